@@ -1,0 +1,105 @@
+"""`kernel`: numba's njit with a disk cache that can be trusted.
+
+numba's own cache looks at the file of the decorated function alone: an edited helper in another file keeps returning its
+old values. Here the cache folder's name is a digest of all sources that a kernel could call, so an edit starts afresh.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar, cast, overload
+
+import numba
+from numba.core import config
+
+__all__ = ["cache_folder", "kernel"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_KEPT = 6  # digests kept on disk; the oldest are removed when a new one is made
+_lock = threading.Lock()
+
+
+@overload
+def kernel(function: _F, /) -> _F: ...
+@overload
+def kernel(*, inline: bool = False, fastmath: bool = False) -> Callable[[_F], _F]: ...
+def kernel(function: _F | None = None, /, *, inline: bool = False, fastmath: bool = False) -> _F | Callable[[_F], _F]:
+    """Compile `function` with numba at its first call and keep the machine code on disk.
+
+    `inline` asks LLVM to inline it at every call (small helpers); `fastmath` lets it reorder floating-point sums.
+    numba's settings are changed only while decorating, so that a user's own kernels are untouched.
+    """
+
+    def decorate(function: _F) -> _F:
+        options: dict[str, Any] = {"fastmath": fastmath, "error_model": "numpy"}
+        if inline:
+            options["forceinline"] = True
+        folder = cache_folder(function.__module__)
+        with _lock:
+            before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+            try:
+                return cast(_F, numba.njit(cache=True, **options)(function))
+            finally:
+                config.CACHE_DIR = before
+
+    return decorate if function is None else decorate(function)
+
+
+@lru_cache(maxsize=None)
+def cache_folder(module: str) -> Path:
+    """The folder for the kernels of `module`: `<user cache>/corl/<digest of corl's sources and of module's package>`."""
+    package = module.partition(".")[0]
+    digest = hashlib.sha256(f"{sys.version} numba {numba.__version__}".encode())
+    for name in dict.fromkeys(["corl", package]):
+        _digest_sources(name, digest)
+    base = _user_cache() / "corl"
+    folder = base / digest.hexdigest()[:16]
+    if not folder.is_dir():
+        _make(base, folder)
+    return folder
+
+
+def _digest_sources(package: str, digest: Any) -> None:
+    """Feed the .py sources of a package (for corl: also of problems and solvers, which lie beside it) to `digest`."""
+    origin = getattr(sys.modules.get(package), "__file__", None)
+    if origin is None:  # a notebook or __main__: numba's own check of the one function is all there is
+        return
+    if Path(origin).name != "__init__.py":
+        files = [Path(origin)]
+    else:
+        home = Path(origin).resolve().parent
+        folders = [home]
+        if package == "corl" and not (home / "problems").is_dir():  # a source checkout
+            folders += [home.parent / "problems", home.parent / "solvers"]
+        files = sorted(file for folder in folders for file in folder.rglob("*.py"))
+    for file in files:
+        digest.update(file.name.encode())
+        digest.update(file.read_bytes())
+
+
+def _user_cache() -> Path:
+    if given := os.environ.get("CORL_CACHE"):
+        return Path(given)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def _make(base: Path, folder: Path) -> None:
+    """Create the cache folder and remove the oldest ones of earlier versions; a read-only home falls back to numba's own."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        old = sorted((f for f in base.iterdir() if f != folder), key=lambda f: f.stat().st_mtime, reverse=True)
+    except OSError:
+        return
+    for stale in old[_KEPT - 1 :]:
+        shutil.rmtree(stale, ignore_errors=True)

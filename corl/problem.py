@@ -1,0 +1,94 @@
+"""Problem: the adapter of a problem family, and the only judge of its solutions."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from corl.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from corl.environment import Environment
+
+__all__ = ["Problem"]
+
+
+class Problem(abc.ABC):
+    """What corl knows of a problem family. Subclass it, declare it as an entry point, and `corl` solves, checks and draws it.
+
+    Only `evaluate` must be written. `Instance` below stands for the family's own frozen dataclass, `Solution` for its own
+    form of a solution (a NumPy array, a dict ...); both must pickle, for `workers`.
+    """
+
+    name: ClassVar[str]
+    """The registered name, such as "tsp"."""
+    title: ClassVar[str] = ""
+    """One line for `corl list problems`."""
+    sense: ClassVar[Literal["min", "max"]] = "min"
+    instance_type: ClassVar[type]
+    generators: ClassVar[Mapping[str, Callable[..., Any]]] = {}
+    """Name -> function(*, seed: int = 0, **parameters) -> Instance; the first is the default of `corl generate`."""
+    suffixes: ClassVar[Sequence[str]] = ()
+    """File name endings of its own solution files, for `--output` (".tour")."""
+
+    @abc.abstractmethod
+    def evaluate(self, instance: Any, solution: Any) -> float:
+        """The objective of `solution` in the user's sense. Raises Infeasible, naming the first broken constraint."""
+
+    def recognises(self, head: str) -> bool:
+        """Whether a file whose first 4096 characters are `head` looks like an instance of this problem."""
+        return False
+
+    def read(self, path: Path) -> Any:
+        """The Instance in a file. Raises InputError with file, line and field, and nothing else but OSError."""
+        raise UsageError(f"{self.name} has no instance files")
+
+    def write(self, instance: Any, path: Path) -> None:
+        """Write an Instance so that `read` gives the same one back."""
+        raise UsageError(f"{self.name} has no instance files")
+
+    def adapt(self, data: Any) -> Any:
+        """An Instance from what users hold already (arrays, graphs, models). Raises InputError with what is accepted."""
+        accepted = f"a path or a {self.instance_type.__name__}"
+        raise InputError(f"a {type(data).__name__} cannot be read as an instance of {self.name}; accepted: {accepted}")
+
+    def read_solution(self, instance: Any, path: Path) -> Any:
+        """The Solution in a file of the family's own format."""
+        raise UsageError(f"{self.name} has no solution files of its own; use JSON")
+
+    def write_solution(self, instance: Any, solution: Any, path: Path) -> None:
+        """Write a Solution in the family's own format, in the instance file's own ids."""
+        raise UsageError(f"{self.name} has no solution files of its own; use a .json name")
+
+    def to_json(self, instance: Any, solution: Any) -> Any:
+        """The solution as JSON values, in the instance file's own ids."""
+        return solution.tolist() if hasattr(solution, "tolist") else solution
+
+    def from_json(self, instance: Any, value: Any) -> Any:
+        """The inverse of `to_json`; raises InputError for values that are no solution at all."""
+        return value
+
+    def describe(self, instance: Any) -> dict[str, Any]:
+        """Facts for `corl info`: name -> number or short text."""
+        return {}
+
+    def draw(self, instance: Any, solution: Any, axes: Axes) -> None:
+        """Draw a solution (or, with None, the instance) on matplotlib axes."""
+        raise UsageError(f"{self.name} has no drawing")
+
+    def environment(self, instances: Sequence[Any], rows: int) -> Environment:
+        """The problem as an MDP: a pool of `rows` states over `instances`."""
+        raise UsageError(f"{self.name} has no environment")
+
+    def better(self, a: float, b: float) -> bool:
+        """Whether objective `a` is strictly better than `b`."""
+        return a < b if self.sense == "min" else a > b
+
+    @property
+    def worst(self) -> float:
+        """The objective that every other beats: +inf when minimising."""
+        return float("inf") if self.sense == "min" else float("-inf")

@@ -1,0 +1,67 @@
+"""Random numbers for kernels: from a state array that the caller owns, or from a counter. Never from a global.
+
+The generator is SplitMix64 (Steele, Lea & Flood, OOPSLA 2014); a state is a uint64 array of length 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+
+__all__ = ["below", "hashed", "mix", "next_u64", "random_state", "shuffle", "uniform"]
+
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_M1 = np.uint64(0xBF58476D1CE4E5B9)
+_M2 = np.uint64(0x94D049BB133111EB)
+_S27, _S30, _S31, _S32, _S11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32), np.uint64(11)
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+def random_state(seed: int, stream: int = 0) -> NDArray[np.uint64]:
+    """A state for kernels: uint64 [1], drawn from `seed` and `stream` so that different pairs do not overlap in practice."""
+    return np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)
+
+
+@kernel(inline=True)
+def mix(z):  # type: ignore[no-untyped-def]
+    """SplitMix64's finaliser: a bijection of uint64 whose output bits look independent."""
+    z = (z ^ (z >> _S30)) * _M1
+    z = (z ^ (z >> _S27)) * _M2
+    return z ^ (z >> _S31)
+
+
+@kernel(inline=True)
+def next_u64(state):  # type: ignore[no-untyped-def]
+    """64 random bits; advances `state`."""
+    state[0] += _GAMMA
+    return mix(state[0])
+
+
+@kernel(inline=True)
+def uniform(state):  # type: ignore[no-untyped-def]
+    """A float64 uniform on [0, 1)."""
+    return np.float64(next_u64(state) >> _S11) * (1.0 / 9007199254740992.0)
+
+
+@kernel(inline=True)
+def below(state, n):  # type: ignore[no-untyped-def]
+    """An int64 uniform on 0..n-1, for 0 < n < 2**32 (Lemire's multiply-shift; bias under n / 2**32)."""
+    return np.int64(((next_u64(state) & _LOW) * np.uint64(n)) >> _S32)
+
+
+@kernel
+def shuffle(state, array):  # type: ignore[no-untyped-def]
+    """Permute `array` in place (Fisher-Yates)."""
+    for i in range(len(array) - 1, 0, -1):
+        j = below(state, i + 1)
+        array[i], array[j] = array[j], array[i]
+
+
+@kernel(inline=True)
+def hashed(key, time, arm):  # type: ignore[no-untyped-def]
+    """Counter-based draw: a float64 uniform on [0, 1) that depends on (key, time, arm) alone, so batching never changes it."""
+    z = mix(np.uint64(key) + _GAMMA * (np.uint64(time) + np.uint64(1)))
+    z = mix(z ^ (_GAMMA * (np.uint64(arm) + np.uint64(1))))
+    return np.float64(z >> _S11) * (1.0 / 9007199254740992.0)

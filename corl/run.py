@@ -1,0 +1,222 @@
+"""Run: the one place where clock, budget, seed, incumbent, bound and interruption of a solve live."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from corl.errors import SolverError
+from corl.problem import Problem
+
+__all__ = ["Improvement", "Run"]
+
+_T = TypeVar("_T")
+_CHUNK = 0.03  # seconds of work between two looks at the clock
+_GROWTH = 4  # a chunk is at most this many times the one before, so that one mis-timed chunk cannot overshoot the limit
+_REPORT_SHARE = 0.02  # share of the time that evaluating intermediate solutions may take
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """What `on_improvement` is told: the state of the run after a better solution or bound."""
+
+    runtime: float
+    """Seconds since the clock started."""
+    objective: float | None
+    bound: float | None
+    solution: Any = None
+    """The incumbent in the problem's own form (None before the first)."""
+
+
+class Run:
+    """Handed to `Solver.solve`. The clock starts when `start` is called, after `Solver.prepare`."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        instance: Any,
+        *,
+        time_limit: float | None = None,
+        iterations: int | None = None,
+        target: float | None = None,
+        seed: int = 0,
+        workers: int = 1,
+        warm_start: Any = None,
+        on_improvement: Callable[[Improvement], object] | None = None,
+    ) -> None:
+        self.problem, self.instance = problem, instance
+        self.time_limit, self.iterations, self.target = time_limit, iterations, target
+        self.seed, self.workers, self.warm_start = seed, workers, warm_start
+        self.objective: float | None = None
+        self.solution: Any = None
+        self.bound: float | None = None
+        self.infeasible = False
+        self.trace: list[tuple[float, float | None, float | None]] = []
+        self.chosen: str | None = None
+        """The solver that `auto` chose."""
+        self._on_improvement = on_improvement
+        self._limit: str | None = None
+        self._started = time.perf_counter()
+        self._done = self._granted = 0
+        self._granted_at = 0.0
+        self._seconds_per_unit = 0.0
+        self._next_report = 0.0
+
+    # ---------------------------------------------------------------- clock and limits
+    def start(self) -> None:
+        """Start the clock."""
+        self._started = time.perf_counter()
+        if self.warm_start is not None:
+            self.report(self.warm_start)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the clock started."""
+        return time.perf_counter() - self._started
+
+    @property
+    def remaining(self) -> float:
+        """Seconds to the time limit, never negative; inf without one."""
+        return float("inf") if self.time_limit is None else max(0.0, self.time_limit - self.elapsed)
+
+    @property
+    def fraction(self) -> float:
+        """How much of the budget is spent, 0..1: of `iterations` where given, otherwise of the time limit."""
+        if self.iterations is not None:
+            return min(1.0, (self._done + self._granted) / max(1, self.iterations))
+        return 0.0 if self.time_limit is None else min(1.0, self.elapsed / max(self.time_limit, 1e-9))
+
+    @property
+    def limit(self) -> str | None:
+        """What ended the run: time_limit, iterations, target, optimal, infeasible, interrupted; None while it may go on."""
+        if self._limit is None and self.time_limit is not None and self.elapsed >= self.time_limit:
+            self._limit = "time_limit"
+        return self._limit
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether a solver must return now."""
+        return self.limit is not None
+
+    def stop(self, reason: str = "interrupted") -> None:
+        """Ask the solver to end; callable from a signal handler, a callback or another thread. The first reason stays."""
+        if self._limit is None:
+            self._limit = reason
+
+    def budget(self, most: int | None = None) -> int:
+        """How many iterations (units of work) to do before calling again; 0 means return.
+
+        The last grant counts as done. Grants are sized to about 30 ms and never depend on the random state, so a solver
+        whose state lives across calls takes the same path whatever their size. `most` caps the grant.
+        """
+        now = self.elapsed
+        self._measure(now)
+        self._done, self._granted = self._done + self._granted, 0
+        if self.iterations is not None and self._done >= self.iterations:
+            self.stop("iterations")
+        if self.should_stop:
+            return 0
+        n = max(1, int(min(_CHUNK, self.remaining) / self._seconds_per_unit)) if self._seconds_per_unit else 1
+        n = min(n, _GROWTH * max(1, self._last_grant))
+        if self.iterations is not None:
+            n = min(n, self.iterations - self._done)
+        if most is not None:
+            n = min(n, most)
+        self._granted = self._last_grant = n
+        self._granted_at = self.elapsed
+        return n
+
+    _last_grant = 0
+
+    def _measure(self, now: float) -> None:
+        """Update the seconds that one unit of work takes from the last grant (the slower of it and a running mean)."""
+        if self._granted:
+            seen = max(now - self._granted_at, 1e-9) / self._granted
+            mean = self._seconds_per_unit
+            self._seconds_per_unit = max(seen, 0.7 * mean + 0.3 * seen) if mean else seen
+
+    # ---------------------------------------------------------------- what the solver tells
+    @property
+    def report_due(self) -> bool:
+        """Whether an intermediate report is worth its evaluation: at most 2 % of the time goes into those."""
+        return self.elapsed >= self._next_report
+
+    def report(self, solution: Any, objective: float | None = None) -> bool:
+        """Offer a solution; it is evaluated by the Problem, copied where it beats the incumbent, and then True is returned.
+
+        Raises SolverError where it is infeasible, or where `objective` is claimed and wrong by more than 1e-6 relative.
+        """
+        from corl.errors import Infeasible
+
+        before = self.elapsed
+        try:
+            value = float(self.problem.evaluate(self.instance, solution))
+        except Infeasible as error:
+            raise SolverError(f"the solver reported an infeasible solution: {error}") from error
+        if objective is not None and abs(value - objective) > 1e-6 * max(1.0, abs(value)):
+            raise SolverError(f"the solver claimed {objective!r} for a solution that is worth {value!r}")
+        now = self.elapsed
+        self._next_report = now + (now - before) / _REPORT_SHARE
+        if self.objective is not None and not self.problem.better(value, self.objective):
+            return False
+        self.objective = value
+        self.solution = solution.copy() if hasattr(solution, "copy") else solution
+        self._improved(now)
+        return True
+
+    def report_bound(self, bound: float) -> None:
+        """Offer a proven bound on the objective (a lower one when minimising); the best one is kept."""
+        if self.bound is None or self.problem.better(self.bound, bound):
+            self.bound = float(bound)
+            self._improved(self.elapsed)
+
+    def report_infeasible(self) -> None:
+        """State that the instance has been proven to have no solution."""
+        self.infeasible = True
+        self.stop("infeasible")
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the bound proves the incumbent optimal (to 1e-9 relative)."""
+        if self.objective is None or self.bound is None:
+            return False
+        return abs(self.objective - self.bound) <= 1e-9 * max(1.0, abs(self.objective)) or self.problem.better(self.objective, self.bound)
+
+    def _improved(self, now: float) -> None:
+        self.trace.append((round(now, 6), self.objective, self.bound))
+        if self.optimal:
+            self.stop("optimal")
+        elif self.target is not None and self.objective is not None and not self.problem.better(self.target, self.objective):
+            self.stop("target")
+        if self._on_improvement is not None:
+            self._on_improvement(Improvement(now, self.objective, self.bound, self.solution))
+
+    # ---------------------------------------------------------------- engines in C++
+    def call_interruptible(self, function: Callable[[], _T], stop: Callable[[], object]) -> _T:
+        """Run a blocking call in a helper thread while this one stays awake for the deadline and Ctrl-C.
+
+        `stop` (thread-safe, from the engine's own interface) is called once when the run must end; the call is then
+        waited for. Returns what `function` returns, or raises what it raises.
+        """
+        box: dict[str, Any] = {}
+
+        def work() -> None:
+            try:
+                box["value"] = function()
+            except BaseException as error:
+                box["error"] = error
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        asked = False
+        while thread.is_alive():
+            thread.join(0.01)
+            if self.should_stop and not asked:
+                asked = True
+                stop()
+        if "error" in box:
+            raise box["error"]
+        return box["value"]  # type: ignore[no-any-return]

@@ -1,0 +1,1 @@
+"""Small instance files, benchmark suites and best-known values; data only."""

@@ -1,0 +1,1 @@
+"""The travelling salesman problem, symmetric (TSP) and asymmetric (ATSP)."""

@@ -1,0 +1,91 @@
+"""TspInstance: the data of one TSP or ATSP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import InputError
+
+__all__ = ["COORDINATE_TYPES", "EDGE_WEIGHT_TYPES", "TspInstance"]
+
+COORDINATE_TYPES = {
+    "EUC_2D": 2, "EUC_3D": 3, "MAX_2D": 2, "MAX_3D": 3, "MAN_2D": 2, "MAN_3D": 3,
+    "CEIL_2D": 2, "GEO": 2, "ATT": 2, "EXACT_2D": 2, "EXACT_3D": 3,
+}  # fmt: skip
+"""Edge-weight types given by coordinates, and how many a city has. EXACT_* is the unrounded Euclidean distance."""
+
+EDGE_WEIGHT_TYPES = (*COORDINATE_TYPES, "EXPLICIT")
+
+
+@dataclass(frozen=True, eq=False)
+class TspInstance:
+    """A set of cities and what it costs to go from one to another.
+
+    Either `points` (float64 [n, 2 or 3], as in the file: TSPLIB's DDD.MM degrees for GEO) or `matrix` (float64 [n, n],
+    `matrix[i, j]` from i to j) is given, by `edge_weight_type`. Cities are 0..n-1 here and `ids[i]` in the file.
+    Raises InputError where shapes, values or names are off.
+    """
+
+    name: str
+    edge_weight_type: str
+    points: NDArray[np.float64] | None = None
+    matrix: NDArray[np.float64] | None = None
+    symmetric: bool = True
+    ids: NDArray[np.int64] = field(default=None)  # type: ignore[assignment]  # 1..n by default
+    display: NDArray[np.float64] | None = None
+    """Coordinates to draw at, float64 [n, 2], where the file gives other ones than `points`."""
+    comment: str = ""
+
+    def __post_init__(self) -> None:
+        kind = self.edge_weight_type
+        if kind not in EDGE_WEIGHT_TYPES:
+            raise InputError(f"{kind!r} is not known; accepted: {', '.join(EDGE_WEIGHT_TYPES)}", field="EDGE_WEIGHT_TYPE")
+        if kind == "EXPLICIT":
+            self._check_matrix()
+        else:
+            self._check_points(COORDINATE_TYPES[kind])
+        if self.ids is None:
+            object.__setattr__(self, "ids", np.arange(1, self.n + 1))
+        if len(self.ids) != self.n or len(np.unique(self.ids)) != self.n:
+            raise InputError(f"there must be {self.n} different ids", field="ids")
+
+    def _check_matrix(self) -> None:
+        m = self.matrix
+        if m is None or self.points is not None or m.ndim != 2 or m.shape[0] != m.shape[1] or m.shape[0] < 1:
+            raise InputError("an EXPLICIT instance has a square matrix and no points", field="matrix")
+        m = np.ascontiguousarray(m, np.float64)
+        off_diagonal = m[~np.eye(len(m), dtype=bool)]
+        if not np.isfinite(off_diagonal).all() or (np.abs(off_diagonal) > _LARGEST).any():
+            raise InputError(f"distances must be finite and at most {_LARGEST:g} in size", field="matrix")
+        if self.symmetric and not np.array_equal(*(np.where(np.eye(len(m), dtype=bool), 0, a) for a in (m, m.T))):
+            raise InputError("a symmetric instance has a symmetric matrix; set symmetric=False for an ATSP", field="matrix")
+        object.__setattr__(self, "matrix", m)
+
+    def _check_points(self, dimensions: int) -> None:
+        p = self.points
+        if p is None or self.matrix is not None or p.ndim != 2 or p.shape[1] != dimensions or p.shape[0] < 1:
+            raise InputError(f"{self.edge_weight_type} takes points of shape [n, {dimensions}] and no matrix", field="points")
+        if not self.symmetric:
+            raise InputError("an asymmetric instance is given by a matrix (EXPLICIT)", field="symmetric")
+        p = np.ascontiguousarray(p, np.float64)
+        if not np.isfinite(p).all() or (np.abs(p) > _LARGEST).any():
+            raise InputError(f"coordinates must be finite and at most {_LARGEST:g} in size", field="points")
+        object.__setattr__(self, "points", p)
+
+    @property
+    def n(self) -> int:
+        """The number of cities."""
+        return len(self.points if self.points is not None else self.matrix)  # type: ignore[arg-type]
+
+    @property
+    def integral(self) -> bool:
+        """Whether every distance is an integer, so that a bound may be rounded up."""
+        if self.matrix is not None:
+            return bool((self.matrix == np.floor(self.matrix)).all())
+        return not self.edge_weight_type.startswith("EXACT")
+
+
+_LARGEST = 1e12  # sums of a million such distances stay exact enough in float64
