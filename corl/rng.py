@@ -25,7 +25,7 @@ def random_state(seed: int, stream: int = 0) -> NDArray[np.uint64]:
 
 
 @kernel(inline=True)
-def mix(z):  # type: ignore[no-untyped-def]
+def mix(z):
     """SplitMix64's finaliser: a bijection of uint64 whose output bits look independent."""
     z = (z ^ (z >> _S30)) * _M1
     z = (z ^ (z >> _S27)) * _M2
@@ -33,26 +33,26 @@ def mix(z):  # type: ignore[no-untyped-def]
 
 
 @kernel(inline=True)
-def next_u64(state):  # type: ignore[no-untyped-def]
+def next_u64(state):
     """64 random bits; advances `state`."""
     state[0] += _GAMMA
     return mix(state[0])
 
 
 @kernel(inline=True)
-def uniform(state):  # type: ignore[no-untyped-def]
+def uniform(state):
     """A float64 uniform on [0, 1)."""
     return np.float64(next_u64(state) >> _S11) * (1.0 / 9007199254740992.0)
 
 
 @kernel(inline=True)
-def below(state, n):  # type: ignore[no-untyped-def]
+def below(state, n):
     """An int64 uniform on 0..n-1, for 0 < n < 2**32 (Lemire's multiply-shift; bias under n / 2**32)."""
     return np.int64(((next_u64(state) & _LOW) * np.uint64(n)) >> _S32)
 
 
 @kernel
-def shuffle(state, array):  # type: ignore[no-untyped-def]
+def shuffle(state, array):
     """Permute `array` in place (Fisher-Yates)."""
     for i in range(len(array) - 1, 0, -1):
         j = below(state, i + 1)
@@ -60,7 +60,7 @@ def shuffle(state, array):  # type: ignore[no-untyped-def]
 
 
 @kernel(inline=True)
-def hashed(key, time, arm):  # type: ignore[no-untyped-def]
+def hashed(key, time, arm):
     """Counter-based draw: a float64 uniform on [0, 1) that depends on (key, time, arm) alone, so batching never changes it."""
     z = mix(np.uint64(key) + _GAMMA * (np.uint64(time) + np.uint64(1)))
     z = mix(z ^ (_GAMMA * (np.uint64(arm) + np.uint64(1))))

@@ -54,7 +54,7 @@ def metric_of(instance: TspInstance) -> Metric:
 
 
 @kernel(inline=True)
-def distance(metric, i, j):  # type: ignore[no-untyped-def]
+def distance(metric, i, j):
     """float64 distance from city i to city j, as TSPLIB 95 (Reinelt) defines it."""
     kind = metric.kind
     if kind == EXPLICIT:
