@@ -12,7 +12,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast, overload
 
@@ -43,16 +43,16 @@ def kernel(function: _F | None = None, /, *, inline: bool = False, fastmath: boo
             options["forceinline"] = True
         folder = cache_folder(function.__module__)
         with _lock:
-            before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+            before, config.CACHE_DIR = config.CACHE_DIR, str(folder)  # type: ignore[attr-defined]
             try:
                 return cast(_F, numba.njit(cache=True, **options)(function))
             finally:
-                config.CACHE_DIR = before
+                config.CACHE_DIR = before  # type: ignore[attr-defined]
 
     return decorate if function is None else decorate(function)
 
 
-@lru_cache(maxsize=None)
+@cache
 def cache_folder(module: str) -> Path:
     """The folder for the kernels of `module`: `<user cache>/corl/<digest of corl's sources and of module's package>`."""
     package = module.partition(".")[0]

@@ -21,7 +21,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 def random_state(seed: int, stream: int = 0) -> NDArray[np.uint64]:
     """A state for kernels: uint64 [1], drawn from `seed` and `stream` so that different pairs do not overlap in practice."""
-    return np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)
+    return np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64).astype(np.uint64)
 
 
 @kernel(inline=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from corl.errors import SolverError
+from corl.errors import Infeasible, SolverError
 from corl.problem import Problem
 
 __all__ = ["Improvement", "Run"]
@@ -53,14 +53,15 @@ class Run:
         self.objective: float | None = None
         self.solution: Any = None
         self.bound: float | None = None
-        self.infeasible = False
+        self.infeasible = self.interrupted = False
+        self.runtime = 0.0
         self.trace: list[tuple[float, float | None, float | None]] = []
         self.chosen: str | None = None
         """The solver that `auto` chose."""
         self._on_improvement = on_improvement
         self._limit: str | None = None
         self._started = time.perf_counter()
-        self._done = self._granted = 0
+        self._done = self._granted = self._last_grant = 0
         self._granted_at = 0.0
         self._seconds_per_unit = 0.0
         self._next_report = 0.0
@@ -101,10 +102,19 @@ class Run:
         """Whether a solver must return now."""
         return self.limit is not None
 
-    def stop(self, reason: str = "interrupted") -> None:
+    def stop(self, reason: str = "finished") -> None:
         """Ask the solver to end; callable from a signal handler, a callback or another thread. The first reason stays."""
         if self._limit is None:
             self._limit = reason
+
+    def interrupt(self) -> None:
+        """What Ctrl-C does: stop, and keep the incumbent."""
+        self.interrupted = True
+        self.stop("interrupted")
+
+    def finish(self) -> None:
+        """Stop the clock: `runtime` is fixed from here on."""
+        self.runtime = self.elapsed
 
     def budget(self, most: int | None = None) -> int:
         """How many iterations (units of work) to do before calling again; 0 means return.
@@ -129,8 +139,6 @@ class Run:
         self._granted_at = self.elapsed
         return n
 
-    _last_grant = 0
-
     def _measure(self, now: float) -> None:
         """Update the seconds that one unit of work takes from the last grant (the slower of it and a running mean)."""
         if self._granted:
@@ -149,8 +157,6 @@ class Run:
 
         Raises SolverError where it is infeasible, or where `objective` is claimed and wrong by more than 1e-6 relative.
         """
-        from corl.errors import Infeasible
-
         before = self.elapsed
         try:
             value = float(self.problem.evaluate(self.instance, solution))
@@ -183,9 +189,12 @@ class Run:
         """Whether the bound proves the incumbent optimal (to 1e-9 relative)."""
         if self.objective is None or self.bound is None:
             return False
-        return abs(self.objective - self.bound) <= 1e-9 * max(1.0, abs(self.objective)) or self.problem.better(self.objective, self.bound)
+        return abs(self.objective - self.bound) <= 1e-9 * max(1.0, abs(self.objective))
 
     def _improved(self, now: float) -> None:
+        known = self.objective is not None and self.bound is not None
+        if known and not self.optimal and self.problem.better(self.objective, self.bound):  # type: ignore[arg-type]
+            raise SolverError(f"the solver's bound {self.bound!r} is contradicted by a solution worth {self.objective!r}")
         self.trace.append((round(now, 6), self.objective, self.bound))
         if self.optimal:
             self.stop("optimal")

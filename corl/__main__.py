@@ -1,0 +1,7 @@
+"""`python -m corl` is `corl`."""
+
+import sys
+
+from corl.cli.main import main
+
+sys.exit(main())

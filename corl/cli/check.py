@@ -1,0 +1,65 @@
+"""`corl check FILE SOLUTION`"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from corl.errors import Infeasible, InputError
+from corl.problem import Problem
+
+__all__ = ["arguments", "execute", "read_solution"]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="the instance")
+    parser.add_argument("solution", metavar="SOLUTION", help="JSON (a result, or the solution alone) or the problem's own format")
+    parser.add_argument("--problem", metavar="NAME")
+    parser.add_argument("--json", action="store_true")
+
+
+def execute(args: argparse.Namespace) -> int:
+    from corl.progress import value
+    from corl.solve import load
+
+    problem, instance = load(args.file, args.problem)
+    solution, claimed = read_solution(problem, instance, Path(args.solution))
+    try:
+        objective = float(problem.evaluate(instance, solution))
+    except Infeasible as error:
+        _say(args, {"feasible": False, "objective": None, "claimed": claimed, "reason": str(error)}, f"infeasible: {error}")
+        return 4
+    agrees = claimed is None or abs(claimed - objective) <= 1e-9 * max(1.0, abs(objective))
+    text = f"feasible, objective {value(objective)}"
+    if not agrees:
+        text += f"; the file claims {value(claimed)}"
+    _say(args, {"feasible": True, "objective": objective, "claimed": claimed, "reason": None if agrees else "wrong claim"}, text)
+    return 0 if agrees else 4
+
+
+def read_solution(problem: Problem, instance: Any, path: Path) -> tuple[Any, float | None]:
+    """The solution in a file, and the objective that the file claims for it, if any. Raises InputError."""
+    if path.suffix in problem.suffixes:
+        return problem.read_solution(instance, path), None
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from error
+    except ValueError as error:
+        accepted = ", ".join(["JSON", *(f"*{suffix}" for suffix in problem.suffixes)])
+        raise InputError(f"not JSON ({error}); accepted: {accepted}", file=str(path)) from error
+    claimed = None
+    if isinstance(values, dict) and {"problem", "solution", "objective"} <= values.keys():
+        claimed, values = values["objective"], values["solution"]
+        if values is None or not isinstance(claimed, (int, float)):
+            raise InputError("this result holds no solution", file=str(path), field="solution")
+    try:
+        return problem.from_json(instance, values), claimed
+    except InputError as error:
+        raise InputError(error.reason, file=str(path), line=error.line, field=error.field or "solution") from error
+
+
+def _say(args: argparse.Namespace, values: dict[str, Any], text: str) -> None:
+    print(json.dumps(values) if args.json else text)

@@ -1,0 +1,43 @@
+"""`corl generate PROBLEM [KIND]`"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from corl.errors import UsageError
+
+__all__ = ["arguments", "execute"]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("problem", metavar="PROBLEM")
+    parser.add_argument("kind", metavar="KIND", nargs="?", help="the generator; default: the problem's first")
+    parser.add_argument("--size", metavar="N", type=int, help="short for --option size=N")
+    parser.add_argument("--seed", metavar="N", type=int, default=0)
+    parser.add_argument("--option", metavar="KEY=VALUE", action="append", default=[], help="of the generator; repeatable")
+    parser.add_argument("--output", metavar="FILE", type=Path, help="default: standard output")
+
+
+def execute(args: argparse.Namespace) -> int:
+    from corl import options, registry
+
+    problem = registry.problem(args.problem)
+    kinds = problem.generators
+    kind: str = args.kind or next(iter(kinds), "")
+    if kind not in kinds:
+        raise UsageError(f"{args.problem} has no generator {kind!r}; there are: {', '.join(kinds) or 'none'}")
+    size = {} if args.size is None else {"size": args.size}
+    instance = options.call(kinds[kind], {**options.parse_pairs(args.option), **size, "seed": args.seed})
+    if args.output is not None:
+        problem.write(instance, args.output)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "instance"
+        problem.write(instance, path)
+        with open(path, encoding="utf-8") as file:
+            shutil.copyfileobj(file, sys.stdout)
+    return 0

@@ -1,0 +1,82 @@
+"""`corl list problems|solvers|instances`"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from importlib import resources
+from typing import Any
+
+from corl import registry
+
+__all__ = ["arguments", "execute"]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=["problems", "solvers", "instances"])
+    parser.add_argument("problem", metavar="PROBLEM", nargs="?", help="solvers or instances of this problem only")
+    parser.add_argument("--json", action="store_true")
+
+
+def execute(args: argparse.Namespace) -> int:
+    names = [registry.problem(args.problem).name] if args.problem else registry.problems()
+    rows = {"problems": _problems, "solvers": _solvers, "instances": _instances}[args.what](names)
+    if args.json:
+        print(json.dumps(rows))
+        return 0
+    for row in rows:
+        print(_text(args.what, row))
+    return 0
+
+
+def _problems(names: list[str]) -> list[dict[str, Any]]:
+    rows = []
+    for name in names:
+        problem = registry.problem(name)
+        rows.append({"name": name, "title": problem.title, "sense": problem.sense, "generators": list(problem.generators)})
+    return rows
+
+
+def _solvers(names: list[str]) -> list[dict[str, Any]]:
+    from corl.options import option_table
+
+    rows = []
+    for problem in names:
+        for name in registry.solvers(problem):
+            solver = registry.solver(problem, name)
+            options = [dict(zip(("name", "type", "default"), option)) for option in option_table(solver)]
+            facts = {"title": solver.title, "iteration": solver.iteration, "options": options}
+            rows.append({"problem": problem, "name": name, **facts})
+    return rows
+
+
+def _instances(names: list[str]) -> list[dict[str, Any]]:
+    """The shipped instances with their reference values; the path is the installed file."""
+    rows = []
+    for problem in names:
+        folder = resources.files("corl.instances") / problem
+        if not folder.is_dir():
+            continue
+        table = folder / "reference.csv"
+        lines = table.read_text(encoding="utf-8").splitlines() if table.is_file() else []
+        reference = {row["name"]: row for row in csv.DictReader(lines)}
+        for file in sorted(folder.iterdir(), key=lambda file: file.name):
+            stem = file.name.rpartition(".")[0]
+            if stem in reference:
+                known = reference[stem]
+                facts = {"path": str(file), "value": float(known["value"]), "status": known["status"]}
+                rows.append({"problem": problem, "name": stem, **facts})
+    return rows
+
+
+def _text(what: str, row: dict[str, Any]) -> str:
+    if what == "problems":
+        return f"{row['name']:<14}{row['title']}  ({row['sense']}; generators: {', '.join(row['generators']) or 'none'})"
+    if what == "instances":
+        return f"{row['problem']:<8}{row['name']:<22}{row['value']:>14g}  {row['status']:<12}{row['path']}"
+    lines = [f"{row['problem']}  {row['name']:<20}{row['title']}"]
+    if row["iteration"]:
+        lines.append(f"        iteration: {row['iteration']}")
+    lines += [f"        --option {o['name']}={o['default']}  ({o['type']})" for o in row["options"]]
+    return "\n".join(lines)

@@ -1,0 +1,145 @@
+"""`corl solve FILE...`"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from corl.errors import CorlError, UsageError
+from corl.result import Result
+from corl.run import Improvement
+
+__all__ = ["arguments", "execute"]
+
+_KEEP_EVERY = 2.0  # seconds between two copies of the incumbent into --output while the search goes on
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="instance files; problem and format are recognised from the content")
+    add("--problem", metavar="NAME", help="the problem, where the content does not say (corl list problems)")
+    add("--solver", metavar="NAME", default="auto", help="corl list solvers; default: auto, the best for the size")
+    add("--option", metavar="KEY=VALUE", action="append", default=[], help="an option of the solver; repeatable")
+    add("--time-limit", metavar="S", type=float, help="seconds of wall clock; default 10, or none with --iterations")
+    add("--iterations", metavar="N", type=int, help="limit in the solver's own unit; the same seed then gives the same bits")
+    add("--target", metavar="X", type=float, help="stop at an objective this good")
+    add("--seed", metavar="N", type=int, default=0)
+    add("--workers", metavar="N", type=int, default=1, help="processes, each with a seed of its own")
+    add("--output", metavar="FILE", type=Path, help="solution file (.json, or the problem's own); a folder for several FILEs")
+    add("--plot", metavar="FILE", type=Path, help="picture of the solution (.png, .svg, .pdf); a folder for several FILEs")
+    add("--json", action="store_true", help="print results as JSON, one line each")
+    add("--progress", action="store_true", help="show progress on stderr even when it is no terminal")
+
+
+def execute(args: argparse.Namespace) -> int:
+    _check_targets(args)
+    worst = 0
+    for file in args.files:
+        try:
+            code = _solve_one(Path(file), args)
+        except CorlError as error:
+            if len(args.files) == 1:
+                raise
+            print(f"corl: {error}", file=sys.stderr)
+            code = error.exit_code
+        if code == 130:
+            return code
+        worst = max(worst, code)
+    return worst
+
+
+def _check_targets(args: argparse.Namespace) -> None:
+    """Before hours of work, not after: can the results be written where they are asked for?"""
+    for target in (args.output, args.plot):
+        if target is None:
+            continue
+        if len(args.files) > 1 and not target.is_dir():
+            raise UsageError(f"{target}: with several FILEs, --output and --plot name an existing folder")
+        if not target.is_dir() and not target.parent.is_dir():
+            raise UsageError(f"{target}: there is no folder {target.parent}")
+
+
+def _solve_one(file: Path, args: argparse.Namespace) -> int:
+    from corl import options
+    from corl.progress import Progress
+    from corl.solve import load, solve
+
+    problem, instance = load(file, args.problem)
+    output = _within(args.output, file, (problem.suffixes or (".json",))[0])
+    plot = _within(args.plot, file, ".png")
+    if output is not None and output.suffix not in (".json", *problem.suffixes):
+        raise UsageError(f"{output}: a {problem.name} solution is written to {', '.join([*problem.suffixes, '.json'])}")
+    keeper = _Keeper(problem, instance, output)
+    with Progress(instance.name, problem.sense, args.time_limit, shown=args.progress or sys.stderr.isatty()) as progress:
+
+        def follow(news: Improvement) -> None:
+            progress.update(news)
+            keeper.update(news)
+
+        result = solve(
+            instance,
+            problem=problem.name,
+            solver=args.solver,
+            time_limit=args.time_limit,
+            iterations=args.iterations,
+            target=args.target,
+            seed=args.seed,
+            workers=args.workers,
+            on_improvement=follow,
+            **options.parse_pairs(args.option),
+        )
+    if result.solution is not None:
+        if output is not None:
+            result.write(output)
+        if plot is not None:
+            result.plot(plot)
+    print(result.to_json() if args.json else _text(result, args.solver, output, plot), flush=True)
+    if result.limit == "interrupted":
+        return 130
+    return 0 if result.solution is not None else 4
+
+
+class _Keeper:
+    """Copies the incumbent into the --output file during the search, so that a killed process loses little."""
+
+    def __init__(self, problem: object, instance: object, output: Path | None) -> None:
+        self.problem, self.instance = problem, instance
+        self.output = output if output is not None and output.suffix != ".json" else None
+        self.due = time.monotonic() + _KEEP_EVERY
+
+    def update(self, news: Improvement) -> None:
+        before = time.monotonic()
+        if self.output is None or news.solution is None or before < self.due:
+            return
+        partial = self.output.with_name(f".{self.output.name}.partial")
+        self.problem.write_solution(self.instance, news.solution, partial)  # type: ignore[attr-defined]
+        partial.replace(self.output)
+        after = time.monotonic()
+        self.due = after + max(_KEEP_EVERY, 50 * (after - before))
+
+
+def _within(target: Path | None, file: Path, suffix: str) -> Path | None:
+    """The file itself, or a file in the folder `target` named after the instance file."""
+    return target / (file.stem + suffix) if target is not None and target.is_dir() else target
+
+
+def _text(result: Result, asked: str, output: Path | None, plot: Path | None) -> str:
+    """What people read."""
+    from corl.progress import percent, value
+
+    name = f"{result.solver} (chosen by {asked})" if result.solver != asked else result.solver
+    lines = [f"{result.instance}  {result.problem}"]
+    if result.objective is not None:
+        lines.append(f"  objective  {value(result.objective)}  {result.status}, verified")
+    else:
+        lines.append(f"  {result.status.replace('_', ' ')}")
+    if result.bound is not None:
+        lines.append(f"  bound      {value(result.bound)}  gap {percent(result.gap)}")
+    lines.append(f"  solver     {name}, seed {result.seed}")
+    lines.append(f"  time       {result.runtime:.2f} s ({result.limit}), setup {result.setup_seconds:.2f} s")
+    for what, path in (("solution", output), ("picture ", plot)):
+        if path is not None and result.solution is not None:
+            lines.append(f"  {what}   {path}")
+    return "\n".join(lines)

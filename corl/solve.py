@@ -1,0 +1,218 @@
+"""`corl.solve`: one call from an instance to a Result."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import os
+import platform
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from corl import options, registry
+from corl.errors import CorlError, InputError, SolverError, UsageError
+from corl.problem import Problem
+from corl.result import Result
+from corl.run import Improvement, Run
+from corl.solver import Solver
+
+__all__ = ["load", "solve"]
+
+_DEFAULT_TIME_LIMIT = 10.0
+_ENGINES = ("numpy", "scipy", "numba", "torch", "ortools", "pyscipopt", "pyvrp", "fast_tsp")
+
+
+def solve(
+    instance: Any,
+    *,
+    problem: str | None = None,
+    solver: str = "auto",
+    time_limit: float | None = None,
+    iterations: int | None = None,
+    target: float | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    warm_start: Any = None,
+    on_improvement: Callable[[Improvement], object] | None = None,
+    **solver_options: Any,
+) -> Result:
+    """Find a good solution of an instance: the best that `solver` found until a limit ended it.
+
+    instance: a path, an Instance, or what the problem adapts (for TSP: coordinates [n, 2 or 3], a square matrix, a networkx
+        graph), which needs `problem="tsp"`.
+    solver: a name of `corl.solvers(problem)`; "auto" takes the one that our benchmarks show best for the size.
+    time_limit: seconds of wall clock; None means 10, or no limit where `iterations` is given. The clock starts after the
+        solver has imported and compiled; reading the file is outside.
+    iterations: a limit in the solver's own unit (`corl list solvers`); then a seed gives the same bits on one machine.
+    target: stop at an objective this good or better.
+    workers: processes; they search with different seeds, and the best solution counts.
+    warm_start: a solution in the problem's own form to start from.
+    on_improvement: called in this thread with a `corl.run.Improvement` at every better solution or bound.
+    solver_options: the solver's own options.
+
+    Ctrl-C returns the incumbent (limit="interrupted"); a second one raises KeyboardInterrupt.
+    Raises InputError for a bad instance, UsageError for a bad argument, SolverError where the solver misbehaves.
+    """
+    _check_limits(time_limit, iterations, target, seed, workers)
+    adapter, data = load(instance, problem)
+    method = registry.solver(adapter.name, solver)
+    chosen = options.build(method, solver_options)
+    _check_solver(chosen, solver, data, iterations)
+    if time_limit is None and iterations is None:
+        time_limit = _DEFAULT_TIME_LIMIT
+    run = Run(
+        adapter,
+        data,
+        time_limit=time_limit,
+        iterations=iterations,
+        target=target,
+        seed=seed,
+        workers=workers,
+        warm_start=_warm_start(adapter, data, warm_start),
+        on_improvement=on_improvement,
+    )
+    setup = _execute(chosen, solver, run, solver_options)
+    return _result(adapter, data, run, chosen, solver, setup)
+
+
+def load(instance: Any, problem: str | None = None) -> tuple[Problem, Any]:
+    """The problem and the Instance that `instance` (a path, an Instance, or raw data with `problem`) stands for."""
+    if isinstance(instance, (str, os.PathLike)):
+        path = Path(instance)
+        try:
+            adapter = registry.problem(problem) if problem else registry.recognise(path)
+            return adapter, adapter.read(path)
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror or error}", file=str(path)) from error
+    if problem is None:
+        found = registry.problem_of(instance)
+        if found is None:
+            names = ", ".join(registry.problems())
+            raise UsageError(f"say which problem a {type(instance).__name__} is: problem= one of {names}")
+        return found, instance
+    adapter = registry.problem(problem)
+    return adapter, instance if isinstance(instance, adapter.instance_type) else adapter.adapt(instance)
+
+
+def _check_limits(time_limit: float | None, iterations: int | None, target: float | None, seed: int, workers: int) -> None:
+    """Refuse what makes no sense, whatever the solver."""
+    if time_limit is not None and not (math.isfinite(time_limit) and time_limit > 0):
+        raise UsageError(f"time_limit: {time_limit!r} is not accepted; it takes seconds, above 0")
+    if target is not None and math.isnan(target):
+        raise UsageError("target: NaN is not accepted; it takes an objective")
+    for name, value, least in (("iterations", iterations, 1), ("workers", workers, 1), ("seed", seed, 0)):
+        if value is not None and (value != int(value) or value < least):
+            raise UsageError(f"{name}: {value!r} is not accepted; it takes an integer from {least} up")
+
+
+def _check_solver(method: Solver, name: str, data: Any, iterations: int | None) -> None:
+    """Refuse what this solver cannot do, before anything is imported or compiled."""
+    if iterations is not None and not method.iteration:
+        raise UsageError(f"solver {name} has no iterations to count; give it a time_limit")
+    if reason := method.accepts(data):
+        raise UsageError(f"solver {name} cannot solve this instance because {reason}")
+
+
+def _warm_start(adapter: Problem, data: Any, solution: Any) -> Any:
+    """Check a warm start by the problem's own judge; a bad one is the caller's error."""
+    if solution is None:
+        return None
+    if isinstance(solution, list):
+        import numpy as np
+
+        solution = np.asarray(solution)
+    try:
+        adapter.evaluate(data, solution)
+    except CorlError as error:
+        raise UsageError(f"warm_start: {error}") from error
+    return solution
+
+
+def _execute(method: Solver, name: str, run: Run, solver_options: dict[str, Any]) -> float:
+    """Prepare and solve, here or in worker processes; returns the seconds of preparation."""
+    before = time.perf_counter()
+    if run.workers > 1 and not method.own_workers:
+        from corl.worker import solve_side_by_side
+
+        with _interruptible(run):
+            return solve_side_by_side(run, name, solver_options)
+    method.prepare(run.instance)
+    setup = time.perf_counter() - before
+    with _interruptible(run):
+        run.start()
+        try:
+            if not run.should_stop:
+                method.solve(run.instance, run)
+        except (CorlError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            raise SolverError(f"solver {name} failed: {type(error).__name__}: {error}") from error
+    run.finish()
+    return setup
+
+
+@contextlib.contextmanager
+def _interruptible(run: Run) -> Iterator[None]:
+    """While the block runs, Ctrl-C asks `run` to stop; a second one raises KeyboardInterrupt. Main thread only."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(number: int, frame: Any) -> None:
+        if run.interrupted:
+            raise KeyboardInterrupt
+        run.interrupt()
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before if before is not None else signal.default_int_handler)
+
+
+def _result(adapter: Problem, data: Any, run: Run, method: Solver, name: str, setup: float) -> Result:
+    verified = run.solution is not None and float(adapter.evaluate(data, run.solution)) == run.objective
+    if run.solution is not None and not verified:
+        raise SolverError(f"solver {name}: the solution is not worth the objective {run.objective!r} it was reported with")
+    if run.solution is not None:
+        status = "optimal" if run.optimal else "feasible"
+    else:
+        status = "infeasible" if run.infeasible else "no_solution"
+    return Result(
+        problem=adapter.name,
+        instance=getattr(data, "name", ""),
+        status=status,  # type: ignore[arg-type]
+        limit=run.limit or "finished",
+        sense=adapter.sense,
+        objective=run.objective,
+        bound=run.bound,
+        runtime=run.runtime,
+        setup_seconds=setup,
+        solution=run.solution,
+        trace=tuple(run.trace),
+        solver=run.chosen or name,
+        options=dataclasses.asdict(method) if dataclasses.is_dataclass(method) else {},
+        seed=run.seed,
+        versions=_versions(),
+        verified=verified,
+        data=data,
+    )
+
+
+def _versions() -> dict[str, str]:
+    """Of corl, Python, and every engine that has been imported."""
+    import corl
+
+    found = {"corl": corl.__version__, "python": platform.python_version()}
+    for name in _ENGINES:
+        if name in sys.modules:
+            with contextlib.suppress(metadata.PackageNotFoundError):
+                found[name] = metadata.version(name)
+    return found
