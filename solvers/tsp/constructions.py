@@ -1,0 +1,105 @@
+"""Two constructions as solvers: the baselines that every search should beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corl.errors import UsageError
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.tsp.instance import TspInstance
+    from corl.run import Run
+
+__all__ = ["GreedyEdge", "NearestNeighbour"]
+
+
+@dataclass(frozen=True)
+class NearestNeighbour(Solver):
+    """From a city always on to the nearest one not yet visited; about 25 % above the optimum on uniform cities."""
+
+    start: int = 0
+    """The city, 0..n-1, to begin at (taken modulo n)."""
+    candidates: int = 8
+    """Nearest neighbours that are looked at before the search over all cities."""
+
+    title = "Nearest neighbour: always on to the nearest unvisited city"
+
+    def __post_init__(self) -> None:
+        if self.start < 0:
+            raise UsageError(f"start is {self.start}; accepted: a city number from 0")
+        _check_candidates(self.candidates)
+
+    def accepts(self, instance: TspInstance) -> str:
+        return _symmetric(instance)
+
+    def prepare(self, instance: TspInstance) -> None:
+        _construct_nearest(_tiny_like(instance), self.candidates, 0)
+
+    def solve(self, instance: TspInstance, run: Run) -> None:
+        run.report(_construct_nearest(instance, self.candidates, self.start % instance.n))
+
+
+@dataclass(frozen=True)
+class GreedyEdge(Solver):
+    """The shortest edge that leaves paths, again and again; about 15 % above the optimum on uniform cities."""
+
+    candidates: int = 10
+    """Nearest neighbours of a city whose edges compete at first; ends of paths are joined afterwards."""
+
+    title = "Greedy edge: always the shortest edge that still fits"
+
+    def __post_init__(self) -> None:
+        _check_candidates(self.candidates)
+
+    def accepts(self, instance: TspInstance) -> str:
+        return _symmetric(instance)
+
+    def prepare(self, instance: TspInstance) -> None:
+        _construct_greedy(_tiny_like(instance), self.candidates)
+
+    def solve(self, instance: TspInstance, run: Run) -> None:
+        run.report(_construct_greedy(instance, self.candidates))
+
+
+def _check_candidates(candidates: int) -> None:
+    if candidates < 1:
+        raise UsageError(f"candidates is {candidates}; accepted: an integer from 1")
+
+
+def _symmetric(instance: TspInstance) -> str:
+    return "" if instance.symmetric else "it takes symmetric distances only"
+
+
+def _construct_nearest(instance: TspInstance, candidates: int, start: int) -> np.ndarray:
+    from corl.problems.tsp.metric import metric_of
+    from corl.solvers.tsp.candidates import neighbours
+    from corl.solvers.tsp.construction import nearest_neighbour
+
+    metric = metric_of(instance)
+    return nearest_neighbour(metric, neighbours(instance, metric, candidates)[0], start)
+
+
+def _construct_greedy(instance: TspInstance, candidates: int) -> np.ndarray:
+    from corl.problems.tsp.metric import metric_of
+    from corl.solvers.tsp.candidates import neighbours
+    from corl.solvers.tsp.construction import greedy_edge
+
+    metric = metric_of(instance)
+    return greedy_edge(metric, *neighbours(instance, metric, candidates))
+
+
+def _tiny_like(instance: TspInstance) -> TspInstance:
+    """A dozen cities of the instance's kind, four of them equal: solving it compiles every kernel used for that kind."""
+    from corl.problems.tsp.instance import TspInstance
+
+    rng = np.random.default_rng(0)
+    if instance.points is None:
+        half = rng.integers(1, 9, (12, 12)).astype(float)
+        return TspInstance("tiny", instance.edge_weight_type, matrix=half + half.T)
+    points = np.trunc(rng.random((12, instance.points.shape[1])) * 60.0)
+    points[:4] = 1.0
+    return TspInstance("tiny", instance.edge_weight_type, points=points)

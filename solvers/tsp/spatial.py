@@ -1,0 +1,175 @@
+"""Order and search in space: a space-filling curve, and nearest-neighbour queries over a shrinking set of points."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.problems.tsp.metric import EXPLICIT, MANHATTAN, MAXIMUM, Metric
+
+__all__ = ["hilbert_order", "live_tree", "nearest_live", "remove"]
+
+_BITS = 20  # per coordinate: three of them fit into an int64
+
+
+def hilbert_order(metric: Metric) -> NDArray[np.int32]:
+    """The cities along a Hilbert curve, int32 [n]: neighbours in the order are near each other. For a matrix: 0..n-1."""
+    if metric.kind == EXPLICIT:
+        return np.arange(len(metric.matrix), dtype=np.int32)
+    return np.argsort(_hilbert_keys(metric.points), kind="stable").astype(np.int32)
+
+
+@kernel
+def _hilbert_keys(points):
+    """int64 [n]: the position of each point on the curve. Skilling, Programming the Hilbert curve, AIP Conf. Proc. 707 (2004)."""
+    n = len(points)
+    keys = np.empty(n, np.int64)
+    low, extent, dims = np.empty(3), 0.0, 2
+    for a in range(3):
+        low[a] = points[:, a].min()
+        spread = points[:, a].max() - low[a]
+        extent = max(extent, spread)
+        if a == 2 and spread > 0.0:
+            dims = 3
+    scale = ((1 << _BITS) - 1) / extent if extent > 0.0 else 0.0
+    x = np.empty(3, np.int64)
+    for i in range(n):
+        for a in range(3):
+            x[a] = np.int64((points[i, a] - low[a]) * scale)
+        _to_transpose(x, dims)
+        key = 0
+        for bit in range(_BITS - 1, -1, -1):
+            for a in range(dims):
+                key = (key << 1) | ((x[a] >> bit) & 1)
+        keys[i] = key
+    return keys
+
+
+@kernel
+def _to_transpose(x, dims):
+    """Skilling's AxestoTranspose: coordinates -> the bits of the Hilbert key, interleaved over x[0..dims)."""
+    top = 1 << (_BITS - 1)
+    q = top
+    while q > 1:
+        p = q - 1
+        for a in range(dims):
+            if x[a] & q:
+                x[0] ^= p
+            else:
+                t = (x[0] ^ x[a]) & p
+                x[0] ^= t
+                x[a] ^= t
+        q >>= 1
+    for a in range(1, dims):
+        x[a] ^= x[a - 1]
+    t = 0
+    q = top
+    while q > 1:
+        if x[dims - 1] & q:
+            t ^= q - 1
+        q >>= 1
+    for a in range(dims):
+        x[a] ^= t
+
+
+# ---------------------------------------------------------------- nearest neighbour among the points that are left
+# Points in Hilbert order are compact in runs: a complete binary tree over runs of _LEAF points, each node with the box around
+# its points and the number of them that are left. Nodes are numbered as in a heap, the root 1, leaves m..2m-1.
+_LEAF = 8
+
+
+def live_tree(points: NDArray[np.float64], order: NDArray[np.int32]):
+    """(order, place int32 [n], boxes float64 [2 m, 2, 3], left int32 [2 m]) for `nearest_live` and `remove`."""
+    leaves = 1
+    while leaves * _LEAF < len(order):
+        leaves *= 2
+    return _build(points, order, leaves)
+
+
+@kernel
+def _build(points, order, leaves):
+    n = len(order)
+    place = np.empty(n, np.int32)
+    boxes = np.empty((2 * leaves, 2, 3))
+    boxes[:, 0, :] = np.inf
+    boxes[:, 1, :] = -np.inf
+    left = np.zeros(2 * leaves, np.int32)
+    for i in range(n):
+        place[order[i]] = i
+        node = leaves + i // _LEAF
+        left[node] += 1
+        for a in range(3):
+            boxes[node, 0, a] = min(boxes[node, 0, a], points[order[i], a])
+            boxes[node, 1, a] = max(boxes[node, 1, a], points[order[i], a])
+    for node in range(leaves - 1, 0, -1):
+        left[node] = left[2 * node] + left[2 * node + 1]
+        for a in range(3):
+            boxes[node, 0, a] = min(boxes[2 * node, 0, a], boxes[2 * node + 1, 0, a])
+            boxes[node, 1, a] = max(boxes[2 * node, 1, a], boxes[2 * node + 1, 1, a])
+    return order, place, boxes, left
+
+
+@kernel
+def remove(tree, city):
+    """Take a city that is left out of the tree."""
+    _order, place, _boxes, left = tree
+    node = len(left) // 2 + place[city] // _LEAF
+    while node > 0:
+        left[node] -= 1
+        node //= 2
+
+
+@kernel
+def nearest_live(metric, tree, gone, city, stack):
+    """The nearest point to `city` with gone[point] False, or -1; compares unrounded distances. `stack`: int64 [64]."""
+    order, _place, boxes, left = tree
+    leaves = len(left) // 2
+    best, best_city = np.inf, -1
+    depth, stack[0] = 1, 1
+    while depth > 0:
+        depth -= 1
+        node = stack[depth]
+        if left[node] == 0 or _box_distance(metric, boxes, node, city) >= best:
+            continue
+        if node >= leaves:
+            first = (node - leaves) * _LEAF
+            for i in range(first, min(first + _LEAF, len(order))):
+                if not gone[order[i]]:
+                    d = _norm_of(metric, order[i], city)
+                    if d < best:
+                        best, best_city = d, order[i]
+            continue
+        near, far = 2 * node, 2 * node + 1
+        if _box_distance(metric, boxes, far, city) < _box_distance(metric, boxes, near, city):
+            near, far = far, near
+        stack[depth], stack[depth + 1] = far, near
+        depth += 2
+    return best_city
+
+
+@kernel
+def _box_distance(metric, boxes, node, city):
+    """A lower bound on `_norm_of` from a city to the points in a box."""
+    total = 0.0
+    for a in range(3):
+        x = metric.points[city, a]
+        d = max(boxes[node, 0, a] - x, x - boxes[node, 1, a], 0.0)
+        total = _add(metric.kind, total, d)
+    return total
+
+
+@kernel
+def _norm_of(metric, i, j):
+    """Grows with the distance between two cities: squared for the Euclidean kinds."""
+    total = 0.0
+    for a in range(3):
+        total = _add(metric.kind, total, abs(metric.points[i, a] - metric.points[j, a]))
+    return total
+
+
+@kernel(inline=True)
+def _add(kind, total, d):
+    if kind == MANHATTAN:
+        return total + d
+    return max(total, d) if kind == MAXIMUM else total + d * d
