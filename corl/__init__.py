@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from corl.environment import Environment
     from corl.errors import CorlError, Infeasible, InputError, SolverError, UsageError
     from corl.problem import Problem
-    from corl.registry import problem, problems, solver, solvers
     from corl.result import Result
     from corl.run import Run
-    from corl.solve import solve
     from corl.solver import Solver
+    from corl.solving import solve
 
 __version__ = "0.1.0"
 
@@ -34,11 +33,7 @@ _HOME = {
     "Solver": "solver",
     "SolverError": "errors",
     "UsageError": "errors",
-    "problem": "registry",
-    "problems": "registry",
-    "solve": "solve",
-    "solver": "registry",
-    "solvers": "registry",
+    "solve": "solving",  # not solve.py: a submodule of that name, once imported, would hide the function
 }
 
 __all__ = [
@@ -52,11 +47,7 @@ __all__ = [
     "Solver",
     "SolverError",
     "UsageError",
-    "problem",
-    "problems",
     "solve",
-    "solver",
-    "solvers",
 ]
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())

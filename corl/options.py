@@ -36,8 +36,12 @@ def build(cls: type[_T], options: Mapping[str, Any]) -> _T:
 
 def call(function: Callable[..., _T], options: Mapping[str, Any]) -> _T:
     """`function(**options)` with the same conversions and errors (for generators)."""
-    names = list(inspect.signature(function).parameters)
-    return function(**_convert(getattr(function, "__name__", "function"), names, typing.get_type_hints(function), options))
+    parameters = inspect.signature(function).parameters
+    owner = getattr(function, "__name__", "function")
+    values = _convert(owner, list(parameters), typing.get_type_hints(function), options)
+    if missing := [key for key, parameter in parameters.items() if parameter.default is parameter.empty and key not in values]:
+        raise UsageError(f"{owner} needs the option {missing[0]!r}")
+    return function(**values)
 
 
 def option_table(cls: type) -> list[tuple[str, str, str]]:

@@ -45,11 +45,17 @@ def solvers(problem_name: str) -> list[str]:
 
 @cache
 def solver(problem_name: str, name: str) -> type[Solver]:
-    """The solver class of that short name. Raises UsageError, listing the names there are."""
+    """The solver class of that short name; "auto" is the only solver where a problem declares one and no auto.
+
+    Raises UsageError, listing the names there are.
+    """
+    names = solvers(problem_name)
+    if name == "auto" and len(names) == 1:
+        name = names[0]
     entries = _entries("corl.solvers")
     entry = entries.get(f"{problem_name}.{name}") or entries.get(f"any.{name}")
     if entry is None:
-        raise UsageError(_unknown(f"solver for {problem_name}", name, solvers(problem_name)))
+        raise UsageError(_unknown(f"solver for {problem_name}", name, names))
     loaded: type[Solver] = _load(entry)
     return loaded
 

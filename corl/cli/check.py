@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     from corl.progress import value
-    from corl.solve import load
+    from corl.solving import load
 
     problem, instance = load(args.file, args.problem)
     solution, claimed = read_solution(problem, instance, Path(args.solution))

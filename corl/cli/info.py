@@ -15,7 +15,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from corl.solve import load
+    from corl.solving import load
 
     problem, instance = load(args.file, args.problem)
     facts = {"problem": problem.name, "name": instance.name, **problem.describe(instance)}

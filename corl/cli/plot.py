@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     from corl.cli.check import read_solution
     from corl.drawing import save
-    from corl.solve import load
+    from corl.solving import load
 
     problem, instance = load(args.file, args.problem)
     solution = None

@@ -64,7 +64,7 @@ def _check_targets(args: argparse.Namespace) -> None:
 def _solve_one(file: Path, args: argparse.Namespace) -> int:
     from corl import options
     from corl.progress import Progress
-    from corl.solve import load, solve
+    from corl.solving import load, solve
 
     problem, instance = load(file, args.problem)
     output = _within(args.output, file, (problem.suffixes or (".json",))[0])

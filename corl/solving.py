@@ -47,7 +47,7 @@ def solve(
 
     instance: a path, an Instance, or what the problem adapts (for TSP: coordinates [n, 2 or 3], a square matrix, a networkx
         graph), which needs `problem="tsp"`.
-    solver: a name of `corl.solvers(problem)`; "auto" takes the one that our benchmarks show best for the size.
+    solver: a name (`corl list solvers`); "auto" takes the one that our benchmarks show best for the size.
     time_limit: seconds of wall clock; None means 10, or no limit where `iterations` is given. The clock starts after the
         solver has imported and compiled; reading the file is outside.
     iterations: a limit in the solver's own unit (`corl list solvers`); then a seed gives the same bits on one machine.

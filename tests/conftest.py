@@ -1,0 +1,84 @@
+"""Shared fixtures: README's example as an installed plug-in, and the benchmark data beside the checkout."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT.parent / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of public benchmark instances, where the checkout has it beside it."""
+    if not DATA.is_dir():
+        pytest.skip(f"the benchmark data is not beside the checkout ({DATA.parent.name}/{DATA.name})")
+    return DATA
+
+
+def _readme_block(language: str, containing: str) -> str:
+    """The code block of README.md in that language that contains the given text."""
+    blocks = re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    found = [block for block in blocks if containing in block]
+    assert len(found) == 1, f"README has {len(found)} {language} blocks with {containing!r}"
+    return found[0]
+
+
+@pytest.fixture(scope="session")
+def readme_block():
+    """A function (language, text): the one code block of README in that language that contains the text."""
+    return _readme_block
+
+
+@pytest.fixture(scope="session")
+def plugin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds README's "partition" example as an installed distribution, and an instance of it."""
+    folder = tmp_path_factory.mktemp("plugin")
+    (folder / "partition.py").write_text(_readme_block("python", "class Partition"), encoding="utf-8")
+    groups = tomllib.loads(_readme_block("toml", "partition:Partition"))["project"]["entry-points"]
+    lines = [f"[{group}]\n" + "\n".join(f"{k} = {v}" for k, v in entries.items()) for group, entries in groups.items()]
+    info = folder / "partition-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: partition\nVersion: 1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("\n\n".join(lines), encoding="utf-8")
+    (folder / "numbers.txt").write_text("PARTITION\n" + "\n".join(str(7 * k % 101 + k) for k in range(1, 31)) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def plugin(plugin_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The plug-in on this process's search path; the registry forgets it afterwards."""
+    from corl import registry
+
+    caches = (registry._entries, registry.problem, registry.solver)
+    monkeypatch.syspath_prepend(plugin_folder)
+    for cached in caches:
+        cached.cache_clear()
+    yield plugin_folder
+    for cached in caches:
+        cached.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def plugin_environment(plugin_folder: Path) -> dict[str, str]:
+    """Environment variables for a child process that sees the plug-in."""
+    return os.environ | {"PYTHONPATH": str(plugin_folder)}
+
+
+@pytest.fixture(scope="session")
+def corl_command(plugin_folder: Path):
+    """Run `corl ARGUMENTS` in a child process outside the source tree; returns the CompletedProcess with texts."""
+
+    def call(*arguments: object, **keywords: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-P", "-m", "corl", *map(str, arguments)]
+        environment = os.environ | {"PYTHONPATH": str(plugin_folder)}
+        return subprocess.run(command, capture_output=True, text=True, cwd=plugin_folder, env=environment, timeout=300, **keywords)
+
+    return call

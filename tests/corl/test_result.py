@@ -1,0 +1,72 @@
+"""Result: JSON both ways, files."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corl.errors import InputError, UsageError
+from corl.result import Result, relative_gap
+
+KEYS = set(
+    "problem instance status limit sense objective bound gap runtime setup_seconds solution trace solver options seed versions "
+    "verified".split()
+)
+
+
+def make(**changes: object) -> Result:
+    """A small result."""
+    values = {
+        "problem": "tsp", "instance": "a", "status": "feasible", "limit": "time_limit", "sense": "min", "objective": 12.5,
+        "bound": 10.0, "runtime": 1.0, "setup_seconds": 0.5, "solution": [1, 2, 3], "trace": ((0.1, 12.5, None),),
+        "solver": "eax", "options": {"population": None}, "seed": 3, "versions": {"corl": "0"}, "verified": True,
+    }  # fmt: skip
+    return Result(**(values | changes))
+
+
+def test_json_has_the_documented_keys():
+    """to_json has exactly the keys that the README documents."""
+    assert set(json.loads(make().to_json())) == KEYS
+
+
+@given(st.floats(), st.one_of(st.none(), st.floats()))
+def test_json_never_holds_nan(objective, bound):
+    """What is not finite becomes null: every JSON reader can read it."""
+    values = json.loads(make(objective=objective, bound=bound).to_json(), parse_constant=pytest.fail)
+    assert values["objective"] is None or math.isfinite(values["objective"])
+
+
+@given(st.floats(-1e9, 1e9), st.one_of(st.none(), st.floats(-1e9, 1e9)), st.integers(0, 2**31))
+def test_json_round_trip(objective, bound, seed):
+    """from_json inverts to_json."""
+    result = make(objective=objective, bound=bound, seed=seed)
+    again = Result.from_json(result.to_json())
+    assert again == result and again.to_json() == result.to_json()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"problem": 1}', "nonsense", make().to_json().replace("feasible", "fine")])
+def test_bad_json_is_an_input_error(text):
+    """Anything that is no result is one clear error."""
+    with pytest.raises(InputError):
+        Result.from_json(text)
+
+
+def test_gap():
+    """The gap is relative to the objective, 0 where they meet, None where unknown or undefined."""
+    assert relative_gap(10.0, 9.0) == pytest.approx(0.1)
+    assert relative_gap(0.0, 0.0) == 0.0
+    assert relative_gap(0.0, 1.0) is None and relative_gap(1.0, None) is None
+
+
+def test_writing_needs_the_instance(tmp_path):
+    """A result read back without its instance says what it lacks."""
+    result = Result.from_json(make().to_json())
+    with pytest.raises(UsageError, match="instance"):
+        result.write(tmp_path / "a.tour")
+    result.write(tmp_path / "a.json")
+    assert Result.from_json((tmp_path / "a.json").read_text()) == result
+    assert [file.name for file in tmp_path.iterdir()] == ["a.json"]

@@ -1,0 +1,152 @@
+"""Run: clock, budget, incumbent, bound and interruption."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from corl.errors import Infeasible, SolverError
+from corl.problem import Problem
+from corl.run import Run
+
+
+class Number(Problem):
+    """A toy: a solution is a number, its objective itself; negative ones are infeasible."""
+
+    name, instance_type = "number", object
+
+    def evaluate(self, instance, solution):
+        if solution < 0:
+            raise Infeasible("negative")
+        return float(solution)
+
+
+class Largest(Number):
+    sense = "max"
+
+
+def work(run: Run, seconds_per_unit: float = 0.0) -> list[int]:
+    """Grants until the run ends."""
+    grants = []
+    while n := run.budget():
+        grants.append(n)
+        time.sleep(n * seconds_per_unit)
+    return grants
+
+
+def test_iterations_are_granted_exactly():
+    """The grants sum to the limit, whatever their sizes, and the run says that iterations ended it."""
+    run = Run(Number(), None, iterations=1234)
+    assert sum(work(run)) == 1234
+    assert run.limit == "iterations" and run.fraction == 1.0
+
+
+def test_time_limit_ends_the_grants():
+    """Grants stop at the time limit."""
+    run = Run(Number(), None, time_limit=0.2)
+    run.start()
+    grants = work(run, 1e-4)
+    assert run.limit == "time_limit" and len(grants) > 3 and run.remaining == 0.0 and run.fraction == 1.0
+
+
+def test_most_caps_a_grant():
+    """`budget(most)` never grants more than `most`."""
+    run = Run(Number(), None, iterations=1000)
+    while n := run.budget(7):
+        assert n <= 7
+
+
+def test_the_incumbent_only_improves():
+    """A worse or equal solution does not replace the incumbent, and the trace is monotone."""
+    run = Run(Number(), None, iterations=10)
+    assert [run.report(x) for x in (5, 7, 5, 3)] == [True, False, False, True]
+    assert run.solution == 3 and [objective for _, objective, _ in run.trace] == [5, 3]
+
+
+def test_maximising_prefers_more():
+    """With sense max a larger objective is better, and so is a smaller bound."""
+    run = Run(Largest(), None, iterations=10)
+    assert run.report(3) and run.report(5) and not run.report(4)
+    run.report_bound(9)
+    run.report_bound(12)
+    assert run.objective == 5 and run.bound == 9
+
+
+def test_infeasible_and_falsely_claimed_solutions_are_errors():
+    """What the problem's judge does not confirm is a SolverError, never an incumbent."""
+    run = Run(Number(), None, iterations=10)
+    with pytest.raises(SolverError, match="infeasible"):
+        run.report(-1)
+    with pytest.raises(SolverError, match="claimed"):
+        run.report(5, 4.9)
+    assert run.objective is None
+
+
+def test_a_bound_beyond_the_incumbent_is_an_error():
+    """A lower bound above a known solution's objective cannot be one."""
+    run = Run(Number(), None, iterations=10)
+    run.report(5)
+    with pytest.raises(SolverError, match="contradicted"):
+        run.report_bound(5.1)
+
+
+def test_meeting_the_bound_is_optimal_and_stops():
+    """An incumbent at its bound ends the run as optimal."""
+    run = Run(Number(), None, iterations=10)
+    run.report_bound(5)
+    run.report(5)
+    assert run.optimal and run.limit == "optimal" and run.budget() == 0
+
+
+def test_target_stops():
+    """Reaching the target, or passing it, ends the run; just missing it does not."""
+    run = Run(Number(), None, iterations=10, target=5)
+    run.report(5.5)
+    assert run.limit is None
+    run.report(4)
+    assert run.limit == "target"
+
+
+def test_the_first_reason_stays():
+    """What ended the run first is what it reports."""
+    run = Run(Number(), None, time_limit=0.001)
+    run.interrupt()
+    time.sleep(0.01)
+    assert run.limit == "interrupted" and run.interrupted
+
+
+def test_call_interruptible_returns_and_raises():
+    """The helper thread's value and its exception come through."""
+    run = Run(Number(), None, time_limit=10)
+    assert run.call_interruptible(lambda: 42, lambda: None) == 42
+    with pytest.raises(ZeroDivisionError):
+        run.call_interruptible(lambda: 1 // 0, lambda: None)
+
+
+def test_call_interruptible_stops_the_engine():
+    """When the run must end, the engine's own stop is called once and its value still returned."""
+    run = Run(Number(), None, time_limit=60)
+    asked = threading.Event()
+    calls = []
+    threading.Timer(0.1, run.interrupt).start()
+    value = run.call_interruptible(lambda: asked.wait(30), lambda: (calls.append(1), asked.set()))
+    assert value is True and calls == [1] and run.limit == "interrupted"
+
+
+def test_improvements_are_told():
+    """on_improvement sees each better objective and bound with the solution."""
+    news = []
+    run = Run(Number(), None, iterations=10, on_improvement=news.append)
+    run.report(5)
+    run.report_bound(2)
+    run.report(6)
+    assert [(n.objective, n.bound, n.solution) for n in news] == [(5.0, None, 5), (5.0, 2.0, 5)]
+
+
+def test_warm_start_is_the_first_incumbent():
+    """A warm start counts from the start."""
+    run = Run(Number(), None, iterations=10, warm_start=8)
+    run.start()
+    assert run.objective == 8.0
