@@ -1,0 +1,59 @@
+"""Cold compile seconds of every kernel that a shipped solver prepares; exit 1 if one takes over 20."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import defaultdict
+
+import numpy as np
+from numba.core import event
+
+from corl import registry
+
+LIMIT = 20.0
+
+
+class Watch(event.Listener):
+    """Seconds that each kernel's own compilation takes, without that of the kernels it calls."""
+
+    def __init__(self) -> None:
+        self.own: dict[str, float] = defaultdict(float)
+        self._open: list[list[float]] = []  # [begun, seconds spent in inner compilations]
+
+    def on_start(self, found: event.Event) -> None:
+        self._open.append([time.perf_counter(), 0.0])
+
+    def on_end(self, found: event.Event) -> None:
+        begun, inner = self._open.pop()
+        whole = time.perf_counter() - begun
+        function = found.data["dispatcher"].py_func
+        self.own[f"{function.__module__}.{function.__name__}"] += whole - inner
+        if self._open:
+            self._open[-1][1] += whole
+
+
+def main() -> int:
+    watch = Watch()
+    event.register("numba:compile", watch)
+    random = np.random.default_rng(0)
+    samples = {"tsp": [random.random((12, 2)), np.ones((6, 6)) - np.eye(6), random.random((12, 12))]}
+    for name in registry.problems():
+        problem = registry.problem(name)
+        instances = [problem.adapt(sample) for sample in samples.get(name, [])]
+        for short in registry.solvers(name):
+            solver = registry.solver(name, short)()
+            for instance in instances:
+                if not solver.accepts(instance):
+                    begun = time.perf_counter()
+                    solver.prepare(instance)
+                    print(f"{name}.{short:<20} prepared in {time.perf_counter() - begun:6.2f} s")
+    for kernel, seconds in sorted(watch.own.items(), key=lambda item: -item[1]):
+        print(f"{seconds:7.2f} s  {kernel}")
+    worst = max(watch.own.values(), default=0.0)
+    print(f"{len(watch.own)} kernels, {sum(watch.own.values()):.1f} s in all, the slowest {worst:.1f} s (limit {LIMIT:.0f})")
+    return int(worst > LIMIT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

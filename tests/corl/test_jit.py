@@ -1,0 +1,67 @@
+"""corl.jit.kernel: a cache that follows edits anywhere in the package and leaves users' kernels alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+MODULE = """
+from corl.jit import kernel
+from {package}.helper import double
+
+@kernel
+def twice(x):
+    return double(x)
+"""
+
+
+def call(folder, package):
+    """`twice(3)` in a fresh process with a cache of its own; returns what it printed."""
+    environment = os.environ | {"PYTHONPATH": str(folder), "CORL_CACHE": str(folder / "cache")}
+    code = f"from {package}.main import twice; print(twice(3))"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_an_edited_helper_in_another_file_is_seen(tmp_path):
+    """numba's own cache would go on returning the old value here."""
+    package = tmp_path / "sample"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "main.py").write_text(MODULE.format(package="sample"))
+    helper = "from corl.jit import kernel\n@kernel\ndef double(x):\n    return {}\n"
+    (package / "helper.py").write_text(helper.format("2 * x"))
+    assert call(tmp_path, "sample") == "6"
+    assert len(list((tmp_path / "cache" / "corl").iterdir())) == 1
+    (package / "helper.py").write_text(helper.format("x + x + 1"))
+    assert call(tmp_path, "sample") == "7"
+    assert len(list((tmp_path / "cache" / "corl").iterdir())) == 2
+
+
+def test_kernels_are_kept_on_disk(tmp_path, monkeypatch):
+    """A kernel's machine code is in the cache folder after its first call, so that the next process loads it."""
+    (tmp_path / "single.py").write_text("from corl.jit import kernel\n@kernel\ndef one(x):\n    return x + 1\n")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "CORL_CACHE": str(tmp_path / "cache")}
+    code = "import single; single.one(1); print(sum(single.one.stats.cache_hits.values()))"
+    hits = [
+        subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, env=environment).stdout.strip()
+        for _ in range(2)
+    ]
+    assert hits == ["0", "1"]
+
+
+def test_users_settings_are_untouched():
+    """Decorating leaves numba's cache folder as it was."""
+    from numba.core import config
+
+    from corl.jit import kernel
+
+    before = config.CACHE_DIR
+
+    @kernel
+    def plain(x):
+        return x
+
+    assert config.CACHE_DIR == before
