@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 
 from corl.errors import InputError
 
-__all__ = ["COORDINATE_TYPES", "EDGE_WEIGHT_TYPES", "TspInstance"]
+__all__ = ["COORDINATE_TYPES", "EDGE_WEIGHT_TYPES", "LARGEST", "TspInstance"]
 
 COORDINATE_TYPES = {
     "EUC_2D": 2, "EUC_3D": 3, "MAX_2D": 2, "MAX_3D": 3, "MAN_2D": 2, "MAN_3D": 3,
     "CEIL_2D": 2, "GEO": 2, "ATT": 2, "EXACT_2D": 2, "EXACT_3D": 3,
 }  # fmt: skip
 """Edge-weight types given by coordinates, and how many a city has. EXACT_* is the unrounded Euclidean distance."""
+
+LARGEST = 1e12
+"""The largest coordinate or distance: sums of a million such distances stay exact enough in float64."""
 
 EDGE_WEIGHT_TYPES = (*COORDINATE_TYPES, "EXPLICIT")
 
@@ -25,7 +28,7 @@ class TspInstance:
     """A set of cities and what it costs to go from one to another.
 
     Either `points` (float64 [n, 2 or 3], as in the file: TSPLIB's DDD.MM degrees for GEO) or `matrix` (float64 [n, n],
-    `matrix[i, j]` from i to j) is given, by `edge_weight_type`. Cities are 0..n-1 here and `ids[i]` in the file.
+    `matrix[i, j]` from i to j, zero on the diagonal) is given, by `edge_weight_type`. Cities are 0..n-1 here and `ids[i]` in the file.
     Raises InputError where shapes, values or names are off.
     """
 
@@ -57,10 +60,12 @@ class TspInstance:
         if m is None or self.points is not None or m.ndim != 2 or m.shape[0] != m.shape[1] or m.shape[0] < 1:
             raise InputError("an EXPLICIT instance has a square matrix and no points", field="matrix")
         m = np.ascontiguousarray(m, np.float64)
-        off_diagonal = m[~np.eye(len(m), dtype=bool)]
-        if not np.isfinite(off_diagonal).all() or (np.abs(off_diagonal) > _LARGEST).any():
-            raise InputError(f"distances must be finite and at most {_LARGEST:g} in size", field="matrix")
-        if self.symmetric and not np.array_equal(*(np.where(np.eye(len(m), dtype=bool), 0, a) for a in (m, m.T))):
+        if m.diagonal().any():  # nobody goes from a city to itself; files have anything there
+            m = m.copy()
+            np.fill_diagonal(m, 0.0)
+        if not (m.min() >= -LARGEST and m.max() <= LARGEST):  # false for NaN as well
+            raise InputError(f"distances must be finite and at most {LARGEST:g} in size", field="matrix")
+        if self.symmetric and not np.array_equal(m, m.T):
             raise InputError("a symmetric instance has a symmetric matrix; set symmetric=False for an ATSP", field="matrix")
         object.__setattr__(self, "matrix", m)
 
@@ -71,8 +76,8 @@ class TspInstance:
         if not self.symmetric:
             raise InputError("an asymmetric instance is given by a matrix (EXPLICIT)", field="symmetric")
         p = np.ascontiguousarray(p, np.float64)
-        if not np.isfinite(p).all() or (np.abs(p) > _LARGEST).any():
-            raise InputError(f"coordinates must be finite and at most {_LARGEST:g} in size", field="points")
+        if not np.isfinite(p).all() or (np.abs(p) > LARGEST).any():
+            raise InputError(f"coordinates must be finite and at most {LARGEST:g} in size", field="points")
         object.__setattr__(self, "points", p)
 
     @property
@@ -86,6 +91,3 @@ class TspInstance:
         if self.matrix is not None:
             return bool((self.matrix == np.floor(self.matrix)).all())
         return not self.edge_weight_type.startswith("EXACT")
-
-
-_LARGEST = 1e12  # sums of a million such distances stay exact enough in float64

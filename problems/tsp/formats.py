@@ -1,0 +1,240 @@
+"""TSPLIB 95 instance files, both ways (G. Reinelt, TSPLIB 95, section 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import InputError
+from corl.problems.tsp.instance import COORDINATE_TYPES, EDGE_WEIGHT_TYPES, LARGEST, TspInstance
+from corl.problems.tsp.matrices import LAYOUTS, entries, entry_at, fill
+from corl.text import Entry, Text, keyword_parts, quoted
+
+__all__ = ["LARGEST_DIMENSION", "read_instance", "read_text", "write_instance"]
+
+LARGEST_DIMENSION = 20_000_000
+_LINES = 100_000  # written at a time
+
+_KEYWORDS = (
+    "NAME", "TYPE", "COMMENT", "DIMENSION", "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT", "NODE_COORD_TYPE", "DISPLAY_DATA_TYPE",
+    "NODE_COORD_SECTION", "DISPLAY_DATA_SECTION", "EDGE_WEIGHT_SECTION", "EOF",
+)  # fmt: skip
+_VEHICLES = "belongs to a vehicle routing problem, which is not a TSP; accepted: TYPE TSP or ATSP"
+_REFUSED_KEYWORDS = {
+    "FIXED_EDGES_SECTION": "edges that every tour must use are not supported; accepted: an instance without them",
+    "EDGE_DATA_FORMAT": "a graph that is not complete is not supported; accepted: NODE_COORD_SECTION or EDGE_WEIGHT_SECTION",
+    "EDGE_DATA_SECTION": "a graph that is not complete is not supported; accepted: NODE_COORD_SECTION or EDGE_WEIGHT_SECTION",
+    "TOUR_SECTION": "this is a tour, not an instance; accepted: TYPE TSP or ATSP",
+    **dict.fromkeys(
+        ("CAPACITY", "VEHICLES", "DISTANCE", "SERVICE_TIME", "DEMAND_SECTION", "DEPOT_SECTION", "TIME_WINDOW_SECTION",
+         "SERVICE_TIME_SECTION", "BACKHAUL_SECTION", "PICKUP_AND_DELIVERY_SECTION"), _VEHICLES,
+    ),
+}  # fmt: skip
+_REFUSED_TYPES = {
+    "SOP": "sequential ordering problems (precedence between cities) are not supported",
+    "HCP": "Hamiltonian cycle problems (a graph without distances) are not supported",
+    "CVRP": "this is a vehicle routing problem",
+    "TOUR": "this is a tour, not an instance",
+}
+_REFUSED_WEIGHTS = {
+    "XRAY1": "the crystallography distances are not supported",
+    "XRAY2": "the crystallography distances are not supported",
+    "SPECIAL": "its distances are defined outside the file",
+}
+
+
+def read_instance(path: str | Path) -> TspInstance:
+    """The instance in a TSPLIB file. Raises InputError with file, line, field and what is accepted, or OSError."""
+    return read_text(Text.read(path), Path(path).stem)
+
+
+def read_text(text: Text, name: str = "") -> TspInstance:
+    """The instance in the text of a TSPLIB file; `name` stands in for a missing NAME. Raises InputError."""
+    header, sections = keyword_parts(text, _KEYWORDS, _REFUSED_KEYWORDS)
+    symmetric = _type(text, header)
+    n = _dimension(text, header)
+    kind = _one_of(text, header, "EDGE_WEIGHT_TYPE", EDGE_WEIGHT_TYPES, _REFUSED_WEIGHTS)
+    _one_of(text, header, "NODE_COORD_TYPE", ("TWOD_COORDS", "THREED_COORDS", "NO_COORDS"), {}, required=False)
+    _one_of(text, header, "DISPLAY_DATA_TYPE", ("COORD_DISPLAY", "TWOD_DISPLAY", "NO_DISPLAY"), {}, required=False)
+    if kind != "EXPLICIT" and not symmetric:
+        line = header["EDGE_WEIGHT_TYPE"].line
+        raise text.error(f"{kind} distances are symmetric; accepted for TYPE ATSP: EXPLICIT", line=line, field="EDGE_WEIGHT_TYPE")
+    points = matrix = display = ids = None
+    if kind == "EXPLICIT":
+        matrix = _matrix(text, header, sections, n, symmetric)
+        if "NODE_COORD_SECTION" in sections:
+            ids, display = _coordinates(sections, "NODE_COORD_SECTION", n, 2)
+    else:
+        _section(text, header, sections, "NODE_COORD_SECTION", f"EDGE_WEIGHT_TYPE {kind}")
+        if "EDGE_WEIGHT_SECTION" in sections:
+            line = sections["EDGE_WEIGHT_SECTION"].first_line
+            raise text.error(f"{kind} distances come from coordinates; accepted with EXPLICIT", line=line, field="EDGE_WEIGHT_SECTION")
+        _one_of(text, header, "EDGE_WEIGHT_FORMAT", ("FUNCTION",), {}, required=False)
+        ids, points = _coordinates(sections, "NODE_COORD_SECTION", n, COORDINATE_TYPES[kind])
+    if "DISPLAY_DATA_SECTION" in sections:
+        ids, display = _display(sections, n, ids)
+    given = header.get("NAME")
+    comment = header["COMMENT"].value if "COMMENT" in header else ""
+    name = given.value if given and given.value else name
+    try:
+        return TspInstance(name, kind, points, matrix, symmetric, ids, display, comment)  # type: ignore[arg-type]
+    except InputError as error:
+        raise text.error(error.reason, field=error.field) from None
+
+
+# -------------------------------------------------------------------- the header
+def _type(text: Text, header: dict[str, Entry]) -> bool:
+    """Whether the instance is symmetric; TSP where the file does not say. Remarks after the word are let pass."""
+    entry = header.get("TYPE")
+    if entry is None:
+        return True
+    word = (entry.value.split() or [""])[0].upper()
+    if word not in ("TSP", "ATSP"):
+        reason = f"{_REFUSED_TYPES.get(word, f'{quoted(word)} is not known')}; accepted: TSP, ATSP"
+        raise text.error(reason, line=entry.line, field="TYPE")
+    return word == "TSP"
+
+
+def _dimension(text: Text, header: dict[str, Entry]) -> int:
+    entry = _required(text, header, "DIMENSION")
+    n = text.integer(entry.value, "DIMENSION", entry.line, 1, LARGEST_DIMENSION)
+    if n > max(1, len(text.content) // 2):  # a number and a blank each, at the least; so that nothing is allocated for a claim
+        message = f"{n:,} cities cannot be in a file of {len(text.content):,} characters"
+        raise text.error(message, line=entry.line, field="DIMENSION")
+    return n
+
+
+def _required(text: Text, header: dict[str, Entry], keyword: str) -> Entry:
+    if keyword not in header:
+        raise text.error("missing; accepted: a line KEYWORD : value before the data", line=text.last_line, field=keyword)
+    return header[keyword]
+
+
+def _one_of(
+    text: Text, header: dict[str, Entry], keyword: str, accepted: tuple[str, ...], refused: dict[str, str], required: bool = True
+) -> str:
+    """The value of a keyword; "" where it is missing and not required."""
+    if keyword not in header and not required:
+        return ""
+    if keyword not in header:
+        raise text.error(f"missing; accepted: {', '.join(accepted)}", line=text.last_line, field=keyword)
+    entry = header[keyword]
+    value = entry.value.upper()
+    if value not in accepted:
+        reason = refused.get(value, f"{quoted(entry.value)} is not known")
+        raise text.error(f"{reason}; accepted: {', '.join(accepted)}", line=entry.line, field=keyword)
+    return value
+
+
+# -------------------------------------------------------------------- the sections
+def _section(text: Text, header: dict[str, Entry], sections: dict[str, Text], keyword: str, because: str) -> Text:
+    if keyword not in sections:
+        raise text.error(f"missing; {because} needs it", line=text.last_line, field=keyword)
+    return sections[keyword]
+
+
+def _coordinates(sections: dict[str, Text], keyword: str, n: int, columns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """ids int64 [n] and coordinates float64 [n, columns] of a section with a city a line."""
+    part = sections[keyword]
+    table = part.table(keyword, 1 + columns)
+    if len(table) != n:
+        message = f"{len(table):,} lines of coordinates; DIMENSION says {n:,}"
+        raise part.error(message, line=part.row_line(min(n, len(table) - 1)), field=keyword)
+    ids = table[:, 0]
+    if (bad := (ids != np.floor(ids)) | (np.abs(ids) > 2**53)).any():
+        row = int(bad.argmax())
+        raise part.error(f"{ids[row]!r} is no city number; accepted: an integer", line=part.row_line(row), field=keyword)
+    if len(np.unique(ids)) < n:
+        _, first = np.unique(ids, return_index=True)
+        row = int(np.setdiff1d(np.arange(n), first)[0])
+        raise part.error(f"city {int(ids[row])} is given twice", line=part.row_line(row), field=keyword)
+    if (bad := (np.abs(table[:, 1:]) > LARGEST).any(axis=1)).any():
+        raise part.error(f"accepted: coordinates up to {LARGEST:g} in size", line=part.row_line(int(bad.argmax())), field=keyword)
+    return ids.astype(np.int64), np.ascontiguousarray(table[:, 1:])
+
+
+def _display(
+    sections: dict[str, Text], n: int, ids: NDArray[np.int64] | None
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Display coordinates in the order of `ids`; those of the section itself where the instance has no ids yet."""
+    part = sections["DISPLAY_DATA_SECTION"]
+    own, display = _coordinates(sections, "DISPLAY_DATA_SECTION", n, 2)
+    if ids is None:
+        return own, display
+    mine, order = np.argsort(ids, kind="stable"), np.argsort(own, kind="stable")
+    if (differs := own[order] != ids[mine]).any():
+        row = int(order[differs.argmax()])
+        message = f"city {own[row]} is not in NODE_COORD_SECTION"
+        raise part.error(message, line=part.row_line(row), field="DISPLAY_DATA_SECTION")
+    placed = np.empty_like(display)
+    placed[mine] = display[order]
+    return ids, placed
+
+
+def _matrix(
+    text: Text, header: dict[str, Entry], sections: dict[str, Text], n: int, symmetric: bool
+) -> NDArray[np.float64]:
+    layout = _one_of(text, header, "EDGE_WEIGHT_FORMAT", LAYOUTS, {"FUNCTION": "a function is no matrix"})
+    if layout == "FUNCTION" or not symmetric and layout != "FULL_MATRIX":
+        pass
+    part = _section(text, header, sections, "EDGE_WEIGHT_SECTION", "EDGE_WEIGHT_TYPE EXPLICIT")
+    values, expected = part.numbers("EDGE_WEIGHT_SECTION"), entries(layout, n)
+    if len(values) != expected:
+        line = part.token_line(expected) if len(values) > expected else part.last_line
+        message = f"{len(values):,} numbers; {layout} of {n:,} cities has {expected:,}"
+        raise part.error(message, line=line, field="EDGE_WEIGHT_SECTION")
+    matrix = fill(layout, values, n)
+    if (large := np.abs(matrix) > LARGEST).any():
+        i, j = np.unravel_index(int(large.argmax()), large.shape)
+        line = part.token_line(entry_at(layout, int(i), int(j), n))
+        raise part.error(f"{matrix[i, j]:g} is too large; accepted: up to {LARGEST:g}", line=line, field="EDGE_WEIGHT_SECTION")
+    if symmetric and layout == "FULL_MATRIX" and (differs := matrix != matrix.T).any():
+        i, j = np.unravel_index(int(differs.argmax()), differs.shape)
+        line = part.token_line(entry_at(layout, int(j), int(i), n))
+        message = f"entry ({j + 1}, {i + 1}) is {matrix[j, i]:g} and ({i + 1}, {j + 1}) is {matrix[i, j]:g}; accepted: TYPE ATSP for such"
+        raise part.error(message, line=line, field="EDGE_WEIGHT_SECTION")
+    return matrix
+
+
+# -------------------------------------------------------------------- the writer
+def write_instance(instance: TspInstance, path: str | Path) -> None:
+    """Write a TSPLIB file from which `read_instance` gives the same instance back, to the bit.
+
+    A matrix without display coordinates has no ids in TSPLIB: its cities are 1..n in the file.
+    """
+    header = [f"NAME : {instance.name}", f"TYPE : {'TSP' if instance.symmetric else 'ATSP'}"]
+    header += [f"COMMENT : {line}" for line in instance.comment.splitlines()]
+    header += [f"DIMENSION : {instance.n}", f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}"]
+    with open(path, "w", encoding="utf-8", newline="\n") as stream:
+        if instance.matrix is not None:
+            header += ["EDGE_WEIGHT_FORMAT : FULL_MATRIX"]
+            header += ["DISPLAY_DATA_TYPE : TWOD_DISPLAY"] if instance.display is not None else []
+            stream.write("\n".join([*header, "EDGE_WEIGHT_SECTION", ""]))
+            stream.writelines(" ".join(_numerals(row)) + "\n" for row in instance.matrix)
+        else:
+            assert instance.points is not None
+            stream.write("\n".join([*header, "NODE_COORD_SECTION", ""]))
+            _write_coordinates(stream, instance.ids, instance.points)
+        if instance.display is not None:
+            stream.write("DISPLAY_DATA_SECTION\n")
+            _write_coordinates(stream, instance.ids, instance.display)
+        stream.write("EOF\n")
+
+
+def _write_coordinates(stream: TextIO, ids: NDArray[np.int64], points: NDArray[np.float64]) -> None:
+    for start in range(0, len(ids), _LINES):
+        rows = points[start : start + _LINES]
+        columns = [map(str, ids[start : start + _LINES].tolist()), *map(_numerals, rows.T)]
+        stream.writelines(map("%s\n".__mod__, map(" ".join, zip(*columns))))
+
+
+def _numerals(values: NDArray[np.float64]) -> Iterable[str]:
+    """The shortest text of each number that reads back as the same float64; whole numbers without a point."""
+    whole = values.astype(np.int64)
+    if np.array_equal(whole, values) and not np.signbit(values[values == 0]).any():
+        return map(str, whole.tolist())
+    return map(repr, values.tolist())
