@@ -44,7 +44,7 @@ def nearest_among(metric: Metric, cities: NDArray[np.int32], k: int) -> tuple[ND
 
 def _coordinates(metric: Metric) -> NDArray[np.float64]:
     """The points, without the third coordinate where it says nothing."""
-    return metric.points if metric.points[:, 2].any() else metric.points[:, :2]
+    return metric.points if metric.points[:, 2].any() else np.ascontiguousarray(metric.points[:, :2])
 
 
 def _norm(metric: Metric) -> float:

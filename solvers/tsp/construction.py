@@ -7,16 +7,18 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.problems.tsp.metric import EXPLICIT, Metric, distance
-from corl.rng import uniform
+from corl.rng import below, uniform
 from corl.solvers.tsp.candidates import nearest_among
 from corl.solvers.tsp.spatial import hilbert_order, live_tree, nearest_live, remove
 
 __all__ = [
     "candidate_edges",
+    "chain_fragments",
     "greedy_edge",
     "join_edges",
     "length_of",
     "nearest_neighbour",
+    "random_greedy",
     "sorted_order",
     "space_filling_order",
     "tour_of_fragments",
@@ -98,6 +100,20 @@ def _lists(neighbours, city, other):
 
 
 @kernel
+def random_greedy(metric, first, second, weight, noise, state):
+    """A greedy-edge tour, int32 [n], over `candidate_edges` whose weights count times 1 - noise .. 1 + noise at random.
+
+    A kernel for making many tours: their paths are joined by `chain_fragments`, so n should be under some 50,000.
+    """
+    n = max(first.max(), second.max()) + 1
+    link = np.full((n, 2), -1, np.int32)
+    weight = weight.copy()
+    _perturb(weight, noise, state)
+    join_edges(first, second, sorted_order(weight), link, np.arange(n).astype(np.int32))
+    return chain_fragments(metric, link, below(state, n))
+
+
+@kernel
 def _perturb(weight, noise, state):
     """Multiply each weight by a number uniform on 1 - noise .. 1 + noise."""
     for e in range(len(weight)):
@@ -166,6 +182,47 @@ def tour_of_fragments(link, ends):
             seen[city] = True
             following = link[city, 0] if link[city, 0] != previous else link[city, 1]
             previous, city = city, following
+    return tour
+
+
+@kernel
+def chain_fragments(metric, link, start):
+    """The tour, int32 [n], that begins near city `start`, runs along its path, goes on to the nearest end of another ...
+
+    For the m paths of `link` this looks at m**2 pairs of ends: for the few per cent of n that greedy edges leave.
+    """
+    n = len(link)
+    tour = np.empty(n, np.int32)
+    ends = np.empty(n, np.int32)
+    left = first = 0
+    for city in range(n):
+        if link[city, 1] < 0:
+            if city <= start:
+                first = left
+            ends[left] = city
+            left += 1
+    m, chosen = 0, first
+    while left > 0:
+        city, previous = ends[chosen], -1
+        left -= 1
+        ends[chosen] = ends[left]
+        while city >= 0:  # along the path
+            tour[m] = city
+            m += 1
+            following = link[city, 0] if link[city, 0] != previous else link[city, 1]
+            previous, city = city, following
+        nearest = np.inf
+        other = -1
+        for i in range(left):
+            if ends[i] == previous:
+                other = i  # the end arrived at: not free any more
+        if other >= 0:
+            left -= 1
+            ends[other] = ends[left]
+        for i in range(left):
+            d = distance(metric, previous, ends[i])
+            if d < nearest:
+                nearest, chosen = d, i
     return tour
 
 

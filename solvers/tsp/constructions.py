@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from corl.problems.tsp.instance import TspInstance
     from corl.run import Run
 
-__all__ = ["GreedyEdge", "NearestNeighbour"]
+__all__ = ["GreedyEdge", "NearestNeighbour", "tiny_like"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class NearestNeighbour(Solver):
         return _symmetric(instance)
 
     def prepare(self, instance: TspInstance) -> None:
-        _construct_nearest(_tiny_like(instance), self.candidates, 0)
+        _construct_nearest(tiny_like(instance), self.candidates, 0)
 
     def solve(self, instance: TspInstance, run: Run) -> None:
         run.report(_construct_nearest(instance, self.candidates, self.start % instance.n))
@@ -59,7 +59,7 @@ class GreedyEdge(Solver):
         return _symmetric(instance)
 
     def prepare(self, instance: TspInstance) -> None:
-        _construct_greedy(_tiny_like(instance), self.candidates)
+        _construct_greedy(tiny_like(instance), self.candidates)
 
     def solve(self, instance: TspInstance, run: Run) -> None:
         run.report(_construct_greedy(instance, self.candidates))
@@ -92,14 +92,14 @@ def _construct_greedy(instance: TspInstance, candidates: int) -> np.ndarray:
     return greedy_edge(metric, *neighbours(instance, metric, candidates))
 
 
-def _tiny_like(instance: TspInstance) -> TspInstance:
-    """A dozen cities of the instance's kind, four of them equal: solving it compiles every kernel used for that kind."""
+def tiny_like(instance: TspInstance) -> TspInstance:
+    """24 cities of the instance's kind, 14 of them equal: solving it compiles every kernel used for that kind."""
     from corl.problems.tsp.instance import TspInstance
 
     rng = np.random.default_rng(0)
     if instance.points is None:
-        half = rng.integers(1, 9, (12, 12)).astype(float)
+        half = rng.integers(1, 9, (24, 24)).astype(float)
         return TspInstance("tiny", instance.edge_weight_type, matrix=half + half.T)
-    points = np.trunc(rng.random((12, instance.points.shape[1])) * 60.0)
-    points[:4] = 1.0
+    points = np.trunc(rng.random((24, instance.points.shape[1])) * 60.0)
+    points[:14] = 1.0
     return TspInstance("tiny", instance.edge_weight_type, points=points)

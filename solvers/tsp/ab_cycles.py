@@ -1,0 +1,138 @@
+"""AB-cycles of two tours: Nagata & Kobayashi, A powerful genetic algorithm using edge assembly crossover for the TSP,
+INFORMS J. Computing 25 (2013), section 2.2, steps 1 and 2.
+
+Tours are `links` int32 [n, 2]: the two neighbours of every city.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.rng import below, next_u64
+
+__all__ = ["Cycles", "cycles_of", "find_cycles"]
+
+
+class Cycles(NamedTuple):
+    """AB-cycles, one after another, and the memory to find them."""
+
+    cities: NDArray[np.int32]
+    """[2 n + 2] cycle c is cities[starts[c]:starts[c + 1]]: its edges are of A, B, A, ..., from an A-edge on."""
+    starts: NDArray[np.int32]
+    """[n + 2]"""
+    rest: NDArray[np.int32]
+    """[n, 2, 2] by city and parent (0: A, 1: B): the neighbours by edges that are not common and not yet used."""
+    degree: NDArray[np.int8]
+    """[n, 2] how many of `rest` there are."""
+    seen: NDArray[np.int32]
+    """[n, 2] where on the walk the city is reached at an even (odd) step, -1 if it is not. All -1 between calls."""
+    walk: NDArray[np.int32]
+    """[2 n + 2] the cities of the walk."""
+    active: NDArray[np.int32]
+    """[n] cities with an edge in `rest`."""
+
+
+def cycles_of(n: int) -> Cycles:
+    """Memory for the AB-cycles of tours of n cities."""
+    int32 = np.int32
+    return Cycles(
+        cities=np.empty(2 * n + 2, int32),
+        starts=np.zeros(n + 2, int32),
+        rest=np.empty((n, 2, 2), int32),
+        degree=np.zeros((n, 2), np.int8),
+        seen=np.full((n, 2), -1, int32),
+        walk=np.empty(2 * n + 2, int32),
+        active=np.empty(n, int32),
+    )
+
+
+@kernel
+def find_cycles(links_a, links_b, cycles, state):
+    """Partition the edges of A and B that are not common into AB-cycles at random; returns how many there are.
+
+    From a random city edges of A and B are walked in turn, chosen at random where there are two; when the walk comes to a
+    city that it has reached by the same parity before, the part since then is an AB-cycle, which is taken out.
+    """
+    cities, starts, rest, degree, seen, walk, active = cycles
+    count = _differences(links_a, links_b, cycles)
+    found = written = 0
+    starts[0] = 0
+    if count == 0:
+        return 0
+    first = below(state, count)
+    coins, tossed = np.uint64(0), 64
+    for q in range(count):
+        origin = active[first + q if first + q < count else first + q - count]
+        while degree[origin, 0] > 0:
+            step = 0
+            walk[0] = origin
+            seen[origin, 0] = 0
+            while True:
+                parent = step & 1
+                u = walk[step]
+                side = 0
+                if degree[u, parent] == 2:
+                    if tossed == 64:
+                        coins, tossed = next_u64(state), 0
+                    side = np.int64(coins & np.uint64(1))
+                    coins >>= np.uint64(1)
+                    tossed += 1
+                v = rest[u, parent, side]
+                degree[u, parent] -= 1
+                if side == 0:
+                    rest[u, parent, 0] = rest[u, parent, 1]
+                degree[v, parent] -= 1
+                if rest[v, parent, 0] == u:
+                    rest[v, parent, 0] = rest[v, parent, 1]
+                step += 1
+                walk[step] = v
+                before = seen[v, step & 1]
+                if before < 0:
+                    seen[v, step & 1] = step
+                    continue
+                for i in range(before + (before & 1), step):  # from an even step, whose edge is A's
+                    cities[written] = walk[i]
+                    written += 1
+                if before & 1:
+                    cities[written] = walk[before]
+                    written += 1
+                found += 1
+                starts[found] = written
+                for i in range(before + 1, step):
+                    seen[walk[i], i & 1] = -1
+                step = before
+                if before == 0:
+                    seen[origin, 0] = -1
+                    break
+    return found
+
+
+@kernel
+def _differences(links_a, links_b, cycles):
+    """Fill rest, degree and active; returns the number of active cities."""
+    _cities, _starts, rest, degree, _seen, _walk, active = cycles
+    count = 0
+    for v in range(len(links_a)):
+        a0, a1, b0, b1 = links_a[v, 0], links_a[v, 1], links_b[v, 0], links_b[v, 1]
+        d = 0
+        if a0 != b0 and a0 != b1:
+            rest[v, 0, 0] = a0
+            d = 1
+        if a1 != b0 and a1 != b1:
+            rest[v, 0, d] = a1
+            d += 1
+        degree[v, 0] = degree[v, 1] = d
+        if d > 0:
+            e = 0
+            if b0 != a0 and b0 != a1:
+                rest[v, 1, 0] = b0
+                e = 1
+            if b1 != a0 and b1 != a1:
+                rest[v, 1, e] = b1
+            active[count] = v
+            count += 1
+    return count

@@ -1,0 +1,264 @@
+"""From an E-set to a child: apply it to parent A, find the sub-tours, merge them into one tour, measure it, take it back.
+
+Nagata & Kobayashi, INFORMS J. Computing 25 (2013), section 2.2, steps 4 and 5, in time that grows with the E-set and the
+sub-tours merged, not with n (their section 3.1): parent A's order of the cities is cut where the E-set removes an edge, and
+sub-tours are found and merged by these segments.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.problems.tsp.metric import distance
+
+__all__ = ["Assembly", "apply", "assemble", "assembly_of", "order_of"]
+
+_SEARCHED = 25  # cities looked at from either end of a long segment when a sub-tour is merged (tuned: notes)
+_PARTNERS = 8  # candidate neighbours tried for each (tuned: notes)
+
+
+class Assembly(NamedTuple):
+    """An E-set, the child that it makes of parent A, and the memory to find out. Occurrence i is the i-th city of the E-set."""
+
+    order: NDArray[np.int32]
+    """[n] parent A as an order of the cities."""
+    position: NDArray[np.int32]
+    """[n] where each city is in `order`."""
+    city: NDArray[np.int32]
+    """[2 n + 2] the E-set: occurrences 2 t and 2 t + 1 are the ends of an edge of A."""
+    mate: NDArray[np.int32]
+    """[2 n + 2] the occurrence at the other end of the edge of B."""
+    changes: NDArray[np.int32]
+    """[8 n, 3] (city, old neighbour, new neighbour): what turns A into the child."""
+    chosen: NDArray[np.int32]
+    """[8 n, 3] the changes of the best child so far."""
+    key: NDArray[np.int64]
+    """[n + 1] cut position, edge and side, packed to be sorted."""
+    cut: NDArray[np.int32]
+    """[n + 1] segment r is order[cut[r] + 1 .. cut[r + 1]], cyclically."""
+    end: NDArray[np.int32]
+    """[2 n + 2] per occurrence: 2 r where it ends the segment before cut r, 2 r + 1 where it begins the one after."""
+    joined: NDArray[np.int32]
+    """[2 n + 2] per such end: the end that B's edge leads to."""
+    subtour: NDArray[np.int32]
+    """[n + 1] the sub-tour of each segment."""
+    size: NDArray[np.int32]
+    """[n + 1] cities in each sub-tour; 0 once merged into another."""
+
+
+def assembly_of(n: int) -> Assembly:
+    """Memory for children of tours of n cities."""
+    one, two = (lambda: np.empty(n + 1, np.int32)), (lambda: np.empty(2 * n + 2, np.int32))
+    return Assembly(
+        order=np.empty(n, np.int32),
+        position=np.empty(n, np.int32),
+        city=two(),
+        mate=two(),
+        changes=np.empty((8 * n, 3), np.int32),
+        chosen=np.empty((8 * n, 3), np.int32),
+        key=np.empty(n + 1, np.int64),
+        cut=one(),
+        end=two(),
+        joined=two(),
+        subtour=one(),
+        size=one(),
+    )
+
+
+@kernel
+def order_of(links, order, position):
+    """Write the tour `links` as an order from city 0, and each city's position in it."""
+    previous, city = -1, 0
+    for i in range(len(links)):
+        order[i] = city
+        position[city] = i
+        following = links[city, 0]
+        if following == previous or i == 0:
+            following = links[city, 1]
+        previous, city = city, following
+
+
+@kernel
+def apply(links, changes, count):
+    """Turn a tour into the child that the first `count` changes describe."""
+    for i in range(count):
+        _replace(links, changes[i, 0], changes[i, 1], changes[i, 2])
+
+
+@kernel(inline=True)
+def _replace(links, city, old, new):
+    links[city, 0 if links[city, 0] == old else 1] = new
+
+
+@kernel
+def assemble(metric, neighbours, lengths, links, work, length, least):
+    """Measure the child of `links` by the E-set work.city[:length]; `links` is unchanged afterwards.
+
+    Returns (gain, number of changes): (0, 0) where the child is not shorter by more than `least`. An E-set that lengthens
+    the tour before its sub-tours are merged is given up at once.
+    """
+    gain = 0.0
+    for i in range(0, length, 2):
+        u, v = work.city[i], work.city[i + 1]
+        gain += distance(metric, u, v) - distance(metric, v, work.city[work.mate[i + 1]])
+    if gain <= least:
+        return 0.0, 0
+    changes = work.changes
+    for i in range(length):
+        changes[i, 0], changes[i, 1], changes[i, 2] = work.city[i], work.city[i ^ 1], work.city[work.mate[i]]
+    segments = length >> 1
+    _cut(work, segments)
+    subtours = _label(work, segments)
+    if subtours == 1:
+        return gain, length
+    apply(links, changes, length)
+    gain, count = _merge(metric, neighbours, lengths, links, work, segments, subtours, gain, length, least)
+    if gain <= 0.0:
+        return 0.0, 0
+    return gain, count
+
+
+@kernel
+def _cut(work, segments):
+    """Sort the removed edges by their place in A's order: fills cut, end and joined."""
+    n = len(work.order)
+    key, city, position = work.key, work.city, work.position
+    for t in range(segments):
+        p, q = position[city[2 * t]], position[city[2 * t + 1]]
+        if q == p + 1 or (p == n - 1 and q == 0):
+            new = (np.int64(p) << 32) | (t << 1)
+        else:
+            new = (np.int64(q) << 32) | (t << 1) | 1
+        at = t
+        if segments <= 40:  # insertion sort
+            while at > 0 and key[at - 1] > new:
+                key[at] = key[at - 1]
+                at -= 1
+        key[at] = new
+    if segments > 40:
+        key[:segments].sort()
+    for r in range(segments):
+        work.cut[r] = key[r] >> 32
+        flipped = key[r] & 1
+        t2 = key[r] & 0xFFFFFFFE
+        work.end[t2 + flipped] = 2 * r
+        work.end[t2 + 1 - flipped] = 2 * r + 1
+    for i in range(1, 2 * segments, 2):
+        a, b = work.end[i], work.end[work.mate[i]]
+        work.joined[a], work.joined[b] = b, a
+
+
+@kernel
+def _label(work, segments):
+    """Find the sub-tours: fills subtour and size, returns their number."""
+    n = len(work.order)
+    cut, subtour, size, joined = work.cut, work.subtour, work.size, work.joined
+    for r in range(segments):
+        subtour[r] = -1
+    found = 0
+    for first in range(segments):
+        if subtour[first] >= 0:
+            continue
+        r, leave, total = first, 2 * (first + 1) if first + 1 < segments else 0, 0
+        while subtour[r] < 0:
+            subtour[r] = found
+            total += (cut[r + 1] if r + 1 < segments else cut[0] + n) - cut[r]
+            enter = joined[leave]
+            if enter & 1:  # the first city of a segment: leave by its last
+                r = enter >> 1
+                leave = 2 * (r + 1) if r + 1 < segments else 0
+            else:
+                r = (enter >> 1) - 1 if enter > 0 else segments - 1
+                leave = 2 * r + 1
+        size[found] = total
+        found += 1
+    return found
+
+
+@kernel
+def _merge(metric, neighbours, lengths, links, work, segments, subtours, gain, count, least):
+    """Merge the smallest sub-tour into another by the best 2-exchange, until one is left; takes all changes back.
+
+    Returns (gain, number of changes), or (0, 0) as soon as the child is no improvement.
+    """
+    changes, size, subtour = work.changes, work.size, work.subtour
+    left = subtours
+    while left > 1:
+        smallest, cities = -1, len(work.order) + 1
+        for s in range(subtours):
+            if 0 < size[s] < cities:
+                smallest, cities = s, size[s]
+        best, u, u2, v, v2, other = _best_exchange(metric, neighbours, lengths, links, work, segments, smallest, least - gain)
+        if u < 0:
+            gain = 0.0
+            break
+        gain += best
+        for city, old, new in ((u, u2, v), (u2, u, v2), (v, v2, u), (v2, v, u2)):
+            _replace(links, city, old, new)
+            changes[count, 0], changes[count, 1], changes[count, 2] = city, old, new
+            count += 1
+        for r in range(segments):
+            if subtour[r] == smallest:
+                subtour[r] = other
+        size[other] += size[smallest]
+        size[smallest] = 0
+        left -= 1
+    for i in range(count - 1, -1, -1):
+        _replace(links, changes[i, 0], changes[i, 2], changes[i, 1])
+    return gain, (count if left == 1 else 0)
+
+
+@kernel
+def _best_exchange(metric, neighbours, lengths, links, work, segments, smallest, above):
+    """The best exchange of (u u2) in sub-tour `smallest`, (v v2) outside, for (u v), (u2 v2): (gain, u, u2, v, v2, sub-tour).
+
+    u is -1 where none gains more than `above` (a negative number, mostly).
+    """
+    n = len(work.order)
+    cut, subtour = work.cut, work.subtour
+    best, bu, bu2, bv, bv2, other = above, -1, -1, -1, -1, -1
+    partners = min(_PARTNERS, neighbours.shape[1])
+    for r in range(segments):
+        if subtour[r] != smallest:
+            continue
+        cities = (cut[r + 1] if r + 1 < segments else cut[0] + n) - cut[r]
+        i = 0
+        while i < cities:
+            if i == _SEARCHED and cities > 2 * _SEARCHED:
+                i = cities - _SEARCHED
+            p = cut[r] + 1 + i
+            i += 1
+            u = work.order[p if p < n else p - n]
+            d0, d1 = distance(metric, u, links[u, 0]), distance(metric, u, links[u, 1])
+            for c in range(partners):
+                v = neighbours[u, c]
+                segment = _segment(cut, segments, work.position[v])
+                if subtour[segment] == smallest:
+                    continue
+                for h in range(2):
+                    v2 = links[v, h]
+                    base = distance(metric, v, v2) - lengths[u, c]
+                    gain = base + d0 - distance(metric, links[u, 0], v2)
+                    if gain > best:
+                        best, bu, bu2, bv, bv2, other = gain, u, links[u, 0], v, v2, subtour[segment]
+                    gain = base + d1 - distance(metric, links[u, 1], v2)
+                    if gain > best:
+                        best, bu, bu2, bv, bv2, other = gain, u, links[u, 1], v, v2, subtour[segment]
+    return best, bu, bu2, bv, bv2, other
+
+
+@kernel(inline=True)
+def _segment(cut, segments, position):
+    """The segment that a position of A's order lies in."""
+    low, high = 0, segments
+    while low < high:
+        middle = (low + high) >> 1
+        if cut[middle] < position:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1 if low > 0 else segments - 1

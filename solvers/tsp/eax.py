@@ -1,0 +1,109 @@
+"""`Eax`: edge assembly crossover on a population of 3-opt tours.
+
+Nagata & Kobayashi, A powerful genetic algorithm using edge assembly crossover for the traveling salesman problem,
+INFORMS J. Computing 25 (2013), in epochs: a population that has converged gives way to a new one, into which its best
+tours come again later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.errors import UsageError
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.tsp.instance import TspInstance
+    from corl.run import Run
+    from corl.solvers.tsp.breeding import Breeding
+
+__all__ = ["Eax"]
+
+_ENUMERATED = 7  # up to so many cities all tours are looked at instead
+_MOST_CITIES = 200_000  # beyond, a population is too much memory and converges in hours
+
+
+@dataclass(frozen=True)
+class Eax(Solver):
+    """Edge assembly crossover: the best solver here for symmetric instances of about 10 to 20,000 cities."""
+
+    population: int = 0
+    """Tours in the population, at least 2; 0: as many as can converge in the time or the iterations given."""
+    candidates: int = 10
+    """Neighbours of a city that the local search may link it to, at least 5."""
+    per_quadrant: int = 2
+    """So many of them from each quadrant around the city, in the plane; 0: simply the nearest."""
+    children: int = 30
+    """Children tried for each pair of parents, at least 1 (the paper's N_ch)."""
+    noise: float = 0.3
+    """0..1: how much the lengths of edges are blurred when the start tours are made."""
+
+    title: ClassVar[str] = "Edge assembly crossover (Nagata & Kobayashi 2013) from 3-opt starts"
+    iteration: ClassVar[str] = "one start tour, or the mating of one pair of tours"
+
+    def __post_init__(self) -> None:
+        if self.population < 0 or self.population == 1:
+            raise UsageError(f"population is {self.population}; accepted: 0 (automatic), or an integer from 2")
+        if self.candidates < 5:
+            raise UsageError(f"candidates is {self.candidates}; accepted: an integer from 5")
+        if self.per_quadrant < 0:
+            raise UsageError(f"per_quadrant is {self.per_quadrant}; accepted: an integer from 0")
+        if self.children < 1:
+            raise UsageError(f"children is {self.children}; accepted: an integer from 1")
+        if not 0.0 <= self.noise <= 1.0:
+            raise UsageError(f"noise is {self.noise}; accepted: 0 to 1")
+
+    def accepts(self, instance: TspInstance) -> str:
+        if not instance.symmetric:
+            return "it takes symmetric distances only"
+        if instance.n > _MOST_CITIES:
+            return f"it keeps many tours in memory: at most {_MOST_CITIES} cities"
+        return ""
+
+    def prepare(self, instance: TspInstance) -> None:
+        from corl.problems.tsp.problem import Tsp
+        from corl.run import Run
+        from corl.solvers.tsp.constructions import tiny_like
+
+        tiny = tiny_like(instance)
+        self.solve(tiny, Run(Tsp(), tiny, iterations=40))
+
+    def solve(self, instance: TspInstance, run: Run) -> None:
+        from corl.solvers.tsp.breeding import Breeding
+        from corl.solvers.tsp.enumeration import best_of_all
+
+        if instance.n <= _ENUMERATED:
+            tour = best_of_all(instance)
+            run.report(tour)
+            run.report_bound(run.problem.evaluate(instance, tour))
+            return
+        breeding = Breeding(instance, run, self.candidates, self.per_quadrant, self.children, self.noise)
+        breeding.first_tour()
+        size = self.population or breeding.fitting_size()
+        while not run.should_stop:
+            began = run.fraction
+            _epoch(breeding, size)
+            spent, left = run.fraction - began, 1.0 - run.fraction
+            if not self.population:
+                size = breeding.next_size(size, left / spent if spent > 0.0 else 1.0)
+        breeding.report()
+
+
+def _epoch(breeding: Breeding, size: int) -> None:
+    """One population from its start tours to the end of stage 2 (or to the end of the run)."""
+    if not breeding.start_population(size):
+        return
+    stage = 1
+    idle = 0
+    while breeding.generation(stage):
+        replaced, cycles = breeding.tally()
+        idle = 0 if replaced else idle + 1
+        if cycles == 0:
+            break
+        if idle >= 8 or (stage == 1 and replaced < 0.02 * size):
+            if stage == 2:
+                break
+            stage, idle = 2, 0
+            breeding.inject_elite()
+    breeding.keep_elite()
