@@ -2,55 +2,134 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.errors import InputError
+from corl.errors import Infeasible, InputError
 from corl.problem import Problem
+from corl.problems.tsp.generators import asymmetric, clustered, uniform
 from corl.problems.tsp.instance import TspInstance
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from corl.problems.tsp.environment import TspEnvironment
 
 __all__ = ["Tsp"]
 
+_TYPE = re.compile(r"^\s*TYPE\s*:?\s*(\w+)", re.IGNORECASE | re.MULTILINE)
+_MARK = re.compile(r"^\s*(DIMENSION|EDGE_WEIGHT_TYPE|NODE_COORD_SECTION|EDGE_WEIGHT_SECTION)\b", re.IGNORECASE | re.MULTILINE)
+_VEHICLES = re.compile(r"^\s*(CAPACITY|VEHICLES|DEMAND_SECTION|DEPOT_SECTION)\b", re.IGNORECASE | re.MULTILINE)
+
 
 class Tsp(Problem):
-    """The travelling salesman problem. A solution is an integer array [n]: cities 0..n-1 in visiting order."""
+    """The travelling salesman problem, symmetric (TSP) and asymmetric (ATSP).
+
+    A solution is an integer array [n]: the cities 0..n-1 in visiting order, the way back to the first understood.
+    Modules that are only needed by one method are imported there: `import corl.problems.tsp.problem` loads NumPy alone.
+    """
 
     name = "tsp"
     title = "travelling salesman problem, symmetric and asymmetric"
     sense = "min"
     instance_type = TspInstance
+    generators = {"uniform": uniform, "clustered": clustered, "asymmetric": asymmetric}  # noqa: RUF012
     suffixes = (".tour",)
 
     def evaluate(self, instance: TspInstance, solution: Any) -> float:
-        """The length of the closed tour, by TSPLIB's formulas. Raises Infeasible."""
+        """The length of the closed tour, by TSPLIB's formulas. Raises Infeasible, naming the first fault in the file's ids."""
         from corl.problems.tsp.evaluation import tour_length
 
         return tour_length(instance, solution)
 
+    def recognises(self, head: str) -> bool:
+        """Whether this is the head of a TSPLIB file other than a vehicle routing one.
+
+        Its TYPEs that are not supported are recognised, so that `read` can say so.
+        """
+        if kind := _TYPE.search(head):
+            return kind[1].upper() in ("TSP", "ATSP", "SOP", "HCP", "TOUR")
+        return bool(_MARK.search(head)) and not _VEHICLES.search(head)
+
     def read(self, path: Path) -> TspInstance:
-        """The instance in a TSPLIB file. Raises InputError or OSError."""
+        """The instance in a TSPLIB 95 file. Raises InputError or OSError."""
         from corl.problems.tsp.formats import read_instance
 
         return read_instance(path)
 
     def write(self, instance: TspInstance, path: Path) -> None:
-        """Write a TSPLIB file."""
+        """Write a TSPLIB 95 file that `read` gives back to the bit."""
         from corl.problems.tsp.formats import write_instance
 
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> TspInstance:
-        """From coordinates [n, 2 or 3] (Euclidean, not rounded) or a square matrix."""
-        array = np.asarray(data, np.float64)
-        if array.ndim == 2 and array.shape[0] == array.shape[1]:
-            return TspInstance("array", "EXPLICIT", matrix=array, symmetric=bool(np.array_equal(array, array.T)))
-        if array.ndim == 2 and array.shape[1] in (2, 3):
-            return TspInstance("array", f"EXACT_{array.shape[1]}D", points=array)
-        raise InputError(f"an array of shape {list(array.shape)}; accepted: coordinates [n, 2 or 3] or a matrix [n, n]")
+        """From coordinates [n, 2 or 3] (Euclidean, unrounded), a matrix [n, n] (arrays or lists) or a networkx graph.
+
+        A 2 x 2 or 3 x 3 array is taken for a matrix. Ids are 0..n-1 or the graph's own integers. Raises InputError.
+        """
+        from corl.problems.tsp.adaptation import adapt_array, adapt_graph
+
+        return adapt_graph(data) if hasattr(data, "is_directed") and hasattr(data, "nodes") else adapt_array(data)
+
+    def read_solution(self, instance: TspInstance, path: Path) -> NDArray[np.int32]:
+        """The tour in a TSPLIB .tour file. Raises InputError, OSError, or Infeasible for a city that there is not."""
+        from corl.problems.tsp.tours import read_tour
+
+        return read_tour(instance, path)
+
+    def write_solution(self, instance: TspInstance, solution: Any, path: Path) -> None:
+        """Write a TSPLIB .tour file in the instance's own ids."""
+        from corl.problems.tsp.tours import write_tour
+
+        write_tour(instance, solution, path, [f"Length {self.evaluate(instance, solution)!r}"])
 
     def to_json(self, instance: TspInstance, solution: NDArray[np.integer]) -> list[int]:
         """The file's city ids in visiting order."""
         return instance.ids[np.asarray(solution)].tolist()  # type: ignore[no-any-return]
+
+    def from_json(self, instance: TspInstance, value: Any) -> NDArray[np.int32]:
+        """int32 cities 0..n-1 from a list of ids. Raises InputError for no list of integers, Infeasible for an unknown city."""
+        from corl.problems.tsp.tours import cities_of
+
+        if not isinstance(value, list) or not all(type(city) is int for city in value):
+            raise InputError("accepted: a list of city ids, integers, in visiting order", field="solution")
+        if huge := [city for city in value if abs(city) >= 2**63]:
+            raise Infeasible(f"city {huge[0]:.3e} of the tour is not in the instance")
+        return cities_of(instance, value)
+
+    def describe(self, instance: TspInstance) -> dict[str, Any]:
+        """Facts for `corl info`."""
+        facts: dict[str, Any] = {
+            "type": "TSP" if instance.symmetric else "ATSP",
+            "dimension": instance.n,
+            "edge_weight_type": instance.edge_weight_type,
+            "integer_distances": instance.integral,
+        }
+        if instance.points is not None:
+            low, high = instance.points.min(axis=0), instance.points.max(axis=0)
+            facts["bounding_box"] = " x ".join(f"[{a:.10g}, {b:.10g}]" for a, b in zip(low, high))
+            facts["distinct_cities"] = len(np.unique(instance.points, axis=0))
+        elif instance.matrix is not None and instance.n > 1:
+            apart = instance.matrix[~np.eye(instance.n, dtype=bool)]
+            facts["distances"] = f"[{apart.min():.10g}, {apart.max():.10g}]"
+        if instance.comment:
+            facts["comment"] = " / ".join(instance.comment.splitlines())
+        return facts
+
+    def draw(self, instance: TspInstance, solution: Any, axes: Axes) -> None:
+        """Draw the cities, and the tour through them where there is one."""
+        from corl.problems.tsp.drawing import draw_tour
+
+        draw_tour(instance, solution, axes)
+
+    def environment(self, instances: Sequence[TspInstance], rows: int) -> TspEnvironment:
+        """Building a tour city by city, as a pool of `rows` states over `instances`."""
+        from corl.problems.tsp.environment import TspEnvironment
+
+        return TspEnvironment(instances, rows)

@@ -1,0 +1,100 @@
+"""TSP instances from what users hold already: coordinates, matrices, networkx graphs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import InputError
+from corl.problems.tsp.instance import TspInstance
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["adapt_array", "adapt_graph"]
+
+_ACCEPTED = "coordinates [n, 2] or [n, 3], a matrix [n, n], or a networkx graph"
+
+
+def adapt_array(data: Any) -> TspInstance:
+    """Coordinates [n, 2 or 3] give unrounded Euclidean distances, a square matrix gives EXPLICIT ones (ATSP unless symmetric).
+
+    A 2 x 2 or 3 x 3 array could be either: square always means a matrix. (A TSP of two or three cities needs no solver;
+    TspInstance(edge_weight_type="EXACT_2D", points=...) says what is meant.) City ids are 0..n-1. Raises InputError.
+    """
+    try:
+        array = np.asarray(data)
+        array = np.array(array, np.float64) if array.dtype.kind in "biuf" else None
+    except (TypeError, ValueError, OverflowError):  # ragged lists, texts
+        array = None
+    if array is None:
+        raise InputError(f"a {type(data).__name__} that is no array of numbers; accepted: {_ACCEPTED}")
+    if array.ndim != 2 or not len(array) or (array.shape[0] != array.shape[1] and array.shape[1] not in (2, 3)):
+        raise InputError(f"an array of shape {list(array.shape)}; accepted: {_ACCEPTED}")
+    ids = np.arange(len(array))
+    if array.shape[0] != array.shape[1]:
+        return TspInstance("array", f"EXACT_{array.shape[1]}D", points=array, ids=ids)
+    return _from_matrix("array", array, ids)
+
+
+def adapt_graph(graph: nx.Graph) -> TspInstance:
+    """A complete networkx graph whose edges have `weight`; or one without edges whose nodes have `pos`, for Euclidean distances.
+
+    A DiGraph gives an ATSP where it is not symmetric. Ids are the nodes where these are integers, else 0..n-1 in the
+    graph's order of nodes. Where there are weights, two-dimensional `pos` is what tours are drawn at. Raises InputError.
+    """
+    nodes = list(graph)
+    if not nodes:
+        raise InputError("the graph has no nodes; accepted: at least one")
+    numbered = all(isinstance(node, (int, np.integer)) and abs(node) < 2**53 for node in nodes)
+    ids = np.array(nodes, np.int64) if numbered else np.arange(len(nodes))
+    name = str(graph.name or "graph")
+    points = _positions(graph, nodes)
+    if graph.number_of_edges() == 0 and points is not None:
+        return TspInstance(name, f"EXACT_{points.shape[1]}D", points=points, ids=ids)
+    display = points if points is not None and points.shape[1] == 2 else None
+    return _from_matrix(name, _weights(graph, nodes), ids, display)
+
+
+def _from_matrix(
+    name: str, matrix: NDArray[np.float64], ids: NDArray[np.int64], display: NDArray[np.float64] | None = None
+) -> TspInstance:
+    np.fill_diagonal(matrix, 0.0)  # what stands there has no meaning, and NaN would not equal itself
+    return TspInstance(name, "EXPLICIT", matrix=matrix, symmetric=bool(np.array_equal(matrix, matrix.T)), ids=ids, display=display)
+
+
+def _weights(graph: nx.Graph, nodes: list[Any]) -> NDArray[np.float64]:
+    """The matrix of `weight`, the least of parallel edges; InputError names the first edge that is missing or has no number."""
+    place = {node: i for i, node in enumerate(nodes)}
+    matrix = np.full((len(nodes), len(nodes)), np.nan)
+    directed = graph.is_directed()
+    for u, v, weight in graph.edges(data="weight"):
+        if isinstance(weight, bool) or not isinstance(weight, (int, float, np.integer, np.floating)) or not np.isfinite(weight):
+            raise InputError(f"edge ({u!r}, {v!r}) has weight {weight!r}; accepted: a finite number", field="weight")
+        i, j = place[u], place[v]
+        matrix[i, j] = np.fmin(matrix[i, j], weight)
+        if not directed:
+            matrix[j, i] = matrix[i, j]
+    np.fill_diagonal(matrix, 0.0)
+    if (missing := np.isnan(matrix)).any():
+        i, j = np.unravel_index(int(missing.argmax()), matrix.shape)
+        accepted = "a complete graph with weights, or nodes with pos and no edges"
+        raise InputError(f"edge ({nodes[i]!r}, {nodes[j]!r}) is missing; accepted: {accepted}", field="edges")
+    return matrix
+
+
+def _positions(graph: nx.Graph, nodes: list[Any]) -> NDArray[np.float64] | None:
+    """`pos` of all nodes, float64 [n, 2 or 3]; None where no node has one."""
+    found = [graph.nodes[node].get("pos") for node in nodes]
+    if all(position is None for position in found):
+        return None
+    for node, position in zip(nodes, found):
+        try:
+            array = np.asarray(position, np.float64)
+        except (TypeError, ValueError):
+            array = np.zeros(0)
+        if array.shape not in ((2,), (3,)) or array.shape != np.shape(found[0]):
+            raise InputError(f"node {node!r} has pos {position!r}; accepted: two or three numbers, as many for all", field="pos")
+    return np.array(found, np.float64)

@@ -1,0 +1,68 @@
+"""Drawing instances and tours with matplotlib."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.problems.tsp.evaluation import check_tour, tour_length
+from corl.problems.tsp.instance import TspInstance
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_tour", "positions"]
+
+_SCALED = 1000  # cities up to which a matrix is laid out by multidimensional scaling (an eigenvalue problem, n^3)
+_TOUR, _CITY = "#1f6feb", "#24292f"
+
+
+def draw_tour(instance: TspInstance, solution: Any, axes: Axes) -> None:
+    """Draw the cities at `positions` and the closed tour `solution` (None: the cities alone); the title gives its length.
+
+    Markers and lines get finer as cities get more; from 20,000 on the cities of a tour have no marker of their own.
+    """
+    n = instance.n
+    tour = None if solution is None else check_tour(instance, solution)
+    xy = positions(instance, tour)
+    if tour is not None:
+        closed = xy[np.append(tour, tour[0])]
+        (line,) = axes.plot(closed[:, 0], closed[:, 1], color=_TOUR, linewidth=float(np.clip(30 / np.sqrt(n), 0.15, 1.5)))
+        line.set_solid_joinstyle("round")
+    if tour is None or n < 20_000:
+        size = float(np.clip(4000 / n, 0.05, 18))
+        axes.scatter(xy[:, 0], xy[:, 1], s=size, color=_CITY, linewidths=0, zorder=3, rasterized=n > 20_000)
+    length = "" if tour is None else f", length {tour_length(instance, tour):,.10g}"
+    axes.set_title(f"{instance.name or 'TSP'}: {n:,} {'city' if n == 1 else 'cities'}{length}")
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_axis_off()
+
+
+def positions(instance: TspInstance, tour: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    """Where to draw the cities, float64 [n, 2].
+
+    The file's display coordinates, or the cities' own (x and y of three; GEO with east to the right and north up). A
+    matrix is laid out by classical multidimensional scaling (Torgerson, 1952), or over 1000 cities on a circle in the
+    order of the tour.
+    """
+    if instance.display is not None:
+        return instance.display
+    if instance.points is not None:
+        return instance.points[:, ::-1] if instance.edge_weight_type == "GEO" else instance.points[:, :2]
+    assert instance.matrix is not None
+    if 2 < instance.n <= _SCALED:
+        return _scaled(instance.matrix)
+    angle = np.empty(instance.n)
+    angle[np.arange(instance.n) if tour is None else tour] = np.linspace(0, 2 * np.pi, instance.n, endpoint=False)
+    return np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def _scaled(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The plane in which distances come closest to the matrix: the two largest eigenvectors of the centred squared distances."""
+    size = np.abs(matrix).max() or 1.0
+    squared = ((matrix + matrix.T) / (2 * size)) ** 2
+    centred = squared - squared.mean(axis=0) - squared.mean(axis=1)[:, None] + squared.mean()
+    values, vectors = np.linalg.eigh(-0.5 * centred)
+    return np.asarray(vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0.0)))

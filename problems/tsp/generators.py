@@ -1,0 +1,82 @@
+"""Random instances, the same for the same seed on every machine (NumPy's PCG64 streams)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import UsageError
+from corl.problems.tsp.instance import COORDINATE_TYPES, TspInstance
+
+__all__ = ["asymmetric", "clustered", "uniform"]
+
+_SIDE = 1_000_000  # of the square, as in the DIMACS challenge
+_LARGEST = 10_000_000
+_LARGEST_MATRIX = 10_000
+
+
+def uniform(*, size: int = 1000, edge_weight_type: str = "EUC_2D", seed: int = 0) -> TspInstance:
+    """Cities uniform in a square or cube: whole coordinates below 10^6, as the DIMACS challenge's E instances.
+
+    EXACT_2D and EXACT_3D have float64 coordinates in the unit square or cube instead, as the learning literature has;
+    GEO has degrees and minutes all over the globe (uniform in both, so denser at the poles).
+    """
+    _check_size(size, _LARGEST)
+    if edge_weight_type not in COORDINATE_TYPES:
+        raise UsageError(f"edge_weight_type: {edge_weight_type!r} is not accepted; accepted: {', '.join(COORDINATE_TYPES)}")
+    random, dimensions = np.random.default_rng(seed), COORDINATE_TYPES[edge_weight_type]
+    if edge_weight_type == "GEO":
+        points = _globe(random, size)
+    elif edge_weight_type.startswith("EXACT"):
+        points = random.random((size, dimensions))
+    else:
+        points = random.integers(0, _SIDE, (size, dimensions)).astype(np.float64)
+    weights = "" if edge_weight_type == "EUC_2D" else f" --option edge_weight_type={edge_weight_type}"
+    comment = f"corl generate tsp uniform --option size={size}{weights} --seed {seed}"
+    return TspInstance(f"uniform-{size}", edge_weight_type, points, comment=comment)
+
+
+def clustered(*, size: int = 1000, clusters: int | None = None, seed: int = 0) -> TspInstance:
+    """EUC_2D cities in clusters, as the C instances of the 8th DIMACS challenge (Johnson and McGeoch, 2002, section 2.1.3).
+
+    Centres are uniform in a square of side 10^6, one for every 100 cities unless `clusters` is given; a city takes a
+    random centre and adds a normal offset of standard deviation 10^6 / sqrt(size) in either direction.
+    """
+    _check_size(size, _LARGEST)
+    count = max(1, size // 100) if clusters is None else clusters
+    if not 1 <= count <= size:
+        raise UsageError(f"clusters: {clusters} is not accepted; accepted: 1 to size")
+    random = np.random.default_rng(seed)
+    centres = random.integers(0, _SIDE, (count, 2))
+    offsets = np.rint(random.standard_normal((size, 2)) * (_SIDE / np.sqrt(size)))
+    points = centres[random.integers(0, count, size)] + offsets
+    given = "" if clusters is None else f" --option clusters={clusters}"
+    comment = f"corl generate tsp clustered --option size={size}{given} --seed {seed}"
+    return TspInstance(f"clustered-{size}", "EUC_2D", points, comment=comment)
+
+
+def asymmetric(*, size: int = 100, seed: int = 0) -> TspInstance:
+    """An ATSP that obeys the triangle inequality: a random matrix (1..10^6) closed under shortest paths.
+
+    The `tmat` class of Cirasella, Johnson, McGeoch and Zhang (ALENEX 2001). Takes O(size^3) time: about a second for 1000.
+    """
+    from scipy.sparse.csgraph import floyd_warshall
+
+    _check_size(size, _LARGEST_MATRIX)
+    matrix = np.random.default_rng(seed).integers(1, _SIDE, (size, size), endpoint=True).astype(np.float64)
+    np.fill_diagonal(matrix, 0.0)
+    closed = floyd_warshall(matrix, directed=True, overwrite=True) if size > 1 else matrix
+    comment = f"corl generate tsp asymmetric --option size={size} --seed {seed}"
+    return TspInstance(f"asymmetric-{size}", "EXPLICIT", matrix=closed, symmetric=False, comment=comment)
+
+
+def _check_size(size: int, most: int) -> None:
+    if not 1 <= size <= most:
+        raise UsageError(f"size: {size} is not accepted; accepted: 1 to {most:,}")
+
+
+def _globe(random: np.random.Generator, size: int) -> NDArray[np.float64]:
+    """Latitude and longitude as TSPLIB's DDD.MM."""
+    degrees = np.column_stack([random.integers(-89, 90, size), random.integers(-179, 180, size)])
+    minutes = random.integers(0, 60, (size, 2)) / 100.0
+    return np.where(degrees < 0, degrees - minutes, degrees + minutes)
