@@ -36,7 +36,7 @@ def draw_tour(instance: TspInstance, solution: Any, axes: Axes) -> None:
         axes.scatter(xy[:, 0], xy[:, 1], s=size, color=_CITY, linewidths=0, zorder=3, rasterized=n > 20_000)
     length = "" if tour is None else f", length {tour_length(instance, tour):,.10g}"
     axes.set_title(f"{instance.name or 'TSP'}: {n:,} {'city' if n == 1 else 'cities'}{length}")
-    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_aspect("equal", adjustable="box")
     axes.set_axis_off()
 
 

@@ -1,0 +1,112 @@
+"""Environment: a problem as a Markov decision process over a pool of states.
+
+The pool is a NamedTuple of arrays: instance data flat with offsets, so that sizes mix, and row data with a leading row
+axis. Greedy decoding, sampling, beam search and tree search all work on its rows, from Python through the methods below
+and from kernels through `corl.search.hooks`.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.errors import UsageError
+from corl.jit import kernel
+from corl.search import hooks
+
+__all__ = ["Environment"]
+
+
+class Environment(abc.ABC):
+    """A pool of `rows` states over some instances of one problem.
+
+    For every legal episode, from `reset` until `actions` is empty: base + the sum of the rewards is the objective of
+    `solution` (its negative where the problem minimises), and the episode ends.
+    """
+
+    state: Any
+    """The pool: a NamedTuple of arrays whose class the problem's kernels are attached to."""
+    rows: int
+    """How many states the pool holds."""
+    width: int
+    """K, the most actions that `actions` lists."""
+
+    @abc.abstractmethod
+    def reset(self, rows: ArrayLike, which: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Make `rows` [R] initial states of the instances `which` [R] (or one for all); returns the bases, float64 [R].
+
+        `keys` (uint64 [R]) is where all randomness of a row comes from; rows of one key see the same draws.
+        """
+
+    @abc.abstractmethod
+    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+        """The reduced states of `rows` [R], arrays with a leading axis R; slot k belongs to `actions(rows)[:, k]`."""
+
+    @abc.abstractmethod
+    def solution(self, row: int) -> Any:
+        """The solution of a row whose episode is over, in the problem's own form. Raises UsageError before that."""
+
+    def actions(self, rows: ArrayLike) -> NDArray[np.int32]:
+        """The legal actions of `rows` [R]: int32 [R, K], -1 where there are fewer; all -1 where the episode is over."""
+        at = self._checked(rows)
+        out = np.full((len(at), self.width), -1, np.int32)
+        _actions(self.state, at, out)
+        return out
+
+    def step(self, src: ArrayLike, dst: ArrayLike, actions: ArrayLike) -> NDArray[np.float64]:
+        """Make rows `dst` [R] the successors of rows `src` [R] by `actions` [R]; returns the rewards, float64 [R].
+
+        src[i] == dst[i] steps in place. Raises UsageError, with no row changed, where a row is the dst of one step and
+        takes part in another (the outcome would depend on their order), and for rows that the pool does not have.
+        An action that is not legal raises UsageError as well, after the other steps were made.
+        """
+        sources, targets = self._checked(src), self._checked(dst)
+        chosen = np.atleast_1d(np.asarray(actions, np.int64))
+        if not len(sources) == len(targets) == len(chosen):
+            raise UsageError(f"step takes as many src as dst and actions, not {len(sources)}, {len(targets)}, {len(chosen)}")
+        if (clash := _clash(sources, targets, self.rows)) >= 0:
+            raise UsageError(f"row {targets[clash]} is the dst of a step and takes part in another of the same call")
+        rewards = np.empty(len(sources))
+        _step(self.state, sources, targets, chosen, rewards)
+        if (illegal := np.isnan(rewards)).any():
+            i = int(illegal.argmax())
+            raise UsageError(f"action {chosen[i]} is not legal in row {sources[i]}")
+        return rewards
+
+    def _checked(self, rows: ArrayLike) -> NDArray[np.int64]:
+        """`rows` as int64 [R], all in the pool."""
+        at = np.atleast_1d(np.asarray(rows))
+        if at.ndim != 1 or at.dtype.kind not in "iu" and len(at) or len(at) and not (0 <= at.min() and at.max() < self.rows):
+            raise UsageError(f"rows are integers from 0 to {self.rows - 1}, in one dimension")
+        return at.astype(np.int64)
+
+
+@kernel
+def _actions(state: Any, rows: Any, out: Any) -> None:
+    """The hook for each of `rows`, in order."""
+    for i in range(len(rows)):
+        hooks.actions(state, rows[i], out[i])
+
+
+@kernel
+def _step(state: Any, src: Any, dst: Any, actions: Any, rewards: Any) -> None:
+    """The hook for each step, in order."""
+    for i in range(len(src)):
+        rewards[i] = hooks.step(state, src[i], dst[i], actions[i])
+
+
+@kernel
+def _clash(src: Any, dst: Any, rows: Any) -> Any:
+    """The first step whose dst is the dst of an earlier one or the src of another; -1 if there is none."""
+    used = np.full(rows, -1, np.int64)
+    for i in range(len(dst)):
+        if used[dst[i]] >= 0:
+            return i
+        used[dst[i]] = i
+    for i in range(len(src)):
+        if used[src[i]] >= 0 and used[src[i]] != i:
+            return used[src[i]]
+    return -1

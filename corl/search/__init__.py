@@ -1,0 +1,1 @@
+"""Search over environments: what a problem attaches to, and the searches."""

@@ -1,0 +1,120 @@
+"""Building a tour city by city, as a Markov decision process (README.md, "As a decision process").
+
+The observation is the reduced state of BQ-NCO (Drakulic et al., NeurIPS 2023): what matters of a partial tour is the
+sub-problem that remains, a shortest path from its last city (origin) to its first (destination) through the unvisited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.problems.tsp.instance import TspInstance
+from corl.problems.tsp.metric import metric_of
+from corl.problems.tsp.neighbours import nearest_cities
+from corl.problems.tsp.transitions import TspState, reset_rows, slots
+
+__all__ = ["TspEnvironment"]
+
+_LISTED = 2  # times K cities are in a neighbour list: half of them may be visited before a scan is needed
+
+
+class TspEnvironment(Environment):
+    """A pool of partial tours. Actions are cities: the `nearest` unvisited ones of the last city are listed, any may be taken.
+
+    The tour starts at city 0, or at city `key % n` where `reset` is given keys. The reward of a step is minus the distance
+    gone, with the way back on the last of the n - 1 steps; the base is 0.
+    """
+
+    def __init__(self, instances: Sequence[TspInstance], rows: int, nearest: int = 32) -> None:
+        if not instances or rows < 1 or nearest < 1:
+            raise UsageError("an environment takes at least one instance, one row and one nearest city")
+        self.instances, self.rows = list(instances), rows
+        largest = max(instance.n for instance in instances)
+        self.width = max(1, min(nearest, largest - 1))
+        self.state = _pool(self.instances, rows, self.width)
+
+    def reset(self, rows: ArrayLike, which: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.float64]:
+        """See Environment.reset; the bases are 0."""
+        at = self._checked(rows)
+        instances = np.broadcast_to(np.asarray(which, np.int64), at.shape).copy()
+        if len(instances) and not (0 <= instances.min() and instances.max() < len(self.instances)):
+            raise UsageError(f"instances are integers from 0 to {len(self.instances) - 1}")
+        sizes = self.state.size[instances].astype(np.uint64)
+        starts = (np.asarray(0 if keys is None else keys, np.uint64) % sizes).astype(np.int64)
+        reset_rows(self.state, at, instances, starts)
+        return np.zeros(len(at))
+
+    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+        """The reduced states. Slots 0..K-1 are the cities `actions` lists, slot K the origin, slot K + 1 the destination.
+
+        cities: int32 [R, K + 2], -1 where there are fewer.
+        mask: bool [R, K + 2], whether a slot is taken.
+        remaining: int32 [R], unvisited cities, of which the K nearest have slots.
+        coordinates: float64 [R, K + 2, 3], if any instance has coordinates: as the metric has them (z = 0 in the plane, unit
+            vectors for GEO); zero in empty slots and for matrix instances.
+        distances: float64 [R, K + 2, K + 2], if any instance has a matrix: from slot to slot; zero in empty slots and for
+            instances with coordinates.
+        """
+        at, state = self._checked(rows), self.state
+        cities = np.full((len(at), self.width + 2), -1, np.int32)
+        slots(state, at, cities)
+        mask = cities >= 0
+        instance = state.instance[at]
+        seen = {"cities": cities, "mask": mask, "remaining": (state.size[instance] - state.visited[at]).astype(np.int32)}
+        planar = np.array([given.matrix is None for given in self.instances])
+        if planar.any():
+            there = mask & planar[instance][:, None]
+            seen["coordinates"] = np.zeros((*cities.shape, 3))
+            seen["coordinates"][there] = state.points[(state.first[instance][:, None] + cities)[there]]
+        if not planar.all():
+            seen["distances"] = self._distances(cities, mask & ~planar[instance][:, None], instance)
+        return seen
+
+    def _distances(self, cities: NDArray[np.int32], mask: NDArray[np.bool_], instance: NDArray[np.int32]) -> NDArray[np.float64]:
+        first, size = (array[instance][:, None, None] for array in (self.state.matrix_first, self.state.size))
+        pairs = mask[:, :, None] & mask[:, None, :]
+        block = np.zeros(pairs.shape)
+        block[pairs] = self.state.matrix[(first + cities[:, :, None] * size + cities[:, None, :])[pairs]]
+        return block
+
+    def solution(self, row: int) -> NDArray[np.int32]:
+        """The tour of a row, int32 [n]. Raises UsageError while cities are unvisited."""
+        at = int(self._checked(row)[0])
+        n = int(self.state.size[self.state.instance[at]])
+        if self.state.visited[at] < n:
+            raise UsageError(f"row {at} has visited {self.state.visited[at]} of {n} cities")
+        return self.state.order[at, :n].copy()
+
+
+def _pool(instances: list[TspInstance], rows: int, width: int) -> TspState:
+    """The pool over `instances`; the rows are states of instance 0 with the tour at city 0."""
+    metrics = [metric_of(instance) for instance in instances]
+    lists = [nearest_cities(metric, min(instance.n - 1, _LISTED * width)) for metric, instance in zip(metrics, instances)]
+    size = np.array([instance.n for instance in instances], np.int64)
+    largest = int(size.max())
+    order = np.tile(np.arange(largest, dtype=np.int32), (rows, 1))
+    return TspState(
+        kind=np.array([metric.kind for metric in metrics], np.int64),
+        size=size,
+        first=_offsets(np.array([len(metric.points) for metric in metrics])),
+        matrix_first=_offsets(np.array([metric.matrix.size for metric in metrics])),
+        listed=np.array([array.shape[1] for array in lists], np.int64),
+        lists_first=_offsets(np.array([array.size for array in lists])),
+        points=np.concatenate([metric.points for metric in metrics]),
+        matrix=np.concatenate([metric.matrix.ravel() for metric in metrics]),
+        lists=np.concatenate([array.ravel() for array in lists]),
+        instance=np.zeros(rows, np.int32),
+        visited=np.ones(rows, np.int32),
+        order=order,
+        place=order.copy(),
+    )
+
+
+def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)

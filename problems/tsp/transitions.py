@@ -1,0 +1,144 @@
+"""The pool of partial tours and its kernels: what `corl.search` calls through `corl.search.hooks`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.problems.tsp.metric import EXPLICIT, Metric, distance
+from corl.search import hooks
+
+__all__ = ["TspState", "reset_rows", "slots"]
+
+
+class TspState(NamedTuple):
+    """The pool. I instances of n cities each (N at most), R rows."""
+
+    kind: NDArray[np.int64]
+    """[I] the metric's kind (corl.problems.tsp.metric)."""
+    size: NDArray[np.int64]
+    """[I] n."""
+    first: NDArray[np.int64]
+    """[I] where the cities of an instance begin in `points`."""
+    matrix_first: NDArray[np.int64]
+    """[I] where its n * n distances begin in `matrix`."""
+    listed: NDArray[np.int64]
+    """[I] the length of its neighbour lists."""
+    lists_first: NDArray[np.int64]
+    """[I] where they begin in `lists`."""
+    points: NDArray[np.float64]
+    """[sum of n over coordinate instances, 3] coordinates as the metric has them."""
+    matrix: NDArray[np.float64]
+    """[sum of n * n over matrix instances]"""
+    lists: NDArray[np.int32]
+    """The nearest cities of every city, nearest first."""
+    instance: NDArray[np.int32]
+    """[R] the row's instance."""
+    visited: NDArray[np.int32]
+    """[R] how many cities the partial tour has."""
+    order: NDArray[np.int32]
+    """[R, N] the partial tour, then the unvisited cities in any order."""
+    place: NDArray[np.int32]
+    """[R, N] where a city stands in `order`."""
+
+
+@kernel(inline=True)
+def _metric(state: Any, instance: Any) -> Any:
+    """The Metric of one instance, of views into the pool."""
+    n, kind, start = state.size[instance], state.kind[instance], state.matrix_first[instance]
+    m = n if kind == EXPLICIT else 0
+    first = state.first[instance]
+    return Metric(kind, state.points[first : first + n], state.matrix[start : start + m * m].reshape((m, m)))
+
+
+@kernel
+def reset_rows(state: Any, rows: Any, instances: Any, starts: Any) -> None:
+    """Make each of `rows` the tour of one city, starts[i], in instances[i]."""
+    for i in range(len(rows)):
+        order, place = state.order[rows[i]], state.place[rows[i]]
+        for city in range(state.size[instances[i]]):
+            order[city] = place[city] = city
+        start = starts[i]
+        order[0], order[start], place[0], place[start] = start, 0, start, 0
+        state.instance[rows[i]], state.visited[rows[i]] = instances[i], 1
+
+
+@kernel
+def slots(state: Any, rows: Any, out: Any) -> None:
+    """The slots of an observation: the cities that are listed (out[i] keeps its filling after them), origin, destination."""
+    for i in range(len(rows)):
+        order = state.order[rows[i]]
+        hooks.actions(state, rows[i], out[i, :-2])
+        out[i, -2], out[i, -1] = order[state.visited[rows[i]] - 1], order[0]
+
+
+@overload(hooks.step, jit_options={"error_model": "numpy"})
+def _attach_step(state: Any, src: Any, dst: Any, action: Any) -> Any:
+    return _step if hooks.is_state(state, TspState) else None
+
+
+@overload(hooks.actions, jit_options={"error_model": "numpy"})
+def _attach_actions(state: Any, row: Any, out: Any) -> Any:
+    return _actions if hooks.is_state(state, TspState) else None
+
+
+def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
+    """Go to an unvisited city; the reward is minus the distance, and minus the way back with the last one."""
+    instance, t = state.instance[src], state.visited[src]
+    n = state.size[instance]
+    if t >= n or action < 0 or action >= n or state.place[src, action] < t:
+        return math.nan
+    order, place = state.order[dst], state.place[dst]
+    if src != dst:
+        state.instance[dst] = instance
+        order[:n], place[:n] = state.order[src, :n], state.place[src, :n]
+    moved, hole = order[t], place[action]  # the unvisited city at position t gives way
+    order[t], order[hole], place[action], place[moved] = action, moved, t, hole
+    state.visited[dst] = t + 1
+    metric = _metric(state, instance)
+    length = distance(metric, order[t - 1], action)
+    if t + 1 == n:
+        length += distance(metric, action, order[0])
+    return -length
+
+
+def _actions(state: Any, row: Any, out: Any) -> Any:
+    """The nearest unvisited cities: from the origin's list, or from a scan where the list has too few left."""
+    instance, t = state.instance[row], state.visited[row]
+    n, listed = state.size[instance], state.listed[instance]
+    wanted = min(len(out), n - t)
+    if wanted == 0:
+        return 0
+    begin = state.lists_first[instance] + state.order[row, t - 1] * listed
+    count = 0
+    for i in range(begin, begin + listed):
+        city = state.lists[i]
+        if state.place[row, city] >= t:
+            out[count] = city
+            count += 1
+            if count == wanted:
+                return count
+    return _scan(_metric(state, instance), state.order[row, t - 1], state.order[row, t:n], out[:wanted])
+
+
+@kernel
+def _scan(metric: Any, origin: Any, cities: Any, out: Any) -> Any:
+    """Fill `out` with the nearest of `cities` from `origin`, of two as near the lower one first, whatever their order."""
+    lengths = np.empty(len(out))
+    count = 0
+    for city in cities:
+        length = distance(metric, origin, city)
+        if count == len(out) and (length > lengths[-1] or (length == lengths[-1] and city > out[-1])):
+            continue
+        count = min(count + 1, len(out))
+        i = count - 1
+        while i > 0 and (lengths[i - 1] > length or (lengths[i - 1] == length and out[i - 1] > city)):
+            lengths[i], out[i] = lengths[i - 1], out[i - 1]
+            i -= 1
+        lengths[i], out[i] = length, city
+    return count
