@@ -6,20 +6,28 @@ from pathlib import Path
 from typing import Any
 
 from corl.errors import UsageError
+from corl.files import replacing
 from corl.problem import Problem
 
-__all__ = ["save"]
+__all__ = ["check_name", "save"]
+
+_ENDINGS = (".pdf", ".png", ".svg")
+
+
+def check_name(path: Path) -> None:
+    """Raises UsageError for a name that is not an image's; needs no matplotlib, so that it can come before hours of work."""
+    if path.suffix.lower() not in _ENDINGS:
+        raise UsageError(f"{path}: an image's name ends in one of {', '.join(_ENDINGS)}")
 
 
 def save(problem: Problem, instance: Any, solution: Any, path: Path) -> None:
     """Draw `solution` (None: the instance alone) into an image file, its kind by the name's ending. Raises UsageError."""
+    check_name(path)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 7), layout="constrained")
-    canvas = FigureCanvasAgg(figure)
-    accepted = sorted(canvas.get_supported_filetypes())
-    if path.suffix[1:].lower() not in accepted:
-        raise UsageError(f"{path.name}: an image's name ends in one of {', '.join('.' + kind for kind in accepted)}")
+    FigureCanvasAgg(figure)
     problem.draw(instance, solution, figure.add_subplot())
-    figure.savefig(path, dpi=150)
+    with replacing(path) as partial:
+        figure.savefig(partial, dpi=150)

@@ -6,11 +6,14 @@ old values. Here the cache folder's name is a digest of all sources that a kerne
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
 import sys
+import tempfile
 import threading
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -22,7 +25,8 @@ from numba.core import config
 __all__ = ["cache_folder", "kernel"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_KEPT = 6  # digests kept on disk; the oldest are removed when a new one is made
+_KEPT = 6  # digests kept on disk, the latest used ones
+_IN_USE = 3600.0  # seconds after its start that a process may still add to its folder
 _lock = threading.Lock()
 
 
@@ -41,11 +45,11 @@ def kernel(function: _F | None = None, /, *, inline: bool = False, fastmath: boo
         options: dict[str, Any] = {"fastmath": fastmath, "error_model": "numpy"}
         if inline:
             options["forceinline"] = True
-        folder = cache_folder(function.__module__)
+        folder = cache_folder(function.__module__.partition(".")[0])
         with _lock:
-            before, config.CACHE_DIR = config.CACHE_DIR, str(folder)  # type: ignore[attr-defined]
+            before, config.CACHE_DIR = config.CACHE_DIR, str(folder or "")  # type: ignore[attr-defined]
             try:
-                return cast(_F, numba.njit(cache=True, **options)(function))
+                return cast(_F, numba.njit(cache=folder is not None, **options)(function))
             finally:
                 config.CACHE_DIR = before  # type: ignore[attr-defined]
 
@@ -53,17 +57,27 @@ def kernel(function: _F | None = None, /, *, inline: bool = False, fastmath: boo
 
 
 @cache
-def cache_folder(module: str) -> Path:
-    """The folder for the kernels of `module`: `<user cache>/corl/<digest of corl's sources and of module's package>`."""
-    package = module.partition(".")[0]
+def cache_folder(package: str) -> Path | None:
+    """The folder for the kernels of a package: `<user cache>/corl/<digest of the sources of corl and of the package>`.
+
+    None, and then kernels are compiled in every process, where no folder can be written or no source can be read (a zip
+    file): numba's own choice would be a folder beside the source, which is not to be trusted (above).
+    """
     digest = hashlib.sha256(f"{sys.version} numba {numba.__version__}".encode())
-    for name in dict.fromkeys(["corl", package]):
-        _digest_sources(name, digest)
-    base = _user_cache() / "corl"
-    folder = base / digest.hexdigest()[:16]
-    if not folder.is_dir():
-        _make(base, folder)
-    return folder
+    try:
+        for name in dict.fromkeys(["corl", package]):
+            _digest_sources(name, digest)
+        base = _user_cache() / "corl"
+        folder = base / digest.hexdigest()[:16]
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):  # as numba tries it
+            pass
+        os.utime(folder)
+        with contextlib.suppress(OSError):  # another process is at it
+            _prune(base)
+        return folder
+    except (OSError, RuntimeError):  # RuntimeError: Path.home() of a user who has none
+        return None
 
 
 def _digest_sources(package: str, digest: Any) -> None:
@@ -79,6 +93,8 @@ def _digest_sources(package: str, digest: Any) -> None:
         if package == "corl" and not (home / "problems").is_dir():  # a source checkout
             folders += [home.parent / "problems", home.parent / "solvers"]
         files = sorted(file for folder in folders for file in folder.rglob("*.py"))
+        if not files:
+            raise OSError("no sources")
     for file in files:
         digest.update(file.name.encode())
         digest.update(file.read_bytes())
@@ -94,12 +110,9 @@ def _user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
-def _make(base: Path, folder: Path) -> None:
-    """Create the cache folder and remove the oldest ones of earlier versions; a read-only home falls back to numba's own."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        old = sorted((f for f in base.iterdir() if f != folder), key=lambda f: f.stat().st_mtime, reverse=True)
-    except OSError:
-        return
-    for stale in old[_KEPT - 1 :]:
-        shutil.rmtree(stale, ignore_errors=True)
+def _prune(base: Path) -> None:
+    """Remove the folders of earlier sources, but the latest few and those that a running process may still use."""
+    folders = sorted(((folder.stat().st_mtime, folder) for folder in base.iterdir()), reverse=True)
+    for used, folder in folders[_KEPT:]:
+        if time.time() - used > _IN_USE:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
+import math
+import numbers
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -30,8 +33,10 @@ def parse_pairs(pairs: list[str]) -> dict[str, str]:
 
 def build(cls: type[_T], options: Mapping[str, Any]) -> _T:
     """`cls(**options)`, with texts converted to the fields' types and unknown names answered by the list of valid ones."""
-    names = [field.name for field in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else []
-    return cls(**_convert(cls.__name__, names, typing.get_type_hints(cls), options))
+    fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
+    values = _convert(cls.__name__, [field.name for field in fields], typing.get_type_hints(cls), options)
+    _need(cls.__name__, [field.name for field in fields if _default(field) == "required"], values)
+    return cls(**values)
 
 
 def call(function: Callable[..., _T], options: Mapping[str, Any]) -> _T:
@@ -39,8 +44,7 @@ def call(function: Callable[..., _T], options: Mapping[str, Any]) -> _T:
     parameters = inspect.signature(function).parameters
     owner = getattr(function, "__name__", "function")
     values = _convert(owner, list(parameters), typing.get_type_hints(function), options)
-    if missing := [key for key, parameter in parameters.items() if parameter.default is parameter.empty and key not in values]:
-        raise UsageError(f"{owner} needs the option {missing[0]!r}")
+    _need(owner, [key for key, parameter in parameters.items() if parameter.default is parameter.empty], values)
     return function(**values)
 
 
@@ -49,41 +53,61 @@ def option_table(cls: type) -> list[tuple[str, str, str]]:
     if not dataclasses.is_dataclass(cls):
         return []
     hints = typing.get_type_hints(cls)
-    return [(field.name, _name(hints[field.name]), repr(field.default)) for field in dataclasses.fields(cls)]
+    return [(field.name, _name(hints[field.name]), _default(field)) for field in dataclasses.fields(cls)]
+
+
+def _default(field: dataclasses.Field[Any]) -> str:
+    if field.default is not dataclasses.MISSING:
+        return str(field.default).lower() if isinstance(field.default, (bool, type(None))) else str(field.default)
+    return "required" if field.default_factory is dataclasses.MISSING else str(field.default_factory())
+
+
+def _need(owner: str, names: list[str], values: Mapping[str, Any]) -> None:
+    if missing := [name for name in names if name not in values]:
+        raise UsageError(f"{owner} needs the option {missing[0]!r}")
 
 
 def _convert(owner: str, names: list[str], hints: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     for key in options:
         if key not in names:
             raise UsageError(f"{owner} has no option {key!r}; it has: {', '.join(names) or 'none'}")
-    return {key: _value(key, hints.get(key, str), value) if isinstance(value, str) else value for key, value in options.items()}
+    return {key: _value(key, hints.get(key, object), value) for key, value in options.items()}
 
 
-def _value(key: str, hint: Any, text: str) -> Any:
-    """`text` as a value of the type `hint`: a bool, int, float, str, Literal, or one of these or None."""
-    origin = typing.get_origin(hint)
-    if origin in (typing.Union, types.UnionType):
-        if text.lower() == "none" and type(None) in typing.get_args(hint):
-            return None
-        hint = next(arg for arg in typing.get_args(hint) if arg is not type(None))
-        origin = typing.get_origin(hint)
-    if origin is typing.Literal:
-        if text in typing.get_args(hint):
-            return text
+def _value(key: str, hint: Any, given: Any) -> Any:
+    """`given`, a text or a value, as the type `hint`: a bool, int, float, str, Literal, or one of these or None."""
+    hints = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+    if type(None) in hints and (given is None or str(given).lower() == "none"):
+        return None
+    hint = next(part for part in hints if part is not type(None))
+    text = str(given)
+    if typing.get_origin(hint) is typing.Literal:
+        for choice in typing.get_args(hint):
+            if text == str(choice):
+                return choice
     elif hint is bool:
         if text.lower() in _TRUE + _FALSE:
             return text.lower() in _TRUE
-    elif hint in (int, float):
-        try:
-            return hint(text)
-        except ValueError:
-            pass
-    else:
-        return text
-    raise UsageError(f"option {key}: {text!r} is not accepted; it takes {_name(hint)}")
+    elif hint is int:
+        if isinstance(given, (str, numbers.Integral)):
+            with contextlib.suppress(ValueError):
+                return int(given)
+    elif hint is float:
+        with contextlib.suppress(ValueError):
+            if isinstance(given, (str, numbers.Real)) and not math.isnan(float(given)):
+                return float(given)
+    elif hint is not str or isinstance(given, str):
+        return given
+    raise UsageError(f"option {key}: {given!r} is not accepted; it takes {_describe(hints)}")
+
+
+def _describe(hints: tuple[Any, ...]) -> str:
+    return " | ".join("none" if hint is type(None) else _name(hint) for hint in hints)
 
 
 def _name(hint: Any) -> str:
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return _describe(typing.get_args(hint))
     if typing.get_origin(hint) is typing.Literal:
         return " | ".join(map(str, typing.get_args(hint)))
     return "true | false" if hint is bool else getattr(hint, "__name__", None) or str(hint).replace("typing.", "")

@@ -69,8 +69,18 @@ class Problem(abc.ABC):
         return solution.tolist() if hasattr(solution, "tolist") else solution
 
     def from_json(self, instance: Any, value: Any) -> Any:
-        """The inverse of `to_json`; raises InputError for values that are no solution at all."""
-        return value
+        """The inverse of `to_json`; raises InputError for values that are no solution at all.
+
+        Unless overridden, a list becomes a NumPy array.
+        """
+        if not isinstance(value, list):
+            return value
+        import numpy as np
+
+        try:
+            return np.asarray(value)
+        except (ValueError, OverflowError) as error:
+            raise InputError(f"not an array: {error}") from error
 
     def describe(self, instance: Any) -> dict[str, Any]:
         """Facts for `corl info`: name -> number or short text."""

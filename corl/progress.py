@@ -41,9 +41,12 @@ class Progress:
         if self.shown and sys.stderr.isatty():
             from rich.console import Console
             from rich.live import Live
+            from rich.text import Text
 
-            console = Console(stderr=True)
-            self._live = Live(console=console, refresh_per_second=8, transient=True, get_renderable=self._line)
+            def line() -> Text:  # not a str: a name may look like rich's markup
+                return Text(self._line(), no_wrap=True, overflow="ellipsis")
+
+            self._live = Live(console=Console(stderr=True), refresh_per_second=8, transient=True, get_renderable=line)
             self._live.start()
         return self
 

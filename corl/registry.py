@@ -7,18 +7,22 @@ Groups in pyproject.toml: `corl.problems` (NAME = "module:ProblemClass") and `co
 from __future__ import annotations
 
 import difflib
+import logging
+from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from corl.errors import InputError, UsageError
 from corl.problem import Problem
 from corl.solver import Solver
 
-__all__ = ["problem", "problem_of", "problems", "recognise", "solver", "solvers"]
+__all__ = ["problem", "problem_of", "problems", "recognise", "solver", "solver_name", "solvers", "working_problems"]
 
+_T = TypeVar("_T")
 _HEAD = 4096  # characters of a file that `recognises` sees
+_log = logging.getLogger(__name__)
 
 
 def problems() -> list[str]:
@@ -32,8 +36,19 @@ def problem(name: str) -> Problem:
     entry = _entries("corl.problems").get(name)
     if entry is None:
         raise UsageError(_unknown("problem", name, problems()))
-    loaded: Problem = _load(entry)()
+    loaded = _load(entry, Problem, create=True)  # type: ignore[type-abstract]
+    if getattr(loaded, "name", None) != name:
+        raise UsageError(f"{entry.group} entry point {name} = {entry.value}: the class must have name = {name!r}")
     return loaded
+
+
+def working_problems() -> Iterator[Problem]:
+    """All problems that can be loaded; a broken one (somebody's plug-in) is a warning in the log."""
+    for name in problems():
+        try:
+            yield problem(name)
+        except UsageError as error:
+            _log.warning("%s", error)
 
 
 def solvers(problem_name: str) -> list[str]:
@@ -43,21 +58,20 @@ def solvers(problem_name: str) -> list[str]:
     return sorted(names, key=lambda name: (name != "auto", name))
 
 
+def solver_name(problem_name: str, name: str) -> str:
+    """`name` itself, but for "auto" the only solver where a problem declares one and no auto."""
+    names = solvers(problem_name)
+    return names[0] if name == "auto" and len(names) == 1 else name
+
+
 @cache
 def solver(problem_name: str, name: str) -> type[Solver]:
-    """The solver class of that short name; "auto" is the only solver where a problem declares one and no auto.
-
-    Raises UsageError, listing the names there are.
-    """
-    names = solvers(problem_name)
-    if name == "auto" and len(names) == 1:
-        name = names[0]
+    """The solver class of that short name. Raises UsageError, listing the names there are."""
     entries = _entries("corl.solvers")
     entry = entries.get(f"{problem_name}.{name}") or entries.get(f"any.{name}")
     if entry is None:
-        raise UsageError(_unknown(f"solver for {problem_name}", name, names))
-    loaded: type[Solver] = _load(entry)
-    return loaded
+        raise UsageError(_unknown(f"solver for {problem_name}", name, solvers(problem_name)))
+    return _load(entry, type)
 
 
 def recognise(path: Path) -> Problem:
@@ -66,31 +80,48 @@ def recognise(path: Path) -> Problem:
         head = file.read(_HEAD)
     if not head.strip():
         raise InputError("the file is empty", file=str(path))
-    found = [name for name in problems() if problem(name).recognises(head)]
+    found = [problem for problem in working_problems() if _recognises(problem, head)]
     if len(found) == 1:
-        return problem(found[0])
+        return found[0]
     if found:
-        raise InputError(f"could be any of {', '.join(found)}; say which problem it is (--problem)", file=str(path))
+        names = ", ".join(problem.name for problem in found)
+        raise InputError(f"could be any of {names}; say which problem it is (--problem)", file=str(path))
     raise InputError(f"not recognised as an instance of any problem; known: {', '.join(problems())}", file=str(path))
 
 
 def problem_of(instance: Any) -> Problem | None:
     """The problem whose Instance class this object has, or None."""
-    for name in problems():
-        if isinstance(instance, problem(name).instance_type):
-            return problem(name)
-    return None
+    return next((problem for problem in working_problems() if isinstance(instance, getattr(problem, "instance_type", ()))), None)
+
+
+def _recognises(problem: Problem, head: str) -> bool:
+    try:
+        return problem.recognises(head)
+    except Exception as error:
+        _log.warning("problem %s fails to recognise files: %s: %s", problem.name, type(error).__name__, error)
+        return False
 
 
 @cache
 def _entries(group: str) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in reversed(tuple(entry_points(group=group)))}
+    """The entry points of a group by name; where two distributions declare one name, the first on the search path has it."""
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=group):
+        first = found.setdefault(entry.name, entry)
+        if first.value != entry.value:
+            _log.warning("%s %s: %s is used, the other declaration %s is not", group, entry.name, first.value, entry.value)
+    return found
 
 
-def _load(entry: EntryPoint) -> Any:
+def _load(entry: EntryPoint, kind: type[_T], *, create: bool = False) -> _T:
+    """What an entry point names (or, with `create`, an instance of that class), which must be a `kind`."""
     try:
-        return entry.load()
-    except (ImportError, AttributeError) as error:
+        loaded = entry.load()
+        loaded = loaded() if create else loaded
+        if not isinstance(loaded, kind):
+            raise TypeError(f"it is no {kind.__name__}")
+        return loaded
+    except Exception as error:  # a plug-in's module may raise anything
         raise UsageError(f"{entry.group} entry point {entry.name} = {entry.value} cannot be loaded: {error}") from error
 
 

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from corl import files
 from corl.errors import InputError, UsageError
 
-__all__ = ["Result", "relative_gap", "write_text"]
-
-_KEYS = (
-    "problem", "instance", "status", "limit", "sense", "objective", "bound", "gap", "runtime", "setup_seconds",
-    "solution", "trace", "solver", "options", "seed", "versions", "verified",
-)  # fmt: skip
-_STATUSES = ("optimal", "feasible", "infeasible", "no_solution")
+__all__ = ["Result", "relative_gap"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """What came of a solve. `solution` is in the problem's own form (for TSP an int array of city indices, 0-based)."""
 
@@ -39,8 +32,8 @@ class Result:
     runtime: float
     """Seconds on the clock; `setup_seconds` (imports, weights, compilation) and reading the file are outside."""
     setup_seconds: float
-    solution: Any
-    trace: tuple[tuple[float, float | None, float | None], ...]
+    solution: Any = field(repr=False)
+    trace: tuple[tuple[float, float | None, float | None], ...] = field(repr=False)
     """(seconds, objective, bound) at each improvement."""
     solver: str
     """The solver that ran; for solver="auto" the one it chose."""
@@ -49,7 +42,7 @@ class Result:
     versions: Mapping[str, str]
     verified: bool
     """Whether the problem's own evaluation of the returned solution gave `objective` once more at the end."""
-    data: Any = field(default=None, repr=False, compare=False)
+    data: Any = field(default=None, repr=False)
     """The Instance, for `plot` and `write`; None after `from_json` without one."""
 
     @property
@@ -59,27 +52,24 @@ class Result:
 
     def to_json(self) -> str:
         """One JSON object; the solution in the input file's own ids; what is unknown is null, never NaN."""
-        values = {key: getattr(self, key) for key in _KEYS}
+        values = {key: getattr(self, key) for key in _ACCEPTED}
         if self.solution is not None and self.data is not None:
             values["solution"] = self._problem().to_json(self.data, self.solution)
-        return json.dumps(_plain(values), allow_nan=False)
+        return files.to_json(values)
 
     @classmethod
     def from_json(cls, text: str, instance: Any = None) -> Result:
         """The inverse of `to_json`. Without the Instance, `solution` stays in its JSON form. Raises InputError."""
-        try:
-            values = json.loads(text)
-        except ValueError as error:
-            raise InputError(f"not JSON: {error}", field="result") from error
+        values = files.from_json(text, field="result")
         if not isinstance(values, dict):
             raise InputError("accepted: a JSON object as written by Result.to_json", field="result")
-        if missing := [key for key in _KEYS if key not in values]:
-            raise InputError(f"the key {missing[0]!r} is missing", field="result")
-        if values["status"] not in _STATUSES:
-            raise InputError(f"{values['status']!r} is not known; accepted: {', '.join(_STATUSES)}", field="status")
-        fields = {key: values[key] for key in _KEYS if key != "gap"}
-        fields["trace"] = tuple((t, objective, bound) for t, objective, bound in values["trace"])
-        result = cls(**fields)
+        for key, (accepted, fits) in _ACCEPTED.items():
+            if key not in values:
+                raise InputError(f"the key {key!r} is missing", field="result")
+            if not fits(values[key]):
+                raise InputError(f"not as written by Result.to_json; accepted: {accepted}", field=key)
+        fields = {key: values[key] for key in _ACCEPTED if key != "gap"}
+        result = cls(**fields | {"trace": tuple(map(tuple, values["trace"]))})
         if instance is None or result.solution is None:
             return result
         return replace(result, data=instance, solution=result._problem().from_json(instance, result.solution))
@@ -88,15 +78,15 @@ class Result:
         """Write the solution: JSON for a .json name, else the problem's own solution format. The file is replaced whole."""
         path = Path(path)
         if path.suffix == ".json":
-            write_text(path, self.to_json() + "\n")
+            with files.replacing(path) as partial:
+                partial.write_text(self.to_json() + "\n", encoding="utf-8")
             return
         self._need("write")
         problem = self._problem()
         if problem.suffixes and path.suffix not in problem.suffixes:
             raise UsageError(f"{path.name}: a {problem.name} solution is written to {', '.join(problem.suffixes)} or .json")
-        partial = path.with_name(f".{path.name}.partial")
-        problem.write_solution(self.data, self.solution, partial)
-        os.replace(partial, path)
+        with files.replacing(path) as partial:
+            problem.write_solution(self.data, self.solution, partial)
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Draw the solution into an image file (.png, .svg, .pdf)."""
@@ -126,23 +116,39 @@ def relative_gap(objective: float | None, bound: float | None) -> float | None:
     return abs(objective - bound) / abs(objective) if objective else None
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all: into a neighbour first, then renamed."""
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)
+def _is_number_or_null(value: Any) -> bool:
+    return value is None or files.is_number(value)
 
 
-def _plain(value: Any) -> Any:
-    """JSON values: tuples as lists, NumPy numbers as Python's, infinities and NaN as null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return None
-        return int(value) if value.is_integer() and abs(value) < 2**53 else value
-    return value
+def _is_trace(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(row, list) and len(row) == 3 and files.is_number(row[0]) and all(map(_is_number_or_null, row)) for row in value
+    )
+
+
+def _one_of(*words: str) -> tuple[str, Callable[[Any], bool]]:
+    return ", ".join(words), lambda value: isinstance(value, str) and value in words
+
+
+_TEXT = ("text", lambda value: isinstance(value, str))
+_NUMBER = ("a number", files.is_number)
+_NUMBER_OR_NULL = ("a number or null", _is_number_or_null)
+_ACCEPTED: dict[str, tuple[str, Callable[[Any], bool]]] = {  # JSON key -> (what it may be, test)
+    "problem": _TEXT,
+    "instance": _TEXT,
+    "status": _one_of("optimal", "feasible", "infeasible", "no_solution"),
+    "limit": _TEXT,
+    "sense": _one_of("min", "max"),
+    "objective": _NUMBER_OR_NULL,
+    "bound": _NUMBER_OR_NULL,
+    "gap": _NUMBER_OR_NULL,
+    "runtime": _NUMBER,
+    "setup_seconds": _NUMBER,
+    "solution": ("any JSON value", lambda value: True),
+    "trace": ("a list of [seconds, objective or null, bound or null]", _is_trace),
+    "solver": _TEXT,
+    "options": ("an object", lambda value: isinstance(value, dict)),
+    "seed": ("an integer", lambda value: isinstance(value, int) and not isinstance(value, bool)),
+    "versions": ("an object of texts", lambda v: isinstance(v, dict) and all(isinstance(x, str) for x in v.values())),
+    "verified": ("true or false", lambda value: isinstance(value, bool)),
+}

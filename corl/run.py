@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -16,7 +18,10 @@ __all__ = ["Improvement", "Run"]
 _T = TypeVar("_T")
 _CHUNK = 0.03  # seconds of work between two looks at the clock
 _GROWTH = 4  # a chunk is at most this many times the one before, so that one mis-timed chunk cannot overshoot the limit
-_REPORT_SHARE = 0.02  # share of the time that evaluating intermediate solutions may take
+_REPORT_SHARE = 0.02  # share of the time that intermediate reports may take
+_OPTIMAL = {"rel_tol": 1e-9, "abs_tol": 1e-12}  # an objective this close to its bound is optimal
+_ROUNDING = {"rel_tol": 1e-6, "abs_tol": 1e-9}  # a claim or bound this far off is floating-point noise, not a lie
+_ASK_EVERY = 0.1  # seconds between two requests to an engine to stop
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class Improvement:
     objective: float | None
     bound: float | None
     solution: Any = None
-    """The incumbent in the problem's own form (None before the first)."""
+    """The incumbent in the problem's own form (None before the first); the run's own copy, not to be changed."""
 
 
 class Run:
@@ -58,6 +63,8 @@ class Run:
         self.trace: list[tuple[float, float | None, float | None]] = []
         self.chosen: str | None = None
         """The solver that `auto` chose."""
+        self.callback_error: Exception | None = None
+        """What `on_improvement` raised: the caller's error, not the solver's."""
         self._on_improvement = on_improvement
         self._limit: str | None = None
         self._started = time.perf_counter()
@@ -85,14 +92,20 @@ class Run:
 
     @property
     def fraction(self) -> float:
-        """How much of the budget is spent, 0..1: of `iterations` where given, otherwise of the time limit."""
+        """How much of the budget is spent, 0..1: of `iterations` where given, otherwise of the time limit.
+
+        The present grant counts as spent, so inside one the value depends on the grant's size.
+        """
         if self.iterations is not None:
             return min(1.0, (self._done + self._granted) / max(1, self.iterations))
         return 0.0 if self.time_limit is None else min(1.0, self.elapsed / max(self.time_limit, 1e-9))
 
     @property
     def limit(self) -> str | None:
-        """What ended the run: time_limit, iterations, target, optimal, infeasible, interrupted; None while it may go on."""
+        """What ended the run: time_limit, iterations, target, optimal, infeasible, interrupted or finished (by itself).
+
+        None while it may go on.
+        """
         if self._limit is None and self.time_limit is not None and self.elapsed >= self.time_limit:
             self._limit = "time_limit"
         return self._limit
@@ -113,8 +126,10 @@ class Run:
         self.stop("interrupted")
 
     def finish(self) -> None:
-        """Stop the clock: `runtime` is fixed from here on."""
+        """Stop the clock: `runtime` and `limit` are fixed from here on."""
         self.runtime = self.elapsed
+        if self.limit is None:
+            self.stop()
 
     def budget(self, most: int | None = None) -> int:
         """How many iterations (units of work) to do before calling again; 0 means return.
@@ -149,66 +164,88 @@ class Run:
     # ---------------------------------------------------------------- what the solver tells
     @property
     def report_due(self) -> bool:
-        """Whether an intermediate report is worth its evaluation: at most 2 % of the time goes into those."""
+        """Whether an intermediate report is worth its cost (evaluation, copy, callback): 2 % of the time may go into those."""
         return self.elapsed >= self._next_report
 
     def report(self, solution: Any, objective: float | None = None) -> bool:
         """Offer a solution; it is evaluated by the Problem, copied where it beats the incumbent, and then True is returned.
 
-        Raises SolverError where it is infeasible, or where `objective` is claimed and wrong by more than 1e-6 relative.
+        Raises SolverError where it is infeasible, its objective is not finite, or `objective` is claimed and wrong by more
+        than 1e-6 relative.
         """
         before = self.elapsed
         try:
             value = float(self.problem.evaluate(self.instance, solution))
         except Infeasible as error:
             raise SolverError(f"the solver reported an infeasible solution: {error}") from error
-        if objective is not None and abs(value - objective) > 1e-6 * max(1.0, abs(value)):
+        if not math.isfinite(value):
+            raise SolverError(f"the solver reported a solution that is worth {value!r}")
+        if objective is not None and not math.isclose(value, objective, **_ROUNDING):
             raise SolverError(f"the solver claimed {objective!r} for a solution that is worth {value!r}")
+        if self.infeasible:
+            raise SolverError("the solver reported a solution of an instance that it called infeasible")
+        better = self.objective is None or self.problem.better(value, self.objective)
+        if better:
+            self.objective, self.solution = value, copy.deepcopy(solution)
+            self._improved()
         now = self.elapsed
         self._next_report = now + (now - before) / _REPORT_SHARE
-        if self.objective is not None and not self.problem.better(value, self.objective):
-            return False
-        self.objective = value
-        self.solution = solution.copy() if hasattr(solution, "copy") else solution
-        self._improved(now)
-        return True
+        return better
 
     def report_bound(self, bound: float) -> None:
-        """Offer a proven bound on the objective (a lower one when minimising); the best one is kept."""
+        """Offer a proven bound on the objective (a lower one when minimising); the best one is kept.
+
+        Raises SolverError where a solution beats it by more than rounding; what is less counts as equal, hence optimal.
+        """
+        bound = float(bound)
+        if bound == -self.problem.worst:  # minus infinity when minimising: no bound at all
+            return
+        if not math.isfinite(bound):
+            raise SolverError(f"the solver reported {bound!r} as a bound")
         if self.bound is None or self.problem.better(self.bound, bound):
-            self.bound = float(bound)
-            self._improved(self.elapsed)
+            self.bound = bound
+            self._improved()
 
     def report_infeasible(self) -> None:
-        """State that the instance has been proven to have no solution."""
+        """State that the instance has been proven to have no solution. Raises SolverError where one is known."""
+        if self.objective is not None:
+            raise SolverError("the solver called an instance infeasible that it has a solution of")
         self.infeasible = True
         self.stop("infeasible")
 
     @property
     def optimal(self) -> bool:
         """Whether the bound proves the incumbent optimal (to 1e-9 relative)."""
-        if self.objective is None or self.bound is None:
-            return False
-        return abs(self.objective - self.bound) <= 1e-9 * max(1.0, abs(self.objective))
+        return self.objective is not None and self.bound is not None and math.isclose(self.objective, self.bound, **_OPTIMAL)
 
-    def _improved(self, now: float) -> None:
-        known = self.objective is not None and self.bound is not None
-        if known and not self.optimal and self.problem.better(self.objective, self.bound):  # type: ignore[arg-type]
-            raise SolverError(f"the solver's bound {self.bound!r} is contradicted by a solution worth {self.objective!r}")
+    def _improved(self) -> None:
+        """A better solution or bound: check one against the other, note it, end the run where it is good enough, tell."""
+        now = self.elapsed
+        if self.objective is not None and self.bound is not None and self.problem.better(self.objective, self.bound):
+            if not math.isclose(self.objective, self.bound, **_ROUNDING):
+                raise SolverError(f"the solver's bound {self.bound!r} is contradicted by a solution worth {self.objective!r}")
+            self.bound = self.objective
         self.trace.append((round(now, 6), self.objective, self.bound))
         if self.optimal:
             self.stop("optimal")
         elif self.target is not None and self.objective is not None and not self.problem.better(self.target, self.objective):
             self.stop("target")
         if self._on_improvement is not None:
-            self._on_improvement(Improvement(now, self.objective, self.bound, self.solution))
+            try:
+                self._on_improvement(Improvement(now, self.objective, self.bound, self.solution))
+            except Exception as error:
+                self.callback_error = error
+                raise
 
     # ---------------------------------------------------------------- engines in C++
-    def call_interruptible(self, function: Callable[[], _T], stop: Callable[[], object]) -> _T:
+    def call_interruptible(
+        self, function: Callable[[], _T], stop: Callable[[], object], poll: Callable[[], object] = lambda: None
+    ) -> _T:
         """Run a blocking call in a helper thread while this one stays awake for the deadline and Ctrl-C.
 
-        `stop` (thread-safe, from the engine's own interface) is called once when the run must end; the call is then
-        waited for. Returns what `function` returns, or raises what it raises.
+        When the run must end, `stop` (thread-safe, from the engine's own interface) is called every 0.1 s until the call
+        returns, because engines forget a request that comes before they have begun. Returns what `function` returns, or
+        raises what it raises. `poll` is called in this thread every 10 ms or so and once at the end, to report from.
         """
         box: dict[str, Any] = {}
 
@@ -220,12 +257,13 @@ class Run:
 
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
-        asked = False
+        ask_at = 0.0
         while thread.is_alive():
             thread.join(0.01)
-            if self.should_stop and not asked:
-                asked = True
+            poll()
+            if self.should_stop and self.elapsed >= ask_at:
                 stop()
+                ask_at = self.elapsed + _ASK_EVERY
         if "error" in box:
             raise box["error"]
         return box["value"]  # type: ignore[no-any-return]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
+import numbers
 import os
 import platform
 import signal
@@ -17,13 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from corl import options, registry
-from corl.errors import CorlError, InputError, SolverError, UsageError
+from corl.errors import CorlError, SolverError, UsageError
+from corl.files import reading
 from corl.problem import Problem
 from corl.result import Result
 from corl.run import Improvement, Run
 from corl.solver import Solver
 
-__all__ = ["load", "solve"]
+__all__ = ["load", "name_of", "solve"]
 
 _DEFAULT_TIME_LIMIT = 10.0
 _ENGINES = ("numpy", "scipy", "numba", "torch", "ortools", "pyscipopt", "pyvrp", "fast_tsp")
@@ -54,14 +56,21 @@ def solve(
     target: stop at an objective this good or better.
     workers: processes; they search with different seeds, and the best solution counts.
     warm_start: a solution in the problem's own form to start from.
-    on_improvement: called in this thread with a `corl.run.Improvement` at every better solution or bound.
+    on_improvement: called with a `corl.run.Improvement` at every better solution or bound; what it raises ends the call.
     solver_options: the solver's own options.
 
-    Ctrl-C returns the incumbent (limit="interrupted"); a second one raises KeyboardInterrupt.
-    Raises InputError for a bad instance, UsageError for a bad argument, SolverError where the solver misbehaves.
+    Ctrl-C returns the incumbent (limit="interrupted"); before the clock starts, and the second time, it raises
+    KeyboardInterrupt. Raises InputError for a bad instance, UsageError for a bad argument, SolverError where the solver
+    misbehaves.
     """
-    _check_limits(time_limit, iterations, target, seed, workers)
+    time_limit = None if time_limit is None else _number("time_limit", time_limit)
+    if time_limit is not None and not 0 < time_limit < math.inf:
+        raise UsageError(f"time_limit: {time_limit!r} is not accepted; it takes seconds, above 0")
+    target = None if target is None else _number("target", target)
+    iterations = None if iterations is None else _integer("iterations", iterations, 1)
+    seed, workers = _integer("seed", seed, 0), _integer("workers", workers, 1)
     adapter, data = load(instance, problem)
+    solver = registry.solver_name(adapter.name, solver)
     method = registry.solver(adapter.name, solver)
     chosen = options.build(method, solver_options)
     _check_solver(chosen, solver, data, iterations)
@@ -86,11 +95,9 @@ def load(instance: Any, problem: str | None = None) -> tuple[Problem, Any]:
     """The problem and the Instance that `instance` (a path, an Instance, or raw data with `problem`) stands for."""
     if isinstance(instance, (str, os.PathLike)):
         path = Path(instance)
-        try:
+        with reading(path):
             adapter = registry.problem(problem) if problem else registry.recognise(path)
             return adapter, adapter.read(path)
-        except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror or error}", file=str(path)) from error
     if problem is None:
         found = registry.problem_of(instance)
         if found is None:
@@ -101,15 +108,21 @@ def load(instance: Any, problem: str | None = None) -> tuple[Problem, Any]:
     return adapter, instance if isinstance(instance, adapter.instance_type) else adapter.adapt(instance)
 
 
-def _check_limits(time_limit: float | None, iterations: int | None, target: float | None, seed: int, workers: int) -> None:
-    """Refuse what makes no sense, whatever the solver."""
-    if time_limit is not None and not (math.isfinite(time_limit) and time_limit > 0):
-        raise UsageError(f"time_limit: {time_limit!r} is not accepted; it takes seconds, above 0")
-    if target is not None and math.isnan(target):
-        raise UsageError("target: NaN is not accepted; it takes an objective")
-    for name, value, least in (("iterations", iterations, 1), ("workers", workers, 1), ("seed", seed, 0)):
-        if value is not None and (value != int(value) or value < least):
-            raise UsageError(f"{name}: {value!r} is not accepted; it takes an integer from {least} up")
+def name_of(instance: Any) -> str:
+    """An instance's name, "" if its class has none."""
+    return str(getattr(instance, "name", ""))
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, numbers.Real) and not math.isnan(value):
+        return float(value)
+    raise UsageError(f"{name}: {value!r} is not accepted; it takes a number")
+
+
+def _integer(name: str, value: Any, least: int) -> int:
+    if isinstance(value, numbers.Integral) and int(value) >= least:
+        return int(value)
+    raise UsageError(f"{name}: {value!r} is not accepted; it takes an integer from {least} up")
 
 
 def _check_solver(method: Solver, name: str, data: Any, iterations: int | None) -> None:
@@ -121,10 +134,10 @@ def _check_solver(method: Solver, name: str, data: Any, iterations: int | None) 
 
 
 def _warm_start(adapter: Problem, data: Any, solution: Any) -> Any:
-    """Check a warm start by the problem's own judge; a bad one is the caller's error."""
+    """Check a warm start by the problem's own judge; a bad one is the caller's error. A flat list stands for an array."""
     if solution is None:
         return None
-    if isinstance(solution, list):
+    if isinstance(solution, list) and all(isinstance(item, numbers.Real) for item in solution):
         import numpy as np
 
         solution = np.asarray(solution)
@@ -139,23 +152,37 @@ def _execute(method: Solver, name: str, run: Run, solver_options: dict[str, Any]
     """Prepare and solve, here or in worker processes; returns the seconds of preparation."""
     before = time.perf_counter()
     if run.workers > 1 and not method.own_workers:
-        from corl.worker import solve_side_by_side
+        from corl.worker import Team
 
+        with Team(run, name, solver_options) as team:
+            team.prepare()
+            setup = time.perf_counter() - before
+            with _interruptible(run):
+                run.start()
+                if not run.should_stop:
+                    team.collect()
+    else:
+        method.prepare(run.instance)
+        setup = time.perf_counter() - before
         with _interruptible(run):
-            return solve_side_by_side(run, name, solver_options)
-    method.prepare(run.instance)
-    setup = time.perf_counter() - before
-    with _interruptible(run):
-        run.start()
-        try:
+            run.start()
             if not run.should_stop:
-                method.solve(run.instance, run)
-        except (CorlError, KeyboardInterrupt):
-            raise
-        except Exception as error:
-            raise SolverError(f"solver {name} failed: {type(error).__name__}: {error}") from error
+                _call(method, name, run)
     run.finish()
     return setup
+
+
+def _call(method: Solver, name: str, run: Run) -> None:
+    """`method.solve`; an exception of its own is a SolverError, one of the caller's `on_improvement` stays what it is."""
+    try:
+        method.solve(run.instance, run)
+    except CorlError:
+        raise
+    except Exception as error:
+        if run.callback_error is None:
+            raise SolverError(f"solver {name} failed: {type(error).__name__}: {error}") from error
+    if run.callback_error is not None:
+        raise run.callback_error
 
 
 @contextlib.contextmanager
@@ -178,16 +205,17 @@ def _interruptible(run: Run) -> Iterator[None]:
 
 
 def _result(adapter: Problem, data: Any, run: Run, method: Solver, name: str, setup: float) -> Result:
-    verified = run.solution is not None and float(adapter.evaluate(data, run.solution)) == run.objective
-    if run.solution is not None and not verified:
-        raise SolverError(f"solver {name}: the solution is not worth the objective {run.objective!r} it was reported with")
-    if run.solution is not None:
+    verified = run.objective is not None
+    if run.objective is not None:
+        value = float(adapter.evaluate(data, run.solution))
+        if not math.isclose(value, run.objective, rel_tol=1e-9, abs_tol=1e-9):
+            raise SolverError(f"the objective changes between two evaluations of one solution: {run.objective!r}, {value!r}")
         status = "optimal" if run.optimal else "feasible"
     else:
         status = "infeasible" if run.infeasible else "no_solution"
     return Result(
         problem=adapter.name,
-        instance=getattr(data, "name", ""),
+        instance=name_of(data),
         status=status,  # type: ignore[arg-type]
         limit=run.limit or "finished",
         sense=adapter.sense,

@@ -6,6 +6,9 @@ and notebooks. Messages are pickles between our own processes, each with an 8-by
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import math
 import os
 import pickle
 import queue
@@ -14,182 +17,228 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import IO, Any
 
 from corl.errors import CorlError, SolverError, UsageError
 from corl.run import Improvement, Run
 
-__all__ = ["main", "solve_side_by_side"]
+__all__ = ["Team", "main"]
 
 _PATIENCE = 30.0  # seconds that an asked worker has to end by itself
+_log = logging.getLogger(__name__)
 
 
 def _send(pipe: IO[bytes], message: Any) -> None:
-    body = pickle.dumps(message, protocol=5)
-    pipe.write(len(body).to_bytes(8, "little") + body)
+    _send_bytes(pipe, pickle.dumps(message, protocol=5))
+
+
+def _send_bytes(pipe: IO[bytes], body: bytes) -> None:
+    pipe.write(len(body).to_bytes(8, "little"))
+    pipe.write(body)
     pipe.flush()
 
 
 def _receive(pipe: IO[bytes]) -> Any:
     """The next message; EOFError when the other side is gone."""
-    size = pipe.read(8)
-    if len(size) < 8:
+    size = int.from_bytes(pipe.read(8), "little")
+    body = pipe.read(size)
+    if not body or len(body) < size:
         raise EOFError
-    body = pipe.read(int.from_bytes(size, "little"))
     return pickle.loads(body)
 
 
 # -------------------------------------------------------------------- the parent's side
-def solve_side_by_side(run: Run, solver: str, solver_options: dict[str, Any]) -> float:
-    """Run copies of a solver, `run.workers` of them with different seeds, and report their solutions to `run`.
+class Team:
+    """Copies of a solver in `run.workers` processes, with different seeds; a context manager that leaves none behind.
 
-    They share nothing. With `iterations` the outcome is the best of all, the lower worker winning ties, whatever their
-    speeds. Returns the seconds until the last one was ready. A worker that dies alone is a warning; SolverError if all do.
+    They share nothing. With `iterations` each goes to its own end and the outcome is the best of all, the lower worker
+    winning ties, whatever their speeds; otherwise what ends the run ends them all. A worker that crashes or is killed is
+    a warning in the log, and a SolverError if all are; one that misbehaves (SolverError, UsageError) ends the run.
     """
-    before = time.perf_counter()
-    team = _Team(run, solver, solver_options)
-    try:
-        team.await_ready()
-        setup = time.perf_counter() - before
-        run.start()
-        team.collect()
-    finally:
-        team.close()
-    run.finish()
-    return setup
 
-
-class _Team:
     def __init__(self, run: Run, solver: str, solver_options: dict[str, Any]) -> None:
-        self.run = run
-        self.inbox: queue.Queue[tuple[int, Any]] = queue.Queue()
-        self.final: dict[int, tuple[float, Any]] = {}
-        self.alive = set(range(run.workers))
-        self.failures: list[CorlError] = []
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-        command = [sys.executable, "-P", "-m", "corl.worker"]
-        pipe = subprocess.PIPE
-        self.children = [subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment) for _ in self.alive]
-        for k, child in enumerate(self.children):
-            task = {
-                "problem": run.problem.name,
-                "instance": run.instance,
-                "solver": solver,
-                "options": solver_options,
-                "time_limit": run.time_limit,
-                "iterations": run.iterations,
-                "target": run.target,
-                "warm_start": run.warm_start,
-                "seed": run.seed if k == 0 else _derived(run.seed, k),
-            }
-            threading.Thread(target=self._talk, args=(k, child, task), daemon=True).start()
-
-    def _talk(self, k: int, child: subprocess.Popen[bytes], task: dict[str, Any]) -> None:
-        """One thread a worker: send it its task, then pass on what it says."""
-        assert child.stdin and child.stdout
+        self._run = run
+        self._children: list[subprocess.Popen[bytes]] = []
+        self._alive: set[int] = set()
+        self._failures: list[str] = []
+        self._best: dict[int, tuple[float, Any]] = {}
+        self._limit = "finished"
+        self._inbox: queue.SimpleQueue[tuple[int, tuple[Any, ...]]] = queue.SimpleQueue()  # filled by a thread per worker
+        task = {
+            "problem": run.problem.name,
+            "instance": run.instance,
+            "solver": solver,
+            "options": solver_options,
+            "limits": {"time_limit": run.time_limit, "iterations": run.iterations, "target": run.target},
+            "warm_start": run.warm_start,
+        }
         try:
-            _send(child.stdin, task)
-            while True:
-                self.inbox.put((k, _receive(child.stdout)))
-        except Exception:
-            self.inbox.put((k, ("gone",)))
+            self._task = pickle.dumps(task, protocol=5)
+        except Exception as error:
+            raise UsageError(f"workers need an instance and options that pickle: {error}") from error
 
-    def await_ready(self) -> None:
-        waiting = set(self.alive)
-        while waiting & self.alive and not self.run.should_stop:
+    def __enter__(self) -> Team:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for child in self._children:
+            child.kill()
+        for child in self._children:
+            child.wait()
+
+    def prepare(self) -> None:
+        """Start the workers and wait until each has prepared its solver. Raises what all of them, or SolverError."""
+        for k in range(self._run.workers):
+            self._start(k)
+        waiting = set(self._alive)
+        while waiting & self._alive:
             k, message = self._next()
-            if message and message[0] == "ready":
+            if message[0] == "ready":
                 waiting.discard(k)
-            elif message:
+            else:
                 self._handle(k, message)
         self._check_alive()
-        self._tell("go")
 
     def collect(self) -> None:
-        """Until every worker has ended: pass on improvements; on a stop, ask once and wait with patience."""
-        deadline = None
-        while self.alive:
-            k, message = self._next()
-            if message:
-                self._handle(k, message)
-            if self.run.should_stop and deadline is None:
+        """Until every worker has ended: pass on improvements; when the run must end, ask once and wait with patience."""
+        self._tell("go")
+        deadline = math.inf
+        while self._alive and time.perf_counter() < deadline:
+            self._handle(*self._next())
+            if deadline == math.inf and self._must_end:
                 self._tell("stop")
                 deadline = time.perf_counter() + _PATIENCE
-            if deadline is not None and time.perf_counter() > deadline:
-                break
         self._check_alive()
-        if self.run.iterations is not None and self.final:  # independent of who spoke first
-            sign = 1 if self.run.problem.sense == "min" else -1
-            k = min(self.final, key=lambda k: (sign * self.final[k][0], k))
-            self.run.objective = None
-            self.run.report(self.final[k][1])
+        self._failures += [f"worker {k} did not stop and was killed" for k in self._alive]
+        for failure in self._failures:
+            _log.warning("%s; the others went on", failure)
+        if self._run.iterations is not None and self._best:  # independent of who spoke first
+            sign = 1 if self._run.problem.sense == "min" else -1
+            k = min(self._best, key=lambda k: (sign * self._best[k][0], k))
+            self._run.objective, self._run.solution = self._best[k]
+        self._run.stop(self._limit)
 
-    def _next(self) -> tuple[int, Any]:
+    @property
+    def _must_end(self) -> bool:
+        """With `iterations`, a target or an optimum that one worker reaches must not cut the others short by the clock."""
+        run = self._run
+        return run.should_stop if run.iterations is None else run.interrupted or run.remaining == 0.0
+
+    def _start(self, k: int) -> None:
+        path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
         try:
-            return self.inbox.get(timeout=0.02)
+            with _sigint_blocked():
+                child = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "corl.worker"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    env=os.environ | {"PYTHONPATH": path},
+                )
+        except OSError as error:
+            raise SolverError(f"worker {k} cannot be started: {error}") from error
+        self._children.append(child)
+        self._alive.add(k)
+        threading.Thread(target=self._talk, args=(k, child, _derived(self._run.seed, k)), daemon=True).start()
+
+    def _talk(self, k: int, child: subprocess.Popen[bytes], seed: int) -> None:
+        """One thread a worker: send it its task, then pass on what it says until it is gone."""
+        assert child.stdin and child.stdout
+        reason = "died"
+        try:
+            _send_bytes(child.stdin, self._task)
+            _send(child.stdin, seed)
+            while True:
+                self._inbox.put((k, _receive(child.stdout)))
+        except (EOFError, OSError):
+            pass
+        except Exception as error:
+            reason = f"sent what cannot be read ({error}) and was ended"
+        self._inbox.put((k, ("gone", reason)))
+        for pipe in (child.stdin, child.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+    def _next(self) -> tuple[int, tuple[Any, ...]]:
+        try:
+            return self._inbox.get(timeout=0.02)
         except queue.Empty:
-            return -1, None
+            return -1, ("nothing",)
 
     def _handle(self, k: int, message: tuple[Any, ...]) -> None:
         kind = message[0]
         if kind == "improved":
             _, objective, bound, solution = message
             if solution is not None:
-                self.final[k] = (objective, solution)
-                self.run.report(solution, objective)
+                self._best[k] = (objective, solution)
+                self._run.report(solution, objective)
             if bound is not None:
-                self.run.report_bound(bound)
+                self._run.report_bound(bound)
         elif kind == "done":
-            _, limit, infeasible, self.run.chosen = message
-            self.alive.discard(k)
+            _, limit, infeasible, self._run.chosen = message
+            self._alive.discard(k)
             if infeasible:
-                self.run.report_infeasible()
-            elif not self.alive and limit is not None:
-                self.run.stop(limit)
+                self._run.report_infeasible()
+            if limit != "finished":
+                self._limit = limit
         elif kind == "failed":
-            self.failures.append(message[1])
-            self.alive.discard(k)
-        elif kind == "gone" and k in self.alive:
-            self.failures.append(SolverError(f"worker {k} died (exit code {self.children[k].wait()})"))
-            self.alive.discard(k)
+            raise message[1]
+        elif kind == "crashed":
+            self._alive.discard(k)
+            self._failures.append(f"worker {k} failed: {message[1]}")
+        elif kind == "gone" and k in self._alive:
+            self._alive.discard(k)
+            self._failures.append(f"worker {k} {message[1]} (exit code {_exit_code(self._children[k])})")
 
     def _check_alive(self) -> None:
-        """All workers failed: raise the first one's reason."""
-        if len(self.failures) == self.run.workers:
-            raise self.failures[0]
+        if len(self._failures) == self._run.workers:
+            raise SolverError(self._failures[0])
 
     def _tell(self, word: str) -> None:
-        for child in self.children:
-            try:
-                assert child.stdin
-                _send(child.stdin, word)
-            except (OSError, ValueError):
-                continue  # it is gone already; its own thread says so
+        for k in self._alive:
+            pipe = self._children[k].stdin
+            assert pipe
+            with contextlib.suppress(OSError, ValueError):  # it is gone already; its own thread says so
+                _send(pipe, word)
 
-    def close(self) -> None:
-        for failure in self.failures:
-            if len(self.failures) < self.run.workers:
-                import logging
 
-                logging.getLogger(__name__).warning("%s; the other workers went on", failure)
-        for child in self.children:
-            child.kill()
-            child.wait()
+@contextlib.contextmanager
+def _sigint_blocked() -> Iterator[None]:
+    """A child started here does not see a terminal's Ctrl-C, not even before `main` runs; the parent decides."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _exit_code(child: subprocess.Popen[bytes]) -> int:
+    """Of a worker that no longer speaks; one that lingers is killed."""
+    try:
+        return child.wait(1.0)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        return child.wait()
 
 
 def _derived(seed: int, k: int) -> int:
+    """The seed of worker k; the first has the run's own."""
     import numpy as np
 
-    return int(np.random.SeedSequence([seed, k]).generate_state(1)[0])
+    return int(np.random.SeedSequence([seed, k]).generate_state(1)[0]) if k else seed
 
 
 # -------------------------------------------------------------------- the child's side
 def main() -> None:
     """Serve one task from standard input; standard output is kept for messages, prints go to standard error."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be blocked
     inbox = os.fdopen(os.dup(0), "rb")
     outbox = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     try:
         _serve(inbox, outbox)
     except CorlError as error:
@@ -197,7 +246,7 @@ def main() -> None:
     except (EOFError, BrokenPipeError):
         pass  # the parent is gone
     except Exception as error:
-        _send(outbox, ("failed", SolverError(f"{type(error).__name__}: {error}")))
+        _send(outbox, ("crashed", f"{type(error).__name__}: {error}"))
 
 
 def _serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
@@ -207,35 +256,33 @@ def _serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
         task = _receive(inbox)
     except (AttributeError, ImportError) as error:
         raise UsageError(f"workers need an instance of an importable class: {error}") from error
-    solver = options.build(registry.solver(task["problem"], task["solver"]), task["options"])
-    solver.prepare(task["instance"])
-    best = registry.problem(task["problem"]).worst
+    seed = _receive(inbox)
+    problem, instance = registry.problem(task["problem"]), task["instance"]
+    solver = options.build(registry.solver(problem.name, task["solver"]), task["options"])
+    solver.prepare(instance)
+    best: float | None = None
 
     def tell(news: Improvement) -> None:
         nonlocal best
-        fresh = news.objective is not None and news.objective != best
-        best = news.objective if news.objective is not None else best
+        fresh, best = news.objective != best, news.objective
         _send(outbox, ("improved", news.objective, news.bound, news.solution if fresh else None))
 
-    limits = {key: task[key] for key in ("time_limit", "iterations", "target", "seed", "warm_start")}
-    run = Run(registry.problem(task["problem"]), task["instance"], on_improvement=tell, **limits)
+    run = Run(problem, instance, seed=seed, warm_start=task["warm_start"], on_improvement=tell, **task["limits"])
     _send(outbox, ("ready",))
     if _receive(inbox) != "go":
         return
     threading.Thread(target=_listen, args=(inbox, run), daemon=True).start()
     run.start()
     if not run.should_stop:
-        solver.solve(task["instance"], run)
+        solver.solve(instance, run)
+    run.finish()
     _send(outbox, ("done", run.limit, run.infeasible, run.chosen))
 
 
 def _listen(inbox: IO[bytes], run: Run) -> None:
     """A "stop", or the end of the parent, ends the run."""
-    try:
+    with contextlib.suppress(EOFError, OSError):
         _receive(inbox)
-    except (EOFError, OSError):
-        run.interrupt()
-        return
     run.stop()
 
 

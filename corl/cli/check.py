@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
+from corl.cli.main import one_line
 from corl.errors import Infeasible, InputError
+from corl.files import from_json, is_number, reading, to_json
 from corl.problem import Problem
 
 __all__ = ["arguments", "execute", "read_solution"]
@@ -16,8 +17,8 @@ __all__ = ["arguments", "execute", "read_solution"]
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the instance")
     parser.add_argument("solution", metavar="SOLUTION", help="JSON (a result, or the solution alone) or the problem's own format")
-    parser.add_argument("--problem", metavar="NAME")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--problem", metavar="NAME", help="the problem, where the content does not say")
+    parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -41,20 +42,22 @@ def execute(args: argparse.Namespace) -> int:
 
 def read_solution(problem: Problem, instance: Any, path: Path) -> tuple[Any, float | None]:
     """The solution in a file, and the objective that the file claims for it, if any. Raises InputError."""
-    if path.suffix in problem.suffixes:
-        return problem.read_solution(instance, path), None
+    with reading(path):
+        if path.suffix in problem.suffixes:
+            return problem.read_solution(instance, path), None
+        text = path.read_text(encoding="utf-8-sig")
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from error
-    except ValueError as error:
+        values = from_json(text)
+    except InputError as error:
         accepted = ", ".join(["JSON", *(f"*{suffix}" for suffix in problem.suffixes)])
-        raise InputError(f"not JSON ({error}); accepted: {accepted}", file=str(path)) from error
+        raise InputError(f"{error.reason}; accepted: {accepted}", file=str(path)) from error
     claimed = None
     if isinstance(values, dict) and {"problem", "solution", "objective"} <= values.keys():
+        if values["problem"] != problem.name:
+            raise InputError(f"a solution of {values['problem']!r}, not of {problem.name}", file=str(path), field="problem")
         claimed, values = values["objective"], values["solution"]
-        if values is None or not isinstance(claimed, (int, float)):
-            raise InputError("this result holds no solution", file=str(path), field="solution")
+        if values is None or not is_number(claimed):
+            raise InputError("this result holds no solution with an objective", file=str(path), field="solution")
     try:
         return problem.from_json(instance, values), claimed
     except InputError as error:
@@ -62,4 +65,4 @@ def read_solution(problem: Problem, instance: Any, path: Path) -> tuple[Any, flo
 
 
 def _say(args: argparse.Namespace, values: dict[str, Any], text: str) -> None:
-    print(json.dumps(values) if args.json else text)
+    print(to_json(values) if args.json else one_line(text))

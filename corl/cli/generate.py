@@ -9,15 +9,16 @@ import tempfile
 from pathlib import Path
 
 from corl.errors import UsageError
+from corl.files import replacing
 
 __all__ = ["arguments", "execute"]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("problem", metavar="PROBLEM")
+    parser.add_argument("problem", metavar="PROBLEM", help="a name (corl list problems)")
     parser.add_argument("kind", metavar="KIND", nargs="?", help="the generator; default: the problem's first")
     parser.add_argument("--size", metavar="N", type=int, help="short for --option size=N")
-    parser.add_argument("--seed", metavar="N", type=int, default=0)
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="of the random numbers; default 0")
     parser.add_argument("--option", metavar="KEY=VALUE", action="append", default=[], help="of the generator; repeatable")
     parser.add_argument("--output", metavar="FILE", type=Path, help="default: standard output")
 
@@ -27,13 +28,16 @@ def execute(args: argparse.Namespace) -> int:
 
     problem = registry.problem(args.problem)
     kinds = problem.generators
-    kind: str = args.kind or next(iter(kinds), "")
+    if not kinds:
+        raise UsageError(f"{args.problem} has no generators")
+    kind: str = args.kind or next(iter(kinds))
     if kind not in kinds:
-        raise UsageError(f"{args.problem} has no generator {kind!r}; there are: {', '.join(kinds) or 'none'}")
+        raise UsageError(f"{args.problem} has no generator {kind!r}; there are: {', '.join(kinds)}")
     size = {} if args.size is None else {"size": args.size}
-    instance = options.call(kinds[kind], {**options.parse_pairs(args.option), **size, "seed": args.seed})
+    instance = options.call(kinds[kind], {"seed": args.seed, **size, **options.parse_pairs(args.option)})
     if args.output is not None:
-        problem.write(instance, args.output)
+        with replacing(args.output) as partial:
+            problem.write(instance, partial)
         return 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "instance"

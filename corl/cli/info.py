@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 __all__ = ["arguments", "execute"]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE")
-    parser.add_argument("--problem", metavar="NAME")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("file", metavar="FILE", help="the instance")
+    parser.add_argument("--problem", metavar="NAME", help="the problem, where the content does not say")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def execute(args: argparse.Namespace) -> int:
-    from corl.solving import load
+    from corl.cli.main import one_line
+    from corl.files import to_json
+    from corl.solving import load, name_of
 
     problem, instance = load(args.file, args.problem)
-    facts = {"problem": problem.name, "name": instance.name, **problem.describe(instance)}
+    facts = {"problem": problem.name, "name": name_of(instance), **problem.describe(instance)}
     if args.json:
-        print(json.dumps(facts))
+        print(to_json(facts))
     else:
         width = max(map(len, facts)) + 2
-        print("\n".join(f"{key:<{width}}{fact}" for key, fact in facts.items()))
+        print("\n".join(f"{key:<{width}}{one_line(fact)}" for key, fact in facts.items()))
     return 0

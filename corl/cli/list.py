@@ -5,22 +5,26 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import logging
 from importlib import resources
 from typing import Any
 
 from corl import registry
+from corl.errors import UsageError
 
 __all__ = ["arguments", "execute"]
 
+_log = logging.getLogger(__name__)
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["problems", "solvers", "instances"])
+    parser.add_argument("what", choices=["problems", "solvers", "instances"], help="solvers come with their options")
     parser.add_argument("problem", metavar="PROBLEM", nargs="?", help="solvers or instances of this problem only")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="print a list as JSON")
 
 
 def execute(args: argparse.Namespace) -> int:
-    names = [registry.problem(args.problem).name] if args.problem else registry.problems()
+    names = [problem.name for problem in ([registry.problem(args.problem)] if args.problem else registry.working_problems())]
     rows = {"problems": _problems, "solvers": _solvers, "instances": _instances}[args.what](names)
     if args.json:
         print(json.dumps(rows))
@@ -44,7 +48,11 @@ def _solvers(names: list[str]) -> list[dict[str, Any]]:
     rows = []
     for problem in names:
         for name in registry.solvers(problem):
-            solver = registry.solver(problem, name)
+            try:
+                solver = registry.solver(problem, name)
+            except UsageError as error:  # somebody's broken plug-in hides none of the others
+                _log.warning("%s", error)
+                continue
             options = [dict(zip(("name", "type", "default"), option)) for option in option_table(solver)]
             facts = {"title": solver.title, "iteration": solver.iteration, "options": options}
             rows.append({"problem": problem, "name": name, **facts})

@@ -1,22 +1,23 @@
-"""`corl`: parse, dispatch, and turn every expected error into one line and an exit code.
-
-0 feasible or better, 1 internal error, 2 usage, 3 bad input, 4 infeasible or nothing found, 130 interrupted.
-"""
+"""`corl`: parse, dispatch, and turn every error into one line and an exit code."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import importlib
+import io
+import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from corl import __version__
 from corl.errors import CorlError
 
-__all__ = ["main"]
+__all__ = ["main", "one_line"]
 
 _COMMANDS = {
     "solve": "solve instance files",
@@ -27,33 +28,72 @@ _COMMANDS = {
     "info": "facts about an instance file",
 }
 
+_EPILOG = """exit codes: 0 feasible or better, 1 internal error, 2 usage, 3 bad input, 4 infeasible or nothing found,
+130 interrupted (the incumbent is written). Set CORL_DEBUG=1 to see the traceback of an error."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     arguments = sys.argv[1:] if argv is None else list(argv)
+    _open_streams()
+    parser = _parser(arguments)
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return 2
     try:
-        args = _parser(arguments).parse_args(arguments)
-        with _terminable():
+        args = parser.parse_args(arguments)
+        with _terminable(), _warnings_shown():
             code: int = args.execute(args)
         sys.stdout.flush()
         return code
-    except CorlError as error:
-        print(f"corl: {error}", file=sys.stderr)
-        return error.exit_code
     except KeyboardInterrupt:
-        print("corl: interrupted", file=sys.stderr)
-        return 130
+        return _fail("interrupted", 130)
     except BrokenPipeError:  # the reader of our output went away (`corl ... | head`)
+        _drop_output()
+        return 1
+    except Exception as error:
+        if os.environ.get("CORL_DEBUG"):
+            raise
+        if isinstance(error, CorlError):
+            return _fail(str(error), error.exit_code)
+        if isinstance(error, OSError) and error.filename is not None:
+            return _fail(f"{os.fsdecode(error.filename)}: {error.strerror}", 2)
+        _drop_output()
+        return _fail(f"internal error: {type(error).__name__}: {error} (CORL_DEBUG=1 shows where)", 1)
+
+
+def one_line(text: object) -> str:
+    """`text` as it may stand in a line: line ends, control characters and undecodable bytes of file names are escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in str(text))
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"corl: {one_line(message)}", file=sys.stderr)
+    return code
+
+
+def _open_streams() -> None:
+    """Closed standard streams become empty ones, and a character that the terminal lacks is escaped, not an exception."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    """What is still buffered for standard output cannot be written; the interpreter must not try again at its end."""
+    with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    except OSError as error:
-        print(f"corl: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
-        return 3
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """The parser; only the sub-command that is asked for is imported."""
-    parser = argparse.ArgumentParser(prog="corl", description="Good solutions to hard combinatorial problems.")
+    parser = argparse.ArgumentParser(
+        prog="corl",
+        description="Good solutions to hard combinatorial problems.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=f"corl {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, text in _COMMANDS.items():
@@ -66,13 +106,39 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 @contextlib.contextmanager
-def _terminable():  # type: ignore[no-untyped-def]
+def _terminable() -> Iterator[None]:
     """A batch system's SIGTERM counts as Ctrl-C: the incumbent is kept and written."""
-    before = signal.signal(signal.SIGTERM, lambda number, frame: signal.raise_signal(signal.SIGINT))
+
+    def handle(number: int, frame: Any) -> None:
+        interrupt = signal.getsignal(signal.SIGINT)
+        if not callable(interrupt):  # a shell's background job ignores Ctrl-C, but not SIGTERM
+            raise KeyboardInterrupt
+        interrupt(number, frame)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, handle)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def _warnings_shown() -> Iterator[None]:
+    """The package's log of warnings (a worker that died, a plug-in that cannot be loaded) on stderr, a line each."""
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            print(f"corl: warning: {one_line(record.getMessage())}", file=sys.stderr)
+
+    handler = Handler(logging.WARNING)
+    logging.getLogger("corl").addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger("corl").removeHandler(handler)
 
 
 if __name__ == "__main__":

@@ -11,21 +11,23 @@ __all__ = ["arguments", "execute"]
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the instance")
     parser.add_argument("solution", metavar="SOLUTION", nargs="?", help="without it the instance alone is drawn")
-    parser.add_argument("--problem", metavar="NAME")
-    parser.add_argument("--output", metavar="IMAGE", type=Path, help="default: FILE's name with .png, in the current folder")
+    parser.add_argument("--problem", metavar="NAME", help="the problem, where the content does not say")
+    parser.add_argument("--output", metavar="IMAGE", type=Path, help=".png, .svg or .pdf; default: FILE's name + .png, here")
 
 
 def execute(args: argparse.Namespace) -> int:
     from corl.cli.check import read_solution
-    from corl.drawing import save
+    from corl.cli.main import one_line
+    from corl.drawing import check_name, save
     from corl.solving import load
 
+    output = args.output or Path(Path(args.file).stem + ".png")
+    check_name(output)
     problem, instance = load(args.file, args.problem)
     solution = None
     if args.solution is not None:
         solution, _ = read_solution(problem, instance, Path(args.solution))
         problem.evaluate(instance, solution)
-    output = args.output or Path(Path(args.file).stem + ".png")
     save(problem, instance, solution, output)
-    print(output)
+    print(one_line(output))
     return 0

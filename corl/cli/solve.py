@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from corl.cli.main import one_line
+from corl.drawing import check_name
 from corl.errors import CorlError, UsageError
+from corl.files import replacing
+from corl.problem import Problem
 from corl.result import Result
 from corl.run import Improvement
+from corl.solving import name_of
 
 __all__ = ["arguments", "execute"]
 
@@ -21,15 +30,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("files", nargs="+", metavar="FILE", help="instance files; problem and format are recognised from the content")
     add("--problem", metavar="NAME", help="the problem, where the content does not say (corl list problems)")
     add("--solver", metavar="NAME", default="auto", help="corl list solvers; default: auto, the best for the size")
-    add("--option", metavar="KEY=VALUE", action="append", default=[], help="an option of the solver; repeatable")
+    add("--option", metavar="KEY=VALUE", action="append", default=[], help="of the solver (corl list solvers); repeatable")
     add("--time-limit", metavar="S", type=float, help="seconds of wall clock; default 10, or none with --iterations")
     add("--iterations", metavar="N", type=int, help="limit in the solver's own unit; the same seed then gives the same bits")
-    add("--target", metavar="X", type=float, help="stop at an objective this good")
-    add("--seed", metavar="N", type=int, default=0)
-    add("--workers", metavar="N", type=int, default=1, help="processes, each with a seed of its own")
+    add("--target", metavar="X", type=float, help="stop at an objective this good or better")
+    add("--seed", metavar="N", type=int, default=0, help="of the random numbers; default 0")
+    add("--workers", metavar="N", type=int, default=1, help="processes, each with a seed of its own; default 1")
     add("--output", metavar="FILE", type=Path, help="solution file (.json, or the problem's own); a folder for several FILEs")
     add("--plot", metavar="FILE", type=Path, help="picture of the solution (.png, .svg, .pdf); a folder for several FILEs")
-    add("--json", action="store_true", help="print results as JSON, one line each")
+    add("--json", action="store_true", help="print each result as one line of JSON on stdout")
     add("--progress", action="store_true", help="show progress on stderr even when it is no terminal")
 
 
@@ -42,7 +51,7 @@ def execute(args: argparse.Namespace) -> int:
         except CorlError as error:
             if len(args.files) == 1:
                 raise
-            print(f"corl: {error}", file=sys.stderr)
+            print(f"corl: {one_line(error)}", file=sys.stderr)
             code = error.exit_code
         if code == 130:
             return code
@@ -57,22 +66,33 @@ def _check_targets(args: argparse.Namespace) -> None:
             continue
         if len(args.files) > 1 and not target.is_dir():
             raise UsageError(f"{target}: with several FILEs, --output and --plot name an existing folder")
-        if not target.is_dir() and not target.parent.is_dir():
-            raise UsageError(f"{target}: there is no folder {target.parent}")
+        folder = target if target.is_dir() else target.parent
+        if not folder.is_dir():
+            raise UsageError(f"{target}: there is no folder {folder}")
+        if not os.access(folder, os.W_OK):
+            raise UsageError(f"{target}: the folder {folder} cannot be written to")
+        stems = [Path(file).stem for file in args.files]
+        if twice := [stem for k, stem in enumerate(stems) if stem in stems[:k]]:
+            raise UsageError(f"{target}: several FILEs are called {twice[0]!r} and would overwrite each other's results")
+    if args.plot is not None and not args.plot.is_dir():
+        check_name(args.plot)
 
 
 def _solve_one(file: Path, args: argparse.Namespace) -> int:
-    from corl import options
+    from corl import options, registry
     from corl.progress import Progress
     from corl.solving import load, solve
 
     problem, instance = load(file, args.problem)
+    chosen = options.parse_pairs(args.option)
+    options.build(registry.solver(problem.name, registry.solver_name(problem.name, args.solver)), chosen)
     output = _within(args.output, file, (problem.suffixes or (".json",))[0])
     plot = _within(args.plot, file, ".png")
     if output is not None and output.suffix not in (".json", *problem.suffixes):
         raise UsageError(f"{output}: a {problem.name} solution is written to {', '.join([*problem.suffixes, '.json'])}")
     keeper = _Keeper(problem, instance, output)
-    with Progress(instance.name, problem.sense, args.time_limit, shown=args.progress or sys.stderr.isatty()) as progress:
+    shown = args.progress or sys.stderr.isatty()
+    with _stdout_kept(), Progress(one_line(name_of(instance)), problem.sense, args.time_limit, shown=shown) as progress:
 
         def follow(news: Improvement) -> None:
             progress.update(news)
@@ -88,23 +108,38 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
             seed=args.seed,
             workers=args.workers,
             on_improvement=follow,
-            **options.parse_pairs(args.option),
+            **chosen,
         )
+    print(result.to_json() if args.json else _text(result, args.solver), flush=True)
     if result.solution is not None:
-        if output is not None:
-            result.write(output)
-        if plot is not None:
-            result.plot(plot)
-    print(result.to_json() if args.json else _text(result, args.solver, output, plot), flush=True)
+        for path, write in ((output, result.write), (plot, result.plot)):
+            if path is not None:
+                write(path)
+                if not args.json:
+                    print(f"  written    {one_line(path)}", flush=True)
     if result.limit == "interrupted":
         return 130
     return 0 if result.solution is not None else 4
 
 
-class _Keeper:
-    """Copies the incumbent into the --output file during the search, so that a killed process loses little."""
+@contextlib.contextmanager
+def _stdout_kept() -> Iterator[None]:
+    """Standard output is for results: what a solver or an engine prints meanwhile goes to standard error."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
-    def __init__(self, problem: object, instance: object, output: Path | None) -> None:
+
+class _Keeper:
+    """Copies the incumbent into an --output file of the problem's own format, so that a killed process loses little."""
+
+    def __init__(self, problem: Problem, instance: Any, output: Path | None) -> None:
         self.problem, self.instance = problem, instance
         self.output = output if output is not None and output.suffix != ".json" else None
         self.due = time.monotonic() + _KEEP_EVERY
@@ -113,9 +148,8 @@ class _Keeper:
         before = time.monotonic()
         if self.output is None or news.solution is None or before < self.due:
             return
-        partial = self.output.with_name(f".{self.output.name}.partial")
-        self.problem.write_solution(self.instance, news.solution, partial)  # type: ignore[attr-defined]
-        partial.replace(self.output)
+        with contextlib.suppress(OSError), replacing(self.output) as partial:  # a full disk may have room at the end
+            self.problem.write_solution(self.instance, news.solution, partial)
         after = time.monotonic()
         self.due = after + max(_KEEP_EVERY, 50 * (after - before))
 
@@ -125,12 +159,12 @@ def _within(target: Path | None, file: Path, suffix: str) -> Path | None:
     return target / (file.stem + suffix) if target is not None and target.is_dir() else target
 
 
-def _text(result: Result, asked: str, output: Path | None, plot: Path | None) -> str:
+def _text(result: Result, asked: str) -> str:
     """What people read."""
     from corl.progress import percent, value
 
     name = f"{result.solver} (chosen by {asked})" if result.solver != asked else result.solver
-    lines = [f"{result.instance}  {result.problem}"]
+    lines = [f"{one_line(result.instance)}  {result.problem}"]
     if result.objective is not None:
         lines.append(f"  objective  {value(result.objective)}  {result.status}, verified")
     else:
@@ -139,7 +173,4 @@ def _text(result: Result, asked: str, output: Path | None, plot: Path | None) ->
         lines.append(f"  bound      {value(result.bound)}  gap {percent(result.gap)}")
     lines.append(f"  solver     {name}, seed {result.seed}")
     lines.append(f"  time       {result.runtime:.2f} s ({result.limit}), setup {result.setup_seconds:.2f} s")
-    for what, path in (("solution", output), ("picture ", plot)):
-        if path is not None and result.solution is not None:
-            lines.append(f"  {what}   {path}")
     return "\n".join(lines)

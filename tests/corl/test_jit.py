@@ -64,4 +64,5 @@ def test_users_settings_are_untouched():
     def plain(x):
         return x
 
-    assert config.CACHE_DIR == before
+    after = config.CACHE_DIR
+    assert after == before

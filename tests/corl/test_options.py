@@ -30,10 +30,14 @@ def test_texts_become_values():
 
 @pytest.mark.parametrize(
     ("key", "text", "words"),
-    [("count", "x", "int"), ("fast", "maybe", "true | false"), ("mode", "c", "a | b"), ("size", "3", "count, share"), ("most", "1.5", "int")],
-)
+    [
+        ("count", "x", "int"), ("fast", "maybe", "true | false"), ("mode", "c", "a | b"), ("size", "3", "count, share"),
+        ("most", "1.5", "int | none"), ("count", 2.5, "int"), ("share", "nan", "float"), ("count", None, "int"),
+        ("label", 3, "str"),
+    ],
+)  # fmt: skip
 def test_bad_options_name_what_is_accepted(key, text, words):
-    """An unknown name lists the names, a bad value its type."""
+    """An unknown name lists the names, a bad value its type; values from Python are checked like texts."""
     with pytest.raises(UsageError, match=words.replace("|", r"\|")):
         build(Sample, {key: text})
 
@@ -60,4 +64,18 @@ def test_functions_take_them_too():
 
 def test_the_table_lists_every_option():
     """`corl list solvers` has name, type and default of each."""
-    assert ("mode", "a | b", "'a'") in option_table(Sample) and len(option_table(Sample)) == 6
+    assert ("mode", "a | b", "a") in option_table(Sample) and ("most", "int | none", "none") in option_table(Sample)
+    assert len(option_table(Sample)) == 6
+
+
+def test_a_required_option_is_asked_for():
+    """A field without default is named by the error and shown as required."""
+
+    @dataclass(frozen=True)
+    class Needy:
+        level: Literal[1, 2]
+
+    Needy.__annotations__["level"] = Literal[1, 2]
+    assert option_table(Needy) == [("level", "1 | 2", "required")] and build(Needy, {"level": "2"}).level == 2
+    with pytest.raises(UsageError, match="level"):
+        build(Needy, {})

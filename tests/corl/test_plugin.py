@@ -64,13 +64,14 @@ def test_workers_share_nothing_and_the_best_counts(plugin):
 
 
 def test_a_failing_worker_is_one_clear_error(plugin, tmp_path):
-    """What fails in every worker is raised as the worker's own error, not as a hang."""
-    instance = problem("partition").read(plugin / "numbers.txt")
-    with pytest.raises(UsageError, match="no option"):
-        from corl.run import Run
-        from corl.worker import solve_side_by_side
+    """What a worker raises is raised as its own error, not as a hang."""
+    from corl.run import Run
+    from corl.worker import Team
 
-        solve_side_by_side(Run(problem("partition"), instance, iterations=5, workers=2), "flip", {"nonsense": 1})
+    instance = problem("partition").read(plugin / "numbers.txt")
+    with Team(Run(problem("partition"), instance, iterations=5, workers=2), "flip", {"nonsense": 1}) as team:
+        with pytest.raises(UsageError, match="no option"):
+            team.prepare()
 
 
 def test_workers_from_an_unguarded_script_and_from_standard_input(plugin_folder, plugin_environment):
@@ -86,7 +87,7 @@ def test_workers_from_an_unguarded_script_and_from_standard_input(plugin_folder,
 
 def test_unknown_names_list_the_valid_ones(plugin):
     """A mistyped problem or solver is answered by the names there are."""
-    with pytest.raises(UsageError, match="did you mean 'partition'.*partition, tsp"):
+    with pytest.raises(UsageError, match=r"did you mean 'partition'.*partition, tsp"):
         problem("partitoin")
     with pytest.raises(UsageError, match="there are: flip"):
         solver("partition", "eax")
@@ -119,5 +120,7 @@ def test_usage_errors(corl_command, arguments):
 
 def test_several_files(corl_command, tmp_path):
     """Several files are solved one after another; a bad one among them does not stop the others, and shows in the exit code."""
-    done = corl_command("solve", "numbers.txt", "missing.txt", "numbers.txt", "--iterations", 5, "--json", "--output", tmp_path)
-    assert done.returncode == 3 and len(done.stdout.splitlines()) == 2 and (tmp_path / "numbers.json").exists()
+    (tmp_path / "others.txt").write_text("PARTITION\n3\n4\n5\n")
+    files = ("numbers.txt", "missing.txt", tmp_path / "others.txt")
+    done = corl_command("solve", *files, "--iterations", 5, "--json", "--output", tmp_path)
+    assert done.returncode == 3 and len(done.stdout.splitlines()) == 2 and (tmp_path / "others.json").exists()

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from corl.errors import InputError, UsageError
 from corl.result import Result, relative_gap
 
-KEYS = set(
-    "problem instance status limit sense objective bound gap runtime setup_seconds solution trace solver options seed versions "
-    "verified".split()
-)
+KEYS = {
+    "problem", "instance", "status", "limit", "sense", "objective", "bound", "gap", "runtime", "setup_seconds", "solution",
+    "trace", "solver", "options", "seed", "versions", "verified",
+}  # fmt: skip
 
 
 def make(**changes: object) -> Result:
@@ -45,7 +45,7 @@ def test_json_round_trip(objective, bound, seed):
     """from_json inverts to_json."""
     result = make(objective=objective, bound=bound, seed=seed)
     again = Result.from_json(result.to_json())
-    assert again == result and again.to_json() == result.to_json()
+    assert again.objective == objective and again.trace == result.trace and again.to_json() == result.to_json()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"problem": 1}', "nonsense", make().to_json().replace("feasible", "fine")])
@@ -68,5 +68,5 @@ def test_writing_needs_the_instance(tmp_path):
     with pytest.raises(UsageError, match="instance"):
         result.write(tmp_path / "a.tour")
     result.write(tmp_path / "a.json")
-    assert Result.from_json((tmp_path / "a.json").read_text()) == result
+    assert (tmp_path / "a.json").read_text() == result.to_json() + "\n"
     assert [file.name for file in tmp_path.iterdir()] == ["a.json"]

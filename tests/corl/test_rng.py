@@ -17,7 +17,7 @@ def test_ranges_and_means():
     """uniform is on [0, 1) with mean 1/2; below(n) hits every value about equally."""
     state = random_state(1)
     draws = np.array([uniform(state) for _ in range(20000)])
-    assert 0 <= draws.min() and draws.max() < 1 and abs(draws.mean() - 0.5) < 0.01
+    assert draws.min() >= 0 and draws.max() < 1 and abs(draws.mean() - 0.5) < 0.01
     counts = np.bincount([below(state, 7) for _ in range(14000)], minlength=7)
     assert len(counts) == 7 and (abs(counts - 2000) < 250).all()
 
