@@ -79,7 +79,7 @@ class Environment(abc.ABC):
     def _checked(self, rows: ArrayLike) -> NDArray[np.int64]:
         """`rows` as int64 [R], all in the pool."""
         at = np.atleast_1d(np.asarray(rows))
-        if at.ndim != 1 or at.dtype.kind not in "iu" and len(at) or len(at) and not (0 <= at.min() and at.max() < self.rows):
+        if at.ndim != 1 or (len(at) and (at.dtype.kind not in "iu" or at.min() < 0 or at.max() >= self.rows)):
             raise UsageError(f"rows are integers from 0 to {self.rows - 1}, in one dimension")
         return at.astype(np.int64)
 

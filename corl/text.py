@@ -103,9 +103,7 @@ class Text:
         return next(islice((line for line, _ in self.tokens()), token, None), self.last_line)
 
     # ---------------------------------------------------------------- one value
-    def number(
-        self, token: str, field: str, line: int | None, low: float = -math.inf, high: float = math.inf
-    ) -> float:
+    def number(self, token: str, field: str, line: int | None, low: float = -math.inf, high: float = math.inf) -> float:
         """`token` as a finite float64 in low..high."""
         accepted = "a number" if math.isinf(low) and math.isinf(high) else f"a number from {low:g} to {high:g}"
         value = float(token) if _NUMBER.fullmatch(token) else math.nan
@@ -162,10 +160,14 @@ class Text:
 
 def _row_values(chunk: str, columns: int) -> NDArray[np.float64]:
     """The numbers of a run of lines; ValueError unless every line that is not blank holds `columns`."""
-    rows = [row for line in chunk.split("\n") if (row := line.split(None, columns))]
-    if any(len(row) != columns for row in rows):
+    characters = np.frombuffer(chunk.encode("ascii"), np.uint8)
+    blank = characters <= ord(" ")
+    begins = np.append(~blank[:1], blank[:-1] & ~blank[1:])  # where a token begins
+    lines = np.append(0, np.flatnonzero(characters[:-1] == ord("\n")) + 1)
+    counts = np.add.reduceat(begins.view(np.uint8), lines, dtype=np.int64)
+    if ((counts != columns) & (counts != 0)).any():
         raise ValueError
-    return np.fromiter(map(float, chain.from_iterable(rows)), np.float64, len(rows) * columns)
+    return np.fromiter(map(float, chunk.split()), np.float64)
 
 
 def _joined(parts: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -180,9 +182,7 @@ class Entry:
     line: int
 
 
-_KEYWORD = re.compile(
-    r"^[^\S\n]*(?!(?:nan|inf|infinity)(?:\s|\Z))([a-z_]\w*)[^\S\n]*:?", re.ASCII | re.IGNORECASE | re.MULTILINE
-)
+_KEYWORD = re.compile(r"^[^\S\n]*(?!(?:nan|inf|infinity)(?:\s|\Z))([a-z_]\w*)[^\S\n]*:?", re.ASCII | re.IGNORECASE | re.MULTILINE)
 
 
 def keyword_parts(

@@ -62,7 +62,8 @@ def _from_matrix(
     name: str, matrix: NDArray[np.float64], ids: NDArray[np.int64], display: NDArray[np.float64] | None = None
 ) -> TspInstance:
     np.fill_diagonal(matrix, 0.0)  # what stands there has no meaning, and NaN would not equal itself
-    return TspInstance(name, "EXPLICIT", matrix=matrix, symmetric=bool(np.array_equal(matrix, matrix.T)), ids=ids, display=display)
+    symmetric = bool(np.array_equal(matrix, matrix.T))
+    return TspInstance(name, "EXPLICIT", matrix=matrix, symmetric=symmetric, ids=ids, display=display)
 
 
 def _weights(graph: nx.Graph, nodes: list[Any]) -> NDArray[np.float64]:

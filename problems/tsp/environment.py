@@ -43,7 +43,7 @@ class TspEnvironment(Environment):
         """See Environment.reset; the bases are 0."""
         at = self._checked(rows)
         instances = np.broadcast_to(np.asarray(which, np.int64), at.shape).copy()
-        if len(instances) and not (0 <= instances.min() and instances.max() < len(self.instances)):
+        if len(instances) and (instances.min() < 0 or instances.max() >= len(self.instances)):
             raise UsageError(f"instances are integers from 0 to {len(self.instances) - 1}")
         sizes = self.state.size[instances].astype(np.uint64)
         starts = (np.asarray(0 if keys is None else keys, np.uint64) % sizes).astype(np.int64)

@@ -71,8 +71,11 @@ def read_text(text: Text, name: str = "") -> TspInstance:
     else:
         _section(text, header, sections, "NODE_COORD_SECTION", f"EDGE_WEIGHT_TYPE {kind}")
         if "EDGE_WEIGHT_SECTION" in sections:
-            line = sections["EDGE_WEIGHT_SECTION"].first_line
-            raise text.error(f"{kind} distances come from coordinates; accepted with EXPLICIT", line=line, field="EDGE_WEIGHT_SECTION")
+            message, line = (
+                f"{kind} distances come from coordinates; accepted: EXPLICIT",
+                sections["EDGE_WEIGHT_SECTION"].first_line,
+            )
+            raise text.error(message, line=line, field="EDGE_WEIGHT_SECTION")
         _one_of(text, header, "EDGE_WEIGHT_FORMAT", ("FUNCTION",), {}, required=False)
         ids, points = _coordinates(sections, "NODE_COORD_SECTION", n, COORDINATE_TYPES[kind])
     if "DISPLAY_DATA_SECTION" in sections:
@@ -148,18 +151,16 @@ def _coordinates(sections: dict[str, Text], keyword: str, n: int, columns: int) 
     if (bad := (ids != np.floor(ids)) | (np.abs(ids) > 2**53)).any():
         row = int(bad.argmax())
         raise part.error(f"{ids[row]!r} is no city number; accepted: an integer", line=part.row_line(row), field=keyword)
-    if len(np.unique(ids)) < n:
-        _, first = np.unique(ids, return_index=True)
-        row = int(np.setdiff1d(np.arange(n), first)[0])
+    order = np.argsort(ids, kind="stable")
+    if (again := ids[order[1:]] == ids[order[:-1]]).any():
+        row = int(order[1:][again].min())
         raise part.error(f"city {int(ids[row])} is given twice", line=part.row_line(row), field=keyword)
     if (bad := (np.abs(table[:, 1:]) > LARGEST).any(axis=1)).any():
         raise part.error(f"accepted: coordinates up to {LARGEST:g} in size", line=part.row_line(int(bad.argmax())), field=keyword)
     return ids.astype(np.int64), np.ascontiguousarray(table[:, 1:])
 
 
-def _display(
-    sections: dict[str, Text], n: int, ids: NDArray[np.int64] | None
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _display(sections: dict[str, Text], n: int, ids: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Display coordinates in the order of `ids`; those of the section itself where the instance has no ids yet."""
     part = sections["DISPLAY_DATA_SECTION"]
     own, display = _coordinates(sections, "DISPLAY_DATA_SECTION", n, 2)
@@ -175,12 +176,8 @@ def _display(
     return ids, placed
 
 
-def _matrix(
-    text: Text, header: dict[str, Entry], sections: dict[str, Text], n: int, symmetric: bool
-) -> NDArray[np.float64]:
+def _matrix(text: Text, header: dict[str, Entry], sections: dict[str, Text], n: int, symmetric: bool) -> NDArray[np.float64]:
     layout = _one_of(text, header, "EDGE_WEIGHT_FORMAT", LAYOUTS, {"FUNCTION": "a function is no matrix"})
-    if layout == "FUNCTION" or not symmetric and layout != "FULL_MATRIX":
-        pass
     part = _section(text, header, sections, "EDGE_WEIGHT_SECTION", "EDGE_WEIGHT_TYPE EXPLICIT")
     values, expected = part.numbers("EDGE_WEIGHT_SECTION"), entries(layout, n)
     if len(values) != expected:
@@ -193,10 +190,11 @@ def _matrix(
         line = part.token_line(entry_at(layout, int(i), int(j), n))
         raise part.error(f"{matrix[i, j]:g} is too large; accepted: up to {LARGEST:g}", line=line, field="EDGE_WEIGHT_SECTION")
     if symmetric and layout == "FULL_MATRIX" and (differs := matrix != matrix.T).any():
-        i, j = np.unravel_index(int(differs.argmax()), differs.shape)
-        line = part.token_line(entry_at(layout, int(j), int(i), n))
-        message = f"entry ({j + 1}, {i + 1}) is {matrix[j, i]:g} and ({i + 1}, {j + 1}) is {matrix[i, j]:g}; accepted: TYPE ATSP for such"
-        raise part.error(message, line=line, field="EDGE_WEIGHT_SECTION")
+        i, j = map(int, np.unravel_index(int(differs.argmax()), differs.shape))
+        message = (
+            f"row {j + 1}, column {i + 1} is {matrix[j, i]:g}, the entry across {matrix[i, j]:g}; accepted for such: TYPE ATSP"
+        )
+        raise part.error(message, line=part.token_line(entry_at(layout, j, i, n)), field="EDGE_WEIGHT_SECTION")
     return matrix
 
 

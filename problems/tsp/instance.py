@@ -28,8 +28,8 @@ class TspInstance:
     """A set of cities and what it costs to go from one to another.
 
     Either `points` (float64 [n, 2 or 3], as in the file: TSPLIB's DDD.MM degrees for GEO) or `matrix` (float64 [n, n],
-    `matrix[i, j]` from i to j, zero on the diagonal) is given, by `edge_weight_type`. Cities are 0..n-1 here and `ids[i]` in the file.
-    Raises InputError where shapes, values or names are off.
+    `matrix[i, j]` from i to j, zero on the diagonal) is given, by `edge_weight_type`. Cities are 0..n-1 here and `ids[i]`
+    in the file. Raises InputError where shapes, values or names are off.
     """
 
     name: str
@@ -52,8 +52,15 @@ class TspInstance:
             self._check_points(COORDINATE_TYPES[kind])
         if self.ids is None:
             object.__setattr__(self, "ids", np.arange(1, self.n + 1))
-        if len(self.ids) != self.n or len(np.unique(self.ids)) != self.n:
-            raise InputError(f"there must be {self.n} different ids", field="ids")
+        ids = np.asarray(self.ids)
+        if ids.shape != (self.n,) or ids.dtype.kind not in "iu" or (np.diff(np.sort(ids)) == 0).any():
+            raise InputError(f"there must be {self.n} different integers", field="ids")
+        object.__setattr__(self, "ids", ids.astype(np.int64))
+        if self.display is not None:
+            display = np.ascontiguousarray(self.display, np.float64)
+            if display.shape != (self.n, 2) or not np.isfinite(display).all():
+                raise InputError(f"display coordinates are finite and of shape [{self.n}, 2]", field="display")
+            object.__setattr__(self, "display", display)
 
     def _check_matrix(self) -> None:
         m = self.matrix
