@@ -18,7 +18,6 @@ from corl.problems.tsp.metric import distance
 __all__ = ["Assembly", "apply", "assemble", "assembly_of", "order_of"]
 
 _SEARCHED = 25  # cities looked at from either end of a long segment when a sub-tour is merged (tuned: notes)
-_PARTNERS = 8  # candidate neighbours tried for each (tuned: notes)
 
 
 class Assembly(NamedTuple):
@@ -221,7 +220,6 @@ def _best_exchange(metric, neighbours, lengths, links, work, segments, smallest,
     n = len(work.order)
     cut, subtour = work.cut, work.subtour
     best, bu, bu2, bv, bv2, other = above, -1, -1, -1, -1, -1
-    partners = min(_PARTNERS, neighbours.shape[1])
     for r in range(segments):
         if subtour[r] != smallest:
             continue
@@ -234,7 +232,7 @@ def _best_exchange(metric, neighbours, lengths, links, work, segments, smallest,
             i += 1
             u = work.order[p if p < n else p - n]
             d0, d1 = distance(metric, u, links[u, 0]), distance(metric, u, links[u, 1])
-            for c in range(partners):
+            for c in range(neighbours.shape[1]):
                 v = neighbours[u, c]
                 segment = _segment(cut, segments, work.position[v])
                 if subtour[segment] == smallest:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import EXPLICIT, MANHATTAN, MAXIMUM, Metric, distance
+from corl.solvers.tsp.spatial import hilbert_order, live_tree, nearest_in_quadrant
 
 __all__ = ["nearest_among", "neighbours"]
 
@@ -21,14 +22,15 @@ def neighbours(
     """The `k` nearest other cities of every city: (neighbours int32 [n, K], lengths float64 [n, K]), K = min(k, n - 1).
 
     Rows are sorted by distance. For coordinates in the plane, `per_quadrant` = q > 0 takes first the q nearest of each of
-    the four quadrants around a city (among its 5 k nearest) and fills up to K by distance: better for clustered cities.
+    the four quadrants around a city (among its 5 k nearest; the one nearest in a quadrant that none of those lies in) and
+    fills up to K by distance: better for clustered cities, whose nearest others are all in the same cluster.
     Where more than k / 2 cities share one point, a city lists only k / 2 of them, as a ring, and then cities elsewhere: a
     heap of equal cities stays connected in itself and with the rest. Memory: O(n k), no n x n temporary.
     """
     if metric.kind == EXPLICIT:
         found = _nearest_in_matrix(metric.matrix, np.arange(instance.n), k)
     else:
-        found = _nearest_points(_coordinates(metric), _norm(metric), k, per_quadrant)
+        found = _nearest_points(metric, k, per_quadrant)
     return found, _sorted_lengths(metric, np.arange(instance.n, dtype=np.int32), found)
 
 
@@ -37,19 +39,9 @@ def nearest_among(metric: Metric, cities: NDArray[np.int32], k: int) -> tuple[ND
     if metric.kind == EXPLICIT:
         found = _nearest_in_matrix(metric.matrix, cities, k)
     else:
-        found = _nearest_points(_coordinates(metric)[cities], _norm(metric), k, 0)
+        found = _nearest_points(metric._replace(points=metric.points[cities]), k, 0)
     found = cities[found].astype(np.int32)
     return found, _sorted_lengths(metric, cities, found)
-
-
-def _coordinates(metric: Metric) -> NDArray[np.float64]:
-    """The points, without the third coordinate where it says nothing."""
-    return metric.points if metric.points[:, 2].any() else np.ascontiguousarray(metric.points[:, :2])
-
-
-def _norm(metric: Metric) -> float:
-    """The Minkowski norm whose order of the neighbours is the metric's (rounding is monotone)."""
-    return {MANHATTAN: 1.0, MAXIMUM: np.inf}.get(metric.kind, 2.0)
 
 
 def _nearest_in_matrix(matrix: NDArray[np.float64], cities: NDArray, k: int) -> NDArray[np.int32]:
@@ -66,18 +58,18 @@ def _nearest_in_matrix(matrix: NDArray[np.float64], cities: NDArray, k: int) -> 
     return found
 
 
-def _nearest_points(points: NDArray[np.float64], norm: float, k: int, per_quadrant: int) -> NDArray[np.int32]:
-    """For every point the indices of its k nearest others, int32 [n, K]."""
-    n = len(points)
+def _nearest_points(metric: Metric, k: int, per_quadrant: int) -> NDArray[np.int32]:
+    """For every point of the metric the indices of its k nearest others, int32 [n, K]."""
+    n = len(metric.points)
     k = min(k, n - 1)
     if k == 0:
         return np.empty((n, 0), np.int32)
-    heaps = _heaps(points, max(1, k // 2))
+    heaps = _heaps(metric.points, max(1, k // 2))
     if heaps is None:
-        return _query(points, norm, k, per_quadrant)
+        return _query(metric, k, per_quadrant)
     order, starts = heaps
-    places = points[order[starts[:-1]]]  # one of each heap
-    near = _query(places, norm, min(k, len(places) - 1), per_quadrant)
+    places = metric._replace(points=metric.points[order[starts[:-1]]])  # one of each heap
+    near = _query(places, min(k, len(places.points) - 1), per_quadrant)
     return _spread(order, starts, near, k)
 
 
@@ -92,23 +84,27 @@ def _heaps(points: NDArray[np.float64], most: int) -> tuple[NDArray[np.int64], N
     return (order, starts) if np.diff(starts).max() > most + 1 else None
 
 
-def _query(points: NDArray[np.float64], norm: float, k: int, per_quadrant: int) -> NDArray[np.int32]:
+def _query(metric: Metric, k: int, per_quadrant: int) -> NDArray[np.int32]:
     """`_nearest_points` for points no more than a few of which coincide."""
     from scipy.spatial import cKDTree
 
-    n = len(points)
+    n = len(metric.points)
     if k <= 0:
         return np.empty((n, 0), np.int32)
-    quadrants = per_quadrant > 0 and points.shape[1] == 2
+    flat = not metric.points[:, 2].any()
+    points = np.ascontiguousarray(metric.points[:, :2]) if flat else metric.points
+    norm = {MANHATTAN: 1.0, MAXIMUM: np.inf}.get(metric.kind, 2.0)  # the metrics' roundings keep its order
+    quadrants = per_quadrant > 0 and flat
     wide = min(_WIDER * k if quadrants else k, n - 1)
     tree = cKDTree(points)
+    boxes = live_tree(metric.points, hilbert_order(metric)) if quadrants else None
     found = np.empty((n, k), np.int32)
     by_leaf = tree.indices  # queries in the tree's own order stay in the processor's cache
     for first in range(0, n, _CHUNK):
         cities = by_leaf[first : first + _CHUNK]
         near = tree.query(points[cities], wide + 1, p=norm, workers=1)[1].reshape(len(cities), wide + 1)
         others = _without_self(cities, near)
-        found[cities] = _pick_quadrants(points, cities, others, k, per_quadrant) if quadrants else others
+        found[cities] = _pick_quadrants(metric, boxes, cities, others, k, per_quadrant) if quadrants else others
     return found
 
 
@@ -127,30 +123,38 @@ def _without_self(cities, near):
 
 
 @kernel
-def _pick_quadrants(points, cities, near, k, per_quadrant):
-    """int32 [m, k]: of each sorted row of `near`, the `per_quadrant` first of each quadrant, filled up by distance."""
+def _pick_quadrants(metric, boxes, cities, near, k, per_quadrant):
+    """int32 [m, k], rows unsorted: of each sorted row of `near`, the `per_quadrant` first of each quadrant, then the others.
+
+    The nearest of a quadrant that none of `near` lies in is found by the tree `boxes`.
+    """
+    points = metric.points
     m, wide = near.shape
     out = np.empty((m, k), np.int32)
     taken = np.empty(wide, np.bool_)
     count = np.empty(4, np.int64)
+    stack = np.empty(128, np.int64)
     for i in range(m):
         v = cities[i]
         taken[:] = False
         count[:] = 0
-        left = k
+        kept = 0
         for c in range(wide):
             u = near[i, c]
             quadrant = 2 * (points[u, 0] >= points[v, 0]) + (points[u, 1] >= points[v, 1])
             count[quadrant] += 1
-            if left > 0 and count[quadrant] <= per_quadrant:
+            if kept < k and count[quadrant] <= per_quadrant:
                 taken[c] = True
-                left -= 1
-        kept = 0
+                out[i, kept] = u
+                kept += 1
+        for quadrant in range(4):
+            if kept < k and count[quadrant] == 0:
+                u = nearest_in_quadrant(metric, boxes, v, quadrant, stack)
+                if u >= 0:
+                    out[i, kept] = u
+                    kept += 1
         for c in range(wide):
-            if not taken[c] and left > 0:
-                taken[c] = True
-                left -= 1
-            if taken[c]:
+            if kept < k and not taken[c]:
                 out[i, kept] = near[i, c]
                 kept += 1
     return out

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.problems.tsp.metric import EXPLICIT, MANHATTAN, MAXIMUM, Metric
 
-__all__ = ["hilbert_order", "live_tree", "nearest_live", "remove"]
+__all__ = ["hilbert_order", "live_tree", "nearest_in_quadrant", "nearest_live", "remove"]
 
 _BITS = 20  # per coordinate: three of them fit into an int64
 
@@ -122,7 +122,7 @@ def remove(tree, city):
 
 @kernel
 def nearest_live(metric, tree, gone, city, stack):
-    """The nearest point to `city` with gone[point] False, or -1; compares unrounded distances. `stack`: int64 [64]."""
+    """The nearest point to `city` with gone[point] False, or -1; compares unrounded distances. `stack`: int64 [128]."""
     order, _place, boxes, left = tree
     leaves = len(left) // 2
     best, best_city = np.inf, -1
@@ -145,6 +145,43 @@ def nearest_live(metric, tree, gone, city, stack):
             near, far = far, near
         stack[depth], stack[depth + 1] = far, near
         depth += 2
+    return best_city
+
+
+@kernel
+def nearest_in_quadrant(metric, tree, city, quadrant, stack):
+    """The nearest other point of a quadrant around `city` in the plane, or -1. `stack`: int64 [128].
+
+    Quadrant 2 a + b holds the points whose x is at least (a = 1) or under (a = 0) the city's; b says the same of y.
+    """
+    order, _place, boxes, left = tree
+    leaves = len(left) // 2
+    points = metric.points
+    best, best_city = np.inf, -1
+    depth, stack[0] = 1, 1
+    while depth > 0:
+        depth -= 1
+        node = stack[depth]
+        outside = left[node] == 0
+        for a in range(2):
+            above = (quadrant >> (1 - a)) & 1
+            outside |= boxes[node, 1, a] < points[city, a] if above else boxes[node, 0, a] >= points[city, a]
+        if outside or _box_distance(metric, boxes, node, city) >= best:
+            continue
+        if node < leaves:
+            near, far = 2 * node, 2 * node + 1
+            if _box_distance(metric, boxes, far, city) < _box_distance(metric, boxes, near, city):
+                near, far = far, near
+            stack[depth], stack[depth + 1] = far, near
+            depth += 2
+            continue
+        first = (node - leaves) * _LEAF
+        for i in range(first, min(first + _LEAF, len(order))):
+            u = order[i]
+            if u != city and 2 * (points[u, 0] >= points[city, 0]) + (points[u, 1] >= points[city, 1]) == quadrant:
+                d = _norm_of(metric, u, city)
+                if d < best:
+                    best, best_city = d, u
     return best_city
 
 
