@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CorlError", "Infeasible", "InputError", "SolverError", "UsageError"]
+__all__ = ["CorlError", "Infeasible", "InputError", "SolverError", "UsageError", "described"]
 
 
 class CorlError(Exception):
@@ -32,6 +32,11 @@ class InputError(CorlError):
 
     def __reduce__(self) -> tuple:
         return _input_error, (self.reason, self.file, self.line, self.field)
+
+
+def described(error: BaseException) -> str:
+    """An exception of somebody else's code for a message: its class and what it says."""
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 def _input_error(message: str, file: str | None, line: int | None, field: str | None) -> InputError:

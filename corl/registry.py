@@ -14,7 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
-from corl.errors import InputError, UsageError
+from corl.errors import InputError, UsageError, described
 from corl.problem import Problem
 from corl.solver import Solver
 
@@ -98,7 +98,7 @@ def _recognises(problem: Problem, head: str) -> bool:
     try:
         return problem.recognises(head)
     except Exception as error:
-        _log.warning("problem %s fails to recognise files: %s: %s", problem.name, type(error).__name__, error)
+        _log.warning("problem %s fails to recognise files: %s", problem.name, described(error))
         return False
 
 
@@ -122,7 +122,7 @@ def _load(entry: EntryPoint, kind: type[_T], *, create: bool = False) -> _T:
             raise TypeError(f"it is no {kind.__name__}")
         return loaded
     except Exception as error:  # a plug-in's module may raise anything
-        raise UsageError(f"{entry.group} entry point {entry.name} = {entry.value} cannot be loaded: {error}") from error
+        raise UsageError(f"{entry.group} entry point {entry.name} = {entry.value} cannot be loaded: {described(error)}") from error
 
 
 def _unknown(what: str, name: str, names: list[str]) -> str:

@@ -18,6 +18,7 @@ __all__ = ["Improvement", "Run"]
 _T = TypeVar("_T")
 _CHUNK = 0.03  # seconds of work between two looks at the clock
 _GROWTH = 4  # a chunk is at most this many times the one before, so that one mis-timed chunk cannot overshoot the limit
+_LARGEST = 2**31 - 1  # units in a grant: an int32 for any kernel, even where units take no time
 _REPORT_SHARE = 0.02  # share of the time that intermediate reports may take
 _OPTIMAL = {"rel_tol": 1e-9, "abs_tol": 1e-12}  # an objective this close to its bound is optimal
 _ROUNDING = {"rel_tol": 1e-6, "abs_tol": 1e-9}  # a claim or bound this far off is floating-point noise, not a lie
@@ -145,7 +146,7 @@ class Run:
         if self.should_stop:
             return 0
         n = max(1, int(min(_CHUNK, self.remaining) / self._seconds_per_unit)) if self._seconds_per_unit else 1
-        n = min(n, _GROWTH * max(1, self._last_grant))
+        n = min(n, _GROWTH * max(1, self._last_grant), _LARGEST)
         if self.iterations is not None:
             n = min(n, self.iterations - self._done)
         if most is not None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from corl import options, registry
-from corl.errors import CorlError, SolverError, UsageError
+from corl.errors import CorlError, SolverError, UsageError, described
 from corl.files import reading
 from corl.problem import Problem
 from corl.result import Result
@@ -162,25 +162,28 @@ def _execute(method: Solver, name: str, run: Run, solver_options: dict[str, Any]
                 if not run.should_stop:
                     team.collect()
     else:
-        method.prepare(run.instance)
+        with _blaming(name, run):
+            method.prepare(run.instance)
         setup = time.perf_counter() - before
         with _interruptible(run):
             run.start()
             if not run.should_stop:
-                _call(method, name, run)
+                with _blaming(name, run):
+                    method.solve(run.instance, run)
     run.finish()
     return setup
 
 
-def _call(method: Solver, name: str, run: Run) -> None:
-    """`method.solve`; an exception of its own is a SolverError, one of the caller's `on_improvement` stays what it is."""
+@contextlib.contextmanager
+def _blaming(name: str, run: Run) -> Iterator[None]:
+    """An exception of the solver's is a SolverError; one of the caller's `on_improvement` stays what it is."""
     try:
-        method.solve(run.instance, run)
+        yield
     except CorlError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if run.callback_error is None:
-            raise SolverError(f"solver {name} failed: {type(error).__name__}: {error}") from error
+            raise SolverError(f"solver {name} failed: {described(error)}") from error
     if run.callback_error is not None:
         raise run.callback_error
 

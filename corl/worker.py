@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator
 from typing import IO, Any
 
-from corl.errors import CorlError, SolverError, UsageError
+from corl.errors import CorlError, SolverError, UsageError, described
 from corl.run import Improvement, Run
 
 __all__ = ["Team", "main"]
@@ -128,7 +128,7 @@ class Team:
     def _start(self, k: int) -> None:
         path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
         try:
-            with _sigint_blocked():
+            with _signals_blocked():
                 child = subprocess.Popen(
                     [sys.executable, "-P", "-m", "corl.worker"],
                     stdin=subprocess.PIPE,
@@ -203,12 +203,12 @@ class Team:
 
 
 @contextlib.contextmanager
-def _sigint_blocked() -> Iterator[None]:
-    """A child started here does not see a terminal's Ctrl-C, not even before `main` runs; the parent decides."""
+def _signals_blocked() -> Iterator[None]:
+    """A child started here sees neither a terminal's Ctrl-C nor a batch system's SIGTERM to the group: the parent decides."""
     if sys.platform == "win32":
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
@@ -246,7 +246,7 @@ def main() -> None:
     except (EOFError, BrokenPipeError):
         pass  # the parent is gone
     except Exception as error:
-        _send(outbox, ("crashed", f"{type(error).__name__}: {error}"))
+        _send(outbox, ("crashed", described(error)))
 
 
 def _serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
@@ -280,9 +280,11 @@ def _serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
 
 
 def _listen(inbox: IO[bytes], run: Run) -> None:
-    """A "stop", or the end of the parent, ends the run."""
-    with contextlib.suppress(EOFError, OSError):
+    """A "stop" ends the run; the end of the parent ends the process, even where the solver does not stop."""
+    try:
         _receive(inbox)
+    except (EOFError, OSError):
+        os._exit(1)
     run.stop()
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from corl import __version__
-from corl.errors import CorlError
+from corl.errors import CorlError, described
 
 __all__ = ["main", "one_line"]
 
@@ -36,11 +36,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     _open_streams()
-    parser = _parser(arguments)
-    if not arguments:
-        parser.print_help(sys.stderr)
-        return 2
     try:
+        parser = _parser(arguments)
+        if not arguments:
+            parser.print_help(sys.stderr)
+            return 2
         args = parser.parse_args(arguments)
         with _terminable(), _warnings_shown():
             code: int = args.execute(args)
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError) and error.filename is not None:
             return _fail(f"{os.fsdecode(error.filename)}: {error.strerror}", 2)
         _drop_output()
-        return _fail(f"internal error: {type(error).__name__}: {error} (CORL_DEBUG=1 shows where)", 1)
+        return _fail(f"internal error: {described(error)} (CORL_DEBUG=1 shows where)", 1)
 
 
 def one_line(text: object) -> str:
