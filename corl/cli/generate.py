@@ -16,10 +16,10 @@ __all__ = ["arguments", "execute"]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("problem", metavar="PROBLEM", help="a name (corl list problems)")
-    parser.add_argument("kind", metavar="KIND", nargs="?", help="the generator; default: the problem's first")
+    parser.add_argument("kind", metavar="KIND", nargs="?", help="the generator (corl list problems); default: the first")
     parser.add_argument("--size", metavar="N", type=int, help="short for --option size=N")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="of the random numbers; default 0")
-    parser.add_argument("--option", metavar="KEY=VALUE", action="append", default=[], help="of the generator; repeatable")
+    parser.add_argument("--option", metavar="KEY=VALUE", action="append", default=[], help="of the generator; repeatable; an unknown KEY lists them")
     parser.add_argument("--output", metavar="FILE", type=Path, help="default: standard output")
 
 
