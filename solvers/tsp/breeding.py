@@ -152,6 +152,10 @@ class Breeding:
         """Of the last generation: children that replaced their parent, AB-cycles found."""
         return int(self.mating.tally[0]), int(self.mating.tally[1])
 
+    def best_length(self) -> float:
+        """The length of the population's best tour."""
+        return float(self.population.lengths.min())
+
     def keep_elite(self) -> None:
         """Remember the best tenth of the population for the next one."""
         best = np.argsort(self.population.lengths, kind="stable")[: max(2, len(self.population.lengths) // 10)]
