@@ -91,7 +91,8 @@ def recognise(path: Path) -> Problem:
 
 def problem_of(instance: Any) -> Problem | None:
     """The problem whose Instance class this object has, or None."""
-    return next((problem for problem in working_problems() if isinstance(instance, getattr(problem, "instance_type", ()))), None)
+    found = (problem for problem in working_problems() if isinstance(instance, getattr(problem, "instance_type", ())))
+    return next(found, None)
 
 
 def _recognises(problem: Problem, head: str) -> bool:
