@@ -194,11 +194,11 @@ def _matrix(text: Text, header: dict[str, Entry], sections: dict[str, Text], n: 
         raise part.error(message, line=line, field="EDGE_WEIGHT_SECTION")
     matrix = fill(layout, values, n)
     if (large := np.abs(matrix) > LARGEST).any():
-        i, j = np.unravel_index(int(large.argmax()), large.shape)
-        line = part.token_line(entry_at(layout, int(i), int(j), n))
+        i, j = divmod(int(large.argmax()), n)
+        line = part.token_line(entry_at(layout, i, j, n))
         raise part.error(f"{matrix[i, j]:g} is too large; accepted: up to {LARGEST:g}", line=line, field="EDGE_WEIGHT_SECTION")
     if symmetric and layout == "FULL_MATRIX" and (differs := matrix != matrix.T).any():
-        i, j = map(int, np.unravel_index(int(differs.argmax()), differs.shape))
+        i, j = divmod(int(differs.argmax()), n)
         message = (
             f"row {j + 1}, column {i + 1} is {matrix[j, i]:g}, the entry across {matrix[i, j]:g}; accepted for such: TYPE ATSP"
         )

@@ -90,7 +90,9 @@ def test_steps_in_place_and_to_other_rows():
     assert environment.state.left.tolist() == [5, 5, 4, 3]
 
 
-@pytest.mark.parametrize(("src", "dst"), [([0, 0], [1, 1]), ([0, 0], [0, 1]), ([0, 1], [1, 2]), ([1, 0], [2, 1]), ([0, 1], [1, 0])])
+@pytest.mark.parametrize(
+    ("src", "dst"), [([0, 0], [1, 1]), ([0, 0], [0, 1]), ([0, 1], [1, 2]), ([1, 0], [2, 1]), ([0, 1], [1, 0])]
+)
 def test_steps_that_would_depend_on_their_order_are_refused(src, dst):
     """A dst that another step reads or writes is refused, and nothing is changed."""
     environment = Count(3)

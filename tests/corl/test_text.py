@@ -35,7 +35,9 @@ def test_parts_are_read_in_chunks(monkeypatch):
     assert np.array_equal(text.table("x", 3), values) and np.array_equal(text.numbers("x"), values.ravel())
 
 
-@pytest.mark.parametrize("token", ["nan", "inf", "-Infinity", "1e999", "1_000", "0x10", "１", "1,5", "--1", "1d5", "abc", "1.2.3"])
+@pytest.mark.parametrize(
+    "token", ["nan", "inf", "-Infinity", "1e999", "1_000", "0x10", "１", "1,5", "--1", "1d5", "abc", "1.2.3"]
+)
 @pytest.mark.parametrize("method", ["numbers", "table"])
 def test_fault_is_found_in_its_line(token, method):
     """What `float` may take but is no finite decimal number is refused with its line, by the fast path and the slow one."""
@@ -109,7 +111,9 @@ def test_quoted_is_short_and_on_one_line():
 
 
 def parts(content, repeatable=("COMMENT",)):
-    return keyword_parts(Text(content, "f"), ("NAME", "COMMENT", "A_SECTION", "B_SECTION", "EOF"), {"BAD": "not here"}, repeatable)
+    return keyword_parts(
+        Text(content, "f"), ("NAME", "COMMENT", "A_SECTION", "B_SECTION", "EOF"), {"BAD": "not here"}, repeatable
+    )
 
 
 def test_keyword_parts():

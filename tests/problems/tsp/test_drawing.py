@@ -22,7 +22,7 @@ def picture(instance, tour):
     return axes
 
 
-@pytest.mark.parametrize("kind", (*EDGE_WEIGHT_TYPES, "ATSP"))
+@pytest.mark.parametrize("kind", [*EDGE_WEIGHT_TYPES, "ATSP"])
 @pytest.mark.parametrize("n", [1, 2, 3, 30])
 def test_every_kind_is_drawn(random_instance, kind, n):
     """Any instance is drawn with and without a tour: the line goes through all cities and back, the title has the length."""

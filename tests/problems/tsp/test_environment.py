@@ -63,7 +63,11 @@ def test_base_and_rewards_are_the_objective(random_instance, kinds, nearest, see
 
 @settings(deadline=None, max_examples=60)
 @given(
-    kind=st.sampled_from(KINDS), n=st.integers(2, 40), nearest=st.integers(1, 12), seed=st.integers(0, 999), played=st.integers(0, 39)
+    kind=st.sampled_from(KINDS),
+    n=st.integers(2, 40),
+    nearest=st.integers(1, 12),
+    seed=st.integers(0, 999),
+    played=st.integers(0, 39),
 )
 def test_actions_are_the_nearest(random_instance, kind, n, nearest, seed, played):
     """The K nearest unvisited cities are listed, nearest first, however many of the neighbour list are gone."""

