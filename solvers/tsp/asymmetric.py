@@ -5,22 +5,19 @@ Parents of the population are successor arrays; starts, kicks and matings each c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import Metric, metric_of
+from corl.problems.tsp.problem import Tsp
 from corl.rng import random_state, shuffle
+from corl.run import Run
 from corl.solvers.tsp.asymmetric_arcs import Arcs
 from corl.solvers.tsp.asymmetric_eax import count_arcs, mate, new_work, tour_of
 from corl.solvers.tsp.asymmetric_local import iterate, nearest_unvisited, start_tours
 from corl.solvers.tsp.asymmetric_prices import first_prices, tighten
 from corl.solvers.tsp.exact_dp import shortest_tour
-
-if TYPE_CHECKING:
-    from corl.run import Run
 
 __all__ = ["search", "warm_up"]
 
@@ -50,7 +47,7 @@ def search(instance: TspInstance, metric: Metric, run: Run, seed: int) -> None:
         return
     state = random_state(seed)
     arcs = Arcs.of(metric.matrix, _CANDIDATES)
-    run.report(nearest_unvisited(arcs.cost, int(run.seed) % n))
+    run.report(nearest_unvisited(arcs.cost, seed % n))
     if not first_prices(arcs, instance.integral, run):
         return
     arcs.find_candidates()
@@ -70,21 +67,17 @@ def search(instance: TspInstance, metric: Metric, run: Run, seed: int) -> None:
 
 def warm_up() -> None:
     """Compile every kernel of `search` by solving a tiny instance both ways; takes milliseconds once they are cached."""
-    from corl.problems.tsp.problem import Tsp
-    from corl.run import Run
-
     matrix = np.random.default_rng(0).integers(1, 100, (12, 12)).astype(np.float64)
     tiny = TspInstance("tiny", "EXPLICIT", matrix=matrix, symmetric=False)
     shortest_tour(metric_of(tiny), 4)
-    for iterations in (3, 100 * _FEWEST):
-        run = Run(Tsp(), tiny, iterations=iterations)
-        run.start()
-        search(tiny, metric_of(tiny), run, 0)
+    run = Run(Tsp(), tiny, iterations=1)
+    search(tiny, metric_of(tiny), run, 0)  # bounds and starts; it may be over by then
     arcs = Arcs.of(matrix, _CANDIDATES)
     arcs.find_candidates()
-    state = random_state(0)
-    _iterate(arcs, Run(Tsp(), tiny, iterations=3), state)
-    _evolve(arcs, Run(Tsp(), tiny, iterations=100), state, 10)
+    for method in (_iterate, lambda *given: _evolve(*given, 10)):
+        run = Run(Tsp(), tiny, iterations=100)
+        run.report(np.arange(12))
+        method(arcs, run, random_state(0))
 
 
 def _population_size(n: int, run: Run) -> int:
@@ -105,18 +98,16 @@ def _start(arcs: Arcs, state: NDArray[np.uint64], count: int) -> tuple[NDArray[n
 def _iterate(arcs: Arcs, run: Run, state: NDArray[np.uint64]) -> None:
     """Or-3opt with double-bridge kicks from the incumbent; needs little time, whatever the size."""
     n = arcs.n
-    tour = np.array(run.solution if run.solution is not None else np.arange(n), np.int32)
+    tour = np.array(run.solution, np.int32)
     pos = np.empty(n, np.int32)
     pos[tour] = np.arange(n, dtype=np.int32)
-    buffer, queue, queued = np.empty(n, np.int32), tour.copy(), np.zeros(n, np.bool_)
-    undo = np.empty((_UNDO, 3), np.int32)
+    scratch = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(n, np.bool_), np.empty((_UNDO, 3), np.int32)
+    best, eps = tour.copy(), arcs.epsilon
     while kicks := run.budget():
-        gain = iterate(
-            arcs.cost, arcs.near, arcs.near_cost, tour, pos, buffer, queue, queued, undo, state, _WINDOW, arcs.epsilon, kicks
-        )
+        gain = iterate(arcs.cost, arcs.near, arcs.near_cost, tour, pos, best, *scratch, state, _WINDOW, eps, kicks)
         if gain > 0.0 and run.report_due:
-            run.report(tour)
-    run.report(tour)
+            run.report(best)
+    run.report(best)
 
 
 # -------------------------------------------------------------------- edge assembly crossover
@@ -166,7 +157,7 @@ class _Population:
 
 def _evolve(arcs: Arcs, run: Run, state: NDArray[np.uint64], size: int) -> None:
     """One population after another, each larger than the one before, until the run ends."""
-    first = np.asarray(run.solution)
+    first: NDArray[np.integer] | None = np.asarray(run.solution)
     while True:
         population = _Population(arcs, size)
         made = 0

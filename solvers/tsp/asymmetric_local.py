@@ -265,9 +265,10 @@ def perturb(cost, tour, pos, buffer, state, undo, ends, window):
 
 
 @kernel
-def iterate(cost, near, near_cost, tour, pos, buffer, queue, queued, undo, state, window, eps, kicks):
-    """`kicks` double bridges, each followed by a local search from the touched cities and undone unless it pays.
+def iterate(cost, near, near_cost, tour, pos, best, buffer, queue, queued, undo, state, window, eps, kicks):
+    """`kicks` double bridges, each followed by a local search from the touched cities and undone if the tour became longer.
 
+    `best` receives the tour whenever it became shorter, so that it does not depend on where a call ends among equals.
     Returns the total gain.
     """
     n = len(tour)
@@ -288,6 +289,8 @@ def iterate(cost, near, near_cost, tour, pos, buffer, queue, queued, undo, state
         gain -= change
         if gain >= 0.0:
             total += gain
+            if gain > eps:
+                best[:] = tour
         else:
             for z in range(logged - 1, -1, -1):
                 swap_segments(tour, pos, buffer, undo[z, 0], undo[z, 1], undo[z, 2])

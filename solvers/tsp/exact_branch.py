@@ -1,8 +1,7 @@
 """Branch and cut for the symmetric TSP: a good tour, the subtour relaxation, reduced-cost fixing, and SCIP on what is left.
 
 After the relaxation an edge can only be in a better tour if bound + its reduced cost stays below the incumbent (Dantzig,
-Fulkerson & Johnson 1954); the few hundred edges that pass are a small integer programme, to which the sub-tours of its own
-solutions are added until a tour comes out or nothing better exists.
+Fulkerson & Johnson 1954); the few hundred edges that pass are a small integer programme.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from corl.problems.tsp.instance import TspInstance
 from corl.run import Run
 from corl.solvers.tsp.dense import dense_matrix
 from corl.solvers.tsp.eax import Eax
-from corl.solvers.tsp.exact_cuts import Relaxation, sides_below
+from corl.solvers.tsp.exact_cuts import Relaxation
 
 __all__ = ["branch_and_cut"]
 
@@ -70,62 +69,35 @@ def _first_edges(matrix: NDArray[np.float64], tour: NDArray[np.integer]) -> NDAr
 def _tell(bound: float, instance: TspInstance, run: Run) -> None:
     """Report a bound, rounded up on integral instances, and never above the incumbent."""
     assert run.objective is not None
-    run.report_bound(min(run.objective, float(math.ceil(bound - 1e-6)) if instance.integral else bound))
+    bound = min(bound, run.objective)
+    run.report_bound(float(math.ceil(bound - 1e-6)) if instance.integral else bound)
 
 
 def _branch(relaxation: Relaxation, instance: TspInstance, run: Run) -> None:
-    """Solve the integer programme on the edges that reduced costs leave, adding sub-tours until none is left."""
+    """Solve the integer programme on the edges that reduced costs leave, sub-tours cut off as they come up."""
+    from corl.solvers.tsp.exact_scip import Programme
+
     assert run.objective is not None and relaxation.reduced is not None
     room = run.objective - (1.0 - 1e-6 if instance.integral else 0.0) - relaxation.bound
     i, j = np.nonzero(np.triu(relaxation.reduced <= room, 1))
     relaxation.edges = np.stack([i, j], 1)
     needed = relaxation.reduced[i, j] < -room  # without such an edge no tour is short enough
-    while not run.should_stop:
-        chosen, bound = _integer_programme(relaxation, needed, instance, run)
-        if run.should_stop and bound is None:
-            return
-        if bound is not None:
-            _tell(max(relaxation.bound, bound), instance, run)
-        if chosen is None:
-            return
+    programme = Programme(relaxation, needed, run.objective - (0.5 if instance.integral else 0.0), run.remaining)
+    told = -np.inf
+
+    def poll() -> None:
+        nonlocal told
+        if programme.bound > told:
+            told = programme.bound
+            _tell(max(relaxation.bound, told), instance, run)
+
+    run.call_interruptible(programme.solve, programme.stop, poll)
+    chosen = programme.chosen()
+    if chosen is not None:
         weights = np.zeros_like(relaxation.matrix)
         weights[i[chosen], j[chosen]] = 1.0
-        sides = sides_below(weights + weights.T, 1.0)
-        if not len(sides):
-            run.report(_tour(weights + weights.T))
-            _tell(run.objective, instance, run)
-            return
-        relaxation.sides = np.unique(np.concatenate([relaxation.sides, sides]), axis=0)
-
-
-def _integer_programme(
-    relaxation: Relaxation, needed: NDArray[np.bool_], instance: TspInstance, run: Run
-) -> tuple[NDArray[np.bool_] | None, float | None]:
-    """(edges chosen, or None if none beat the incumbent or the run ended; a bound, or None)."""
-    import pyscipopt
-
-    assert run.objective is not None
-    model = pyscipopt.Model()
-    model.hideOutput()
-    model.setParam("misc/catchctrlc", False)
-    if math.isfinite(run.remaining):
-        model.setParam("limits/time", max(run.remaining, 0.01))
-    i, j = relaxation.edges.T
-    costs = relaxation.matrix[i, j]
-    x = [model.addVar(vtype="B", obj=float(c), lb=float(must)) for c, must in zip(costs, needed)]
-    for rows, exactly in ((relaxation.degree_rows(), True), (relaxation.rows(), False)):
-        for r in range(rows.shape[0]):
-            total = pyscipopt.quicksum(x[e] for e in rows.indices[rows.indptr[r] : rows.indptr[r + 1]])
-            model.addCons(total == 2 if exactly else total >= 2)
-    model.setObjlimit(run.objective - (0.5 if instance.integral else 0.0))
-    run.call_interruptible(model.optimizeNogil, model.interruptSolve)
-    status = model.getStatus()
-    if status == "infeasible":
-        return None, run.objective
-    if status == "optimal":
-        return np.array([model.getVal(v) > 0.5 for v in x]), float(model.getObjVal())
-    bound = float(model.getDualbound())
-    return None, min(bound, run.objective) if abs(bound) < 1e15 else None
+        run.report(_tour(weights + weights.T))
+    _tell(max(relaxation.bound, programme.final_bound()), instance, run)
 
 
 def _tour(adjacency: NDArray[np.float64]) -> NDArray[np.int32]:
