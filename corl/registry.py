@@ -123,7 +123,8 @@ def _load(entry: EntryPoint, kind: type[_T], *, create: bool = False) -> _T:
             raise TypeError(f"it is no {kind.__name__}")
         return loaded
     except Exception as error:  # a plug-in's module may raise anything
-        raise UsageError(f"{entry.group} entry point {entry.name} = {entry.value} cannot be loaded: {described(error)}") from error
+        where = f"{entry.group} entry point {entry.name} = {entry.value}"
+        raise UsageError(f"{where} cannot be loaded: {described(error)}") from error
 
 
 def _unknown(what: str, name: str, names: list[str]) -> str:

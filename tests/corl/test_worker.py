@@ -93,7 +93,7 @@ for instance in (Mine("a", lambda: 0), Mine("a", 0)):
 
 
 def test_a_target_reached_by_one_does_not_cut_the_others_short(toy_command):
-    """With iterations the result depends on no clock: the slow worker's better solution wins over the fast one's at the target."""
+    """With iterations the result depends on no clock: the slow worker's better solution beats the fast one's target."""
     done = toy_command("race", "--iterations", 10, "--target", 5, "--workers", 2, "--json")
     values = json.loads(done.stdout)
     assert values["objective"] == 4 and values["limit"] == "target", done.stderr
