@@ -134,6 +134,8 @@ def test_streams_that_go_away(plugin_folder):
     head = shell("$corl list solvers partition | true; echo ${PIPESTATUS[0]}", plugin_folder)
     assert head.stdout in (b"0\n", b"1\n") and not head.stderr
     assert shell("$corl solve numbers.txt --iterations 3 >&- 2>&-", plugin_folder).returncode == 0
+    piped = shell("$corl generate tsp --size 5 --output /dev/stdout | cat", plugin_folder)
+    assert piped.stdout.startswith(b"NAME") and not piped.stderr
     full = shell("$corl solve numbers.txt --iterations 3 > /dev/full", plugin_folder)
     assert full.returncode == 1 and full.stderr.count(b"\n") == 1
 
