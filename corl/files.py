@@ -32,10 +32,10 @@ def reading(path: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A path to write to, of the same name; the file written takes the place of `path` at the end, whole or not at all."""
-    target = Path(os.path.realpath(path))  # through links, which stay
-    if target.exists() and not target.is_file():  # a pipe, /dev/stdout
-        yield target
+    if path.exists() and not path.is_file():  # a pipe, /dev/stdout
+        yield path
         return
+    target = Path(os.path.realpath(path))  # through links, which stay
     try:
         with tempfile.TemporaryDirectory(prefix=".corl-", dir=target.parent) as folder:
             yield Path(folder) / target.name

@@ -91,7 +91,8 @@ def recognise(path: Path) -> Problem:
 
 def problem_of(instance: Any) -> Problem | None:
     """The problem whose Instance class this object has, or None."""
-    return next((problem for problem in working_problems() if isinstance(instance, getattr(problem, "instance_type", ()))), None)
+    found = (problem for problem in working_problems() if isinstance(instance, getattr(problem, "instance_type", ())))
+    return next(found, None)
 
 
 def _recognises(problem: Problem, head: str) -> bool:
@@ -122,7 +123,8 @@ def _load(entry: EntryPoint, kind: type[_T], *, create: bool = False) -> _T:
             raise TypeError(f"it is no {kind.__name__}")
         return loaded
     except Exception as error:  # a plug-in's module may raise anything
-        raise UsageError(f"{entry.group} entry point {entry.name} = {entry.value} cannot be loaded: {described(error)}") from error
+        where = f"{entry.group} entry point {entry.name} = {entry.value}"
+        raise UsageError(f"{where} cannot be loaded: {described(error)}") from error
 
 
 def _unknown(what: str, name: str, names: list[str]) -> str:

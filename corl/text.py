@@ -84,9 +84,13 @@ class Text:
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """(number, line without surrounding blanks) of every line that is not blank."""
-        for number, line in enumerate(self.content.split("\n"), self.first_line):
-            if stripped := line.strip():
+        number, start = self.first_line, 0
+        while start < len(self.content):  # one line at a time: a file of line ends alone must not become a list of them
+            end = self.content.find("\n", start)
+            end = len(self.content) if end < 0 else end
+            if stripped := self.content[start:end].strip():
                 yield number, stripped
+            number, start = number + 1, end + 1
 
     def tokens(self) -> Iterator[tuple[int, str]]:
         """(line number, token) of everything that stands between blanks."""
@@ -160,6 +164,8 @@ class Text:
 
 def _row_values(chunk: str, columns: int) -> NDArray[np.float64]:
     """The numbers of a run of lines; ValueError unless every line that is not blank holds `columns`."""
+    if len(chunk) > 2 * _CHUNK:  # a line of a megabyte is no row
+        raise ValueError
     characters = np.frombuffer(chunk.encode("ascii"), np.uint8)
     blank = characters <= ord(" ")
     begins = np.append(~blank[:1], blank[:-1] & ~blank[1:])  # where a token begins

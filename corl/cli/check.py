@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from corl.cli.main import one_line
-from corl.errors import Infeasible, InputError
+from corl.errors import CorlError, Infeasible, InputError, described
 from corl.files import from_json, is_number, reading, to_json
 from corl.problem import Problem
 
-__all__ = ["arguments", "execute", "read_solution"]
+__all__ = ["arguments", "execute", "judge", "read_solution"]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def execute(args: argparse.Namespace) -> int:
     problem, instance = load(args.file, args.problem)
     solution, claimed = read_solution(problem, instance, Path(args.solution))
     try:
-        objective = float(problem.evaluate(instance, solution))
+        objective = judge(problem, instance, solution, Path(args.solution))
     except Infeasible as error:
         _say(args, {"feasible": False, "objective": None, "claimed": claimed, "reason": str(error)}, f"infeasible: {error}")
         return 4
@@ -38,6 +38,16 @@ def execute(args: argparse.Namespace) -> int:
         text += f"; the file claims {value(claimed)}"
     _say(args, {"feasible": True, "objective": objective, "claimed": claimed, "reason": None if agrees else "wrong claim"}, text)
     return 0 if agrees else 4
+
+
+def judge(problem: Problem, instance: Any, solution: Any, path: Path) -> float:
+    """The objective of a solution that was read from `path`. Raises Infeasible, or InputError where it is none at all."""
+    try:
+        return float(problem.evaluate(instance, solution))
+    except CorlError:
+        raise
+    except Exception as error:  # a judge that meets what is no solution
+        raise InputError(f"no solution of {problem.name}: {described(error)}", file=str(path)) from error
 
 
 def read_solution(problem: Problem, instance: Any, path: Path) -> tuple[Any, float | None]:

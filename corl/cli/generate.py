@@ -15,12 +15,13 @@ __all__ = ["arguments", "execute"]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("problem", metavar="PROBLEM", help="a name (corl list problems)")
-    parser.add_argument("kind", metavar="KIND", nargs="?", help="the generator; default: the problem's first")
-    parser.add_argument("--size", metavar="N", type=int, help="short for --option size=N")
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="of the random numbers; default 0")
-    parser.add_argument("--option", metavar="KEY=VALUE", action="append", default=[], help="of the generator; repeatable")
-    parser.add_argument("--output", metavar="FILE", type=Path, help="default: standard output")
+    add = parser.add_argument
+    add("problem", metavar="PROBLEM", help="a name (corl list problems)")
+    add("kind", metavar="KIND", nargs="?", help="the generator (corl list problems); default: the first")
+    add("--size", metavar="N", type=int, help="short for --option size=N")
+    add("--seed", metavar="N", type=int, default=0, help="of the random numbers; default 0")
+    add("--option", metavar="KEY=VALUE", action="append", default=[], help="of the generator; an unknown KEY lists them")
+    add("--output", metavar="FILE", type=Path, help="default: standard output")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -23,7 +23,7 @@ _COMMANDS = {
     "solve": "solve instance files",
     "check": "evaluate a solution file, independently of any solver",
     "generate": "make a random instance",
-    "list": "problems, solvers or shipped instances",
+    "list": "list problems, solvers or shipped instances",
     "plot": "draw an instance or a solution",
     "info": "facts about an instance file",
 }

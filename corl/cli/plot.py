@@ -16,7 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from corl.cli.check import read_solution
+    from corl.cli.check import judge, read_solution
     from corl.cli.main import one_line
     from corl.drawing import check_name, save
     from corl.solving import load
@@ -27,7 +27,7 @@ def execute(args: argparse.Namespace) -> int:
     solution = None
     if args.solution is not None:
         solution, _ = read_solution(problem, instance, Path(args.solution))
-        problem.evaluate(instance, solution)
+        judge(problem, instance, solution, Path(args.solution))
     save(problem, instance, solution, output)
     print(one_line(output))
     return 0

@@ -25,10 +25,10 @@ def adapt_array(data: Any) -> TspInstance:
     TspInstance(edge_weight_type="EXACT_2D", points=...) says what is meant.) City ids are 0..n-1. Raises InputError.
     """
     try:
-        array = np.asarray(data)
-        array = np.array(array, np.float64) if array.dtype.kind in "biuf" else None
-    except (TypeError, ValueError, OverflowError):  # ragged lists, texts
-        array = None
+        given = np.asarray(data)
+    except (TypeError, ValueError, OverflowError):  # ragged lists
+        given = np.zeros(0, object)
+    array = np.array(given, np.float64) if given.dtype.kind in "biuf" else None
     if array is None:
         raise InputError(f"a {type(data).__name__} that is no array of numbers; accepted: {_ACCEPTED}")
     if array.ndim != 2 or not len(array) or (array.shape[0] != array.shape[1] and array.shape[1] not in (2, 3)):
@@ -48,7 +48,7 @@ def adapt_graph(graph: nx.Graph) -> TspInstance:
     nodes = list(graph)
     if not nodes:
         raise InputError("the graph has no nodes; accepted: at least one")
-    numbered = all(isinstance(node, (int, np.integer)) and abs(node) < 2**53 for node in nodes)
+    numbered = all(isinstance(node, (int, np.integer)) and abs(int(node)) < 2**53 for node in nodes)
     ids = np.array(nodes, np.int64) if numbered else np.arange(len(nodes))
     name = str(graph.name or "graph")
     points = _positions(graph, nodes)
@@ -80,7 +80,7 @@ def _weights(graph: nx.Graph, nodes: list[Any]) -> NDArray[np.float64]:
             matrix[j, i] = matrix[i, j]
     np.fill_diagonal(matrix, 0.0)
     if (missing := np.isnan(matrix)).any():
-        i, j = np.unravel_index(int(missing.argmax()), matrix.shape)
+        i, j = divmod(int(missing.argmax()), len(nodes))
         accepted = "a complete graph with weights, or nodes with pos and no edges"
         raise InputError(f"edge ({nodes[i]!r}, {nodes[j]!r}) is missing; accepted: {accepted}", field="edges")
     return matrix

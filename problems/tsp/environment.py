@@ -89,7 +89,7 @@ class TspEnvironment(Environment):
         n = int(self.state.size[self.state.instance[at]])
         if self.state.visited[at] < n:
             raise UsageError(f"row {at} has visited {self.state.visited[at]} of {n} cities")
-        return self.state.order[at, :n].copy()
+        return np.array(self.state.order[at, :n])
 
 
 def _pool(instances: list[TspInstance], rows: int, width: int) -> TspState:

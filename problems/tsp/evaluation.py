@@ -60,7 +60,7 @@ def tour_length(instance: TspInstance, tour: ArrayLike) -> float:
 def edge_lengths(instance: TspInstance, tails: NDArray[np.integer], heads: NDArray[np.integer]) -> _Array:
     """The distances from cities tails[i] to heads[i]: float64 [len(tails)]."""
     if instance.matrix is not None:
-        return instance.matrix[tails, heads]
+        return np.asarray(instance.matrix[tails, heads])
     assert instance.points is not None
     return _FORMULAS[instance.edge_weight_type](instance.points[tails], instance.points[heads])
 
@@ -86,7 +86,7 @@ def _geo(a: _Array, b: _Array) -> _Array:
     q2 = np.cos(latitude_i - latitude_j)
     q3 = np.cos(latitude_i + latitude_j)
     angle = np.arccos(np.clip(0.5 * ((1.0 + q1) * q2 - (1.0 - q1) * q3), -1.0, 1.0))
-    return np.floor(_EARTH * angle + 1.0)
+    return np.asarray(np.floor(_EARTH * angle + 1.0))
 
 
 def _radians(x: _Array) -> _Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -67,7 +68,7 @@ def read_text(text: Text, name: str = "") -> TspInstance:
     if kind == "EXPLICIT":
         matrix = _matrix(text, header, sections, n, symmetric)
         if "NODE_COORD_SECTION" in sections:
-            ids, display = _coordinates(sections, "NODE_COORD_SECTION", n, 2)
+            ids, display = _by_city(*_coordinates(sections, "NODE_COORD_SECTION", n, 2))
     else:
         _section(text, header, sections, "NODE_COORD_SECTION", f"EDGE_WEIGHT_TYPE {kind}")
         if "EDGE_WEIGHT_SECTION" in sections:
@@ -150,7 +151,7 @@ def _coordinates(sections: dict[str, Text], keyword: str, n: int, columns: int) 
     ids = table[:, 0]
     if (bad := (ids != np.floor(ids)) | (np.abs(ids) > 2**53)).any():
         row = int(bad.argmax())
-        raise part.error(f"{ids[row]!r} is no city number; accepted: an integer", line=part.row_line(row), field=keyword)
+        raise part.error(f"{float(ids[row])!r} is no city number; accepted: an integer", line=part.row_line(row), field=keyword)
     order = np.argsort(ids, kind="stable")
     if (again := ids[order[1:]] == ids[order[:-1]]).any():
         row = int(order[1:][again].min())
@@ -165,7 +166,7 @@ def _display(sections: dict[str, Text], n: int, ids: NDArray[np.int64] | None) -
     part = sections["DISPLAY_DATA_SECTION"]
     own, display = _coordinates(sections, "DISPLAY_DATA_SECTION", n, 2)
     if ids is None:
-        return own, display
+        return _by_city(own, display)
     mine, order = np.argsort(ids, kind="stable"), np.argsort(own, kind="stable")
     if (differs := own[order] != ids[mine]).any():
         row = int(order[differs.argmax()])
@@ -174,6 +175,13 @@ def _display(sections: dict[str, Text], n: int, ids: NDArray[np.int64] | None) -
     placed = np.empty_like(display)
     placed[mine] = display[order]
     return ids, placed
+
+
+def _by_city(ids: NDArray[np.int64], display: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """What is given beside a matrix, sorted where the cities are 1..n: then row i of the matrix is city i."""
+    order = np.argsort(ids, kind="stable")
+    in_rows = np.array_equal(ids[order], np.arange(1, len(ids) + 1))
+    return (ids[order], display[order]) if in_rows else (ids, display)
 
 
 def _matrix(text: Text, header: dict[str, Entry], sections: dict[str, Text], n: int, symmetric: bool) -> NDArray[np.float64]:
@@ -186,11 +194,11 @@ def _matrix(text: Text, header: dict[str, Entry], sections: dict[str, Text], n: 
         raise part.error(message, line=line, field="EDGE_WEIGHT_SECTION")
     matrix = fill(layout, values, n)
     if (large := np.abs(matrix) > LARGEST).any():
-        i, j = np.unravel_index(int(large.argmax()), large.shape)
-        line = part.token_line(entry_at(layout, int(i), int(j), n))
+        i, j = divmod(int(large.argmax()), n)
+        line = part.token_line(entry_at(layout, i, j, n))
         raise part.error(f"{matrix[i, j]:g} is too large; accepted: up to {LARGEST:g}", line=line, field="EDGE_WEIGHT_SECTION")
     if symmetric and layout == "FULL_MATRIX" and (differs := matrix != matrix.T).any():
-        i, j = map(int, np.unravel_index(int(differs.argmax()), differs.shape))
+        i, j = divmod(int(differs.argmax()), n)
         message = (
             f"row {j + 1}, column {i + 1} is {matrix[j, i]:g}, the entry across {matrix[i, j]:g}; accepted for such: TYPE ATSP"
         )
@@ -202,8 +210,10 @@ def _matrix(text: Text, header: dict[str, Entry], sections: dict[str, Text], n: 
 def write_instance(instance: TspInstance, path: str | Path) -> None:
     """Write a TSPLIB file from which `read_instance` gives the same instance back, to the bit.
 
-    A matrix without display coordinates has no ids in TSPLIB: its cities are 1..n in the file.
+    TSPLIB has no ids for a matrix: row i is city i. So one whose ids permute 1..n is written in their order, and other
+    ids are kept only by the display coordinates, where there are any; without them the cities are 1..n in the file.
     """
+    instance = _in_rows(instance)
     header = [f"NAME : {instance.name}", f"TYPE : {'TSP' if instance.symmetric else 'ATSP'}"]
     header += [f"COMMENT : {line}" for line in instance.comment.splitlines()]
     header += [f"DIMENSION : {instance.n}", f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}"]
@@ -221,6 +231,16 @@ def write_instance(instance: TspInstance, path: str | Path) -> None:
             stream.write("DISPLAY_DATA_SECTION\n")
             _write_coordinates(stream, instance.ids, instance.display)
         stream.write("EOF\n")
+
+
+def _in_rows(instance: TspInstance) -> TspInstance:
+    """A matrix instance whose ids permute 1..n with its rows in the order of the ids; any other as it is."""
+    order = np.argsort(instance.ids, kind="stable")
+    permuted = np.array_equal(instance.ids[order], np.arange(1, instance.n + 1)) and (np.diff(order) != 1).any()
+    if instance.matrix is None or not permuted:
+        return instance
+    display = None if instance.display is None else instance.display[order]
+    return replace(instance, matrix=instance.matrix[np.ix_(order, order)], ids=instance.ids[order], display=display)
 
 
 def _write_coordinates(stream: TextIO, ids: NDArray[np.int64], points: NDArray[np.float64]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ class TspInstance:
     points: NDArray[np.float64] | None = None
     matrix: NDArray[np.float64] | None = None
     symmetric: bool = True
-    ids: NDArray[np.int64] = field(default=None)  # type: ignore[assignment]  # 1..n by default
+    ids: NDArray[np.int64] = None  # type: ignore[assignment]  # 1..n by default
     display: NDArray[np.float64] | None = None
     """Coordinates to draw at, float64 [n, 2], where the file gives other ones than `points`."""
     comment: str = ""

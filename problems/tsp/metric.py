@@ -6,7 +6,7 @@ The judge (evaluation.py) does not use this file: it has formulas of its own.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ def metric_of(instance: TspInstance) -> Metric:
 
 
 @kernel(inline=True)
-def distance(metric, i, j):
+def distance(metric: Any, i: Any, j: Any) -> Any:
     """float64 distance from city i to city j, as TSPLIB 95 (Reinelt) defines it."""
     kind = metric.kind
     if kind == EXPLICIT:

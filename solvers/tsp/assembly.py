@@ -215,7 +215,8 @@ def _merge(metric, neighbours, lengths, links, work, segments, subtours, gain, c
 def _best_exchange(metric, neighbours, lengths, links, work, segments, smallest, above):
     """The best exchange of (u u2) in sub-tour `smallest`, (v v2) outside, for (u v), (u2 v2): (gain, u, u2, v, v2, sub-tour).
 
-    u is -1 where none gains more than `above` (a negative number, mostly).
+    u is -1 where none gains more than `above` (a negative number, mostly). At one end of a good exchange, (u, u2) or
+    (v, v2), half of its gain is made; both ends of (u, u2) are in the sub-tour, so partners are tried no further than that.
     """
     n = len(work.order)
     cut, subtour = work.cut, work.subtour
@@ -232,7 +233,10 @@ def _best_exchange(metric, neighbours, lengths, links, work, segments, smallest,
             i += 1
             u = work.order[p if p < n else p - n]
             d0, d1 = distance(metric, u, links[u, 0]), distance(metric, u, links[u, 1])
+            longer = max(d0, d1)
             for c in range(neighbours.shape[1]):
+                if 2.0 * (longer - lengths[u, c]) <= best:
+                    break
                 v = neighbours[u, c]
                 segment = _segment(cut, segments, work.position[v])
                 if subtour[segment] == smallest:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["Eax"]
 
 _ENUMERATED = 7  # up to so many cities all tours are looked at instead
+_FEW = 0.02  # stage 1 ends when a smaller share of the population is replaced in a generation (tuned: notes)
+_IDLE = 8  # generations without any replacement that end an epoch
+_STALE = 15  # generations of stage 2 without a new best tour that end an epoch (tuned) ...
+_SLOW = 0.05  # ... when a smaller share of the population is replaced; 4 times as many otherwise (tuned)
 _MOST_CITIES = 200_000  # beyond, a population is too much memory and converges in hours
 
 
@@ -94,16 +98,14 @@ def _epoch(breeding: Breeding, size: int) -> None:
     """One population from its start tours to the end of stage 2 (or to the end of the run)."""
     if not breeding.start_population(size):
         return
-    stage = 1
-    idle = 0
+    stage, idle, stale, best = 1, 0, 0, float("inf")
     while breeding.generation(stage):
         replaced, cycles = breeding.tally()
         idle = 0 if replaced else idle + 1
-        if cycles == 0:
+        stale, best = (0, breeding.best_length()) if breeding.best_length() < best else (stale + 1, best)
+        if cycles == 0 or idle >= _IDLE or (stage == 2 and stale >= (_STALE if replaced < _SLOW * size else 4 * _STALE)):
             break
-        if idle >= 8 or (stage == 1 and replaced < 0.02 * size):
-            if stage == 2:
-                break
-            stage, idle = 2, 0
+        if stage == 1 and replaced < _FEW * size:
+            stage, stale, idle = 2, 0, 0
             breeding.inject_elite()
     breeding.keep_elite()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 MODULE = """
 from corl.jit import kernel
@@ -50,6 +51,33 @@ def test_kernels_are_kept_on_disk(tmp_path, monkeypatch):
         for _ in range(2)
     ]
     assert hits == ["0", "1"]
+
+
+def test_no_writable_cache_means_no_cache(tmp_path):
+    """Without a folder to write (a read-only home, a user without one) kernels work, and nothing is written beside the source."""
+    (tmp_path / "single.py").write_text("from corl.jit import kernel\n@kernel\ndef one(x):\n    return x + 1\n")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "CORL_CACHE": os.devnull, "PYTHONDONTWRITEBYTECODE": "1"}
+    code = "import single; print(single.one(1))"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, env=environment)
+    assert done.stdout == "2\n" and not done.stderr, done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["single.py"]
+
+
+def test_old_caches_are_removed_but_not_those_in_use(tmp_path):
+    """Folders of earlier sources go, but the latest ones and those used within the hour stay."""
+    from corl.jit import _prune
+
+    now = time.time()
+    for k in range(24):
+        age = k if k < 12 else 1000 * k
+        (tmp_path / f"{k:02}").mkdir()
+        os.utime(tmp_path / f"{k:02}", (now - age, now - age))
+    _prune(tmp_path)
+    assert sorted(folder.name for folder in tmp_path.iterdir()) == [f"{k:02}" for k in range(12)]
+    for k in range(12):
+        os.utime(tmp_path / f"{k:02}", (now - 10_000 - k, now - 10_000 - k))
+    _prune(tmp_path)
+    assert sorted(folder.name for folder in tmp_path.iterdir()) == [f"{k:02}" for k in range(6)]
 
 
 def test_users_settings_are_untouched():

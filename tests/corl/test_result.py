@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from corl.errors import InputError, UsageError
+from corl.files import replacing
 from corl.result import Result, relative_gap
 
 KEYS = {
@@ -55,6 +59,37 @@ def test_bad_json_is_an_input_error(text):
         Result.from_json(text)
 
 
+JUNK = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.just(10**400), st.lists(st.integers(), max_size=3),
+    st.dictionaries(st.text(), st.integers(), max_size=2), st.just([[1, 2]]), st.just([[None, 1, 1]]),
+)  # fmt: skip
+
+
+@given(st.sampled_from(sorted(KEYS)), JUNK)
+def test_a_wrong_type_in_any_field_is_an_input_error(key, value):
+    """One field replaced by anything: either a result that writes itself, or InputError."""
+    with contextlib.suppress(InputError):
+        Result.from_json(json.dumps(json.loads(make().to_json()) | {key: value})).to_json()
+
+
+@given(st.data())
+def test_mutated_json_is_an_input_error(data):
+    """Text cut out of a result's JSON, and text put in: either a result, or InputError."""
+    text = make().to_json()
+    first, last = sorted(data.draw(st.tuples(st.integers(0, len(text)), st.integers(0, len(text)))))
+    with contextlib.suppress(InputError):
+        Result.from_json(text[:first] + data.draw(st.text(max_size=5)) + text[last:])
+
+
+def test_odd_values_become_json():
+    """NumPy values, tuples as keys, sets, paths and infinities anywhere are written as JSON."""
+    numbers = [np.int64(3), np.bool_(True), np.inf, -0.0]
+    odd = {(1, 2): np.float32(0.5), "a": np.arange(3), "b": {1}, "c": Path("x"), "d": numbers, "e": 10**400}
+    written = json.loads(make(options=odd, instance="b\udcff").to_json(), parse_constant=pytest.fail)
+    assert written["options"] == {"(1, 2)": 0.5, "a": [0, 1, 2], "b": [1], "c": "x", "d": [3, True, None, 0], "e": 10**400}
+    assert written["instance"] == "b\udcff"
+
+
 def test_gap():
     """The gap is relative to the objective, 0 where they meet, None where unknown or undefined."""
     assert relative_gap(10.0, 9.0) == pytest.approx(0.1)
@@ -70,3 +105,18 @@ def test_writing_needs_the_instance(tmp_path):
     result.write(tmp_path / "a.json")
     assert (tmp_path / "a.json").read_text() == result.to_json() + "\n"
     assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_files_are_replaced_whole(tmp_path):
+    """A failed write leaves the old file and no litter; a link stays a link."""
+    (tmp_path / "a.json").write_text("old")
+    with contextlib.suppress(ZeroDivisionError), replacing(tmp_path / "a.json") as partial:
+        partial.write_text("half")
+        _ = 1 // 0
+    assert (tmp_path / "a.json").read_text() == "old" and len(list(tmp_path.iterdir())) == 1
+    (tmp_path / "link.json").symlink_to(tmp_path / "a.json")
+    make().write(tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink() and "feasible" in (tmp_path / "a.json").read_text()
+    for path in (tmp_path / "none" / "a.json", tmp_path):
+        with pytest.raises((OSError, UsageError)):
+            make().write(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 
@@ -25,6 +26,28 @@ class Number(Problem):
 
 class Largest(Number):
     sense = "max"
+
+
+class Anything(Problem):
+    """A solution is a number, its objective itself."""
+
+    name, instance_type = "anything", object
+
+    def evaluate(self, instance, solution):
+        return float(solution)
+
+
+class AnythingLargest(Anything):
+    sense = "max"
+
+
+class Routes(Problem):
+    """A solution is a list of lists; their number is its objective."""
+
+    name, instance_type = "routes", object
+
+    def evaluate(self, instance, solution):
+        return len(solution)
 
 
 def work(run: Run, seconds_per_unit: float = 0.0) -> list[int]:
@@ -90,6 +113,84 @@ def test_a_bound_beyond_the_incumbent_is_an_error():
     run.report(5)
     with pytest.raises(SolverError, match="contradicted"):
         run.report_bound(5.1)
+
+
+def test_rounding_in_a_bound_is_no_error():
+    """A bound that passes the objective by floating-point noise counts as equal; one further off is a wrong bound."""
+    run = Run(Number(), None, iterations=10)
+    run.report(1e6)
+    run.report_bound(1e6 + 1e-4)
+    assert run.bound == 1e6 and run.limit == "optimal"
+    tiny = Run(Number(), None, iterations=10)
+    tiny.report(3e-8)
+    tiny.report_bound(1e-8)
+    assert not tiny.optimal and tiny.limit is None
+
+
+def test_negative_objectives():
+    """Bound, optimum and target work below zero, in both senses."""
+    for problem, worse, bound in ((Anything(), -4, -6), (AnythingLargest(), -6, -4)):
+        run = Run(problem, None, iterations=10, target=-5)
+        run.report_bound(bound)
+        run.report(worse)
+        assert run.limit is None and not run.optimal
+        run.report(-5)
+        assert run.limit == "target"
+        with pytest.raises(SolverError, match="contradicted"):
+            run.report(2 * bound if bound == -6 else 0)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_objectives_and_bounds_are_finite(value):
+    """NaN and infinities are a solver's error; minus infinity as a lower bound says nothing and is ignored."""
+    run = Run(Anything(), None, iterations=10)
+    with pytest.raises(SolverError, match="worth"):
+        run.report(value)
+    with pytest.raises(SolverError, match="claimed"):
+        run.report(5, math.nan)
+    if value == -math.inf:
+        run.report_bound(value)
+    else:
+        with pytest.raises(SolverError, match="as a bound"):
+            run.report_bound(value)
+    assert run.bound is None and run.objective is None and not run.trace
+
+
+def test_infeasible_excludes_a_solution():
+    """An instance with a solution cannot be called infeasible, nor the other way round."""
+    run = Run(Number(), None, iterations=10)
+    run.report(5)
+    with pytest.raises(SolverError, match="infeasible"):
+        run.report_infeasible()
+    run = Run(Number(), None, iterations=10)
+    run.report_infeasible()
+    with pytest.raises(SolverError, match="infeasible"):
+        run.report(5)
+
+
+def test_the_incumbent_is_a_copy():
+    """A solver may go on changing what it reported, nested lists too."""
+    run = Run(Routes(), None, iterations=10)
+    routes = [[1, 2], [3]]
+    run.report(routes)
+    routes[0].append(4)
+    assert run.solution == [[1, 2], [3]]
+
+
+def test_units_that_take_no_time_do_not_overflow():
+    """Grants stay within an int32, however fast the units."""
+    run = Run(Number(), None, time_limit=0.3)
+    run.start()
+    assert max(work(run)) < 2**31
+
+
+def test_a_solver_that_ends_by_itself_has_finished():
+    """finish() fixes the limit: time that passes afterwards does not make it the time limit."""
+    run = Run(Number(), None, time_limit=0.05)
+    run.start()
+    run.finish()
+    time.sleep(0.1)
+    assert run.limit == "finished" and run.runtime < 0.05
 
 
 def test_meeting_the_bound_is_optimal_and_stops():

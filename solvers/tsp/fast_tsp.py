@@ -1,0 +1,127 @@
+"""`FastTsp`: the fast-tsp package (Shmuel Amar, MIT licence), Or-opt and Lin-Kernighan steps in Rust, as a peer to compare with."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.errors import SolverError, UsageError
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from corl.problems.tsp.instance import TspInstance
+    from corl.run import Run
+
+__all__ = ["FastTsp"]
+
+_MOST_CITIES = 10_000  # n x n doubles on our side, n x n integers on its own
+_LARGEST = 65535  # its distances are 16-bit
+_MARGIN = 0.02  # seconds for its tour to come back
+_GRACE = 0.2  # seconds past the time limit after which its process is ended without a tour
+
+# Runs in a process of its own, because a call cannot be stopped from outside: matrix in, tour out.
+_CHILD = """
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+import numpy, fast_tsp
+read = sys.stdin.buffer
+n, end = int(read.readline()), float(read.readline())
+distances = numpy.frombuffer(read.read(2 * n * n), numpy.uint16).reshape(n, n)
+tour = fast_tsp.find_tour(distances, max(0.01, end - time.time()), 1, sys.argv[1])
+sys.stdout.write(" ".join(map(str, tour)))
+"""
+
+
+@dataclass(frozen=True)
+class FastTsp(Solver):
+    """fast-tsp in a process of its own (whose start, some 0.1 s, counts), one thread, symmetric instances.
+
+    Its distances are integers up to 65535: others are scaled to that and rounded; the length reported is the true one.
+    It takes no seed and tells of its tour only at the end.
+    """
+
+    candidates: str = "auto"
+    """Its neighbour lists: auto, nearest or alpha."""
+
+    title: ClassVar[str] = "the fast-tsp package, a peer (optional)"
+    extra: ClassVar[str] = "peers"
+
+    def __post_init__(self) -> None:
+        if self.candidates not in ("auto", "nearest", "alpha"):
+            raise UsageError(f"candidates is {self.candidates!r}; accepted: auto, nearest, alpha")
+
+    def accepts(self, instance: TspInstance) -> str:
+        if not instance.symmetric:
+            return "it takes symmetric distances only"
+        if instance.n > _MOST_CITIES:
+            return f"it needs an n x n matrix, which we allow up to {_MOST_CITIES} cities, not {instance.n}"
+        return ""
+
+    def prepare(self, instance: TspInstance) -> None:
+        from importlib.util import find_spec
+
+        if find_spec("fast_tsp") is None:
+            raise UsageError('solver fast-tsp needs the fast-tsp package: pip install "corl[peers]"')
+        from corl.solvers.tsp.dense import compile_dense
+
+        compile_dense(instance)
+
+    def solve(self, instance: TspInstance, run: Run) -> None:
+        import numpy as np
+
+        if run.solution is None:
+            run.report(np.arange(instance.n))
+        if instance.n < 4 or run.should_stop:
+            return
+        command = [sys.executable, "-P", "-c", _CHILD, self.candidates]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            try:
+                distances = _integers(instance, run)
+                if distances is not None:
+                    self._converse(child, distances, run)
+            finally:
+                child.kill()
+
+    def _converse(self, child: subprocess.Popen[bytes], distances: NDArray[np.uint16], run: Run) -> None:
+        """Send the matrix, await the tour; end the process where the run ends for another reason than time."""
+        import time
+
+        import numpy as np
+
+        deadline = time.time() + run.remaining - _MARGIN
+        message = f"{len(distances)}\n{deadline!r}\n".encode() + distances.tobytes()
+        killed = False
+
+        def stop() -> None:
+            nonlocal killed
+            if run.limit != "time_limit" or run.time_limit is None or run.elapsed > run.time_limit + _GRACE:
+                killed = True
+                child.kill()
+
+        answer, errors = run.call_interruptible(lambda: child.communicate(message), stop)
+        if answer:
+            run.report(np.array(answer.split(), np.int32))
+        elif not killed:
+            raise SolverError(f"fast-tsp ended without a tour: {errors.decode(errors='replace').strip()[-300:]}")
+
+
+def _integers(instance: TspInstance, run: Run) -> NDArray[np.uint16] | None:
+    """uint16 distances, shifted and scaled where they must be; None if the run ended meanwhile."""
+    import numpy as np
+
+    from corl.solvers.tsp.dense import dense_matrix
+
+    matrix = dense_matrix(instance, lambda: run.should_stop)
+    if matrix is None:
+        return None
+    np.fill_diagonal(matrix, matrix[0, 1])
+    matrix -= min(0.0, matrix.min())  # a constant on every edge adds the same to every tour
+    np.fill_diagonal(matrix, 0.0)
+    if not instance.integral or matrix.max() > _LARGEST:
+        matrix *= _LARGEST / max(matrix.max(), 1e-300)
+    return np.rint(matrix).astype(np.uint16)

@@ -1,0 +1,152 @@
+"""Environment: what corl supplies around a problem's two kernels, on a toy: count down from n by ones and twos."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numba.extending import overload
+
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.jit import kernel
+from corl.search import hooks
+
+
+class CountState(NamedTuple):
+    left: np.ndarray
+    cost: np.ndarray
+
+
+class OtherState(NamedTuple):
+    left: np.ndarray
+    cost: np.ndarray
+
+
+@overload(hooks.step)
+def attach_step(state, src, dst, action):
+    def step(state, src, dst, action):
+        if action < 1 or action > min(2, state.left[src]):
+            return math.nan
+        state.left[dst] = state.left[src] - action
+        state.cost[dst] = state.cost[src] + action * action
+        return -float(action * action)
+
+    return step if hooks.is_state(state, CountState) else None
+
+
+@overload(hooks.actions)
+def attach_actions(state, row, out):
+    def actions(state, row, out):
+        count = min(2, state.left[row])
+        for k in range(count):
+            out[k] = k + 1
+        return count
+
+    return actions if hooks.is_state(state, CountState) else None
+
+
+@overload(hooks.actions)
+def attach_other_actions(state, row, out):
+    def actions(state, row, out):
+        out[0] = 99
+        return 1
+
+    return actions if hooks.is_state(state, OtherState) else None
+
+
+class Count(Environment):
+    def __init__(self, rows: int, state: Any = CountState) -> None:
+        self.rows, self.width, self.state = rows, 3, state(np.zeros(rows, np.int64), np.zeros(rows, np.int64))
+
+    def reset(self, rows, which, keys=None):
+        at = self._checked(rows)
+        self.state.left[at], self.state.cost[at] = which, 0
+        return np.zeros(len(at))
+
+    def observe(self, rows):
+        return {"left": self.state.left[self._checked(rows)]}
+
+    def solution(self, row):
+        return int(self.state.cost[row])
+
+
+def test_actions_are_padded():
+    """actions is int32 [R, K] with -1 after the last legal one, and all -1 at the end."""
+    environment = Count(3)
+    environment.reset([0, 1, 2], [0, 1, 5])
+    found = environment.actions([2, 0, 1])
+    assert found.dtype == np.int32 and found.tolist() == [[1, 2, -1], [-1, -1, -1], [1, -1, -1]]
+    assert environment.actions([]).shape == (0, 3)
+
+
+def test_steps_in_place_and_to_other_rows():
+    """src == dst steps in place; otherwise src stays as it was; one src may have several successors."""
+    environment = Count(4)
+    environment.reset([0, 1], [5, 7])
+    assert environment.step([0, 0, 1], [2, 3, 1], [1, 2, 2]).tolist() == [-1.0, -4.0, -4.0]
+    assert environment.state.left.tolist() == [5, 5, 4, 3]
+
+
+@pytest.mark.parametrize(
+    ("src", "dst"), [([0, 0], [1, 1]), ([0, 0], [0, 1]), ([0, 1], [1, 2]), ([1, 0], [2, 1]), ([0, 1], [1, 0])]
+)
+def test_steps_that_would_depend_on_their_order_are_refused(src, dst):
+    """A dst that another step reads or writes is refused, and nothing is changed."""
+    environment = Count(3)
+    environment.reset([0, 1, 2], 5)
+    with pytest.raises(UsageError, match="takes part in another"):
+        environment.step(src, dst, [1, 1])
+    assert environment.state.left.tolist() == [5, 5, 5]
+
+
+def test_illegal_actions_are_refused():
+    """An action that is not legal raises and leaves its rows alone."""
+    environment = Count(2)
+    environment.reset([0, 1], [1, 5])
+    with pytest.raises(UsageError, match="action 2 is not legal in row 0"):
+        environment.step([0], [0], [2])
+    assert environment.state.left.tolist() == [1, 5]
+
+
+@pytest.mark.parametrize("rows", [[-1], [2], [0.5], [[0]], [10**12]])
+def test_rows_outside_the_pool_are_refused(rows):
+    """No row but the pool's own reaches a kernel."""
+    with pytest.raises(UsageError, match="rows are integers from 0 to 1"):
+        Count(2).actions(rows)
+
+
+def test_lengths_must_agree():
+    """src, dst and actions are of one length."""
+    with pytest.raises(UsageError, match="as many src as dst and actions"):
+        Count(2).step([0], [1], [1, 2])
+
+
+def test_hooks_are_chosen_by_the_class_of_the_state():
+    """Two classes of state with the same fields have hooks of their own."""
+    assert Count(1, OtherState).actions([0]).tolist() == [[99, -1, -1]]
+
+
+@kernel
+def greedy(state, row, out):
+    """A search that plays the last action to the end."""
+    total, count = 0.0, hooks.actions(state, row, out)
+    while count:
+        total += hooks.step(state, row, row, out[count - 1])
+        count = hooks.actions(state, row, out)
+    return total
+
+
+def test_a_kernel_can_search():
+    """Compiled code calls the hooks directly."""
+    environment = Count(1)
+    environment.reset([0], 5)
+    assert greedy(environment.state, 0, np.zeros(3, np.int32)) == -9.0 and environment.solution(0) == 9
+
+
+def test_hooks_are_for_compiled_code():
+    """Called from Python, a hook says so."""
+    with pytest.raises(NotImplementedError, match="only compiled code"):
+        hooks.step(None, 0, 0, 0)
