@@ -1,0 +1,357 @@
+"""Analysis: what a report says of one suite, worked out from its Grid as plain values that templates and JSON can show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.benchmark.grid import OUTCOMES, Grid
+from corl.benchmark.measures import TIE, performance_profile, primal_integral, proven_gap, shifted_geometric_mean, wins
+from corl.benchmark.statistics import Estimate, Resampling
+
+__all__ = ["Comparison", "Curve", "GroupRow", "InstanceRow", "Row", "compare", "curves", "gap_profile", "group_rows", "instance_rows", "summary", "time_profile"]
+
+NODES_SHIFT, SECONDS_SHIFT = 100.0, 1.0
+"""Shifts of the geometric means: of nodes as in H. Mittelmann's benchmarks; of seconds 1, as limits here are seconds."""
+
+_CURVE_POINTS = 64
+_TARGETS = (0.0, 0.001, 0.01, 0.05, 0.2)  # gaps whose times are profiled: the first that somebody reaches in half the runs
+_TICK = 0.01  # seconds; times below count as this in profiles, as ratios of milliseconds compare clocks
+
+
+@dataclass(frozen=True)
+class Row:
+    """One solver at one limit. Gaps are relative (0.01 is 1 %), NaN is None; `share`s are of all runs asked for."""
+
+    solver: str
+    limit: str
+    runs: int
+    solved: int
+    failures: dict[str, int]
+    """Outcome -> how many runs."""
+    gap: Estimate
+    """Mean over the runs that found a solution."""
+    middle: Estimate
+    """Interquartile mean over all runs, failures counted as worst."""
+    at_reference: float
+    """Share of runs that reached the reference value."""
+    best: int
+    """Runs whose objective no other solver beat at that limit, on the same instance and seed."""
+    integral: Estimate
+    """Mean of the primal integral over the time limit: the average primal gap while the clock ran."""
+    proven: float | None
+    """Mean gap to the run's own proven bound, over `proven_runs`."""
+    proven_runs: int
+    seconds: float | None
+    """Shifted geometric mean of the runtime of the runs that found a solution."""
+    slowest: float | None
+    setup: float | None
+    peak_bytes: float | None
+    nodes: float | None
+    derived: bool
+    """Whether some of it was read off the trace of longer runs."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two solvers at one limit, on the runs (instance, seed) that both were asked for."""
+
+    a: str
+    b: str
+    limit: str
+    instances: int
+    pairs: int
+    solved: int
+    """Pairs that both solved; the difference is over these."""
+    difference: Estimate
+    """Mean of gap(a) - gap(b): below zero `a` is better."""
+    wins: int
+    ties: int
+    losses: int
+    failures: tuple[int, int]
+    better: str
+    """The solver that is shown to be better, or ""."""
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line with a band: one solver's mean primal gap against time, or its share in a profile."""
+
+    label: str
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True)
+class InstanceRow:
+    """One instance at the longest limit: the mean gap of every solver, and what is known of it."""
+
+    instance: str
+    size: float | None
+    reference: float | None
+    status: str
+    source: str
+    best: float | None
+    bound: float | None
+    gaps: tuple[float | None, ...]
+    failed: tuple[int, ...]
+    leaders: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """Instances that the suite averages together, at the longest limit: every solver's mean gap."""
+
+    group: str
+    instances: int
+    gaps: tuple[Estimate, ...]
+    leaders: tuple[bool, ...]
+
+
+def summary(grid: Grid, resampling: Resampling) -> list[Row]:
+    """A row for every limit and solver that ran at it."""
+    gaps, integrals, best = grid.gaps(), _integrals(grid), _best(grid)
+    nodes = np.array([_number(r.facts.get("nodes")) for r in grid.records] + [None], float)[grid.record]
+    nodes[grid.derived] = np.nan
+    proofs = proven_gap(grid.numbers["objective"], grid.numbers["bound"])
+    rows = []
+    for at, limit in enumerate(grid.limits):
+        for s, solver in enumerate(grid.solvers):
+            if not grid.attempted[at, s]:
+                continue
+            solved = grid.outcome[at, s] == 1
+            counts = Counter(OUTCOMES[code] for code in grid.outcome[at, s][grid.slots & ~solved].tolist())
+            number = {name: values[at, s][solved] for name, values in grid.numbers.items()}
+            proven = proofs[at, s][solved]
+            rows.append(
+                Row(
+                    solver, str(limit), resampling.runs, int(solved.sum()), dict(sorted(counts.items())),
+                    gap=resampling.mean(gaps[at, s]),
+                    middle=resampling.interquartile_mean(gaps[at, s]),
+                    at_reference=float((gaps[at, s][solved] <= 0).sum() / max(1, resampling.runs)),
+                    best=int(best[at, s].sum()),
+                    integral=resampling.mean(integrals[at, s]),
+                    proven=_known(np.nanmean(proven)) if (~np.isnan(proven)).any() else None,
+                    proven_runs=int((~np.isnan(proven)).sum()),
+                    seconds=_known(shifted_geometric_mean(number["runtime"], SECONDS_SHIFT)),
+                    slowest=_largest(number["runtime"]),
+                    setup=_known(shifted_geometric_mean(number["setup_seconds"], SECONDS_SHIFT)),
+                    peak_bytes=_largest(number["peak_bytes"]),
+                    nodes=_known(shifted_geometric_mean(nodes[at, s][solved], NODES_SHIFT)),
+                    derived=bool(grid.derived[at, s].any()),
+                )
+            )  # fmt: skip
+    return rows
+
+
+def compare(
+    grid: Grid, resampling: Resampling, at: int, pairs: list[tuple[int, int]] | None = None, tolerance: float = TIE
+) -> list[Comparison]:
+    """The verdict on pairs of solvers (places in grid.solvers; default: all that ran) at limit number `at`."""
+    if pairs is None:
+        pairs = list(combinations(np.flatnonzero(grid.attempted[at]).tolist(), 2))
+    if not pairs:
+        return []
+    a, b = np.array(pairs).T
+    gaps, objective, failed = grid.gaps()[at], grid.numbers["objective"][at], grid.outcome[at] != 1
+    differences = resampling.means(gaps[a] - gaps[b])
+    found = []
+    for one, two, difference in zip(a.tolist(), b.tolist(), differences):
+        outcome = wins(objective[one], objective[two], grid.sense, tolerance)[grid.slots]
+        failures = tuple(int(failed[each][grid.slots].sum()) for each in (one, two))
+        solved = ~(failed[one] | failed[two]) & grid.slots
+        names = grid.solvers[one], grid.solvers[two]
+        better, verdict = _verdict(*names, difference, *failures, resampling, int(solved.sum()))
+        found.append(
+            Comparison(
+                *names, str(grid.limits[at]), int(solved.any(axis=1).sum()), resampling.runs, int(solved.sum()), difference,
+                int((outcome > 0).sum()), int((outcome == 0).sum()), int((outcome < 0).sum()), failures, better, verdict,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _verdict(a: str, b: str, difference: Estimate, lost_a: int, lost_b: int, resampling: Resampling, solved: int) -> tuple[str, str]:
+    """(the better solver or "", the sentence). Better means: the interval excludes zero, and it failed no more often."""
+    if not solved:
+        return "", "no run that both solved: nothing to compare but the failures"
+    if difference.low is None:
+        return "", f"too few runs for an interval ({solved} that both solved): no verdict"
+    if not difference.excludes_zero:
+        return "", "no difference shown"
+    ahead, behind = (a, b) if (difference.value or 0.0) < 0 else (b, a)
+    more, fewer = (lost_a, lost_b) if ahead == a else (lost_b, lost_a)
+    if more > fewer:
+        return "", f"no verdict: {ahead} is better where both solved, but it failed {more} times, {behind} {fewer}"
+    scope = "" if resampling.resampled_instances else " on these instances"
+    return ahead, f"{ahead} better than {behind}{scope}"
+
+
+def curves(grid: Grid, resampling: Resampling) -> list[Curve]:
+    """Every solver's mean primal gap against time, from the run with the longest limit of each instance and seed.
+
+    The gap counts as 1 (100 %) before the first solution and throughout a failed run, so the area under the curve is the
+    primal integral.
+    """
+    longest, gaps = grid.longest(), grid.trace_gaps()
+    ends = [max((_end(grid, n) for n in longest[s][longest[s] >= 0].tolist()), default=0.0) for s in range(len(grid.solvers))]
+    firsts = grid.traces.time[grid.traces.start[:-1]] if len(grid.traces.start) > 1 else grid.traces.time
+    if not max(ends, default=0.0) > 0 or not len(firsts):
+        return []
+    begin = min(max(float(np.quantile(firsts, 0.05)), 1e-3), max(ends) / 10)
+    times = np.geomspace(begin, max(ends), _CURVE_POINTS)
+    ok = np.array([r.outcome == "ok" for r in grid.records])
+    keyed = np.append(gaps, 1.0)
+    found = []
+    for s, solver in enumerate(grid.solvers):
+        runs = longest[s]
+        mine = times[: int(np.searchsorted(times, ends[s] * (1 + 1e-9), side="right"))]
+        if not len(mine):
+            continue
+        place = _places(grid, runs, mine)
+        values = np.where((place >= 0) & ok[runs][..., None], keyed[place], 1.0)
+        values[~grid.slots] = np.nan
+        estimates = resampling.means(np.moveaxis(values, 2, 0))
+        y = np.array([e.value for e in estimates], float)
+        low, high = (np.array([getattr(e, side) for e in estimates], float) for side in ("low", "high"))
+        banded = not np.isnan(low).any()
+        found.append(Curve(solver, mine, y, low if banded else None, high if banded else None))
+    return found
+
+
+def time_profile(grid: Grid) -> tuple[float, list[Curve]]:
+    """(target gap, Dolan and Moré's profiles of the time to reach it), from the longest runs; failures never reach it.
+
+    The target is the smallest of _TARGETS that some solver reaches in at least half of its runs.
+    """
+    longest, gaps = grid.longest(), grid.trace_gaps()
+    target, costs = _TARGETS[-1], np.zeros((0, 0))
+    for target in _TARGETS:
+        reached = np.full(len(grid.records) + 1, np.inf)
+        hit = gaps <= target + TIE
+        np.minimum.at(reached, grid.traces.run[hit], np.maximum(grid.traces.time[hit], _TICK))
+        reached[:-1][[r.outcome != "ok" for r in grid.records]] = np.inf
+        costs = reached[longest][:, grid.slots]
+        if np.isfinite(costs).mean(axis=1).max(initial=0.0) >= 0.5:
+            break
+    if not np.isfinite(costs).any():
+        return target, []
+    finished = costs[:, np.isfinite(costs).any(axis=0)]
+    ratios = finished / finished.min(axis=0)
+    top = max(10.0, float(ratios[np.isfinite(ratios)].max()))
+    factors, shares = performance_profile(costs, np.geomspace(1.0, top, 128))
+    return target, [Curve(solver, factors, share) for solver, share in zip(grid.solvers, shares)]
+
+
+def gap_profile(grid: Grid, at: int) -> list[Curve]:
+    """The share of runs within a gap of x, against x, at limit number `at`; failures are within none."""
+    gaps = grid.gaps()[at]
+    positive = gaps[gaps > 0]
+    if not len(positive):
+        return []
+    low = 10 ** np.floor(np.log10(max(float(np.quantile(positive, 0.02)), 1e-6)))
+    edges = np.append(0.0, np.geomspace(low, max(float(positive.max()), 10 * low), 127))
+    found = []
+    for s in np.flatnonzero(grid.attempted[at]).tolist():
+        mine = np.where(np.isnan(gaps[s]), np.inf, gaps[s])[grid.slots]
+        found.append(Curve(grid.solvers[s], edges, np.searchsorted(np.sort(mine), edges, side="right") / max(1, len(mine))))
+    return found
+
+
+def instance_rows(grid: Grid) -> list[InstanceRow]:
+    """A row for every instance: mean gaps at the longest limit."""
+    gaps, objective, bound = grid.gaps()[-1], grid.numbers["objective"], grid.numbers["bound"]
+    low, high = (np.nanmin, np.nanmax) if grid.sense == "min" else (np.nanmax, np.nanmin)
+    sizes = {r.instance: _number(r.facts.get("size")) for r in grid.records if r.facts.get("size") is not None}
+    failed = ((grid.outcome[-1] != 1) & grid.slots & grid.attempted[-1][:, None, None]).sum(axis=2)
+    rows = []
+    for i, name in enumerate(grid.instances):
+        known = ~np.isnan(gaps[:, i])
+        means = [float(gaps[s, i][known[s]].mean()) if known[s].any() else None for s in range(len(grid.solvers))]
+        least = min((m for m, f in zip(means, failed[:, i]) if m is not None and not f), default=None)
+        seen, proofs = objective[:, :, i], bound[:, :, i]
+        rows.append(
+            InstanceRow(
+                name, sizes.get(name), _known(grid.reference[i]) if grid.referenced[i] else None,
+                grid.reference_status[i], grid.reference_source[i],
+                best=float(low(seen)) if not np.isnan(seen).all() else None,
+                bound=float(high(proofs)) if not np.isnan(proofs).all() else None,
+                gaps=tuple(means), failed=tuple(failed[:, i].tolist()),
+                leaders=tuple(m is not None and least is not None and m <= least + TIE and not f for m, f in zip(means, failed[:, i])),
+            )
+        )  # fmt: skip
+    return rows
+
+
+def group_rows(grid: Grid, groups: Mapping[str, str]) -> list[GroupRow]:
+    """A row for every group of instances (instance -> group), in order; none where there are not several."""
+    members: dict[str, list[int]] = {}
+    for i, name in enumerate(grid.instances):
+        members.setdefault(groups.get(name, ""), []).append(i)
+    if len(members) < 2:
+        return []
+    gaps = grid.gaps()[-1]
+    failed = (grid.outcome[-1] != 1) & grid.slots
+    rows = []
+    for group, mine in members.items():
+        estimates = Resampling(grid.slots[mine]).means(gaps[:, mine])
+        whole = [None if failed[s, mine].any() else e.value for s, e in enumerate(estimates)]
+        least = min((mean for mean in whole if mean is not None), default=None)
+        leaders = tuple(mean is not None and least is not None and mean <= least + TIE for mean in whole)
+        rows.append(GroupRow(group or "others", len(mine), tuple(estimates), leaders))
+    return rows
+
+
+def _integrals(grid: Grid) -> NDArray[np.float64]:
+    """The primal integral divided by the time limit, [L, S, I, K]: 1 for failed runs, NaN where no seconds were asked for."""
+    gaps, traces = grid.trace_gaps(), grid.traces
+    found = np.full(grid.record.shape, np.nan)
+    for at, limit in enumerate(grid.limits):
+        if limit.seconds is None:
+            continue
+        whole = primal_integral(traces.time, gaps, traces.run, len(grid.records), limit.seconds)
+        share = np.append(whole / limit.seconds, np.nan)[grid.record[at]]
+        found[at] = np.where(grid.outcome[at] == 1, share, np.where(grid.slots & grid.attempted[at][:, None, None], 1.0, np.nan))
+    return found
+
+
+def _best(grid: Grid) -> NDArray[np.bool_]:
+    """[L, S, I, K]: runs that no other solver's run on the instance and seed beats at that limit."""
+    objective = grid.numbers["objective"]
+    signed = np.where(np.isnan(objective), np.inf, objective if grid.sense == "min" else -objective)
+    best = signed.min(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        return np.isfinite(signed) & (signed - best <= TIE * np.maximum(np.abs(signed), np.abs(best)))
+
+
+def _places(grid: Grid, runs: NDArray[np.int64], times: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The trace point that holds at each of `times` in each of `runs` [I, K], [I, K, times]; -1 before the first."""
+    traces = grid.traces
+    span = 1.0 + max(float(traces.time.max(initial=0.0)), float(times[-1]))
+    place = np.searchsorted(traces.run * span + traces.time, runs[..., None] * span + times, side="right") - 1
+    return np.where((runs[..., None] >= 0) & (traces.run[place] == runs[..., None]), place, -1)
+
+
+def _end(grid: Grid, number: int) -> float:
+    record = grid.records[number]
+    return float(record.time_limit if record.time_limit is not None else record.runtime or 0.0)
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _largest(values: NDArray[np.float64]) -> float | None:
+    return None if np.isnan(values).all() else float(np.nanmax(values))

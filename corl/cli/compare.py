@@ -1,0 +1,29 @@
+"""`corl compare STORE A B`"""
+
+from __future__ import annotations
+
+import argparse
+
+__all__ = ["arguments", "execute"]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("store", metavar="STORE", help="a file made by corl bench")
+    parser.add_argument("a", metavar="A", help="a solver's name in the benchmark")
+    parser.add_argument("b", metavar="B", help="another's")
+    parser.add_argument("--suite", metavar="NAME", help="default: the only one that has both")
+    parser.add_argument("--time-limit", metavar="SECONDS", type=float, help="default: the longest that both have")
+    parser.add_argument("--tolerance", metavar="SHARE", type=float, default=1e-9, help="objectives this close are tied; default 1e-9")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def execute(args: argparse.Namespace) -> int:
+    from corl.benchmark.duel import duel
+    from corl.benchmark.store import Store
+    from corl.cli.main import one_line
+    from corl.files import to_json
+
+    with Store(args.store) as store:
+        found = duel(store, args.a, args.b, args.suite, args.time_limit, args.tolerance)
+    print(to_json(found.values()) if args.json else "\n".join(map(one_line, found.lines())))
+    return 0

@@ -1,0 +1,46 @@
+"""`corl report STORE`"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from corl.files import replacing
+
+__all__ = ["arguments", "execute"]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("store", metavar="STORE", help="a file made by corl bench")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--html", metavar="FILE", type=Path, help="write the page: one file, no network")
+    kind.add_argument("--markdown", action="store_true", help="print Markdown (default)")
+    kind.add_argument("--json", action="store_true", help="print the numbers as JSON")
+    parser.add_argument("--figures", metavar="FOLDER", type=Path, help="also write the figures there, as PNG and SVG")
+    parser.add_argument("--suite", metavar="NAME", help="of this suite alone")
+
+
+def execute(args: argparse.Namespace) -> int:
+    from corl.benchmark.report import build, report_json, report_markdown
+    from corl.benchmark.store import Store
+
+    with Store(args.store) as store:
+        report = build(store, args.suite)
+        if args.html is not None:
+            from corl.benchmark.drawings import solutions_of
+            from corl.benchmark.page import page
+
+            text = page(report, solutions_of(store, report.suites))
+            with replacing(args.html) as partial:
+                partial.write_text(text, encoding="utf-8", errors="replace")
+    if args.figures is not None:
+        from corl.benchmark.figures import save_figures
+
+        for path in save_figures(report, args.figures):
+            print(path, file=sys.stderr)
+    if args.html is not None:
+        print(args.html)
+    else:
+        print(report_json(report) if args.json else report_markdown(report), end="\n" if args.json else "")
+    return 0
