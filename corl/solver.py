@@ -21,6 +21,9 @@ class Solver(abc.ABC):
     """One line for `corl list solvers`."""
     iteration: ClassVar[str] = ""
     """What one iteration is; "" if there is no such thing, and then `iterations=` is refused."""
+    limit_free: ClassVar[bool] = False
+    """True if its trajectory does not depend on the time limit: no schedule on `run.fraction`, no size or share taken from
+    `run.remaining`. Benchmarks then run it once, to the longest limit, and read the shorter ones off the trace."""
     own_workers: ClassVar[bool] = False
     """True if `solve` uses `run.workers` cores by itself; otherwise corl runs copies with different seeds."""
     extra: ClassVar[str] = ""

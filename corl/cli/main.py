@@ -26,6 +26,9 @@ _COMMANDS = {
     "list": "list problems, solvers or shipped instances",
     "plot": "draw an instance or a solution",
     "info": "facts about an instance file",
+    "bench": "compare solvers over instances, seeds and time limits",
+    "report": "show what a benchmark's store holds, as a page, tables or JSON",
+    "compare": "the verdict between two solvers of a benchmark",
 }
 
 _EPILOG = """exit codes: 0 feasible or better, 1 internal error, 2 usage, 3 bad input, 4 infeasible or nothing found,

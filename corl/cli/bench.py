@@ -1,0 +1,99 @@
+"""`corl bench SUITE`"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corl.errors import UsageError
+
+if TYPE_CHECKING:
+    from corl.benchmark.executor import Executor
+
+__all__ = ["arguments", "execute"]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("suite", metavar="SUITE", help="a TOML file, or a shipped suite such as tsp/smoke")
+    add("--solvers", metavar="A,B", help="labels of the suite, or further solvers by name; default: the suite's")
+    add("--time-limits", metavar="S,S", help="seconds; default: the suite's")
+    add("--seeds", metavar="N", type=int, help="how many; default: the suite's")
+    add("--jobs", metavar="N", type=int, help="runs side by side, each on processors of its own; default 1, or all that Ray has")
+    add("--store", metavar="FILE", type=Path, help="where finished runs are kept; default: the suite's name and .db, here")
+    add("--resume", action="store_true", help="add what is missing to a store that has runs of the suite")
+    add("--export", metavar="FILE", nargs="?", const="", help="headline rows as CSV; default: results/ beside the suite")
+    add("--executor", choices=["local", "ray"], default="local", help="where runs are started; ray needs corl[distributed]")
+    add("--address", metavar="HOST:PORT", help="of the Ray cluster; default: the one that Ray finds")
+
+
+def execute(args: argparse.Namespace) -> int:
+    from corl.benchmark.board import Board
+    from corl.benchmark.export import export
+    from corl.benchmark.runner import missing, run_suite
+    from corl.benchmark.store import Store
+    from corl.benchmark.suite import read_suite
+
+    solvers = None if args.solvers is None else [name.strip() for name in args.solvers.split(",") if name.strip()]
+    seeds = args.seeds
+    if seeds is not None and seeds < 1:
+        raise UsageError(f"--seeds: {seeds} is not accepted; it takes an integer from 1 up")
+    suite = read_suite(args.suite).chosen(solvers, _seconds(args.time_limits), seeds)
+    path = args.store or Path(f"{suite.name}.db")
+    with Store(path, create=True) as store, Board() as board:
+        todo = missing(suite, store, resume=args.resume)
+        for notice in suite.notices:
+            board.say(f"note: {notice}")
+        try:
+            run_suite(suite, todo, store, _executor(args), board.listener, _command())
+        except KeyboardInterrupt:
+            board.say(f"interrupted; {sum(board.outcomes.values())} runs kept in {path}; --resume goes on from there")
+            return 130
+        target = None
+        if args.export is not None:
+            target = Path(args.export) if args.export else suite.file.parent / "results" / f"{suite.file.stem}.csv"
+            export(store, suite.name, target)
+    print(_summary(board.outcomes, path, target))
+    return 0
+
+
+def _executor(args: argparse.Namespace) -> Executor:
+    if args.jobs is not None and args.jobs < 1:
+        raise UsageError(f"--jobs: {args.jobs} is not accepted; it takes an integer from 1 up")
+    if args.executor == "ray":
+        from corl.benchmark.ray_executor import RayExecutor
+
+        cluster: Executor = RayExecutor(args.address, args.jobs)
+        return cluster
+    if args.address is not None:
+        raise UsageError("--address is for --executor ray")
+    from corl.benchmark.executor import LocalExecutor
+
+    return LocalExecutor(args.jobs or 1)
+
+
+def _seconds(text: str | None) -> list[float] | None:
+    if text is None:
+        return None
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = []
+    if not values or not all(0 < value < float("inf") for value in values):
+        raise UsageError(f"--time-limits: {text!r} is not accepted; it takes seconds above 0, separated by commas")
+    return values
+
+
+def _command() -> str:
+    return shlex.join(["corl", *sys.argv[1:]])
+
+
+def _summary(outcomes: Counter[str], path: Path, target: Path | None) -> str:
+    counted = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common())
+    lines = [f"{sum(outcomes.values())} runs{': ' + counted if counted else ''}", f"  stored     {path}"]
+    lines += [f"  exported   {target}"] if target is not None else []
+    return "\n".join([*lines, f"  next       corl report {shlex.quote(str(path))}"])
