@@ -1,14 +1,15 @@
 """Problems and solvers by name, found through entry points: ours are declared exactly as anybody's would be.
 
 Groups in pyproject.toml: `corl.problems` (NAME = "module:ProblemClass") and `corl.solvers`
-(PROBLEM.NAME = "module:SolverClass", or any.NAME for a solver of every problem with an environment).
+(PROBLEM.NAME = "module:SolverClass", or any.NAME for a solver of every problem with an environment; PROBLEM.auto =
+"module:function" chooses among them).
 """
 
 from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -18,7 +19,7 @@ from corl.errors import InputError, UsageError, described
 from corl.problem import Problem
 from corl.solver import Solver
 
-__all__ = ["problem", "problem_of", "problems", "recognise", "solver", "solver_name", "solvers", "working_problems"]
+__all__ = ["choose", "problem", "problem_of", "problems", "recognise", "solver", "solvers", "working_problems"]
 
 _T = TypeVar("_T")
 _HEAD = 4096  # characters of a file that `recognises` sees
@@ -52,16 +53,23 @@ def working_problems() -> Iterator[Problem]:
 
 
 def solvers(problem_name: str) -> list[str]:
-    """The short names of all solvers of a problem, sorted; "auto" first where there is one."""
+    """The short names of all solvers of a problem, sorted, without "auto"."""
     owners = (problem_name, "any")
     names = {name for owner, _, name in (key.partition(".") for key in _entries("corl.solvers")) if owner in owners}
-    return sorted(names, key=lambda name: (name != "auto", name))
+    return sorted(names - {"auto"})
 
 
-def solver_name(problem_name: str, name: str) -> str:
-    """`name` itself, but for "auto" the only solver where a problem declares one and no auto."""
-    names = solvers(problem_name)
-    return names[0] if name == "auto" and len(names) == 1 else name
+def choose(problem_name: str, name: str, instance: Any, time_limit: float | None, iterations: int | None) -> str:
+    """`name` itself; for "auto" what the problem's entry point PROBLEM.auto, a function of the last three, chooses.
+
+    A problem without one and with a single solver has that one chosen.
+    """
+    if name != "auto":
+        return name
+    entry, names = _entries("corl.solvers").get(f"{problem_name}.auto"), solvers(problem_name)
+    if entry is not None:
+        return str(_load(entry, Callable)(instance, time_limit, iterations))  # type: ignore[arg-type]
+    return names[0] if len(names) == 1 else name
 
 
 @cache

@@ -62,8 +62,6 @@ class Run:
         self.infeasible = self.interrupted = False
         self.runtime = 0.0
         self.trace: list[tuple[float, float | None, float | None]] = []
-        self.chosen: str | None = None
-        """The solver that `auto` chose."""
         self.callback_error: Exception | None = None
         """What `on_improvement` raised: the caller's error, not the solver's."""
         self._on_improvement = on_improvement

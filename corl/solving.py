@@ -70,12 +70,11 @@ def solve(
     iterations = None if iterations is None else _integer("iterations", iterations, 1)
     seed, workers = _integer("seed", seed, 0), _integer("workers", workers, 1)
     adapter, data = load(instance, problem)
-    solver = registry.solver_name(adapter.name, solver)
-    method = registry.solver(adapter.name, solver)
-    chosen = options.build(method, solver_options)
-    _check_solver(chosen, solver, data, iterations)
     if time_limit is None and iterations is None:
         time_limit = _DEFAULT_TIME_LIMIT
+    solver = registry.choose(adapter.name, solver, data, time_limit, iterations)
+    chosen = options.build(registry.solver(adapter.name, solver), solver_options)
+    _check_solver(chosen, solver, data, iterations)
     run = Run(
         adapter,
         data,
@@ -228,7 +227,7 @@ def _result(adapter: Problem, data: Any, run: Run, method: Solver, name: str, se
         setup_seconds=setup,
         solution=run.solution,
         trace=tuple(run.trace),
-        solver=run.chosen or name,
+        solver=name,
         options=dataclasses.asdict(method) if dataclasses.is_dataclass(method) else {},
         seed=run.seed,
         versions=_versions(),

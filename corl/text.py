@@ -22,6 +22,7 @@ LARGEST_FILE = 2**30
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+_LINE = re.compile(r"\S[^\n]*+")  # of a line that is not blank, what begins with its first character
 _BLANK, _LINE_END = re.compile(r"\s"), re.compile(r"\n")
 _CHUNK = 2**20  # characters
 
@@ -84,13 +85,11 @@ class Text:
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """(number, line without surrounding blanks) of every line that is not blank."""
-        number, start = self.first_line, 0
-        while start < len(self.content):  # one line at a time: a file of line ends alone must not become a list of them
-            end = self.content.find("\n", start)
-            end = len(self.content) if end < 0 else end
-            if stripped := self.content[start:end].strip():
-                yield number, stripped
-            number, start = number + 1, end + 1
+        number, counted = self.first_line, 0
+        for match in _LINE.finditer(self.content):
+            number += self.content.count("\n", counted, match.start())
+            counted = match.start()
+            yield number, match[0].rstrip()
 
     def tokens(self) -> Iterator[tuple[int, str]]:
         """(line number, token) of everything that stands between blanks."""
@@ -188,7 +187,9 @@ class Entry:
     line: int
 
 
-_KEYWORD = re.compile(r"^[^\S\n]*(?!(?:nan|inf|infinity)(?:\s|\Z))([a-z_]\w*)[^\S\n]*:?", re.ASCII | re.IGNORECASE | re.MULTILINE)
+_KEYWORD = re.compile(
+    r"^[^\S\n]*+(?!(?:nan|inf|infinity)(?:\s|\Z))([a-z_]\w*+)[^\S\n]*+:?", re.ASCII | re.IGNORECASE | re.MULTILINE
+)
 
 
 def keyword_parts(
@@ -200,8 +201,8 @@ def keyword_parts(
     the next line that begins with a letter; EOF ends the file. Raises InputError on keywords that are not `accepted`, with
     the reason for those in `refused`; on keywords given twice; and on data outside a section.
     """
-    content, header, sections = text.content, {}, {}  # type: str, dict[str, list[Entry]], dict[str, Text]
-    line, counted, keyword = text.first_line, 0, "COMMENT"
+    content, values, sections = text.content, {}, {}  # type: str, dict[str, list[str]], dict[str, Text]
+    line, counted, first = text.first_line, 0, {}  # type: int, int, dict[str, int]
     for match, following in pairwise(chain([None], _KEYWORD.finditer(content), [None])):
         start, end = match.end() if match else 0, following.start() if following else len(content)
         if match:
@@ -210,27 +211,26 @@ def keyword_parts(
             keyword = match[1].upper()
             if keyword == "EOF":
                 break
-            known = [sections[keyword].first_line] if keyword in sections else [e.line for e in header.get(keyword, [])]
-            _check_keyword(text, keyword, line, accepted, refused, None if keyword in repeatable else known)
+            _check_keyword(text, keyword, line, accepted, refused, None if keyword in repeatable else first.get(keyword))
+            first.setdefault(keyword, line)
             if keyword.endswith("_SECTION"):
                 sections[keyword] = text.part(start, end, line)
                 continue
             line_end = content.find("\n", start, end)
             start, value_at = end if line_end < 0 else line_end, start
-            header.setdefault(keyword, []).append(Entry(content[value_at:start].strip(), line))
+            values.setdefault(keyword, []).append(content[value_at:start].strip())
         for at, data in text.part(start, end, line).lines():
             message = f"{quoted(data)} is not accepted; accepted: KEYWORD : value, or a section's name before its data"
             raise text.error(message, line=at)
-    joined = {key: Entry("\n".join(e.value for e in found), found[0].line) for key, found in header.items()}
-    return joined, sections
+    return {keyword: Entry("\n".join(lines), first[keyword]) for keyword, lines in values.items()}, sections
 
 
 def _check_keyword(
-    text: Text, keyword: str, line: int, accepted: Collection[str], refused: Mapping[str, str], before: list[int] | None
+    text: Text, keyword: str, line: int, accepted: Collection[str], refused: Mapping[str, str], before: int | None
 ) -> None:
     if keyword in refused:
         raise text.error(refused[keyword], line=line, field=keyword)
     if keyword not in accepted:
         raise text.error(f"not a known keyword; accepted: {', '.join(sorted(accepted))}", line=line, field=keyword[:40])
-    if before:
-        raise text.error(f"given twice, first in line {before[0]}", line=line, field=keyword)
+    if before is not None:
+        raise text.error(f"given twice, first in line {before}", line=line, field=keyword)

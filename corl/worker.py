@@ -175,7 +175,7 @@ class Team:
             if bound is not None:
                 self._run.report_bound(bound)
         elif kind == "done":
-            _, limit, infeasible, self._run.chosen = message
+            _, limit, infeasible = message
             self._alive.discard(k)
             if infeasible:
                 self._run.report_infeasible()
@@ -276,7 +276,7 @@ def _serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
     if not run.should_stop:
         solver.solve(instance, run)
     run.finish()
-    _send(outbox, ("done", run.limit, run.infeasible, run.chosen))
+    _send(outbox, ("done", run.limit, run.infeasible))
 
 
 def _listen(inbox: IO[bytes], run: Run) -> None:

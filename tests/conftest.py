@@ -48,7 +48,8 @@ def plugin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: partition\nVersion: 1.0\n", encoding="utf-8")
     (info / "entry_points.txt").write_text("\n\n".join(lines), encoding="utf-8")
-    (folder / "numbers.txt").write_text("PARTITION\n" + "\n".join(str(7 * k % 101 + k) for k in range(1, 31)) + "\n", encoding="utf-8")
+    numbers = "\n".join(str(7 * k % 101 + k) for k in range(1, 31))
+    (folder / "numbers.txt").write_text(f"PARTITION\n{numbers}\n", encoding="utf-8")
     return folder
 
 

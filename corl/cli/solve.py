@@ -79,13 +79,16 @@ def _check_targets(args: argparse.Namespace) -> None:
 
 
 def _solve_one(file: Path, args: argparse.Namespace) -> int:
-    from corl import options, registry
+    from inspect import signature
+
+    from corl import options
     from corl.progress import Progress
     from corl.solving import load, solve
 
     problem, instance = load(file, args.problem)
     chosen = options.parse_pairs(args.option)
-    options.build(registry.solver(problem.name, registry.solver_name(problem.name, args.solver)), chosen)
+    if clash := sorted(set(chosen) & set(signature(solve).parameters)):
+        raise UsageError(f"--option {clash[0]}: that is no option of a solver; use --{clash[0].replace('_', '-')}")
     output = _within(args.output, file, (problem.suffixes or (".json",))[0])
     plot = _within(args.plot, file, ".png")
     if output is not None and output.suffix not in (".json", *problem.suffixes):

@@ -43,21 +43,23 @@ def search(instance: TspInstance, metric: Metric, run: Run, seed: int) -> None:
     n = instance.n
     if n <= _BY_DYNAMIC_PROGRAMME:
         run.report(shortest_tour(metric, n))
+        assert run.objective is not None
         run.report_bound(run.objective)
         return
     state = random_state(seed)
-    arcs = Arcs.of(metric.matrix, _CANDIDATES)
-    run.report(nearest_unvisited(arcs.cost, seed % n))
-    if not first_prices(arcs, instance.integral, run):
+    run.report(nearest_unvisited(metric.matrix, seed % n))
+    arcs = Arcs.of(metric.matrix, _CANDIDATES, lambda: run.should_stop)
+    if arcs is None or run.should_stop:
         return
-    arcs.find_candidates()
+    _first_tours(arcs, run, state, 1)  # the assignment below may take long
+    if run.should_stop or not first_prices(arcs, instance.integral, run):
+        return
+    _first_tours(arcs, run, state, 3)
     if run.should_stop:
         return
-    tours, lengths = _start(arcs, state, 3)
-    run.report(tours[lengths.argmin()])
-    if not run.should_stop:
-        tighten(arcs, instance.integral, run)
-        arcs.find_candidates()
+    tighten(arcs, instance.integral, run)
+    if not arcs.find_candidates(lambda: run.should_stop):
+        return
     size = _population_size(n, run)
     if size >= _FEWEST:
         _evolve(arcs, run, state, min(size, _MOST))
@@ -73,11 +75,15 @@ def warm_up() -> None:
     run = Run(Tsp(), tiny, iterations=1)
     search(tiny, metric_of(tiny), run, 0)  # bounds and starts; it may be over by then
     arcs = Arcs.of(matrix, _CANDIDATES)
+    assert arcs is not None
     arcs.find_candidates()
-    for method in (_iterate, lambda *given: _evolve(*given, 10)):
+    for evolve in (False, True):
         run = Run(Tsp(), tiny, iterations=100)
         run.report(np.arange(12))
-        method(arcs, run, random_state(0))
+        if evolve:
+            _evolve(arcs, run, random_state(0), 10)
+        else:
+            _iterate(arcs, run, random_state(0))
 
 
 def _population_size(n: int, run: Run) -> int:
@@ -85,6 +91,13 @@ def _population_size(n: int, run: Run) -> int:
     if run.iterations is not None:
         return run.iterations // _MATINGS_PER_TOUR
     return int(min(run.remaining / (_SECONDS_PER_TOUR * n**1.5), _MOST))
+
+
+def _first_tours(arcs: Arcs, run: Run, state: NDArray[np.uint64], count: int) -> None:
+    """Find candidate arcs by the present costs and report the best of a few starts."""
+    if arcs.find_candidates(lambda: run.should_stop):
+        tours, lengths = _start(arcs, state, count)
+        run.report(tours[lengths.argmin()])
 
 
 def _start(arcs: Arcs, state: NDArray[np.uint64], count: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

@@ -6,6 +6,7 @@ whether it belongs to a short tour.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,14 +39,20 @@ class Arcs:
     """[n, K] tails of the cheapest arcs into each city."""
 
     @classmethod
-    def of(cls, matrix: NDArray[np.float64], candidates: int) -> Arcs:
-        """Without prices yet."""
+    def of(cls, matrix: NDArray[np.float64], candidates: int, should_stop: Callable[[], bool] = lambda: False) -> Arcs | None:
+        """Without prices yet; None if `should_stop()` came true on the way."""
         n = len(matrix)
         k = min(candidates, n - 1)
-        cost = matrix.copy()
+        cost, transposed = np.empty((n, n)), np.empty((n, n))
+        for first in range(0, n, max(1, _BLOCK // n)):
+            if should_stop():
+                return None
+            rows = slice(first, first + max(1, _BLOCK // n))
+            cost[rows], transposed[:, rows] = matrix[rows], matrix[rows].T
         np.fill_diagonal(cost, 0.0)
-        empty = np.empty((n, k), np.int32)
-        return cls(cost, np.ascontiguousarray(cost.T), 0.0, 0.0, empty, np.empty((n, k)), empty.copy())
+        np.fill_diagonal(transposed, 0.0)
+        near, near_in = np.zeros((n, k), np.int32), np.zeros((n, k), np.int32)
+        return cls(cost, transposed, 0.0, 0.0, near, np.zeros((n, k)), near_in)
 
     @property
     def n(self) -> int:
@@ -72,13 +79,16 @@ class Arcs:
         self.offset += float(out.sum() + into.sum())
         self.magnitude += float(np.abs(out).mean() + np.abs(into).mean())
 
-    def find_candidates(self) -> None:
-        """Fill the candidate lists by the present costs."""
+    def find_candidates(self, should_stop: Callable[[], bool] = lambda: False) -> bool:
+        """Fill the candidate lists by the present costs; False, lists unfinished, if `should_stop()` came true on the way."""
         into_cost = np.empty_like(self.near_cost)
         for first in range(0, self.n, self.block):
+            if should_stop():
+                return False
             last = min(self.n, first + self.block)
             _nearest(self.cost, first, last, self.near, self.near_cost)
             _nearest(self.transposed, first, last, self.near_in, into_cost)
+        return True
 
     def length(self, tour: NDArray[np.integer]) -> float:
         """The length of a tour."""
@@ -104,5 +114,3 @@ def _nearest(cost, first, last, near, near_cost):
             near[i, q] = j
             near_cost[i, q] = c
             m = min(m + 1, most)
-
-

@@ -48,17 +48,21 @@ def reduce_columns(matrix, out, into, column_of, row_of):
 
 
 @kernel
-def assign_rows(matrix, out, into, column_of, row_of, first, last):
-    """Assign rows first..last-1 by shortest augmenting paths (Crouse 2016, the algorithm of Jonker & Volgenant).
+def assign_rows(matrix, out, into, column_of, row_of, first, most):
+    """Assign rows from `first` on by shortest augmenting paths (Crouse 2016, the algorithm of Jonker & Volgenant).
 
-    Keeps matrix[i, j] >= out[i] + into[j], with equality on assigned arcs.
+    Keeps matrix[i, j] >= out[i] + into[j], with equality on assigned arcs. Returns the row to go on with, n at the end: it
+    stops after the row in which more than `most` entries of the matrix have been read.
     """
     n = len(matrix)
     shortest = np.empty(n)
     came = np.empty(n, np.int32)
     open_columns = np.empty(n, np.int32)
     done_rows = np.empty(n, np.int32)
-    for row in range(first, last):
+    entries = 0
+    for row in range(first, n):
+        if entries > most:
+            return row
         if column_of[row] >= 0:
             continue
         for j in range(n):
@@ -72,6 +76,7 @@ def assign_rows(matrix, out, into, column_of, row_of, first, last):
         while sink < 0:
             done_rows[scanned] = i
             scanned += 1
+            entries += left
             best = -1
             least = np.inf
             for k in range(left):
@@ -109,6 +114,7 @@ def assign_rows(matrix, out, into, column_of, row_of, first, last):
             if i == row:
                 break
             j = following
+    return n
 
 
 @kernel

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.rng import below, shuffle, uniform
+from corl.rng import shuffle, uniform
 
 __all__ = ["Work", "count_arcs", "mate", "new_work", "tour_of"]
 
@@ -44,7 +44,7 @@ class Work(NamedTuple):
 def new_work(n: int) -> Work:
     """Scratch arrays for n cities."""
     flat = [np.full(n + 1, -1, np.int32) for _ in range(14)]
-    return Work(*flat, np.empty((4 * n + 4, 3), np.int32), np.empty((4 * n + 4, 3), np.int32))
+    return Work._make([*flat, np.empty((4 * n + 4, 3), np.int32), np.empty((4 * n + 4, 3), np.int32)])
 
 
 @kernel
@@ -158,11 +158,12 @@ def _best_join(cost, near, near_in, after, work, k, sub):
                     v = near_in[su, q - near.shape[1]]
                 sv = after[v]
                 gain = uu + cost[v, sv] - cost[u, sv] - cost[v, su]
-                if gain > best and u != sv and v != su:
-                    if work.segment_of[_segment(work.cuts, k, work.pos[v])] != sub:
-                        best = gain
-                        bu = u
-                        bv = v
+                if gain <= best or u == sv or v == su:
+                    continue
+                if work.segment_of[_segment(work.cuts, k, work.pos[v])] != sub:
+                    best = gain
+                    bu = u
+                    bv = v
     return best, bu, bv
 
 

@@ -271,7 +271,6 @@ def iterate(cost, near, near_cost, tour, pos, best, buffer, queue, queued, undo,
     `best` receives the tour whenever it became shorter, so that it does not depend on where a call ends among equals.
     Returns the total gain.
     """
-    n = len(tour)
     ends = np.empty(8, np.int64)
     queue_ends = np.zeros(2, np.int64)
     total = 0.0

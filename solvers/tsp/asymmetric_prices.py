@@ -17,6 +17,7 @@ __all__ = ["first_prices", "tighten"]
 
 _STEPS = 2000  # of the ascent, at most; it ends by itself before as a rule
 _ENTRIES = 4_000_000_000  # matrix entries that the ascent may read: about 8 s
+_CHUNK = 10_000_000  # entries between two looks at the clock
 _SHARE = 0.15  # of the time limit that it may take
 
 
@@ -26,14 +27,15 @@ def first_prices(arcs: Arcs, integral: bool, run: Run) -> bool:
     out, into = np.empty(n), np.empty(n)
     column_of, row_of = np.empty(n, np.int32), np.empty(n, np.int32)
     reduce_columns(arcs.cost, out, into, column_of, row_of)
-    rows = max(1, arcs.block // 3)  # a row may take as long as reading the whole matrix, but that is rare
-    for first in range(0, n, rows):
+    row = 0
+    while row < n:
         if run.should_stop:
             return False
-        assign_rows(arcs.cost, out, into, column_of, row_of, first, min(n, first + rows))
+        row = assign_rows(arcs.cost, out, into, column_of, row_of, row, _CHUNK)
     bound = float(out.sum() + into.sum())
     _report(bound, 1e-15 * n * float(np.abs(out).sum() + np.abs(into).sum()), integral, run)
-    arcs.take_off(out, into)
+    if not run.should_stop:
+        arcs.take_off(out, into)
     return not run.should_stop
 
 
@@ -45,7 +47,7 @@ def tighten(arcs: Arcs, integral: bool, run: Run) -> None:
     upper = run.objective - arcs.offset
     control = np.array([-np.inf, 1.0, 0.0, 0.0])
     momentum = np.zeros((2, n), np.int32)
-    per_call = max(1, 10_000_000 // (n * n))
+    per_call = max(1, _CHUNK // (n * n))
     steps = min(_STEPS, _ENTRIES // (n * n))
     start = run.fraction
     for _ in range(0, steps, per_call):

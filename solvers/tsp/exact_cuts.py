@@ -31,7 +31,7 @@ class Relaxation:
     """[n, n] symmetric distances, zero diagonal."""
     edges: NDArray[np.int64]
     """[m, 2] edges in the LP, i < j."""
-    sides: NDArray[np.bool_] = field(default=None)  # type: ignore[assignment]
+    sides: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0), np.bool_))
     """[k, n] the vertex sets of the cuts."""
     bound: float = -np.inf
     reduced: NDArray[np.float64] | None = None
@@ -92,7 +92,8 @@ class Relaxation:
         weighted = s * duals[:, None]
         alone = weighted.sum(0)
         crossing = alone[:, None] + alone - 2.0 * (weighted.T @ s)  # dual values of the cuts that an edge crosses
-        return self.matrix - prices[:, None] - prices - crossing
+        reduced: NDArray[np.float64] = self.matrix - prices[:, None] - prices - crossing
+        return reduced
 
     def _bound(self, prices: NDArray[np.float64], duals: NDArray[np.float64]) -> bool:
         """Lagrangian bound of these dual values on the complete graph; kept if it is the best."""

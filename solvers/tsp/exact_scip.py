@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyscipopt
 from numpy.typing import NDArray
-from pyscipopt import SCIP_RESULT
+from pyscipopt.scip import PY_SCIP_RESULT as SCIP_RESULT
 
 from corl.solvers.tsp.exact_cuts import Relaxation, sides_below
 
@@ -91,9 +91,7 @@ class _Subtours(pyscipopt.Conshdlr):
         sides = self._sides(None, most)
         for side in sides:
             crossing = np.flatnonzero(side[self._edges[:, 0]] != side[self._edges[:, 1]])
-            self.model.addCons(
-                pyscipopt.quicksum(self._programme._x[e] for e in crossing) >= 2, removable=True, initial=True
-            )
+            self.model.addCons(pyscipopt.quicksum(self._programme._x[e] for e in crossing) >= 2, removable=True, initial=True)
         return SCIP_RESULT.CONSADDED if len(sides) else None
 
     def conscheck(self, constraints, solution, checkintegrality, checklprows, printreason, completely):

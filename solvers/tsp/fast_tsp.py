@@ -1,4 +1,4 @@
-"""`FastTsp`: the fast-tsp package (Shmuel Amar, MIT licence), Or-opt and Lin-Kernighan steps in Rust, as a peer to compare with."""
+"""`FastTsp`: the fast-tsp package (Shmuel Amar, MIT licence): local search in Rust, as a peer to compare with."""
 
 from __future__ import annotations
 

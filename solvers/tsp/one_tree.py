@@ -25,7 +25,7 @@ __all__ = ["complete_tree", "held_karp_bound"]
 _ENOUGH = 1000  # iterations from which long first steps pay (clustered instances need them)
 _STEP, _SHORT_STEP = 1.0, 0.3  # the first step, in typical edge lengths (tuned on TSPLIB, uniform 1000 and 10,000)
 _CLIMBS = ((50_000, 4), (300_000, 2))  # climbs up to so many cities, each followed by a proof; one beyond
-_PRIM_MOST = 500  # up to this many cities Prim's n^2 is no slower than the boxes
+_PRIM_MOST = 20  # up to this many cities Prim's n^2 does as well as the boxes
 _CHUNK = 2_000_000  # distances between two looks at the clock, some 20 ms
 _SEARCH = 200  # a search in the boxes costs up to about as many
 
