@@ -1,6 +1,6 @@
 """Line charts as inline SVG: colours come from the page's style sheet, so they follow its dark and light.
 
-A chart is 460 x 310 units: its text is readable at a phone's width and not oversized at twice that.
+A chart is 400 x 290 units: its text is readable at a phone's width and not oversized at twice that.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
-from corl.benchmark.analysis import Curve
+from corl.benchmark.curves import Curve
 
 __all__ = ["Axis", "chart", "log_ticks", "percent", "spread"]
 
-_WIDTH, _HEIGHT = 460, 310
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 130, 12, 42
+_WIDTH, _HEIGHT = 400, 290
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 124, 12, 42
 _LINE = 14.0  # units between the base lines of two labels
 _LONGEST = 17  # characters of a label
 
@@ -112,7 +112,7 @@ def _path(x: Axis, y: Axis, xs: NDArray[np.float64], ys: NDArray[np.float64], st
 
 
 def _axes(x: Axis, y: Axis) -> Markup:
-    left, right, top, bottom = _LEFT, _WIDTH - _RIGHT, _TOP, _HEIGHT - _BOTTOM
+    left, right, bottom = _LEFT, _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
     parts = [f'<path class="axis" d="M{left} {bottom}H{right}"/>']
     for value, text in y.ticks():
         at = float(_up(y, np.array([value]))[0])

@@ -6,7 +6,7 @@ import io
 import logging
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,10 +32,12 @@ def best_solutions(store: Store, suite: SuiteReport) -> list[tuple[str, str]]:
     Empty where the suite's instances cannot be found again here or its problem draws nothing.
     """
     loaders = _loaders(suite)
-    drawable = [row for row in suite.instance_rows if row.instance in loaders and (row.size or 0.0) <= _LARGEST and row.best is not None]
+    drawable = [
+        row for row in suite.instance_rows if row.instance in loaders and (row.size or 0.0) <= _LARGEST and row.best is not None
+    ]
     drawable.sort(key=lambda row: row.size or 0.0)
     places = sorted({round(k * (len(drawable) - 1) / max(1, _MOST - 1)) for k in range(min(_MOST, len(drawable)))})
-    drawn = []
+    drawn: list[tuple[str, str]] = []
     for place in places:
         name = drawable[place].instance
         try:
@@ -103,6 +105,6 @@ def _svg(problem: Any, instance: Any, solution: Any, prefix: str) -> str:
     return re.sub(r'(id="|url\(#|href="#)', lambda found: found[1] + prefix, text)
 
 
-def solutions_of(store: Store, suites: Sequence[SuiteReport]) -> Mapping[str, list[tuple[str, str]]]:
+def solutions_of(store: Store, suites: Sequence[SuiteReport]) -> dict[str, list[tuple[str, str]]]:
     """`best_solutions` of every suite, by its name."""
     return {suite.name: best_solutions(store, suite) for suite in suites}

@@ -124,7 +124,9 @@ def _chosen(limits: Sequence[Limit], common: Sequence[int], time_limit: float | 
     for at in common:
         if limits[at].seconds == time_limit:
             return at
-    raise UsageError(f"no time limit of {time_limit:g} s that both have; there are: {', '.join(str(limits[at]) for at in common)}")
+    raise UsageError(
+        f"no time limit of {time_limit:g} s that both have; there are: {', '.join(str(limits[at]) for at in common)}"
+    )
 
 
 def _seeds(grid: Grid) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from corl.benchmark.analysis import Curve
 from corl.benchmark.charts import Axis, spread
+from corl.benchmark.curves import Curve
 from corl.benchmark.page import suite_charts
 from corl.benchmark.report import Report
 from corl.files import replacing
@@ -46,16 +46,19 @@ def _save(curves: Sequence[Curve], x: Axis, y: Axis, colours: dict[str, int], ti
     axes = figure.add_subplot()
     for curve in curves:
         number = colours[curve.label]
-        look = {"color": _COLOURS[number % len(_COLOURS)], "linestyle": _DASHES[number // len(_COLOURS) % len(_DASHES)]}
+        colour, dashes = _COLOURS[number % len(_COLOURS)], _DASHES[number // len(_COLOURS) % len(_DASHES)]
         xs, ys = (np.clip(values, axis.low, axis.high) for values, axis in ((curve.x, x), (curve.y, y)))
-        axes.plot(xs, ys, linewidth=1.8, drawstyle="steps-post" if stepped else "default", **look)
+        drawn = "steps-post" if stepped else "default"
+        axes.plot(xs, ys, color=colour, linestyle=dashes, linewidth=1.8, drawstyle=drawn)
         if curve.low is not None and curve.high is not None:
             low, high = (np.clip(edge, y.low, y.high) for edge in (curve.low, curve.high))
-            axes.fill_between(xs, low, high, color=look["color"], alpha=0.15, linewidth=0)
+            axes.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0)
     places = spread([1 - float(y.place(curve.y[-1:])[0]) for curve in curves], 0.052, 0.0, 1.0)
     for curve, place in zip(curves, places):
         colour = _COLOURS[colours[curve.label] % len(_COLOURS)]
-        label = axes.text(1.015, 1 - place, "", transform=axes.transAxes, color=colour, fontsize=9.5, va="center", fontweight="bold")
+        label = axes.text(
+            1.015, 1 - place, "", transform=axes.transAxes, color=colour, fontsize=9.5, va="center", fontweight="bold"
+        )
         label.set_text(curve.label)
         label.set_parse_math(False)
     _dress(axes, x, y, title)

@@ -99,7 +99,9 @@ class Grid:
     reference_source: tuple[str, ...]
 
     @classmethod
-    def of(cls, records: Sequence[Record], limits: Iterable[float] = (), limit_free: Callable[[Record], bool] | None = None) -> Grid:
+    def of(
+        cls, records: Sequence[Record], limits: Iterable[float] = (), limit_free: Callable[[Record], bool] | None = None
+    ) -> Grid:
         """The grid of one suite's records; where a run is stored twice the last counts.
 
         limits: further time limits in seconds to show, for solvers whose longest run tells them.
@@ -125,14 +127,15 @@ class Grid:
         given = ~np.isnan(reference)
         best = _best(numbers["objective"], sense)
         return cls(
-            records[0].suite if records else "", records[0].problem if records else "", sense, ordered, solvers, instances, records,
-            traces, seeds, seeds >= 0, outcome, record, derived, numbers, np.where(given, reference, best), given, status, source,
+            records[0].suite if records else "", records[0].problem if records else "", sense, ordered, solvers, instances,
+            records, traces, seeds, seeds >= 0, outcome, record, derived, numbers, np.where(given, reference, best),
+            given, status, source,
         )  # fmt: skip
 
     @property
     def attempted(self) -> NDArray[np.bool_]:
         """bool [L, S]: limits at which the solver has any run; its others are missing there."""
-        return (self.record >= 0).any(axis=(2, 3))
+        return np.asarray((self.record >= 0).any(axis=(2, 3)))
 
     def gaps(self) -> NDArray[np.float64]:
         """The gap of every run to its instance's reference, [L, S, I, K]."""
@@ -163,7 +166,9 @@ def is_limit_free(record: Record) -> bool:
         return False
 
 
-def _seeds(records: Sequence[Record], instances: Sequence[str]) -> tuple[NDArray[np.int64], dict[tuple[str, int], tuple[int, int]]]:
+def _seeds(
+    records: Sequence[Record], instances: Sequence[str]
+) -> tuple[NDArray[np.int64], dict[tuple[str, int], tuple[int, int]]]:
     """Each instance's seeds in a row, and the place of every (instance, seed)."""
     of: dict[str, set[int]] = {instance: set() for instance in instances}
     for record in records:
@@ -231,12 +236,15 @@ def _values(
     return outcome, numbers
 
 
-def _references(records: Sequence[Record], instances: Sequence[str]) -> tuple[NDArray[np.float64], tuple[str, ...], tuple[str, ...]]:
+def _references(
+    records: Sequence[Record], instances: Sequence[str]
+) -> tuple[NDArray[np.float64], tuple[str, ...], tuple[str, ...]]:
     """Each instance's reference as the last record that has one tells it."""
     last = {r.instance: r for r in records if r.reference is not None}
     values = np.array([last[name].reference if name in last else None for name in instances], float)
     status, source = (
-        tuple(getattr(last[name], f"reference_{what}") if name in last else "" for name in instances) for what in ("status", "source")
+        tuple(getattr(last[name], f"reference_{what}") if name in last else "" for name in instances)
+        for what in ("status", "source")
     )
     return values, status, source
 

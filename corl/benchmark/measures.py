@@ -1,4 +1,4 @@
-"""What a run is measured by: gaps, the primal integral, shifted geometric means, performance profiles. NumPy arrays throughout."""
+"""What a run is measured by: gaps, the primal integral, shifted geometric means, performance profiles. On NumPy arrays."""
 
 from __future__ import annotations
 
@@ -106,7 +106,8 @@ def wins(a: ArrayLike, b: ArrayLike, sense: str = "min", tolerance: float = TIE)
     """1 where objective `a` is better than `b`, -1 where it is worse, 0 where they tie. NaN (a failure) loses to any value."""
     x, y = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
     with np.errstate(invalid="ignore"):
-        tied = np.abs(x - y) <= tolerance * np.maximum(np.abs(x), np.abs(y))
+        apart = np.abs(x - y)
+        tied = (x == y) | np.isfinite(apart) & (apart <= tolerance * np.maximum(np.abs(x), np.abs(y)))
         better = np.where(x < y, 1, -1) if sense == "min" else np.where(x > y, 1, -1)
     verdict = np.where(tied, 0, better)
     verdict = np.where(np.isnan(y), 1, np.where(np.isnan(x), -1, verdict))

@@ -66,7 +66,9 @@ def warnings(grid: Grid, resampling: Resampling) -> list[str]:
         found.append(f"{_count(missing, 'run')} of the suite missing: counted as failures (corl bench --resume runs them)")
     if unknown := int((~grid.referenced).sum()):
         who = "No instance has" if unknown == len(grid.instances) else f"{unknown} of {len(grid.instances)} instances have no"
-        found.append(f"{who} {'a ' if who.startswith('No') else ''}reference value: gaps there are to the best value in this store")
+        found.append(
+            f"{who} {'a ' if who.startswith('No') else ''}reference value: gaps there are to the best value in this store"
+        )
     if zero := int((grid.reference == 0).sum()):
         found.append(f"{_count(zero, 'instance')} with a reference of 0: any other value there counts as a gap of 100 %")
     return found + _limits_of_speech(grid, resampling)
@@ -119,7 +121,9 @@ def provenance(records: Sequence[Record], grid: Grid, commands: Sequence[str]) -
 def _circumstances(records: Sequence[Record]) -> list[str]:
     found = []
     machines = list({id(r.machine): r.machine for r in records}.values())
-    slowdown = max((m["parallel_slowdown"] for m in machines if isinstance(m.get("parallel_slowdown"), (int, float))), default=0.0)
+    slowdown = max(
+        (m["parallel_slowdown"] for m in machines if isinstance(m.get("parallel_slowdown"), (int, float))), default=0.0
+    )
     if slowdown > _SLOWDOWN:
         found.append(f"Two parallel jobs slow each other by {100 * slowdown:.0f} % on this machine: results at equal time are "
                      "worse than those of runs alone (--jobs 1)")  # fmt: skip
@@ -130,7 +134,9 @@ def _circumstances(records: Sequence[Record]) -> list[str]:
     if len(commits) > 1:
         found.append(f"The runs come from {len(commits)} different commits")
     if any(commit.endswith("+") for commit in commits):
-        found.append("Some runs are of sources changed since their commit (marked +): they cannot be repeated from the commit alone")
+        found.append(
+            "Some runs are of sources changed since their commit (marked +): they cannot be repeated from the commit alone"
+        )
     return found
 
 
@@ -150,7 +156,9 @@ def _contradictions(grid: Grid) -> list[str]:
 def _overruns(grid: Grid) -> list[str]:
     found = []
     runtime = np.where(grid.derived, np.nan, grid.numbers["runtime"])
-    allowed = np.array([np.inf if t.seconds is None else t.seconds + max(_OVERRUN[0], _OVERRUN[1] * t.seconds) for t in grid.limits])
+    allowed = np.array(
+        [np.inf if t.seconds is None else t.seconds + max(_OVERRUN[0], _OVERRUN[1] * t.seconds) for t in grid.limits]
+    )
     with np.errstate(invalid="ignore"):
         over = runtime > allowed[:, None, None, None]
     for s in np.flatnonzero(over.any(axis=(0, 2, 3))).tolist():

@@ -11,13 +11,17 @@ import numpy as np
 from markupsafe import Markup
 
 import corl
-from corl.benchmark.analysis import NODES_SHIFT, SECONDS_SHIFT, Comparison, Curve
-from corl.benchmark.charts import Axis, chart, percent as percent_tick
+from corl.benchmark.analysis import NODES_SHIFT, SECONDS_SHIFT, Comparison
+from corl.benchmark.charts import Axis, chart
+from corl.benchmark.charts import percent as percent_tick
+from corl.benchmark.curves import Curve
 from corl.benchmark.notes import described
 from corl.benchmark.report import Report, SuiteReport, interval, memory, percent, seconds
 from corl.progress import value
 
 __all__ = ["page", "suite_charts"]
+
+_OPTIONAL = ("proven", "nodes", "peak_bytes")  # columns left out where nobody has them
 
 
 def page(report: Report, drawings: dict[str, list[tuple[str, str]]] | None = None) -> str:
@@ -45,7 +49,7 @@ def _suite(suite: SuiteReport, drawings: Sequence[tuple[str, str]]) -> dict[str,
         "matrices": {limit: _matrix(found) for limit, found in suite.comparisons.items() if found},
         "drawings": [(caption, Markup(svg)) for caption, svg in drawings],
         "colour": {solver: f"c{n % 8}" for solver, n in _colours(suite).items()},
-        "columns": {name: any(getattr(row, name) is not None for row in suite.rows) for name in ("proven", "nodes", "peak_bytes")},
+        "columns": {name: any(getattr(row, name) is not None for row in suite.rows) for name in _OPTIONAL},
     }  # fmt: skip
 
 

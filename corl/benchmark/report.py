@@ -8,8 +8,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from corl.benchmark.analysis import (
-    Comparison, Curve, GroupRow, InstanceRow, Row, compare, curves, gap_profile, group_rows, instance_rows, summary, time_profile,
-)  # fmt: skip
+    Comparison,
+    GroupRow,
+    InstanceRow,
+    Row,
+    compare,
+    group_rows,
+    instance_rows,
+    summary,
+)
+from corl.benchmark.curves import Curve, curves, gap_profile, time_profile
 from corl.benchmark.grid import Grid, is_limit_free
 from corl.benchmark.notes import Failure, Provenance, beaten, failures, provenance, warnings
 from corl.benchmark.record import Record
@@ -91,11 +99,29 @@ def of_suite(records: Sequence[Record], definition: Any = None, commands: Sequen
     comparisons = {str(limit): compare(grid, resampling, at) for at, limit in enumerate(grid.limits)}
     target, profile = time_profile(grid)
     return SuiteReport(
-        grid.suite, grid.problem, grid.sense, tuple(map(str, grid.limits)), grid.solvers, len(grid.instances), len(grid.records),
-        resampling.over, _headline(grid, rows, comparisons), warnings(grid, resampling), beaten(grid), rows, comparisons,
-        instance_rows(grid), group_rows(grid, _groups(definition)), failures(grid.records), provenance(grid.records, grid, commands), curves(grid, resampling),
-        target, profile, {str(limit): gap_profile(grid, at) for at, limit in enumerate(grid.limits)}, grid,
-    )  # fmt: skip
+        name=grid.suite,
+        problem=grid.problem,
+        sense=grid.sense,
+        limits=tuple(map(str, grid.limits)),
+        solvers=grid.solvers,
+        instances=len(grid.instances),
+        runs=len(grid.records),
+        intervals=resampling.over,
+        headline=_headline(grid, rows, comparisons),
+        warnings=warnings(grid, resampling),
+        beaten=beaten(grid),
+        rows=rows,
+        comparisons=comparisons,
+        instance_rows=instance_rows(grid),
+        groups=group_rows(grid, _groups(definition)),
+        failures=failures(grid.records),
+        provenance=provenance(grid.records, grid, commands),
+        curves=curves(grid, resampling),
+        target=target,
+        time_profile=profile,
+        gap_profiles={str(limit): gap_profile(grid, at) for at, limit in enumerate(grid.limits)},
+        grid=grid,
+    )
 
 
 def report_json(report: Report) -> str:
@@ -116,14 +142,26 @@ def report_markdown(report: Report) -> str:
         lines += [f"## {_cell(suite.name)} ({_cell(suite.problem)})", "", counts + ".", ""]
         lines += [f"- {_cell(text)}" for text in (*suite.headline, *suite.beaten)]
         lines += [f"- Warning: {_cell(text)}" for text in suite.warnings] + [""]
-        head = ("Solver", "Limit", "Mean gap", "95 %", "IQM", "At reference", "Best", "Failed", "Primal integral", "Time", "Memory")
+        head = (
+            "Solver",
+            "Limit",
+            "Mean gap",
+            "95 %",
+            "IQM",
+            "At reference",
+            "Best",
+            "Failed",
+            "Primal integral",
+            "Time",
+            "Memory",
+        )
         lines += ["| " + " | ".join(head) + " |", "|---|---" + "|--:" * (len(head) - 2) + "|"]
         for row in suite.rows:
             lost = row.runs - row.solved
             cells = (
-                row.solver, row.limit + " (trace)" * row.derived, percent(row.gap.value), interval(row.gap), percent(row.middle.value),
-                f"{100 * row.at_reference:.0f} %", f"{row.best}/{row.runs}", str(lost) if lost else "", percent(row.integral.value),
-                seconds(row.seconds), memory(row.peak_bytes),
+                row.solver, row.limit + " (trace)" * row.derived, percent(row.gap.value), interval(row.gap),
+                percent(row.middle.value), f"{100 * row.at_reference:.0f} %", f"{row.best}/{row.runs}", str(lost) if lost else "",
+                percent(row.integral.value), seconds(row.seconds), memory(row.peak_bytes),
             )  # fmt: skip
             lines.append("| " + " | ".join(map(_cell, cells)) + " |")
         lines += ["", _circumstances(suite), ""]
@@ -141,7 +179,17 @@ def percent(gap: float | None) -> str:
         return "0 %"
     if abs(x) < 1e-6:
         return "≈0 %"
-    digits = 0 if abs(x) >= 100 else 1 if abs(x) >= 10 else 2 if abs(x) >= 1 else 3 if abs(x) >= 5e-4 else -math.floor(math.log10(abs(x)))
+    digits = (
+        0
+        if abs(x) >= 100
+        else 1
+        if abs(x) >= 10
+        else 2
+        if abs(x) >= 1
+        else 3
+        if abs(x) >= 5e-4
+        else -math.floor(math.log10(abs(x)))
+    )
     return f"{x:,.{digits}f} %".replace("-", "−")
 
 
@@ -235,7 +283,11 @@ def _circumstances(suite: SuiteReport) -> str:
     versions = ", ".join(f"{name} {'/'.join(found)}" for name, found in p.versions.items())
     machines = "; ".join(", ".join(f"{k} {v}" for k, v in m.items() if not isinstance(v, (dict, list))) for m in p.machines)
     parts = [f"Commands: {'; '.join(f'`{c}`' for c in p.commands)}."] if p.commands else []
-    parts += [f"Runs from {p.started[0]} to {p.started[1]}.", f"Commit {', '.join(p.commits) or 'unknown'}.", f"Versions: {versions}."]
+    parts += [
+        f"Runs from {p.started[0]} to {p.started[1]}.",
+        f"Commit {', '.join(p.commits) or 'unknown'}.",
+        f"Versions: {versions}.",
+    ]
     return _cell(" ".join([*parts, f"Machine: {machines}."])) if machines else _cell(" ".join(parts))
 
 

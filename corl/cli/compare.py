@@ -13,7 +13,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("b", metavar="B", help="another's")
     parser.add_argument("--suite", metavar="NAME", help="default: the only one that has both")
     parser.add_argument("--time-limit", metavar="SECONDS", type=float, help="default: the longest that both have")
-    parser.add_argument("--tolerance", metavar="SHARE", type=float, default=1e-9, help="objectives this close are tied; default 1e-9")
+    parser.add_argument("--tolerance", metavar="SHARE", type=float, default=1e-9, help="closer objectives are tied; default 1e-9")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
