@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from corl import registry
 from corl.benchmark.cores import available, claimed
 from corl.benchmark.executor import Executor
 from corl.benchmark.judge import judged
@@ -129,29 +130,29 @@ def warm_up(suite: Suite, todo: Iterable[Plan], executor: Executor, listener: Li
 
     Otherwise runs side by side would all compile the same kernels. What comes of these runs does not matter.
     """
-    stamps: dict[Path, Plan] = {}
+    short: dict[Path, Plan] = {}
     for plan in {(plan.source.label, plan.lineup.label): plan for plan in todo}.values():
+        plan = _shortened(suite, plan)
         if (stamp := _stamp(suite, plan)) is not None and not stamp.exists():
-            stamps.setdefault(stamp, plan)
-    if not stamps:
+            short.setdefault(stamp, plan)
+    if not short:
         return
-    listener.say(f"compiling: {len(stamps)} short runs fill the cache of kernels")
-    short = [(_shortened(plan), stamp) for stamp, plan in stamps.items()]
-    for plan, ended in _run_all(suite, deque(plan for plan, _ in short), executor, listener.started):
+    listener.say(f"compiling: {len(short)} short runs fill the cache of kernels")
+    for plan, ended in _run_all(suite, deque(short.values()), executor, listener.started):
         if not ended.fault:
-            next(stamp for other, stamp in short if other is plan).touch()
+            next(stamp for stamp, other in short.items() if other is plan).touch()
 
 
-def _shortened(plan: Plan) -> Plan:
-    """The plan with the least limit of its kind."""
-    if plan.iterations is not None:
-        return replace(plan, iterations=1)
-    return replace(plan, time_limit=_WARM_LIMIT)
+def _shortened(suite: Suite, plan: Plan) -> Plan:
+    """The plan with the least limit of its kind, and the solver that auto would choose with its own limit."""
+    instance = load(suite, plan.source).instance
+    solver = registry.choose(suite.problem.name, plan.lineup.solver, instance, plan.time_limit, plan.iterations)
+    plan = replace(plan, lineup=replace(plan.lineup, solver=solver))
+    return replace(plan, time_limit=_WARM_LIMIT) if plan.iterations is None else replace(plan, iterations=1)
 
 
 def _stamp(suite: Suite, plan: Plan) -> Path | None:
     """The file that says that a solver's kernels for a kind of instance are cached; None where nothing is cached."""
-    from corl import registry
     from corl.jit import cache_folder
 
     lineup = plan.lineup

@@ -49,7 +49,7 @@ def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[Sou
     variable = table.text("folder")
     absent = ""
     if variable and not os.environ.get(variable):
-        absent = f"{given[0]} in ${variable} left out: the variable is not set"
+        absent = f"the folder ${variable} is not set"
     elif variable:
         folder = Path(os.environ[variable])
         if not folder.is_dir():
@@ -57,6 +57,7 @@ def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[Sou
     find = {"files": _files, "generate": _generated, "arrays": _arrays}[given[0]]
     found = list(find(table, problem, folder, absent != ""))
     group, most = table.text("group"), table.integer("limit", None)
+    absent = absent and f"{group or 'a group of instances'} left out: {absent}"
     excluded = table.texts("exclude")
     find_reference = _references(table, folder, absent != "")
     keep = _filter(table, problem)

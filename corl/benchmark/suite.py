@@ -193,14 +193,19 @@ def _lineups(table: Table, problem: Problem) -> list[Lineup]:
 
 
 def _lineup(problem: Problem, label: str, name: str, given: Mapping[str, Any], cores: int = 1) -> Lineup:
+    if name == "auto":  # another solver for each instance, so options cannot be checked, and each limit is a choice of its own
+        if given:
+            raise UsageError("auto has no options of its own; name a solver")
+        return Lineup(label, name, given, cores)
     solver = registry.solver(problem.name, name)
     options.build(solver, given)
     return Lineup(label, name, given, cores, getattr(solver, "limit_free", False))
 
 
 def _registered(problem: Problem, name: str, labels: list[str]) -> Lineup:
-    if name not in registry.solvers(problem.name):
-        names = ", ".join(dict.fromkeys([*labels, *registry.solvers(problem.name)]))
+    there = ["auto", *registry.solvers(problem.name)]
+    if name not in there:
+        names = ", ".join(dict.fromkeys([*labels, *there]))
         raise UsageError(f"--solvers: the suite has no {name!r}; there are: {names}")
     return _lineup(problem, name, name, {})
 

@@ -23,7 +23,8 @@ def record(**changes) -> Record:
         "suite": "s", "problem": "tsp", "instance": "a", "solver": "x", "seed": 0, "time_limit": 1.0, "iterations": None,
         "outcome": "ok", "reason": "", "objective": 10.5, "bound": 9.0, "sense": "min", "reference": 10.0,
         "reference_status": "proven", "reference_source": "somebody", "limit": "time_limit", "runtime": 1.01,
-        "setup_seconds": 0.3, "wall_seconds": 2.0, "cpu_seconds": 1.9, "peak_bytes": 10**8, "trace": ((0.1, 11.0, None), (0.2, 10.5, 9.0)),
+        "setup_seconds": 0.3, "wall_seconds": 2.0, "cpu_seconds": 1.9, "peak_bytes": 10**8,
+        "trace": ((0.1, 11.0, None), (0.2, 10.5, 9.0)),
         "solution": [3, 1, 2], "solver_name": "ils", "options": {"kick": 3}, "facts": {"size": 3}, "cores": (0, 1),
         "started": "2026-01-01T00:00:00Z", "versions": {"corl": "0"}, "machine": {"processor": "p"}, "commit": "abc+",
     }  # fmt: skip

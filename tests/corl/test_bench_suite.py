@@ -1,0 +1,187 @@
+"""Suites: what a TOML file asks for, and errors that name file and field."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from corl.benchmark.plan import load, plans
+from corl.benchmark.references import read_references
+from corl.benchmark.suite import read_suite
+from corl.errors import CorlError, InputError, UsageError
+
+
+def labels(path) -> list[str]:
+    return [source.label for source in read_suite(path).sources]
+
+
+def test_files_in_natural_order_with_references(toy, suite):
+    """Patterns relative to the suite; z10 comes after z3; values, status and source are the file's."""
+    os.symlink(toy, suite("good").parent / "data")
+    path = suite("good", instances='files = "data/z*.txt"\nreference = { file = "data/reference.csv" }\ngroup = "zs"')
+    read = read_suite(path)
+    assert [source.label for source in read.sources] == ["z2", "z3", "z10"]
+    two, three, ten = (source.reference for source in read.sources)
+    assert (two.value, two.status, two.source) == (1.0, "best known", "guessed")
+    assert three.status == "proven" and ten is None
+    assert read.sources[0].group == "zs" and load(read, read.sources[2]).instance.size == 10
+    assert read.name == "toy-s"
+
+
+def test_limit_exclude_and_facts(toy, suite):
+    """The first so many of what is not excluded and whose facts fit."""
+    os.symlink(toy, suite("good").parent / "data")
+    files = 'files = ["data/z*.txt"]\n'
+    assert labels(suite("good", instances=files + "limit = 2")) == ["z2", "z3"]
+    assert labels(suite("good", instances=files + 'exclude = "z2"')) == ["z3", "z10"]
+    assert labels(suite("good", instances=files + "where = { dimension = [3, 20] }\nlimit = 1")) == ["z3"]
+    assert labels(suite("good", instances=files + 'where = { parity = "even" }')) == ["z2", "z10"]
+    assert labels(suite("good", instances=files + 'where = { parity = ["odd"] }')) == ["z3"]
+
+
+def test_generated_instances(toy, suite):
+    """Every combination of listed parameters with every seed, and the same instance each time."""
+    path = suite("good", instances='generate = "line"\nparameters = { size = [2, 4] }\nseeds = [7, 9]')
+    read = read_suite(path)
+    assert [source.label for source in read.sources] == ["line-2-7", "line-2-9", "line-4-7", "line-4-9"]
+    assert [load(read, source).instance.size for source in read.sources] == [2, 2, 4, 4]
+    assert read.sources[0].origin == "line(size=2, seed=7)" and read.sources[0].group == "line-2"
+
+
+def test_rows_of_an_array(toy, suite):
+    """Each row is adapted; references from another array of the file, unless the suite gives them."""
+    path = suite(
+        "good",
+        instances='arrays = "a.npz"\nkey = "rows"\nlimit = 2\n'
+        'reference = { file = "a.npz", key = "best", status = "proven", source = "us", values = { a-1 = 5 } }',
+    )
+    np.savez(path.parent / "a.npz", rows=np.zeros((3, 4)), best=np.arange(3.0))
+    read = read_suite(path)
+    assert [(source.label, source.reference.value) for source in read.sources] == [("a-0", 0.0), ("a-1", 5.0)]
+    assert load(read, read.sources[0]).instance.size == 4 and read.sources[0].reference.status == "proven"
+
+
+def test_a_folder_in_the_environment(toy, suite, monkeypatch):
+    """Found where the variable is set; left out with a notice where it is not; an error where it names no folder."""
+    head, both = "time_limits = [1]", 'folder = "CORL_TEST"\nfiles = "z*.txt"\nreference = { file = "reference.csv" }'
+    path = suite("good", head=head, instances=both + '\n[[instances]]\ngenerate = "line"')
+    monkeypatch.delenv("CORL_TEST", raising=False)
+    assert labels(path) == ["line-0"] and "CORL_TEST" in read_suite(path).notices[0]
+    monkeypatch.setenv("CORL_TEST", str(toy))
+    assert labels(path) == ["z2", "z3", "z10", "line-0"] and read_suite(path).notices == ()
+    monkeypatch.setenv("CORL_TEST", str(toy / "nowhere"))
+    with pytest.raises(InputError, match=r"instances\[1\]\.folder.*no folder"):
+        read_suite(path)
+
+
+def test_lines_of_references(tmp_path):
+    """`NAME : VALUE`, with or without blanks, and comments."""
+    (tmp_path / "best.txt").write_text("# lengths\na280 : 2579\nbr17: 39\nx = 1.5 (proven)\n")
+    found = read_references(tmp_path / "best.txt", "proven", "a book")
+    assert {name: reference.value for name, reference in found.items()} == {"a280": 2579, "br17": 39, "x": 1.5}
+    assert found["br17"].status == "proven" and found["br17"].source == "a book"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "match"),
+    [
+        ("r.csv", "value\n1\n", r"r\.csv:1: .*name, value"),
+        ("r.csv", "name,value,status\na,1,proven\nb,x,proven\n", r"r\.csv:3: value"),
+        ("r.csv", "name,value,status\na,1,sure\n", r"r\.csv:2: status.*proven, best known"),
+        ("r.txt", "a : 1\nb\n", r"r\.txt:2: 'b'"),
+        ("r.txt", "a : one\n", r"r\.txt:1: value"), ("r.txt", "", "empty"),
+    ],
+)  # fmt: skip
+def test_bad_references(tmp_path, name, content, match):
+    """File, line and field are named."""
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=match):
+        read_references(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("head", "instances", "solver", "match"),
+    [
+        ("time_limits = [1", "", "good", r"s\.toml:\d+: not TOML"), ("time_limits = [0]", "", "good", "time_limits: .*above 0"),
+        ("", "", "good", "time_limits: .*either"), ("time_limits = [1]\niterations = [1]", "", "good", "either"),
+        ("time_limits = [1]\nseeds = 0", "", "good", "seeds: 0 is not accepted"),
+        ("time_limits = [1]\nseed = 3", "", "good", "seed: not a known key; accepted: .*seeds"),
+        ("time_limits = [1]", 'files = "q*"', "good", r"instances\[1\]\.files: no file matches 'q\*'"),
+        ("time_limits = [1]", 'files = "/etc/passwd"', "good", r"instances\[1\]\.files: .*relative"),
+        ("time_limits = [1]", 'files = "q*"\ngenerate = "line"', "good", r"instances\[1\]: .*exactly one"),
+        ("time_limits = [1]", 'generate = "circle"', "good", r"instances\[1\]\.generate: .*line"),
+        ("time_limits = [1]", 'generate = "line"\nseeds = [-1]', "good", r"instances\[1\]\.seeds"),
+        ("time_limits = [1]", 'generate = "line"\nwhere = { colour = 3 }', "good", r"instances\[1\]\.where\.colour: .*dimension"),
+        ("time_limits = [1]", 'generate = "line"\nwhere = { dimension = [1, 2] }', "good", "no instance is left"),
+        ("time_limits = [1]", 'generate = "line"\nreference = { file = "none.csv" }', "good", r"none\.csv: cannot be read"),
+        ("time_limits = [1]", 'generate = "line"\nreference = { status = "sure" }', "good", r"instances\[1\]\.reference\.status"),
+        ("time_limits = [1]", 'generate = "line"\nreference = { values = { a = "x" } }', "good", r"reference\.values\.a"),
+        ("time_limits = [1]", 'generate = "line"\nlimits = 3', "good", r"instances\[1\]\.limits: not a known key"),
+        ("time_limits = [1]", 'generate = "line"\n[[instances]]\ngenerate = "line"', "good", r"instances\[2\]: two instances"),
+        ("time_limits = [1]", 'arrays = "none.npz"', "good", r"none\.npz: cannot be read"),
+        ("time_limits = [1]", "", "god", r"solvers\[1\]\.solver: .*did you mean 'good'"),
+        ("time_limits = [1]", "", 'solver = "good"\noptions = { strat = 1 }', r"solvers\[1\]\.options: .*start"),
+        ("time_limits = [1]", "", 'solver = "good"\nlabel = "a,b"', r"solvers\[1\]\.label"),
+        ("time_limits = [1]", "", 'solver = "good"\ncores = 0', r"solvers\[1\]\.cores"),
+        ("time_limits = [1]", "", 'solver = "good"\n[[solvers]]\nsolver = "good"', r"solvers\[2\]\.label: two solvers"),
+    ],
+)  # fmt: skip
+def test_faults_name_file_and_field(toy, suite, head, instances, solver, match):
+    """Each fault is an InputError that begins with the file and says where in it."""
+    path = suite(solver, head=head, instances=instances or 'generate = "line"')
+    with pytest.raises(InputError, match=match) as caught:
+        read_suite(path)
+    assert str(caught.value).startswith(str(path.parent))
+
+
+def test_bad_problem_and_missing_file(toy, tmp_path):
+    """An unknown problem lists those there are; a missing file and an unknown shipped suite are said to be so."""
+    (tmp_path / "p.toml").write_text('problem = "tyo"\n')
+    with pytest.raises(InputError, match=r"p\.toml: problem: .*toy"):
+        read_suite(tmp_path / "p.toml")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_suite(tmp_path / "q.toml")
+    with pytest.raises(InputError, match=r"shipped are: .*tsp/smoke"):
+        read_suite("tsp/smok")
+
+
+def test_generator_refuses_its_parameters(toy, suite):
+    """A fault that only shows when the instance is made names the suite's field too."""
+    read = read_suite(suite("good", instances='generate = "line"\nparameters = { width = 3 }'))
+    with pytest.raises(CorlError, match=r"instances\[1\]\.parameters: .*width"):
+        read.sources[0].load()
+
+
+def test_order_and_number_of_runs(toy, suite):
+    """Seeds outermost, solvers innermost; a solver whose trajectory is free of the limit runs to the longest only."""
+    read = read_suite(suite("good", "slow", head="time_limits = [2, 1]\nseeds = 2"))
+    found = [(plan.seed, plan.time_limit, plan.lineup.label) for plan in plans(read)]
+    assert found == [(seed, limit, name) for seed in (0, 1) for limit, name in ((1, "slow"), (2, "good"), (2, "slow"))]
+    counted = read_suite(suite("good", "slow", head="iterations = [5, 3]"))
+    assert [(plan.iterations, plan.lineup.label) for plan in plans(counted)] == [
+        (3, "good"),
+        (3, "slow"),
+        (5, "good"),
+        (5, "slow"),
+    ]
+
+
+def test_choices_of_the_command_line(toy, suite):
+    """Labels and further solvers by name, other limits, fewer or more seeds."""
+    read = read_suite(
+        suite('solver = "good"\nlabel = "low"\noptions = { start = 2 }', "slow", head="time_limits = [1]\nseeds = [5, 0]")
+    )
+    chosen = read.chosen(["low", "empty"], [3.0, 0.5], 4)
+    assert [(lineup.label, dict(lineup.options)) for lineup in chosen.lineups] == [("low", {"start": 2}), ("empty", {})]
+    assert chosen.time_limits == (0.5, 3.0) and chosen.seeds == (5, 0, 1, 2) and read.chosen(None, None, 1).seeds == (5,)
+    with pytest.raises(UsageError, match="low, slow"):
+        read.chosen(["god"], None, None)
+
+
+def test_shipped_suites():
+    """Every shipped suite can be read without further data, its solvers exist, and its labels are unique."""
+    for name in ("smoke", "standard", "scaling"):
+        read = read_suite(f"tsp/{name}")
+        assert read.name == f"tsp-{name}" and len(read.lineups) >= 4 and len(read.sources) >= 3
