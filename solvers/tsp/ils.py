@@ -67,6 +67,10 @@ class Ils(Solver):
             raise UsageError(f"heat is {self.heat}; accepted: a number from 0")
 
     def prepare(self, instance: TspInstance) -> None:
+        if not instance.symmetric:
+            from corl.solvers.tsp.asymmetric import warm_up
+
+            return warm_up()
         from corl.problems.tsp.problem import Tsp
         from corl.run import Run
         from corl.solvers.tsp.constructions import tiny_like
