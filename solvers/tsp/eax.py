@@ -72,8 +72,8 @@ class Eax(Solver):
 
         tiny = tiny_like(instance)
         self.solve(tiny, Run(Tsp(), tiny, iterations=40))
-        if instance.n <= _PROGRAMME_CITIES:
-            self.solve(instance, Run(Tsp(), instance))
+        if instance.n < tiny.n:  # the bound of a handful of cities, and dynamic programming, have kernels of their own
+            self.solve(instance, Run(Tsp(), instance, iterations=1))
 
     def solve(self, instance: TspInstance, run: Run) -> None:
         from corl.solvers.tsp.breeding import Breeding
