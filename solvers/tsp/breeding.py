@@ -13,14 +13,17 @@ from corl.solvers.tsp.assembly import order_of
 from corl.solvers.tsp.candidates import neighbours
 from corl.solvers.tsp.construction import candidate_edges, greedy_edge, length_of, random_greedy, space_filling_order
 from corl.solvers.tsp.mating import begin_generation, mate, mating_of
+from corl.solvers.tsp.one_tree import held_karp_bound
 from corl.solvers.tsp.population import Population, count_edges, population_of, put_tour
 from corl.solvers.tsp.three_opt import local_search, set_tour, three_opt
 
 __all__ = ["Breeding"]
 
 _LOOKS = 20_000  # cities that the local search looks at between two looks at the clock
-_CHAINED = 50_000  # above so many cities the paths of greedy starts are joined in rounds, not in a chain
 _MEMORY = 1 << 30  # bytes for the population's links
+_BOUND_SHARE, _BOUND_LEAST = 0.05, 0.05  # of the time limit, and seconds: what the bound may take
+_BOUND_SECONDS = 4e-5  # per city: less than this is not enough for a good one (as in ils)
+_QUADRANT_SECONDS = 4e-5  # per city: under shorter limits the neighbours are simply the nearest, found in a third of the time
 _LEAST, _MOST = 20, 1000  # tours in a population of automatic size
 _EPOCH_STARTS = 6.0  # an epoch at n = 1000 takes this many times as long as its start tours (measured)
 _EPOCH_ITERATIONS = 40  # iterations that one tour of a population takes until it has converged (measured)
@@ -29,15 +32,16 @@ _EPOCH_ITERATIONS = 40  # iterations that one tour of a population takes until i
 class Breeding:
     """The run of an EAX. Inside, cities are numbered along a Hilbert curve: what is near in space is near in memory."""
 
-    def __init__(
-        self, instance: TspInstance, run: Run, candidates: int, per_quadrant: int, children: int, noise: float
-    ) -> None:
-        self.run, self.n, self.children, self.noise = run, instance.n, children, noise
+    def __init__(self, instance: TspInstance, run: Run, candidates: int, per_quadrant: int, children: int, noise: float) -> None:
+        self.instance, self.run, self.n = instance, run, instance.n
+        self.children, self.noise = children, noise
         metric = metric_of(instance)
         self.names = space_filling_order(metric)
         if metric.kind != EXPLICIT:
             metric = Metric(metric.kind, metric.points[self.names], metric.matrix)
         self.metric = metric
+        if run.time_limit is not None and run.time_limit < _QUADRANT_SECONDS * self.n:
+            per_quadrant = 0
         self.neighbours, self.lengths = neighbours(instance, metric, candidates, per_quadrant)
         self.edges = candidate_edges(self.neighbours, self.lengths)
         self.least = 1e-10 * float(np.abs(self.lengths).mean()) or 1e-12
@@ -49,8 +53,7 @@ class Breeding:
         self.waiting: list[NDArray[np.int32]] = []
         """Tours that enter the next population."""
         self.elite: Population = population_of(0, self.n)
-        self.start_seconds = 0.0
-        self.best = np.inf
+        self.best, self.best_tour, self.untold = np.inf, self.names, False
 
     def first_tour(self) -> None:
         """Report a greedy tour, then that after 3-opt; both it and a warm start wait for the first population."""
@@ -99,10 +102,7 @@ class Breeding:
     # ---------------------------------------------------------------- starts
     def _start(self, state: NDArray[np.uint64]) -> float | None:
         """A random greedy tour to 3-opt, left in self.search; returns its length."""
-        if self.n <= _CHAINED:
-            tour = random_greedy(self.metric, *self.edges, self.noise, state)
-        else:
-            tour = greedy_edge(self.metric, self.neighbours, self.lengths, self.noise, state)
+        tour = random_greedy(self.metric, *self.edges, self.noise, state)
         return self._improve(tour)
 
     def _improve(self, tour: NDArray[np.int32]) -> float | None:
@@ -131,6 +131,7 @@ class Breeding:
                 put_tour(self.population.links[made], self.search.tour)
                 self.population.lengths[made] = length
                 made += 1
+                self._note_best()
             self.report(only_when_due=True)
         count_edges(self.population)
         return True
@@ -143,6 +144,7 @@ class Breeding:
         while done < size:
             granted = self.run.budget(size - done)
             if granted == 0:
+                self._note_best()
                 return False
             mate(
                 self.metric, self.neighbours, self.lengths, self.population, self.mating,
@@ -150,11 +152,16 @@ class Breeding:
             )  # fmt: skip
             done += granted
             self.report(only_when_due=True)
+        self._note_best()
         return True
 
     def tally(self) -> tuple[int, int]:
         """Of the last generation: children that replaced their parent, AB-cycles found."""
         return int(self.mating.tally[0]), int(self.mating.tally[1])
+
+    def blur(self) -> None:
+        """Make the next start tours more different: these were all the same."""
+        self.noise = min(1.0, 2.0 * self.noise + 0.1)
 
     def best_length(self) -> float:
         """The length of the population's best tour."""
@@ -173,13 +180,28 @@ class Breeding:
             self.population.lengths[worst] = self.elite.lengths[: len(worst)]
             count_edges(self.population)
 
+    # ---------------------------------------------------------------- the best tour
     def report(self, only_when_due: bool = False) -> None:
-        """Tell the run of the best tour, where it is better than the last one told."""
-        if len(self.population.lengths) == 0 or (only_when_due and not self.run.report_due):
-            return
-        best = int(np.argmin(self.population.lengths))
-        if self.population.lengths[best] < self.best - self.least:
-            self.best = float(self.population.lengths[best])
+        """Tell the run of the best tour, where it has not been told."""
+        if self.untold and not (only_when_due and not self.run.report_due):
+            self.run.report(self.best_tour)
+            self.untold = False
+
+    def _note_best(self) -> None:
+        """Keep the population's best tour where it is a new best. Called at points that the size of grants cannot move."""
+        if self.best_length() < self.best - self.least:
+            self.best = self.best_length()
             order, position = np.empty(self.n, np.int32), np.empty(self.n, np.int32)
-            order_of(self.population.links[best], order, position)
-            self.run.report(self.names[order])
+            order_of(self.population.links[int(np.argmin(self.population.lengths))], order, position)
+            self.best_tour, self.untold = self.names[order], True
+
+    def report_bound(self) -> None:
+        """Prove a Held-Karp bound in a twentieth of the time, where that is enough for one."""
+        seconds = None
+        if self.run.time_limit is not None:
+            seconds = min(max(_BOUND_SHARE * self.run.time_limit, _BOUND_LEAST), 0.5 * self.run.remaining)
+            if seconds < _BOUND_SECONDS * self.n:
+                return
+        bound = held_karp_bound(self.instance, self.metric, self.neighbours, self.lengths, self.run, seconds=seconds)
+        if bound is not None:
+            self.run.report_bound(bound)

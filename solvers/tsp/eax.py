@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Eax"]
 
-_ENUMERATED = 7  # up to so many cities all tours are looked at instead
+_PROGRAMME_CITIES = 9  # up to so many, all start tours are often the same; dynamic programming takes no time
 _FEW = 0.02  # stage 1 ends when a smaller share of the population is replaced in a generation (tuned: notes)
 _IDLE = 8  # generations without any replacement that end an epoch
 _STALE = 15  # generations of stage 2 without a new best tour that end an epoch (tuned) ...
 _SLOW = 0.05  # ... when a smaller share of the population is replaced; 4 times as many otherwise (tuned)
-_MOST_CITIES = 200_000  # beyond, a population is too much memory and converges in hours
+_MOST_CITIES = 50_000  # beyond, a population takes hours to converge: ils is the better one by far
 
 
 @dataclass(frozen=True)
@@ -72,18 +72,23 @@ class Eax(Solver):
 
         tiny = tiny_like(instance)
         self.solve(tiny, Run(Tsp(), tiny, iterations=40))
+        if instance.n < tiny.n:  # the bound of a handful of cities, and dynamic programming, have kernels of their own
+            self.solve(instance, Run(Tsp(), instance, iterations=1))
 
     def solve(self, instance: TspInstance, run: Run) -> None:
         from corl.solvers.tsp.breeding import Breeding
-        from corl.solvers.tsp.enumeration import best_of_all
 
-        if instance.n <= _ENUMERATED:
-            tour = best_of_all(instance)
+        if instance.n <= _PROGRAMME_CITIES:
+            from corl.problems.tsp.metric import metric_of
+            from corl.solvers.tsp.exact_dp import shortest_tour
+
+            tour = shortest_tour(metric_of(instance), instance.n)
             run.report(tour)
             run.report_bound(run.problem.evaluate(instance, tour))
             return
         breeding = Breeding(instance, run, self.candidates, self.per_quadrant, self.children, self.noise)
         breeding.first_tour()
+        breeding.report_bound()
         size = self.population or breeding.fitting_size()
         while not run.should_stop:
             began = run.fraction
@@ -103,6 +108,8 @@ def _epoch(breeding: Breeding, size: int) -> None:
         replaced, cycles = breeding.tally()
         idle = 0 if replaced else idle + 1
         stale, best = (0, breeding.best_length()) if breeding.best_length() < best else (stale + 1, best)
+        if cycles == 0 and idle == 1 and stage == 1 and stale == 0:  # in the first generation
+            breeding.blur()
         if cycles == 0 or idle >= _IDLE or (stage == 2 and stale >= (_STALE if replaced < _SLOW * size else 4 * _STALE)):
             break
         if stage == 1 and replaced < _FEW * size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from corl.errors import UsageError
 from corl.solver import Solver
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Ils"]
 
-_ENUMERATED = 7  # up to so many cities all tours are looked at instead
+_BY_PROGRAMME = 9  # up to so many cities dynamic programming finds the best tour at once
 _MOST_SHIFTED = 50_000  # cities that one move may shift in the array (Johnson & McGeoch 1997 cut at the same)
 _SETUP = 8e-6  # seconds a city that neighbour lists and the greedy tour take on a slow machine
 _LARGE = 20_000  # cities from which a first tour is reported before there are neighbour lists
+_MANY = 50_000  # cities beyond which candidates are fewer and simply the nearest (tuned, with `stretch` and `heat`)
 _BOUND_SHARE = 0.1  # of the time limit that the bound may take
 _BOUND_SECONDS = 4e-5  # seconds a city below which the bound is not worth its time; it takes about 1e-4 where it may
 _BOUND_MOST = 200_000  # cities up to which a run counted in iterations has a bound
@@ -36,13 +37,14 @@ class Ils(Solver):
     An asymmetric instance is searched by `corl.solvers.tsp.asymmetric`, which takes none of these options.
     """
 
-    candidates: int = 7
-    """Neighbours of a city that a move may link it to, at least 5."""
-    per_quadrant: int = 0
-    """So many of them from each quadrant around the city, in the plane (2 suits clusters); 0: simply the nearest."""
+    candidates: int = 0
+    """Neighbours of a city that a move may link it to, at least 5; 0: 10, or 7 beyond 50,000 cities."""
+    per_quadrant: int = 2
+    """So many of them from each quadrant around the city, in the plane (needed for clusters); 0: simply the nearest, as
+    always beyond 50,000 cities, where looking for them takes too long."""
     breadth: tuple[int, ...] = (5, 3, 2, 1)
     """Steps tried at each level of the Lin-Kernighan search: 2 to 20 numbers from 1; their count is the depth."""
-    stretch: int = 30
+    stretch: int = 50
     """Most cities in each of the three stretches that a kick exchanges, at least 1."""
     heat: float = 0.02
     """How much longer a kick may make the tour at first, in mean edge lengths; falls to 0 in the course of the run."""
@@ -53,8 +55,8 @@ class Ils(Solver):
     iteration: ClassVar[str] = "100 cities of the first descent, then one kick and its repair"
 
     def __post_init__(self) -> None:
-        if self.candidates < 5:
-            raise UsageError(f"candidates is {self.candidates}; accepted: an integer from 5")
+        if self.candidates < 5 and self.candidates != 0:
+            raise UsageError(f"candidates is {self.candidates}; accepted: 0 (automatic), or an integer from 5")
         if self.per_quadrant < 0:
             raise UsageError(f"per_quadrant is {self.per_quadrant}; accepted: an integer from 0")
         if not 2 <= len(self.breadth) <= 20 or min(self.breadth) < 1:
@@ -65,23 +67,27 @@ class Ils(Solver):
             raise UsageError(f"heat is {self.heat}; accepted: a number from 0")
 
     def prepare(self, instance: TspInstance) -> None:
+        if not instance.symmetric:
+            from corl.solvers.tsp.asymmetric import warm_up
+
+            return warm_up()
         from corl.problems.tsp.problem import Tsp
         from corl.run import Run
         from corl.solvers.tsp.constructions import tiny_like
 
-        tiny = tiny_like(instance)
+        tiny = instance if instance.n <= _BY_PROGRAMME else tiny_like(instance)
         self.solve(tiny, Run(Tsp(), tiny, iterations=40))
 
     def solve(self, instance: TspInstance, run: Run) -> None:
         from corl.problems.tsp.metric import metric_of
-        from corl.solvers.tsp.enumeration import best_of_all
+        from corl.solvers.tsp.exact_dp import shortest_tour
 
         if not instance.symmetric:
             from corl.solvers.tsp.asymmetric import search
 
             search(instance, metric_of(instance), run, run.seed)
-        elif instance.n <= _ENUMERATED:
-            tour = best_of_all(instance)
+        elif instance.n <= _BY_PROGRAMME:
+            tour = shortest_tour(metric_of(instance), instance.n)
             run.report(tour)
             run.report_bound(run.problem.evaluate(instance, tour))
         else:
@@ -97,7 +103,8 @@ class Ils(Solver):
         if run.remaining < _SETUP * instance.n:
             run.report(space.cities)
             return
-        neighbours, lengths = space.neighbours(self.candidates, self.per_quadrant)
+        many = instance.n > _MANY
+        neighbours, lengths = space.neighbours(self.candidates or (7 if many else 10), 0 if many else self.per_quadrant)
         tour = space.start(neighbours, lengths, run)
         if run.should_stop:
             return
@@ -153,7 +160,8 @@ class _Space:
         """The candidate neighbours and their distances, in this numbering."""
         from corl.solvers.tsp.candidates import neighbours
 
-        return neighbours(self.instance, self.metric, k, per_quadrant)
+        found: tuple[NDArray[np.int32], NDArray[np.float64]] = neighbours(self.instance, self.metric, k, per_quadrant)
+        return found
 
     def start(self, neighbours: NDArray, lengths: NDArray, run: Run) -> NDArray[np.int32]:
         """The tour to begin with: the user's, otherwise the greedy-edge tour, which is reported."""
@@ -164,8 +172,9 @@ class _Space:
         if run.warm_start is not None and run.solution is not None:
             number = np.empty_like(self.cities)
             number[self.cities] = np.arange(len(self.cities), dtype=number.dtype)
-            return number[np.asarray(run.solution)]
-        tour = greedy_edge(self.metric, neighbours, lengths)
+            given: NDArray[np.int32] = number[np.asarray(run.solution)]
+            return given
+        tour: NDArray[np.int32] = greedy_edge(self.metric, neighbours, lengths)
         run.report(self.cities[tour])
         return tour
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.problems.tsp.metric import distance
 from corl.rng import below, uniform
-from corl.solvers.tsp.lin_kernighan import Search, enqueue, improve_city, new_search, next_in_queue
-from corl.solvers.tsp.rearrange import forget, log_is_full, rearrange, set_order, undo
+from corl.solvers.tsp.lin_kernighan import Search, enqueue, new_search, settle
+from corl.solvers.tsp.rearrange import forget, rearrange, set_order, undo
 
 __all__ = ["Climb", "begin", "iterate", "new_climb"]
 
@@ -59,19 +59,15 @@ def iterate(metric, neighbours, lengths, climb, least, most, stretch, units):
     Gains up to `least` are rounding errors. Moves that shift more than `most` cities are passed over. B, C and D of a kick
     have 1 to `stretch` cities each. For n >= 5.
     """
-    search = climb.search
+    search, n = climb.search, len(climb.search.queue)
     for _ in range(units):
         climb.done[0] += 1
         if search.ring[1] > 0:
-            for _ in range(min(_DESCENT, search.ring[1])):
-                climb.length[0] -= _improve(metric, neighbours, lengths, search, next_in_queue(search), least, most)
-                forget(search.tour)
+            climb.length[0] -= settle(metric, neighbours, lengths, search, least, most, _DESCENT)
+            forget(search.tour)
             continue
         cost = _kick(metric, climb, stretch)
-        while search.ring[1] > 0:
-            city = next_in_queue(search)
-            if not log_is_full(search.tour):
-                cost -= _improve(metric, neighbours, lengths, search, city, least, most)
+        cost -= settle(metric, neighbours, lengths, search, least, most, n * n)
         if cost <= _allowance(climb):
             climb.length[0] += cost
             forget(search.tour)
@@ -85,18 +81,6 @@ def _allowance(climb):
     """How much longer a tour may get: exponential with the temperature's mean, as in simulated annealing."""
     warmth = climb.plan[0] * (1.0 - climb.done[0] / climb.plan[1])
     return -warmth * math.log(1.0 - uniform(climb.random)) if warmth > 0.0 else 0.0
-
-
-@kernel(inline=True)
-def _improve(metric, neighbours, lengths, search, city, least, most):
-    """All improving moves from one city; the total gain."""
-    total = 0.0
-    while not log_is_full(search.tour):
-        gain = improve_city(metric, neighbours, lengths, search, city, least, most)
-        if gain == 0.0:
-            break
-        total += gain
-    return total
 
 
 @kernel

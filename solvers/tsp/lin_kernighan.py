@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.problems.tsp.metric import distance
-from corl.solvers.tsp.rearrange import Tour, rearrange, rearranged_tour
+from corl.solvers.tsp.rearrange import Tour, log_is_full, rearrange, rearranged_tour
 
-__all__ = ["Search", "enqueue", "improve_city", "new_search", "next_in_queue"]
+__all__ = ["Search", "enqueue", "new_search", "settle"]
 
 _BEFORE, _AFTER, _OPEN_AFTER, _OPEN_BEFORE = range(4)  # which edge at c is broken; the last two open a cycle
 
@@ -85,7 +85,24 @@ def next_in_queue(search):
 
 
 @kernel
-def improve_city(metric, neighbours, lengths, search, t1, least, most):
+def settle(metric, neighbours, lengths, search, least, most, cities):
+    """Make improving moves from up to `cities` queued cities, fewer where the queue ends or the tour's log is full;
+    returns the total gain. For the rest see `_improve_city`."""
+    total = 0.0
+    for _ in range(cities):
+        if search.ring[1] == 0:
+            break
+        city = next_in_queue(search)
+        while not log_is_full(search.tour):
+            gain = _improve_city(metric, neighbours, lengths, search, city, least, most)
+            if gain == 0.0:
+                break
+            total += gain
+    return total
+
+
+@kernel(inline=True)
+def _improve_city(metric, neighbours, lengths, search, t1, least, most):
     """Make the first improving move found from t1, queue the cities at its edges, and return its gain (0: there is none).
 
     `least`: gains up to it count as rounding errors. Moves that shift more than `most` cities are passed over.
@@ -202,7 +219,7 @@ def _take(search, level, rank):
     r, i, kind, end = step >> 35, (step >> 30) & 31, (step >> 28) & 3, step & 0xFFFFFFF
     x, y, up = search.first, search.last, level + 1
     segments, cycle = search.shape[level, 0], search.shape[level, 1]
-    after = kind == _AFTER or kind == _OPEN_AFTER
+    after = _AFTER <= kind <= _OPEN_AFTER
     other = r + 1 if (x[level, i] <= y[level, i]) == after else r - 1  # the relative position of the new end
     m = 0
     if kind == _BEFORE:

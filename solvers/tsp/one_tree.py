@@ -112,13 +112,13 @@ def _climb(
     before = np.zeros(n, np.int32)
     best = np.array([-np.inf])
     scratch = np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m), np.empty(n, np.int32), np.empty(n, np.int32)
-    started, k, chunk = time.perf_counter(), 0, max(1, _CHUNK // (20 * m))
+    started, k, chunk, wanted = time.perf_counter(), 0, max(1, _CHUNK // (20 * m)), total
     while k < total and not run.should_stop:
         more = min(chunk, total - k)
         _ascend(u, v, d, at, before, best, best_pi, step, k, more, total, *scratch)
         k += more
         if seconds < math.inf:
-            total = min(total, max(k, int(k * seconds / (time.perf_counter() - started))))
+            total = min(wanted, max(k, int(k * seconds / (time.perf_counter() - started))))
     return best_pi
 
 

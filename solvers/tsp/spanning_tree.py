@@ -177,9 +177,7 @@ def boxes(n: int) -> Boxes:
     leaves = 1
     while leaves * _LEAF < n:
         leaves *= 2
-    return Boxes(
-        np.empty((2 * leaves, 3)), np.empty((2 * leaves, 3)), np.empty(2 * leaves), np.empty(2 * leaves, np.int32)
-    )
+    return Boxes(np.empty((2 * leaves, 3)), np.empty((2 * leaves, 3)), np.empty(2 * leaves), np.empty(2 * leaves, np.int32))
 
 
 def forest(n: int) -> Forest:

@@ -99,7 +99,7 @@ def test_tiny_instances_are_solved(kind, n, seed):
     assert run.objective == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("n", [8, 30, 200])
+@pytest.mark.parametrize("n", [8, 10, 30, 200])
 def test_equal_and_collinear_cities(n):
     """All cities in one place, or on one line."""
     assert _solve(TspInstance("e", "EUC_2D", points=np.ones((n, 2))), 50).objective == 0
