@@ -16,6 +16,8 @@ from corl.result import relative_gap
 
 __all__ = ["Board"]
 
+_LATE, _GRACE = 1.1, 0.2  # a run that takes longer than so many times its limit and so many seconds is worth a remark
+
 
 class Board:
     """A context manager; `listener` is for `run_suite`."""
@@ -74,7 +76,9 @@ class Board:
         text = f"{self._done}/{self._count}  {record.solver} on {record.instance}, {limit}, seed {record.seed}: "
         failed = record.outcome not in ("ok", "nothing", "refused")
         text += f"{value(record.objective)}{gap}" if record.outcome == "ok" else f"{record.outcome}: {record.reason}"
-        if failed or self._live is None:
+        late = record.time_limit is not None and (record.runtime or 0.0) > _LATE * record.time_limit + _GRACE
+        text += f" (after {record.runtime:.1f} s, not {record.time_limit:g})" if late else ""
+        if failed or late or self._live is None:
             self.say(text)
         if beaten(record):
             self.say(

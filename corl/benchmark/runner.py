@@ -64,8 +64,9 @@ def run_suite(
         return
     circumstances: dict[str, Any] = {}
     with _closing(executor):
-        if executor.local and executor.jobs > 1:
-            circumstances["parallel_slowdown"] = _slowdown(suite, store, listener)
+        if executor.local:
+            if executor.jobs > 1:
+                circumstances["parallel_slowdown"] = _slowdown(suite, store, listener)
             warm_up(suite, waiting, executor, listener)
         for plan, ended in _run_all(suite, waiting, executor, listener.started):
             record = judged(suite, plan, load(suite, plan.source), ended, circumstances)
@@ -128,7 +129,8 @@ def _closing(executor: Executor) -> Iterator[None]:
 def warm_up(suite: Suite, todo: Iterable[Plan], executor: Executor, listener: Listener) -> None:
     """One short run per solver and kind of instance fills the cache of kernels, unless an earlier benchmark has done so.
 
-    Otherwise runs side by side would all compile the same kernels. What comes of these runs does not matter.
+    Otherwise runs side by side would all compile the same kernels, and a kernel that a solver forgets to prepare would be
+    compiled on the clock. What comes of these runs does not matter.
     """
     short: dict[Path, Plan] = {}
     for plan in {(plan.source.label, plan.lineup.label): plan for plan in todo}.values():

@@ -20,7 +20,7 @@ SEEDS = 60
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL is POSIX's")
 def test_killed_twenty_times(suite, toy_environment, tmp_path):
-    """After each of 20 kills at random moments the store is whole and has all that it had; a last run completes it, nothing twice."""
+    """After each of 20 kills at random moments the store has all that it had; a last run completes it, with nothing twice."""
     path = suite('solver = "slow"\noptions = { seconds = 0.02 }', "good", head=f"iterations = [3]\nseeds = {SEEDS}")
     command = [sys.executable, "-P", "-m", "corl", "bench", str(path), "--store", "s.db", "--resume"]
     store, kept, stopped, progressed = tmp_path / "s.db", [], 0, 0
