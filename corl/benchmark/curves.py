@@ -11,9 +11,10 @@ from corl.benchmark.grid import Grid
 from corl.benchmark.measures import TIE, performance_profile
 from corl.benchmark.statistics import Resampling
 
-__all__ = ["Curve", "curves", "gap_profile", "time_profile"]
+__all__ = ["Curve", "curves", "gap_profile", "size_curves", "time_profile"]
 
 _CURVE_POINTS = 64
+_SIZES = 8
 _TARGETS = (0.0, 0.001, 0.01, 0.05, 0.2)  # gaps whose times are profiled: the first that somebody reaches in half the runs
 _TICK = 0.01  # seconds; times below count as this in profiles, as ratios of milliseconds compare clocks
 
@@ -97,6 +98,33 @@ def gap_profile(grid: Grid, at: int) -> list[Curve]:
     for s in np.flatnonzero(grid.attempted[at]).tolist():
         mine = np.where(np.isnan(gaps[s]), np.inf, gaps[s])[grid.slots]
         found.append(Curve(grid.solvers[s], edges, np.searchsorted(np.sort(mine), edges, side="right") / max(1, len(mine))))
+    return found
+
+
+def size_curves(grid: Grid) -> list[Curve]:
+    """Every solver's mean gap at the longest limit against the instances' size (the record's fact "size").
+
+    Over _SIZES bins of equal ratio where there are more sizes than that; [] where there are not three, or they hardly
+    differ. A bin where a solver failed is left out of its curve.
+    """
+    known = {r.instance: float(r.facts["size"]) for r in grid.records if isinstance(r.facts.get("size"), (int, float))}
+    sizes = np.array([known.get(name, 0.0) for name in grid.instances])
+    if not len(sizes) or sizes.min() <= 0 or sizes.max() < 2 * sizes.min():
+        return []
+    distinct, bins = np.unique(sizes, return_inverse=True)
+    if len(distinct) > _SIZES:
+        edges = np.geomspace(sizes.min(), sizes.max() * (1 + 1e-9), _SIZES + 1)
+        _, bins = np.unique(np.digitize(sizes, edges), return_inverse=True)
+    if bins.max() < 2:
+        return []
+    middle = np.array([np.exp(np.log(sizes[bins == b]).mean()) for b in range(bins.max() + 1)])
+    gaps, found = grid.gaps()[-1], []
+    for s in np.flatnonzero(grid.attempted[-1]).tolist():
+        parts = [gaps[s, bins == b][grid.slots[bins == b]] for b in range(len(middle))]
+        means = np.array([np.nan if np.isnan(part).any() else part.mean() for part in parts])
+        solved = ~np.isnan(means)
+        if solved.sum() > 1:
+            found.append(Curve(grid.solvers[s], middle[solved], means[solved]))
     return found
 
 

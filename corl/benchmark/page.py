@@ -71,6 +71,13 @@ def suite_charts(suite: SuiteReport) -> list[tuple[str, str, str, list[Curve], A
         x = Axis("gap to the reference", float(edges[1]), float(edges[-1]), log=True, zero=True, text=percent_tick)
         note = f"Share of all runs whose gap at {limit} is at most so much; failed runs are within none."
         found.append((f"Runs within a gap, {limit}", note, limit, profile, x, Axis("share", 0, 1, text=percent_tick), True))
+    if suite.size_curves:
+        gaps, sizes = (np.concatenate([getattr(c, axis) for c in suite.size_curves]) for axis in ("y", "x"))
+        low = _floor(gaps[gaps > 0])
+        x = Axis("size", float(sizes.min()), float(sizes.max()), log=True, text="{:,.0f}".format)
+        y = Axis("mean gap", low, max(float(gaps.max()), 10 * low), log=True, zero=True, text=percent_tick)
+        note = f"Mean gap at {suite.limits[-1]}; sizes at which a solver failed are left out of its line."
+        found.append(("Gap against size", note, suite.limits[-1], suite.size_curves, x, y, False))
     if suite.time_profile:
         target = "the reference" if suite.target == 0 else f"a gap of {percent_tick(suite.target)}"
         x = Axis("times the fastest solver's time", 1.0, float(suite.time_profile[0].x[-1]), log=True, text="{:g}×".format)

@@ -17,7 +17,7 @@ from corl.benchmark.analysis import (
     instance_rows,
     summary,
 )
-from corl.benchmark.curves import Curve, curves, gap_profile, time_profile
+from corl.benchmark.curves import Curve, curves, gap_profile, size_curves, time_profile
 from corl.benchmark.grid import Grid, is_limit_free
 from corl.benchmark.notes import Failure, Provenance, beaten, failures, provenance, warnings
 from corl.benchmark.record import Record
@@ -57,6 +57,7 @@ class SuiteReport:
     """The gap whose time `time_profile` compares."""
     time_profile: list[Curve]
     gap_profiles: dict[str, list[Curve]]
+    size_curves: list[Curve]
     grid: Grid
 
 
@@ -120,13 +121,14 @@ def of_suite(records: Sequence[Record], definition: Any = None, commands: Sequen
         target=target,
         time_profile=profile,
         gap_profiles={str(limit): gap_profile(grid, at) for at, limit in enumerate(grid.limits)},
+        size_curves=size_curves(grid),
         grid=grid,
     )
 
 
 def report_json(report: Report) -> str:
     """The numbers of a report: one JSON object, unknown and infinite values null, gaps relative (0.01 is 1 %)."""
-    figures = ("curves", "time_profile", "gap_profiles", "grid")
+    figures = ("curves", "time_profile", "gap_profiles", "size_curves", "grid")
     suites = []
     for suite in report.suites:
         values = {name: value for name, value in vars(suite).items() if name not in figures}

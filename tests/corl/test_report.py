@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -22,7 +23,8 @@ from hypothesis import strategies as st
 
 from corl.benchmark.analysis import compare, summary
 from corl.benchmark.charts import log_ticks, spread
-from corl.benchmark.curves import curves, gap_profile, time_profile
+from corl.benchmark.curves import curves, gap_profile, size_curves, time_profile
+from corl.benchmark.drawings import best_solutions
 from corl.benchmark.duel import duel
 from corl.benchmark.figures import save_figures
 from corl.benchmark.grid import Grid
@@ -319,6 +321,39 @@ def test_figures(tmp_path):
     files = save_figures(report, tmp_path / "figures")
     assert len(files) == 6 and all(file.parent == tmp_path / "figures" and file.stat().st_size > 1000 for file in files)
     assert {file.read_bytes()[:4] for file in files} == {b"\x89PNG", b"<?xm"}
+
+
+def test_best_solutions_are_drawn(store, tmp_path):
+    """The best kept solution of a small, a middling and a large instance, as SVG whose ids are unique in the page."""
+    suite = tmp_path / "tiny.toml"
+    suite.write_text(
+        'name = "s"\nproblem = "tsp"\ntime_limits = [1]\n[[instances]]\ngenerate = "uniform"\nparameters = { size = [5, 6, 7, 8] }\n'
+        '[[solvers]]\nsolver = "greedy-edge"\n'
+    )
+    made = store(
+        run(name, f"uniform-{n}-0", objective=objective, solution=list(range(1, n + 1)), facts={"size": n})
+        for n in (5, 6, 7, 8) for name, objective in (("worse", 9.0), ("better", 8.0))
+    )  # fmt: skip
+    made.add_suite("s", {"problem": "tsp"}, f"corl bench {shlex.quote(str(suite))} --jobs 1")
+    report = build(made)
+    drawn = best_solutions(made, report.suites[0])
+    assert [caption.partition(":")[0] for caption, _ in drawn] == ["uniform-5-0", "uniform-7-0", "uniform-8-0"]
+    assert all("by better" in caption and xml.fromstring(svg).tag.endswith("svg") for caption, svg in drawn)
+    text = page(report, {"s": drawn})
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids)) and "Best solutions found" in text
+    suite.unlink()
+    assert best_solutions(made, build(made).suites[0]) == []
+
+
+def test_gap_against_size():
+    """Where sizes differ, a curve for every solver over the sizes that it solved; none where they hardly do."""
+    records = [run(name, f"i{n}", objective=100.0 + n, facts={"size": n}) for n in (10, 20, 40) for name in ("a", "b")]
+    records[-1] = dataclasses.replace(records[-1], outcome="nothing", objective=None)
+    first, second = size_curves(Grid.of(records))
+    assert first.x.tolist() == pytest.approx([10, 20, 40]) and first.y.tolist() == pytest.approx([0.1, 0.2, 0.4])
+    assert second.x.tolist() == pytest.approx([10, 20])
+    assert size_curves(Grid.of(contest())) == []
 
 
 @given(st.lists(st.floats(0, 100), max_size=12))
