@@ -228,8 +228,15 @@ def test_what_a_reader_must_know():
     assert len(report.beaten) == 2 and "a found 99, better than the best known value 100 (a list)" in report.beaten[0]
     assert "cannot be beaten" in report.beaten[1] and "cannot be beaten" not in report.beaten[0]
     texts = " | ".join(report.warnings)
-    for words in ("slow each other by 17 %", "2 different machines", "2 different commits", "sources changed",
-                  "b claims a bound that a verified solution breaks, in 1 run", "b ran over its time limit in 1 run", "1 run of"):
+    for words in (
+        "slow each other by 17 %",
+        "2 different machines",
+        "2 different commits",
+        "sources changed",
+        "b claims a bound that a verified solution breaks, in 1 run",
+        "b ran over its time limit in 1 run",
+        "1 run of",
+    ):
         assert words in texts, words
     calm = of_suite(contest(step=3.0, machine={"parallel_slowdown": 0.09}))
     assert calm.warnings == [] and calm.beaten == []
@@ -327,7 +334,8 @@ def test_best_solutions_are_drawn(store, tmp_path):
     """The best kept solution of a small, a middling and a large instance, as SVG whose ids are unique in the page."""
     suite = tmp_path / "tiny.toml"
     suite.write_text(
-        'name = "s"\nproblem = "tsp"\ntime_limits = [1]\n[[instances]]\ngenerate = "uniform"\nparameters = { size = [5, 6, 7, 8] }\n'
+        'name = "s"\nproblem = "tsp"\ntime_limits = [1]\n'
+        '[[instances]]\ngenerate = "uniform"\nparameters = { size = [5, 6, 7, 8] }\n'
         '[[solvers]]\nsolver = "greedy-edge"\n'
     )
     made = store(
