@@ -111,11 +111,13 @@ class Exits(Base):
 
 @dataclass(frozen=True)
 class Hangs(Base):
-    """A file, if it is named, gets its process number."""
+    """But not in the short run before the benchmark. A file, if it is named, gets its process number."""
 
     file: str = ""
 
     def solve(self, instance, run):
+        if run.time_limit == 0.2:
+            return
         if self.file:
             Path(self.file).write_text(f"{os.getpid()}\n")
         while True:
