@@ -80,6 +80,7 @@ def corl_command(plugin_folder: Path):
     def call(*arguments: object, **keywords: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-P", "-m", "corl", *map(str, arguments)]
         environment = os.environ | {"PYTHONPATH": str(plugin_folder)}
-        return subprocess.run(command, capture_output=True, text=True, cwd=plugin_folder, env=environment, timeout=300, **keywords)
+        keywords = {"capture_output": True, "text": True, "cwd": plugin_folder, "env": environment, "timeout": 300} | keywords
+        return subprocess.run(command, **keywords)
 
     return call

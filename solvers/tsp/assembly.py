@@ -17,7 +17,7 @@ from corl.problems.tsp.metric import distance
 
 __all__ = ["Assembly", "apply", "assemble", "assembly_of", "order_of"]
 
-_SEARCHED = 25  # cities looked at from either end of a long segment when a sub-tour is merged (tuned: notes)
+_SEARCHED = 25  # cities looked at from either end of a long segment when a sub-tour is merged (tuned)
 
 
 class Assembly(NamedTuple):

@@ -26,7 +26,7 @@ _BOUND_SECONDS = 4e-5  # per city: less than this is not enough for a good one (
 _QUADRANT_SECONDS = 4e-5  # per city: under shorter limits the neighbours are simply the nearest, found in a third of the time
 _LEAST, _MOST = 20, 1000  # tours in a population of automatic size
 _EPOCH_STARTS = 6.0  # an epoch at n = 1000 takes this many times as long as its start tours (measured)
-_EPOCH_ITERATIONS = 40  # iterations that one tour of a population takes until it has converged (measured)
+_EPOCH_ITERATIONS = 40  # iterations that one tour of a population takes until it has converged (estimated)
 
 
 class Breeding:
@@ -80,8 +80,7 @@ class Breeding:
     def next_size(self, size: int, epochs: float) -> int:
         """The next population's size, when the budget left is that of so many epochs like the last.
 
-        Populations grow while there is room, since one of twice the size finds more than two do (measured); an epoch's
-        cost grows a little faster than its population, hence the factor.
+        Populations grow while there is room; an epoch's cost grows a little faster than its population, hence the factor.
         """
         return self._bounded(size * 0.8 * min(epochs, 4.0))
 

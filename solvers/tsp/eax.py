@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Eax"]
 
 _PROGRAMME_CITIES = 9  # up to so many, all start tours are often the same; dynamic programming takes no time
-_FEW = 0.02  # stage 1 ends when a smaller share of the population is replaced in a generation (tuned: notes)
+_FEW = 0.02  # stage 1 ends when a smaller share of the population is replaced in a generation (tuned)
 _IDLE = 8  # generations without any replacement that end an epoch
 _STALE = 15  # generations of stage 2 without a new best tour that end an epoch (tuned) ...
 _SLOW = 0.05  # ... when a smaller share of the population is replaced; 4 times as many otherwise (tuned)
@@ -68,10 +68,15 @@ class Eax(Solver):
     def prepare(self, instance: TspInstance) -> None:
         from corl.problems.tsp.problem import Tsp
         from corl.run import Run
+        from corl.solvers.tsp.breeding import Breeding
         from corl.solvers.tsp.constructions import tiny_like
 
         tiny = tiny_like(instance)
-        self.solve(tiny, Run(Tsp(), tiny, iterations=40))
+        breeding = Breeding(tiny, Run(Tsp(), tiny, iterations=60), self.candidates, self.per_quadrant, self.children, self.noise)
+        breeding.first_tour()
+        _epoch(breeding, 20)  # without the bound, which could prove the first tour optimal and end the run
+        breeding.run = Run(Tsp(), tiny, iterations=1)
+        breeding.report_bound()
         if instance.n < tiny.n:  # the bound of a handful of cities, and dynamic programming, have kernels of their own
             self.solve(instance, Run(Tsp(), instance, iterations=1))
 

@@ -122,6 +122,7 @@ def _integers(instance: TspInstance, run: Run) -> NDArray[np.uint16] | None:
     np.fill_diagonal(matrix, matrix[0, 1])
     matrix -= min(0.0, matrix.min())  # a constant on every edge adds the same to every tour
     np.fill_diagonal(matrix, 0.0)
-    if not instance.integral or matrix.max() > _LARGEST:
-        matrix *= _LARGEST / max(matrix.max(), 1e-300)
+    largest = matrix.max()
+    if (not instance.integral and largest > 0.0) or largest > _LARGEST:
+        matrix *= _LARGEST / largest
     return np.rint(matrix).astype(np.uint16)

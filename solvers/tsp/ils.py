@@ -75,8 +75,10 @@ class Ils(Solver):
         from corl.run import Run
         from corl.solvers.tsp.constructions import tiny_like
 
-        tiny = instance if instance.n <= _BY_PROGRAMME else tiny_like(instance)
+        tiny = tiny_like(instance)
         self.solve(tiny, Run(Tsp(), tiny, iterations=40))
+        if instance.n < tiny.n:  # the bound of a handful of cities, and dynamic programming, have kernels of their own
+            self.solve(instance, Run(Tsp(), instance, iterations=1))
 
     def solve(self, instance: TspInstance, run: Run) -> None:
         from corl.problems.tsp.metric import metric_of

@@ -19,7 +19,7 @@ from corl.solvers.tsp.population import change_frequency, frequency
 
 __all__ = ["Mating", "begin_generation", "mate", "mating_of"]
 
-_NEAR = 5  # stage 2 takes cycles that touch the centre cycle or this many nearest neighbours of its cities (tuned: notes)
+_NEAR = 5  # stage 2 takes cycles that touch the centre cycle or this many nearest neighbours of its cities (tuned)
 _FLAT = 1e9  # a child that costs no entropy counts as if it cost 1e-9
 
 
@@ -191,7 +191,7 @@ def _block(neighbours, mating, stamp, state):
     """Add to the centre cycle members[0] each cycle that touches it or its surroundings, with probability 1/2.
 
     Returns the number of cycles. A plain stand-in for the paper's Block2 strategy, whose tabu search costs more than it
-    brings in the seconds that we have (notes).
+    brings in seconds.
     """
     cities, starts, members, marked = mating.cycles.cities, mating.cycles.starts, mating.members, mating.marked
     centre = members[0]

@@ -146,6 +146,7 @@ def _integers(instance: TspInstance, run: Run) -> NDArray[np.int64] | None:
     np.fill_diagonal(matrix, matrix[0, 1])
     matrix -= min(0.0, matrix.min())  # a constant on every arc adds the same to every tour
     np.fill_diagonal(matrix, 0.0)
-    if not instance.integral or matrix.max() > 2.0**40:  # so that sums stay far from int64's end
-        matrix *= 2.0**40 / max(matrix.max(), 1e-300)
+    largest = matrix.max()
+    if (not instance.integral and largest > 0.0) or largest > 2.0**40:  # so that sums stay far from int64's end
+        matrix *= 2.0**40 / largest
     return np.rint(matrix).astype(np.int64)
