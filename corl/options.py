@@ -57,6 +57,8 @@ def option_table(cls: type) -> list[tuple[str, str, str]]:
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
+    if isinstance(field.default, tuple):
+        return ",".join(map(str, field.default))
     if field.default is not dataclasses.MISSING:
         return str(field.default).lower() if isinstance(field.default, (bool, type(None))) else str(field.default)
     return "required" if field.default_factory is dataclasses.MISSING else str(field.default_factory())
@@ -96,6 +98,10 @@ def _value(key: str, hint: Any, given: Any) -> Any:
         with contextlib.suppress(ValueError):
             if isinstance(given, (str, numbers.Real)) and not math.isnan(float(given)):
                 return float(given)
+    elif typing.get_origin(hint) is tuple:
+        parts = text.strip("() ").split(",") if isinstance(given, str) else given
+        with contextlib.suppress(UsageError, TypeError):
+            return tuple(_value(key, typing.get_args(hint)[0], part) for part in parts)
     elif hint is not str or isinstance(given, str):
         return given
     raise UsageError(f"option {key}: {given!r} is not accepted; it takes {_describe(hints)}")
@@ -110,4 +116,6 @@ def _name(hint: Any) -> str:
         return _describe(typing.get_args(hint))
     if typing.get_origin(hint) is typing.Literal:
         return " | ".join(map(str, typing.get_args(hint)))
+    if typing.get_origin(hint) is tuple:
+        return f"{_name(typing.get_args(hint)[0])},..."
     return "true | false" if hint is bool else getattr(hint, "__name__", None) or str(hint).replace("typing.", "")

@@ -19,7 +19,7 @@ from corl.errors import InputError, UsageError, described
 from corl.problem import Problem
 from corl.solver import Solver
 
-__all__ = ["choose", "problem", "problem_of", "problems", "recognise", "solver", "solvers", "working_problems"]
+__all__ = ["choose", "chooser", "problem", "problem_of", "problems", "recognise", "solver", "solvers", "working_problems"]
 
 _T = TypeVar("_T")
 _HEAD = 4096  # characters of a file that `recognises` sees
@@ -66,10 +66,16 @@ def choose(problem_name: str, name: str, instance: Any, time_limit: float | None
     """
     if name != "auto":
         return name
-    entry, names = _entries("corl.solvers").get(f"{problem_name}.auto"), solvers(problem_name)
-    if entry is not None:
-        return str(_load(entry, Callable)(instance, time_limit, iterations))  # type: ignore[arg-type]
+    function, names = chooser(problem_name), solvers(problem_name)
+    if function is not None:
+        return str(function(instance, time_limit, iterations))
     return names[0] if len(names) == 1 else name
+
+
+def chooser(problem_name: str) -> Callable[[Any, float | None, int | None], str] | None:
+    """The function behind "auto", if the problem has one; its docstring says how it chooses."""
+    entry = _entries("corl.solvers").get(f"{problem_name}.auto")
+    return None if entry is None else _load(entry, Callable)  # type: ignore[arg-type]
 
 
 @cache

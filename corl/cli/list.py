@@ -47,6 +47,8 @@ def _solvers(names: list[str]) -> list[dict[str, Any]]:
 
     rows = []
     for problem in names:
+        if (chooser := registry.chooser(problem)) is not None:
+            rows.append({"problem": problem, "name": "auto", "title": chooser.__doc__ or "", "iteration": "", "options": []})
         for name in registry.solvers(problem):
             try:
                 solver = registry.solver(problem, name)

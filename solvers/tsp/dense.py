@@ -11,7 +11,7 @@ from corl.jit import kernel
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import distance, metric_of
 
-__all__ = ["compile_dense", "dense_matrix"]
+__all__ = ["compile_dense", "dense_matrix", "scaled_matrix"]
 
 _ENTRIES = 1_000_000  # a block of rows between two looks at the clock: about 10 ms
 
@@ -34,6 +34,20 @@ def dense_matrix(instance: TspInstance, should_stop: Callable[[], bool]) -> NDAr
             return None
         _rows(metric, first, min(n, first + block), matrix)
     return matrix
+
+
+def scaled_matrix(instance: TspInstance, most: float, should_stop: Callable[[], bool]) -> NDArray[np.float64] | None:
+    """`dense_matrix` with every distance a whole number from 0 to `most`, shifted and scaled only where it must be."""
+    matrix = dense_matrix(instance, should_stop)
+    if matrix is None:
+        return None
+    np.fill_diagonal(matrix, matrix[0, 1])
+    matrix -= min(0.0, matrix.min())  # a constant on every edge adds the same to every tour
+    np.fill_diagonal(matrix, 0.0)
+    largest = matrix.max()
+    if (not instance.integral and largest > 0.0) or largest > most:
+        matrix *= most / largest
+    return np.rint(matrix, out=matrix)
 
 
 def compile_dense(instance: TspInstance) -> None:

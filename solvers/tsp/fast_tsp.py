@@ -74,6 +74,8 @@ class FastTsp(Solver):
     def solve(self, instance: TspInstance, run: Run) -> None:
         import numpy as np
 
+        from corl.solvers.tsp.dense import scaled_matrix
+
         if run.solution is None:
             run.report(np.arange(instance.n))
         if instance.n < 4 or run.should_stop:
@@ -81,9 +83,9 @@ class FastTsp(Solver):
         command = [sys.executable, "-P", "-c", _CHILD, self.candidates]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
             try:
-                distances = _integers(instance, run)
+                distances = scaled_matrix(instance, _LARGEST, lambda: run.should_stop)
                 if distances is not None:
-                    self._converse(child, distances, run)
+                    self._converse(child, distances.astype(np.uint16), run)
             finally:
                 child.kill()
 
@@ -108,21 +110,3 @@ class FastTsp(Solver):
             run.report(np.array(answer.split(), np.int32))
         elif not killed:
             raise SolverError(f"fast-tsp ended without a tour: {errors.decode(errors='replace').strip()[-300:]}")
-
-
-def _integers(instance: TspInstance, run: Run) -> NDArray[np.uint16] | None:
-    """uint16 distances, shifted and scaled where they must be; None if the run ended meanwhile."""
-    import numpy as np
-
-    from corl.solvers.tsp.dense import dense_matrix
-
-    matrix = dense_matrix(instance, lambda: run.should_stop)
-    if matrix is None:
-        return None
-    np.fill_diagonal(matrix, matrix[0, 1])
-    matrix -= min(0.0, matrix.min())  # a constant on every edge adds the same to every tour
-    np.fill_diagonal(matrix, 0.0)
-    largest = matrix.max()
-    if (not instance.integral and largest > 0.0) or largest > _LARGEST:
-        matrix *= _LARGEST / largest
-    return np.rint(matrix).astype(np.uint16)

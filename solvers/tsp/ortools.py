@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["OrTools"]
 
 _MOST_CITIES = 5000  # its n x n matrix goes through Python integers: about 7 s and 1 GB at 5000
+_LARGEST = 2.0**40  # of a distance, so that sums stay far from int64's end
 _STRATEGIES = ("PATH_CHEAPEST_ARC", "GLOBAL_CHEAPEST_ARC", "SAVINGS", "CHRISTOFIDES", "PARALLEL_CHEAPEST_INSERTION")
 _METAHEURISTICS = ("GUIDED_LOCAL_SEARCH", "SIMULATED_ANNEALING", "TABU_SEARCH", "GREEDY_DESCENT")
 
@@ -63,9 +64,11 @@ class OrTools(Solver):
         run.report(tour)
         if instance.n < 4 or run.should_stop:  # the engine asks for more than a handful of nodes in some strategies
             return self._few(instance, run)
-        distances = _integers(instance, run)
+        from corl.solvers.tsp.dense import scaled_matrix
+
+        distances = scaled_matrix(instance, _LARGEST, lambda: run.should_stop)
         if distances is not None:
-            self._search(distances, tour if run.warm_start is not None else None, run)
+            self._search(distances.astype(np.int64), tour if run.warm_start is not None else None, run)
 
     def _few(self, instance: TspInstance, run: Run) -> None:
         """One to three cities have at most two tours."""
@@ -132,21 +135,3 @@ def _tour(routing: Any, manager: Any, n: int) -> list[int]:
         tour.append(manager.IndexToNode(index))
         index = routing.NextVar(index).Value()
     return tour
-
-
-def _integers(instance: TspInstance, run: Run) -> NDArray[np.int64] | None:
-    """int64 distances, shifted to be non-negative and scaled if they are not integers; None if the run ended meanwhile."""
-    import numpy as np
-
-    from corl.solvers.tsp.dense import dense_matrix
-
-    matrix = dense_matrix(instance, lambda: run.should_stop)
-    if matrix is None:
-        return None
-    np.fill_diagonal(matrix, matrix[0, 1])
-    matrix -= min(0.0, matrix.min())  # a constant on every arc adds the same to every tour
-    np.fill_diagonal(matrix, 0.0)
-    largest = matrix.max()
-    if (not instance.integral and largest > 0.0) or largest > 2.0**40:  # so that sums stay far from int64's end
-        matrix *= 2.0**40 / largest
-    return np.rint(matrix).astype(np.int64)
