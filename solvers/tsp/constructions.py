@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -26,7 +26,8 @@ class NearestNeighbour(Solver):
     candidates: int = 8
     """Nearest neighbours that are looked at before the search over all cities."""
 
-    title = "Nearest neighbour: always on to the nearest unvisited city"
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "Nearest neighbour: always on to the nearest unvisited city"
 
     def __post_init__(self) -> None:
         if self.start < 0:
@@ -50,7 +51,8 @@ class GreedyEdge(Solver):
     candidates: int = 10
     """Nearest neighbours of a city whose edges compete at first; ends of paths are joined afterwards."""
 
-    title = "Greedy edge: always the shortest edge that still fits"
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "Greedy edge: always the shortest edge that still fits"
 
     def __post_init__(self) -> None:
         _check_candidates(self.candidates)

@@ -37,6 +37,7 @@ class OrTools(Solver):
     metaheuristic: str = "GUIDED_LOCAL_SEARCH"
     """GUIDED_LOCAL_SEARCH, SIMULATED_ANNEALING, TABU_SEARCH or GREEDY_DESCENT (stops in a local optimum)."""
 
+    limit_free: ClassVar[bool] = True
     title: ClassVar[str] = "OR-Tools routing (guided local search), the classical baseline"
 
     def __post_init__(self) -> None:
