@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 from numba.core import event
 
 from corl import registry
+from corl.errors import UsageError
+from corl.problem import Problem
 
 LIMIT = 20.0
 
@@ -33,21 +36,35 @@ class Watch(event.Listener):
             self._open[-1][1] += whole
 
 
+def compile_environment(problem: Problem, instances: list[Any]) -> None:
+    """Reset a pool of states and make one step in it."""
+    environment = problem.environment(instances, 2)
+    environment.reset([0], [0])
+    environment.step([0], [1], environment.actions([0])[:, 0])
+    environment.observe([1])
+
+
 def main() -> int:
     watch = Watch()
     event.register("numba:compile", watch)
     random = np.random.default_rng(0)
-    samples = {"tsp": [random.random((12, 2)), np.ones((6, 6)) - np.eye(6), random.random((12, 12))]}
+    samples = {"tsp": [random.random((40, 2)), np.ones((6, 6)) - np.eye(6), random.random((40, 40))]}
     for name in registry.problems():
         problem = registry.problem(name)
         instances = [problem.adapt(sample) for sample in samples.get(name, [])]
         for short in registry.solvers(name):
             solver = registry.solver(name, short)()
             for instance in instances:
-                if not solver.accepts(instance):
-                    begun = time.perf_counter()
+                begun = time.perf_counter()
+                try:
+                    if solver.accepts(instance):
+                        continue
                     solver.prepare(instance)
                     print(f"{name}.{short:<20} prepared in {time.perf_counter() - begun:6.2f} s")
+                except UsageError as error:  # an optional package is not there
+                    print(f"{name}.{short:<20} not prepared: {error}")
+        if instances:
+            compile_environment(problem, instances)
     for kernel, seconds in sorted(watch.own.items(), key=lambda item: -item[1]):
         print(f"{seconds:7.2f} s  {kernel}")
     worst = max(watch.own.values(), default=0.0)
