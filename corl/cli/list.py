@@ -11,6 +11,7 @@ from typing import Any
 
 from corl import registry
 from corl.errors import UsageError
+from corl.progress import value
 
 __all__ = ["arguments", "execute"]
 
@@ -84,7 +85,7 @@ def _text(what: str, row: dict[str, Any]) -> str:
     if what == "problems":
         return f"{row['name']:<14}{row['title']}  ({row['sense']}; generators: {', '.join(row['generators']) or 'none'})"
     if what == "instances":
-        return f"{row['problem']:<8}{row['name']:<22}{row['value']:>14g}  {row['status']:<12}{row['path']}"
+        return f"{row['problem']:<8}{row['name']:<22}{value(row['value']):>14}  {row['status']:<12}{row['path']}"
     lines = [f"{row['problem']}  {row['name']:<20}{row['title']}"]
     if row["iteration"]:
         lines.append(f"        iteration: {row['iteration']}")
