@@ -1,8 +1,7 @@
-"""Fixtures of the benchmark's tests."""
+"""A plug-in of misbehaving solvers: each mode of `toy.bad` does one thing wrong."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -10,57 +9,127 @@ from pathlib import Path
 
 import pytest
 
+TOYS = '''
+import os, signal, sys, threading, time
+from dataclasses import dataclass
+
+import corl
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Toy:
+    name: str
+
+
+class Toys(corl.Problem):
+    name, title, instance_type = "toy", "an array is worth its first element", Toy
+
+    def recognises(self, head):
+        return head.startswith("TOY")
+
+    def read(self, path):
+        return Toy(path.stem)
+
+    def evaluate(self, instance, solution):
+        if not len(solution):
+            raise corl.Infeasible("an empty array")
+        return float(solution[0])
+
+
+@dataclass(frozen=True)
+class Bad(corl.Solver):
+    mode: str = "none"
+    title, iteration = "misbehaves", "nothing"
+
+    def prepare(self, instance):
+        if self.mode == "slow preparation":
+            time.sleep(1.5)
+        if self.mode == "exit in preparation":
+            os._exit(7)
+
+    def solve(self, instance, run):
+        first = run.seed == 0  # the first of several workers
+        act = getattr(self, "_" + self.mode.replace(" ", "_"), None)
+        if act:
+            act(run, first)
+        while run.budget():
+            time.sleep(0.001)
+
+    def _crash(self, run, first):
+        raise ValueError("boom")
+
+    def _exit(self, run, first):
+        sys.exit(3)
+
+    def _memory(self, run, first):
+        raise MemoryError
+
+    def _lie(self, run, first):
+        run.report(np.array([1.0]), 0.5)
+
+    def _infeasible(self, run, first):
+        run.report(np.array([]))
+
+    def _return(self, run, first):
+        run.stop()
+
+    def _print(self, run, first):
+        run.report(np.array([1.0]))
+        print("printed", flush=True)
+        os.write(1, b"written\\n")
+
+    def _thread(self, run, first):
+        run.report(np.array([1.0]))
+        if not first:
+            threading.Thread(target=time.sleep, args=(600,)).start()
+
+    def _killed(self, run, first):
+        run.report(np.array([2.0 if first else 1.0]))
+        if not first:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _hang(self, run, first):
+        run.report(np.array([1.0]))
+        while True:
+            time.sleep(0.1)
+
+    def _big(self, run, first):
+        for value in range(5, 0, -1):
+            solution = np.zeros(2_000_000)
+            solution[0] = value
+            run.report(solution)
+
+    def _race(self, run, first):
+        for _ in range(run.iterations):
+            run.budget(1)
+            time.sleep(0.0 if first else 0.02)
+            run.report(np.array([5.0 if first else 4.0]))
+            if run.should_stop:
+                return
+'''
+
 
 @pytest.fixture(scope="session")
-def toy_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the plug-in "toy" (benchmark_plugin.py) and instances z2, z3, z10 of it."""
-    spec = importlib.util.spec_from_file_location("benchmark_plugin", Path(__file__).with_name("benchmark_plugin.py"))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module.install(tmp_path_factory.mktemp("toy"))
-
-
-@pytest.fixture
-def toy(toy_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The plug-in on this process's search path; the registry forgets it afterwards."""
-    from corl import registry
-
-    caches = (registry._entries, registry.problem, registry.solver)
-    monkeypatch.syspath_prepend(toy_folder)
-    for cached in caches:
-        cached.cache_clear()
-    yield toy_folder
-    for cached in caches:
-        cached.cache_clear()
+def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the module `toys`, installed as the problem "toy" and its solver "bad", and the instance toy.txt."""
+    folder = tmp_path_factory.mktemp("toys")
+    (folder / "toys.py").write_text(TOYS)
+    (folder / "toy.txt").write_text("TOY\n")
+    info = folder / "toys-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toys\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[corl.problems]\ntoy = toys:Toys\n[corl.solvers]\ntoy.bad = toys:Bad\n")
+    return folder
 
 
 @pytest.fixture(scope="session")
-def toy_environment(toy_folder: Path) -> dict[str, str]:
-    """Environment variables for a child process that sees the plug-in (and the sources that this process sees)."""
-    inherited = os.environ.get("PYTHONPATH")
-    return os.environ | {"PYTHONPATH": os.pathsep.join([str(toy_folder), *([inherited] if inherited else [])])}
+def toy_command(toys: Path):
+    """Run `corl solve toy.txt --option mode=MODE ARGUMENTS` in a child process; returns the CompletedProcess."""
 
-
-@pytest.fixture
-def bench(toy_environment: dict[str, str], tmp_path: Path):
-    """Run `corl bench ARGUMENTS` in a child process, in tmp_path; returns the CompletedProcess with texts."""
-
-    def call(*arguments: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-P", "-m", "corl", "bench", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=toy_environment, timeout=300)
+    def call(mode: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-P", "-m", "corl", "solve", "toy.txt", "--option", f"mode={mode}", *map(str, arguments)]
+        environment = os.environ | {"PYTHONPATH": str(toys)}
+        return subprocess.run(command, capture_output=True, text=True, cwd=toys, env=environment, timeout=120)
 
     return call
-
-
-@pytest.fixture
-def suite(toy_folder: Path, tmp_path: Path):
-    """Write a suite of the toy problem with the given solvers; returns its path."""
-
-    def write(*solvers: str, name: str = "s", instances: str = 'generate = "line"', head: str = "time_limits = [0.2]") -> Path:
-        blocks = "\n".join(f"[[solvers]]\n{solver if '=' in solver else f'solver = {solver!r}'}" for solver in solvers)
-        path = tmp_path / f"{name}.toml"
-        path.write_text(f'problem = "toy"\n{head}\n[[instances]]\n{instances}\n{blocks}\n')
-        return path
-
-    return write

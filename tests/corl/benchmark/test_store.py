@@ -131,7 +131,7 @@ def test_a_store_that_may_only_be_read(tmp_path):
 def test_two_processes_write_at_once(tmp_path):
     """Writers wait for each other; nothing is lost."""
     script = (
-        "import sys, dataclasses\nsys.path.insert(0, sys.argv[3])\nfrom test_bench_store import record, Store\n"
+        "import sys, dataclasses\nsys.path.insert(0, sys.argv[3])\nfrom test_store import record, Store\n"
         "with Store(sys.argv[1], create=True) as store:\n"
         "    for seed in range(50):\n        store.add(record(seed=seed, solver=sys.argv[2]))\n"
     )
