@@ -46,7 +46,7 @@ def _problems(names: list[str]) -> list[dict[str, Any]]:
 def _solvers(names: list[str]) -> list[dict[str, Any]]:
     from corl.options import option_table
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for problem in names:
         if (chooser := registry.chooser(problem)) is not None:
             rows.append({"problem": problem, "name": "auto", "title": chooser.__doc__ or "", "iteration": "", "options": []})

@@ -101,8 +101,8 @@ class Breeding:
     # ---------------------------------------------------------------- starts
     def _start(self, state: NDArray[np.uint64]) -> float | None:
         """A random greedy tour to 3-opt, left in self.search; returns its length."""
-        tour = random_greedy(self.metric, *self.edges, self.noise, state)
-        return self._improve(tour)
+        first, second, weight = self.edges
+        return self._improve(random_greedy(self.metric, first, second, weight, self.noise, state))
 
     def _improve(self, tour: NDArray[np.int32]) -> float | None:
         """3-opt; the tour's length, or None where the run must stop first."""
