@@ -242,12 +242,14 @@ def _headline(grid: Grid, rows: Sequence[Row], comparisons: Mapping[str, Sequenc
             lines.append(f"{limit}: {mine[0].solver} alone, mean gap {percent(mine[0].gap.value)}")
             continue
         most = max(row.solved for row in solved)
-        first = min((row for row in solved if row.solved == most), key=lambda row: row.gap.value or 0.0)
+        leaders = [row for row in solved if row.solved == most]
+        among = "" if len(leaders) == len(solved) else f" among those that solved most runs ({most})"
+        first = min(leaders, key=lambda row: row.gap.value or 0.0)
         pairs = [c for c in comparisons[limit] if first.solver in (c.a, c.b)]
         others = {c.b if c.a == first.solver else c.a: c.better for c in pairs}
         worse = [name for name, better in others.items() if better == first.solver]
         open_ones = [name for name, better in others.items() if better != first.solver]
-        text = f"{limit}: smallest mean gap {percent(first.gap.value)}, by {first.solver}"
+        text = f"{limit}: smallest mean gap{among} {percent(first.gap.value)}, by {first.solver}"
         text += f"; better than {_listed(worse)}" if worse else ""
         text += f"; not shown better than {_listed(open_ones)}" if open_ones else ""
         lines.append(text)
