@@ -26,8 +26,6 @@ class Solver(abc.ABC):
     `run.remaining`. Benchmarks then run it once, to the longest limit, and read the shorter ones off the trace."""
     own_workers: ClassVar[bool] = False
     """True if `solve` uses `run.workers` cores by itself; otherwise corl runs copies with different seeds."""
-    extra: ClassVar[str] = ""
-    """The optional dependency group it needs (`pip install "corl[EXTRA]"`)."""
 
     def accepts(self, instance: Any) -> str:
         """"" if it can solve `instance`; otherwise the reason, to follow "because " in the message to the user."""

@@ -58,17 +58,27 @@ def plugin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def plugin(plugin_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The plug-in on this process's search path; the registry forgets it afterwards."""
+def searched(monkeypatch: pytest.MonkeyPatch):
+    """A function that puts a plug-in's folder on this process's search path; the registry forgets it afterwards."""
     from corl import registry
 
-    caches = (registry._entries, registry.problem, registry.solver)
-    monkeypatch.syspath_prepend(plugin_folder)
-    for cached in caches:
-        cached.cache_clear()
-    yield plugin_folder
-    for cached in caches:
-        cached.cache_clear()
+    def forget() -> None:
+        for cached in (registry._entries, registry.problem, registry.solver):
+            cached.cache_clear()
+
+    def add(folder: Path) -> Path:
+        monkeypatch.syspath_prepend(folder)
+        forget()
+        return folder
+
+    yield add
+    forget()
+
+
+@pytest.fixture
+def plugin(plugin_folder: Path, searched) -> Path:
+    """README's plug-in on this process's search path."""
+    return searched(plugin_folder)
 
 
 @pytest.fixture(scope="session")

@@ -49,7 +49,6 @@ class FastTsp(Solver):
     """Its neighbour lists: auto, nearest or alpha."""
 
     title: ClassVar[str] = "the fast-tsp package, a peer (optional)"
-    extra: ClassVar[str] = "peers"
 
     def __post_init__(self) -> None:
         if self.candidates not in ("auto", "nearest", "alpha"):

@@ -103,7 +103,8 @@ class Ils(Solver):
         if instance.n >= _LARGE:
             run.report(space.cities)
         if run.remaining < _SETUP * instance.n:
-            run.report(space.cities)
+            if run.objective is None:
+                run.report(space.cities)
             return
         many = instance.n > _MANY
         neighbours, lengths = space.neighbours(self.candidates or (7 if many else 10), 0 if many else self.per_quadrant)

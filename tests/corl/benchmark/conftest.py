@@ -22,17 +22,9 @@ def toy_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def toy(toy_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The plug-in on this process's search path; the registry forgets it afterwards."""
-    from corl import registry
-
-    caches = (registry._entries, registry.problem, registry.solver)
-    monkeypatch.syspath_prepend(toy_folder)
-    for cached in caches:
-        cached.cache_clear()
-    yield toy_folder
-    for cached in caches:
-        cached.cache_clear()
+def toy(toy_folder: Path, searched) -> Path:
+    """The plug-in on this process's search path."""
+    return searched(toy_folder)
 
 
 @pytest.fixture(scope="session")
