@@ -7,6 +7,7 @@ and notebooks. Messages are pickles between our own processes, each with an 8-by
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import math
 import os
@@ -239,6 +240,8 @@ def main() -> None:
     outbox = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # whole lines, or those of two workers mix where Python runs unbuffered
+        sys.stdout.reconfigure(line_buffering=True, write_through=False)
     try:
         _serve(inbox, outbox)
     except CorlError as error:
