@@ -13,11 +13,11 @@ from corl.problems.tsp.metric import metric_of
 from corl.problems.tsp.problem import Tsp
 from corl.rng import random_state
 from corl.run import Run
-from corl.solvers.tsp import asymmetric
-from corl.solvers.tsp.asymmetric_arcs import Arcs
-from corl.solvers.tsp.asymmetric_bound import assign_rows, reduce_columns
-from corl.solvers.tsp.asymmetric_local import iterate, start_tours
-from corl.solvers.tsp.exact_dp import shortest_tour
+from corl.solvers.tsp.asymmetric import search as asymmetric
+from corl.solvers.tsp.asymmetric.arcs import Arcs
+from corl.solvers.tsp.asymmetric.bound import assign_rows, reduce_columns
+from corl.solvers.tsp.asymmetric.local_search import iterate, start_tours
+from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "tsp" / "atsp"
 

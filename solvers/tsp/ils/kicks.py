@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.problems.tsp.metric import distance
 from corl.rng import below, uniform
-from corl.solvers.tsp.lin_kernighan import Search, enqueue, new_search, settle
-from corl.solvers.tsp.rearrange import forget, rearrange, set_order, undo
+from corl.solvers.tsp.ils.lin_kernighan import Search, enqueue, new_search, settle
+from corl.solvers.tsp.ils.rearrange import forget, rearrange, set_order, undo
 
 __all__ = ["Climb", "begin", "iterate", "new_climb"]
 

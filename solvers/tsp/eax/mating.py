@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.rng import next_u64, shuffle
-from corl.solvers.tsp.ab_cycles import Cycles, cycles_of, find_cycles
-from corl.solvers.tsp.assembly import Assembly, apply, assemble, assembly_of, order_of
-from corl.solvers.tsp.population import change_frequency, frequency
+from corl.solvers.tsp.eax.ab_cycles import Cycles, cycles_of, find_cycles
+from corl.solvers.tsp.eax.assembly import Assembly, apply, assemble, assembly_of, order_of
+from corl.solvers.tsp.eax.population import change_frequency, frequency
 
 __all__ = ["Mating", "begin_generation", "mate", "mating_of"]
 

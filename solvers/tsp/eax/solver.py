@@ -16,7 +16,7 @@ from corl.solver import Solver
 if TYPE_CHECKING:
     from corl.problems.tsp.instance import TspInstance
     from corl.run import Run
-    from corl.solvers.tsp.breeding import Breeding
+    from corl.solvers.tsp.eax.breeding import Breeding
 
 __all__ = ["Eax"]
 
@@ -68,8 +68,8 @@ class Eax(Solver):
     def prepare(self, instance: TspInstance) -> None:
         from corl.problems.tsp.problem import Tsp
         from corl.run import Run
-        from corl.solvers.tsp.breeding import Breeding
         from corl.solvers.tsp.constructions import tiny_like
+        from corl.solvers.tsp.eax.breeding import Breeding
 
         tiny = tiny_like(instance)
         breeding = Breeding(tiny, Run(Tsp(), tiny, iterations=60), self.candidates, self.per_quadrant, self.children, self.noise)
@@ -81,11 +81,11 @@ class Eax(Solver):
             self.solve(instance, Run(Tsp(), instance, iterations=1))
 
     def solve(self, instance: TspInstance, run: Run) -> None:
-        from corl.solvers.tsp.breeding import Breeding
+        from corl.solvers.tsp.eax.breeding import Breeding
 
         if instance.n <= _PROGRAMME_CITIES:
             from corl.problems.tsp.metric import metric_of
-            from corl.solvers.tsp.exact_dp import shortest_tour
+            from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
 
             tour = shortest_tour(metric_of(instance), instance.n)
             run.report(tour)

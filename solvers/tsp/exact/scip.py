@@ -10,7 +10,7 @@ import pyscipopt
 from numpy.typing import NDArray
 from pyscipopt.scip import PY_SCIP_RESULT as SCIP_RESULT
 
-from corl.solvers.tsp.exact_cuts import Relaxation, sides_below
+from corl.solvers.tsp.exact.cuts import Relaxation, sides_below
 
 __all__ = ["Programme"]
 

@@ -13,11 +13,11 @@ from corl.problems.tsp.metric import Metric, metric_of
 from corl.problems.tsp.problem import Tsp
 from corl.rng import random_state, shuffle
 from corl.run import Run
-from corl.solvers.tsp.asymmetric_arcs import Arcs
-from corl.solvers.tsp.asymmetric_eax import count_arcs, mate, new_work, tour_of
-from corl.solvers.tsp.asymmetric_local import iterate, nearest_unvisited, start_tours
-from corl.solvers.tsp.asymmetric_prices import first_prices, tighten
-from corl.solvers.tsp.exact_dp import shortest_tour
+from corl.solvers.tsp.asymmetric.arcs import Arcs
+from corl.solvers.tsp.asymmetric.crossover import count_arcs, mate, new_work, tour_of
+from corl.solvers.tsp.asymmetric.local_search import iterate, nearest_unvisited, start_tours
+from corl.solvers.tsp.asymmetric.prices import first_prices, tighten
+from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
 
 __all__ = ["search", "warm_up"]
 

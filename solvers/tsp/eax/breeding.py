@@ -9,13 +9,13 @@ from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import EXPLICIT, Metric, metric_of
 from corl.rng import random_state
 from corl.run import Run
-from corl.solvers.tsp.assembly import order_of
 from corl.solvers.tsp.candidates import neighbours
 from corl.solvers.tsp.construction import candidate_edges, greedy_edge, length_of, random_greedy, space_filling_order
-from corl.solvers.tsp.mating import begin_generation, mate, mating_of
+from corl.solvers.tsp.eax.assembly import order_of
+from corl.solvers.tsp.eax.mating import begin_generation, mate, mating_of
+from corl.solvers.tsp.eax.population import Population, count_edges, population_of, put_tour
+from corl.solvers.tsp.eax.three_opt import local_search, set_tour, three_opt
 from corl.solvers.tsp.one_tree import held_karp_bound
-from corl.solvers.tsp.population import Population, count_edges, population_of, put_tour
-from corl.solvers.tsp.three_opt import local_search, set_tour, three_opt
 
 __all__ = ["Breeding"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corl.solvers.tsp.asymmetric_arcs import Arcs
-from corl.solvers.tsp.asymmetric_bound import ascend, assign_rows, reduce_columns
+from corl.solvers.tsp.asymmetric.arcs import Arcs
+from corl.solvers.tsp.asymmetric.bound import ascend, assign_rows, reduce_columns
 
 if TYPE_CHECKING:
     from corl.run import Run

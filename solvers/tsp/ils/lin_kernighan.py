@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.problems.tsp.metric import distance
-from corl.solvers.tsp.rearrange import Tour, log_is_full, rearrange, rearranged_tour
+from corl.solvers.tsp.ils.rearrange import Tour, log_is_full, rearrange, rearranged_tour
 
 __all__ = ["Search", "enqueue", "new_search", "settle"]
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from corl.problems.tsp.instance import TspInstance
 from corl.run import Run
 from corl.solvers.tsp.dense import dense_matrix
-from corl.solvers.tsp.eax import Eax
-from corl.solvers.tsp.exact_cuts import Relaxation
+from corl.solvers.tsp.eax.solver import Eax
+from corl.solvers.tsp.exact.cuts import Relaxation
 
 __all__ = ["branch_and_cut"]
 
@@ -75,7 +75,7 @@ def _tell(bound: float, instance: TspInstance, run: Run) -> None:
 
 def _branch(relaxation: Relaxation, instance: TspInstance, run: Run) -> None:
     """Solve the integer programme on the edges that reduced costs leave, sub-tours cut off as they come up."""
-    from corl.solvers.tsp.exact_scip import Programme
+    from corl.solvers.tsp.exact.scip import Programme
 
     assert run.objective is not None and relaxation.reduced is not None
     room = run.objective - (1.0 - 1e-6 if instance.integral else 0.0) - relaxation.bound

@@ -49,15 +49,15 @@ class Exact(Solver):
         import numpy as np
 
         from corl.problems.tsp.metric import metric_of
-        from corl.solvers.tsp.exact_dp import shortest_tour
+        from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
 
         shortest_tour(metric_of(instance), 1)
         if instance.n > _PROGRAMME_CITIES:
             import pyscipopt  # noqa: F401
 
             from corl.solvers.tsp.dense import compile_dense
-            from corl.solvers.tsp.eax import Eax
-            from corl.solvers.tsp.exact_cuts import sides_below
+            from corl.solvers.tsp.eax.solver import Eax
+            from corl.solvers.tsp.exact.cuts import sides_below
 
             Eax().prepare(instance)
             compile_dense(instance)
@@ -65,13 +65,13 @@ class Exact(Solver):
 
     def solve(self, instance: TspInstance, run: Run) -> None:
         from corl.problems.tsp.metric import metric_of
-        from corl.solvers.tsp.exact_dp import shortest_tour
+        from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
 
         if instance.n <= _PROGRAMME_CITIES:
             run.report(shortest_tour(metric_of(instance), instance.n))
             assert run.objective is not None
             run.report_bound(run.objective)
             return
-        from corl.solvers.tsp.exact_branch import branch_and_cut
+        from corl.solvers.tsp.exact.branch import branch_and_cut
 
         branch_and_cut(instance, run, self.heuristic_seconds * instance.n)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from corl.problems.tsp.instance import TspInstance
     from corl.problems.tsp.metric import Metric
     from corl.run import Run
-    from corl.solvers.tsp.kicks import Climb
+    from corl.solvers.tsp.ils.kicks import Climb
 
 __all__ = ["Ils"]
 
@@ -34,7 +34,7 @@ _BOUND_MOST = 200_000  # cities up to which a run counted in iterations has a bo
 class Ils(Solver):
     """Lin-Kernighan local search, then local double-bridge kicks with undo: any size, any metric, symmetric or not.
 
-    An asymmetric instance is searched by `corl.solvers.tsp.asymmetric`, which takes none of these options.
+    An asymmetric instance is searched by `corl.solvers.tsp.asymmetric.search`, which takes none of these options.
     """
 
     candidates: int = 0
@@ -68,7 +68,7 @@ class Ils(Solver):
 
     def prepare(self, instance: TspInstance) -> None:
         if not instance.symmetric:
-            from corl.solvers.tsp.asymmetric import warm_up
+            from corl.solvers.tsp.asymmetric.search import warm_up
 
             return warm_up()
         from corl.problems.tsp.problem import Tsp
@@ -82,10 +82,10 @@ class Ils(Solver):
 
     def solve(self, instance: TspInstance, run: Run) -> None:
         from corl.problems.tsp.metric import metric_of
-        from corl.solvers.tsp.exact_dp import shortest_tour
+        from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
 
         if not instance.symmetric:
-            from corl.solvers.tsp.asymmetric import search
+            from corl.solvers.tsp.asymmetric.search import search
 
             search(instance, metric_of(instance), run, run.seed)
         elif instance.n <= _BY_PROGRAMME:
@@ -97,7 +97,7 @@ class Ils(Solver):
 
     def _solve_symmetric(self, instance: TspInstance, run: Run) -> None:
         from corl.rng import random_state
-        from corl.solvers.tsp.kicks import begin, iterate, new_climb
+        from corl.solvers.tsp.ils.kicks import begin, iterate, new_climb
 
         space = _Space(instance)
         if instance.n >= _LARGE:
