@@ -1,8 +1,9 @@
-"""Problems and solvers by name, found through entry points: ours are declared exactly as anybody's would be.
+"""Problems, solvers, recipes and networks by name, found through entry points: ours are declared exactly as anybody's would be.
 
-Groups in pyproject.toml: `corl.problems` (NAME = "module:ProblemClass") and `corl.solvers`
-(PROBLEM.NAME = "module:SolverClass", or any.NAME for a solver of every problem with an environment; PROBLEM.auto =
-"module:function" chooses among them).
+Groups in pyproject.toml: `corl.problems` (NAME = "module:ProblemClass"); `corl.solvers` (PROBLEM.NAME =
+"module:SolverClass", or any.NAME for a solver of every problem with an environment; PROBLEM.auto = "module:function"
+chooses among them); `corl.recipes` (PROBLEM.NAME or any.NAME = "module:RecipeClass"); `corl.networks` (ARCHITECTURE =
+"module:Class", by which checkpoints name what rebuilds them).
 """
 
 from __future__ import annotations
@@ -16,10 +17,24 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from corl.errors import InputError, UsageError, described
+from corl.learning.recipe import Recipe
 from corl.problem import Problem
 from corl.solver import Solver
 
-__all__ = ["choose", "chooser", "problem", "problem_of", "problems", "recognise", "solver", "solvers", "working_problems"]
+__all__ = [
+    "architecture",
+    "choose",
+    "chooser",
+    "problem",
+    "problem_of",
+    "problems",
+    "recipe",
+    "recipes",
+    "recognise",
+    "solver",
+    "solvers",
+    "working_problems",
+]
 
 _T = TypeVar("_T")
 _HEAD = 4096  # characters of a file that `recognises` sees
@@ -54,9 +69,7 @@ def working_problems() -> Iterator[Problem]:
 
 def solvers(problem_name: str) -> list[str]:
     """The short names of all solvers of a problem, sorted, without "auto"."""
-    owners = (problem_name, "any")
-    names = {name for owner, _, name in (key.partition(".") for key in _entries("corl.solvers")) if owner in owners}
-    return sorted(names - {"auto"})
+    return [name for name in _names("corl.solvers", problem_name) if name != "auto"]
 
 
 def choose(problem_name: str, name: str, instance: Any, time_limit: float | None, iterations: int | None) -> str:
@@ -88,6 +101,30 @@ def solver(problem_name: str, name: str) -> type[Solver]:
     return _load(entry, type)
 
 
+def recipes(problem_name: str) -> list[str]:
+    """The short names of all training recipes of a problem, sorted."""
+    return _names("corl.recipes", problem_name)
+
+
+@cache
+def recipe(problem_name: str, name: str) -> type[Recipe]:
+    """The recipe class of that short name. Raises UsageError, listing the names there are."""
+    entries = _entries("corl.recipes")
+    entry = entries.get(f"{problem_name}.{name}") or entries.get(f"any.{name}")
+    if entry is None:
+        raise UsageError(_unknown(f"recipe for {problem_name}", name, recipes(problem_name)))
+    return _load(entry, type)
+
+
+@cache
+def architecture(name: str) -> type[Any]:
+    """The network class of that name. Raises UsageError, listing the names there are."""
+    entries = _entries("corl.networks")
+    if name not in entries:
+        raise UsageError(_unknown("network architecture", name, sorted(entries)))
+    return _load(entries[name], type)
+
+
 def recognise(path: Path) -> Problem:
     """The problem whose files look like this one. Raises InputError when none or several do, OSError if it cannot be read."""
     with open(path, encoding="utf-8-sig", errors="replace") as file:
@@ -107,6 +144,12 @@ def problem_of(instance: Any) -> Problem | None:
     """The problem whose Instance class this object has, or None."""
     found = (problem for problem in working_problems() if isinstance(instance, getattr(problem, "instance_type", ())))
     return next(found, None)
+
+
+def _names(group: str, problem_name: str) -> list[str]:
+    """The short names in a group of what is declared for a problem or for any, sorted."""
+    parts = (key.partition(".") for key in _entries(group))
+    return sorted({name for owner, _, name in parts if owner in (problem_name, "any")})
 
 
 def _recognises(problem: Problem, head: str) -> bool:
