@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from corl.problems.tsp.assignment import assign_rows, reduce_columns
 from corl.solvers.tsp.asymmetric.arcs import Arcs
-from corl.solvers.tsp.asymmetric.bound import ascend, assign_rows, reduce_columns
+from corl.solvers.tsp.asymmetric.bound import ascend
 
 if TYPE_CHECKING:
     from corl.run import Run
