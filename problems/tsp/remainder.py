@@ -16,7 +16,35 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.problems.tsp.assignment import assign_rows
 
-__all__ = ["Remainder", "new_remainder", "relax", "try_action"]
+__all__ = ["Outlook", "Remainder", "describe", "new_remainder", "relax", "try_action"]
+
+
+class Outlook(NamedTuple):
+    """What `describe` shows of R remainders, K + 2 slots each."""
+
+    bound: NDArray[np.float64]
+    """[R] the cost of the assignment: no way to the destination is shorter."""
+    prices: NDArray[np.float64]
+    """[R, K + 2, 2] as tails (origin and cities) and as heads (cities and destination); otherwise 0."""
+    successors: NDArray[np.int32]
+    """[R, K + 2] the city that comes next in the assignment; -1 for the destination and empty slots."""
+    cycles: NDArray[np.int32]
+    """[R, K + 2] the number of its cycle: 0 for the path from origin to destination; -1 for empty slots."""
+    joints: NDArray[np.float64]
+    """[R, K + 2, K + 2] what exchanging the heads of two cities' arcs costs; infinite where there is no such exchange."""
+    patches: NDArray[np.float64]
+    """[R, K + 2, 2] the least cost of joining its cycle to another by its own arc (infinite: impossible), and by any arc."""
+    actions: NDArray[np.float64]
+    """[R, K, 3] of each action as `try_action` has it: regret, cycles left beside the path, cost of joining them."""
+
+    @classmethod
+    def empty(cls, rows: int, slots: int) -> Outlook:
+        """Nothing seen yet; `slots` is K."""
+        line = (rows, slots + 2)
+        return cls(
+            np.zeros(rows), np.zeros((*line, 2)), np.full(line, -1, np.int32), np.full(line, -1, np.int32),
+            np.full((*line, slots + 2), np.inf), np.full((*line, 2), np.inf), np.zeros((rows, slots, 3)),
+        )  # fmt: skip
 
 
 class Remainder(NamedTuple):
@@ -38,6 +66,8 @@ class Remainder(NamedTuple):
     """[M] the number of a node's cycle; that of node 0, the path, is 0."""
     patch: NDArray[np.float64]
     """[M] by cycle: the least cost of joining it to another without touching the origin's arc; 0 for the path."""
+    joint: NDArray[np.float64]
+    """[M] the least cost of joining a node's cycle to another by this node's arc; infinite for node 0."""
     detour: NDArray[np.float64]
     """[M] the least cost of giving a node the head that the origin gives up, with all that moves for it."""
     moves: NDArray[np.int32]
@@ -46,12 +76,13 @@ class Remainder(NamedTuple):
     """[2, M] successors, and marks, when an action is tried."""
 
 
-def new_remainder(most: int) -> Remainder:
+@kernel
+def new_remainder(most: Any) -> Any:
     """Memory for `most` nodes."""
     line, whole = np.empty(most), np.empty(most, np.int32)
     return Remainder(
         whole, np.empty((most, most)), line, line.copy(), whole.copy(), whole.copy(), whole.copy(), line.copy(), line.copy(),
-        whole.copy(), np.empty((2, most), np.int32),
+        line.copy(), whole.copy(), np.empty((2, most), np.int32),
     )  # fmt: skip
 
 
@@ -77,21 +108,26 @@ def relax(work: Any, matrix: Any, m: Any) -> None:
             cost[i, j] = max(0.0, cost[i, j] - out[i] - into[j])  # rounding
         cost[i, i] = np.inf
     _detours(work, m)
-    count = _cycles(head, work.cycle[:m])
-    work.patch[:count] = np.inf
-    work.patch[0] = 0.0
+    _joints(work, m, _cycles(head, work.cycle[:m]))
+
+
+@kernel
+def _joints(work: Any, m: Any, count: Any) -> None:
+    """Fill work.joint and work.patch for the assignment's `count` cycles."""
+    cost, head, cycle, joint, patch = work.cost, work.head, work.cycle, work.joint, work.patch
+    joint[:m] = np.inf
     for i in range(1, m):
         for j in range(1, i):
-            a, b = work.cycle[i], work.cycle[j]
-            if a != b:
+            if cycle[i] != cycle[j]:
                 joined = cost[i, head[j]] + cost[j, head[i]]
-                if a and joined < work.patch[a]:
-                    work.patch[a] = joined
-                if b and joined < work.patch[b]:
-                    work.patch[b] = joined
-    for c in range(count):
-        if work.patch[c] == np.inf:  # only the origin's arc is left to join it to
-            work.patch[c] = 0.0
+                joint[i], joint[j] = min(joint[i], joined), min(joint[j], joined)
+    patch[:count] = np.inf
+    for i in range(1, m):
+        patch[cycle[i]] = min(patch[cycle[i]], joint[i])
+    patch[0] = 0.0
+    for c in range(1, count):
+        if patch[c] == np.inf:  # only the origin's arc is left to join it to
+            patch[c] = 0.0
 
 
 @kernel
@@ -185,3 +221,63 @@ def _joining(work: Any, m: Any, c: Any) -> Any:
         if i == first:
             break
     return max(0.0, least) if least < np.inf else 0.0
+
+
+@kernel
+def describe(state: Any, rows: Any, slots: Any, seen: Any) -> None:
+    """The remainders of rows of the pool (TspState) into `seen`, an Outlook.
+
+    slots: int32 [R, K + 2] cities. Rows of instances without a matrix, and those at the end, are left as they are.
+    """
+    largest = 1
+    for row in rows:
+        largest = max(largest, state.size[state.instance[row]] - state.visited[row] + 1)
+    work = new_remainder(largest + 1)
+    node = np.empty(state.order.shape[1], np.int32)
+    for r in range(len(rows)):
+        instance, t = state.instance[rows[r]], state.visited[rows[r]]
+        n, start = state.size[instance], state.priced_first[instance]
+        if start >= 0 and t < n:
+            matrix = state.matrix[state.matrix_first[instance] :][: n * n].reshape((n, n))
+            last = start + n
+            m = n - t + 1
+            node[:n] = -1
+            work.city[0], work.city[m] = state.order[rows[r], t - 1], state.order[rows[r], 0]
+            work.city[1:m] = np.sort(state.order[rows[r], t:n])  # for the order of the tour so far must not matter
+            for i in range(1, m):
+                node[work.city[i]] = i
+            node[work.city[m]] = 0
+            prices, successor = state.prices[:, start:last], state.successor[start:last]
+            for i in range(m):
+                work.out[i] = prices[0, work.city[i]]
+                work.into[i] = prices[1, work.city[i if i else m]]
+                head = node[successor[work.city[i]]]
+                work.head[i] = head if head != i else -1
+            relax(work, matrix, m)
+            _show(work, m, node, slots[r], seen, r)
+
+
+@kernel
+def _show(work: Any, m: Any, node: Any, slots: Any, seen: Any, r: Any) -> None:
+    """One remainder by slots: the listed cities, origin, destination."""
+    k = len(slots) - 2
+    cost, head = work.cost, work.head
+    for i in range(m):
+        seen.bound[r] += work.out[i] + work.into[i]
+    for a in range(k + 1):
+        if slots[a] < 0:
+            continue
+        i = node[slots[a]] if a < k else 0
+        seen.prices[r, a, 0] = work.out[i]
+        seen.prices[r, a if i else k + 1, 1] = work.into[i]
+        seen.successors[r, a] = work.city[head[i] if head[i] else m]
+        seen.cycles[r, a] = work.cycle[i]
+        seen.patches[r, a, 0] = work.joint[i]
+        seen.patches[r, a, 1] = work.patch[work.cycle[i]]
+        if a < k:
+            seen.actions[r, a, 0], seen.actions[r, a, 1], seen.actions[r, a, 2] = try_action(work, m, i)
+        for b in range(a):
+            if slots[b] >= 0:
+                j = node[slots[b]]
+                seen.joints[r, a, b] = seen.joints[r, b, a] = cost[i, head[j]] + cost[j, head[i]]
+    seen.cycles[r, k + 1] = 0

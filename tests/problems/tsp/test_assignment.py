@@ -7,6 +7,8 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from corl.problems.tsp.assignment import assign_rows, assignment_of, reduce_columns
+from corl.problems.tsp.environment import TspEnvironment
+from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.remainder import new_remainder, relax, try_action
 
 
@@ -89,3 +91,30 @@ def test_actions_are_tried(seed):
             assert small[np.arange(m), trial].sum() - base == pytest.approx(regret)
             assert cycles == work.trial[1, :m].max()
         assert joining >= 0.0 and (joining == 0.0 or cycles > 0)
+
+
+def test_environment_shows_the_remainder():
+    """What is observed: reduced costs are nonnegative and zero to listed successors, bounds and regrets are SciPy's."""
+    instance = TspInstance("a", "EXPLICIT", matrix=random_matrix(30, 3), symmetric=False)
+    environment = TspEnvironment([instance], 1, nearest=30)
+    environment.reset([0], [0], np.array([7], np.uint64))
+    random = np.random.default_rng(3)
+    for _ in range(27):
+        seen = environment.observe([0])
+        listed = environment.actions([0])[0]
+        m = int(seen["remaining"][0])
+        order = [k for k in range(30) if seen["mask"][0, k] and k < 29]
+        origin, destination = seen["cities"][0, -2:]
+        tails, heads = [origin, *listed[order]], [destination, *listed[order]]
+        small = instance.matrix[np.ix_(tails, heads)]
+        assert seen["bound"][0] == pytest.approx(least(small)) and len(order) == m
+        prices = seen["prices"][0]
+        reduced = small - prices[[29, *order], 0][:, None] - prices[[30, *order], 1] + np.where(np.eye(m + 1) > 0, 1e7, 0.0)
+        assert (reduced > -1e-9).all()
+        successors = [heads.index(city) for city in seen["successors"][0, [29, *order]]]
+        assert reduced[np.arange(m + 1), successors] == pytest.approx(np.zeros(m + 1))
+        assert seen["actions"][0, order[0], 0] == pytest.approx(least(small, forced=1) - least(small))
+        assert seen["joints"][0, 29, order[0]] == pytest.approx(
+            np.inf if 0 in (successors[0] - 1, successors[1]) else reduced[0, successors[1]] + reduced[1, successors[0]]
+        )
+        environment.step([0], [0], [random.choice(listed[order])])
