@@ -9,7 +9,7 @@ from corl.errors import UsageError
 from corl.problems.bandits.constraints import Budget, Capacity, Constraint, Interventions, Routing, Scheduling
 from corl.problems.bandits.instance import BanditInstance
 
-__all__ = ["adherence", "budget", "capacity", "interventions", "machines", "nonattractor", "routing", "scheduling"]
+__all__ = ["adherence", "budget", "capacity", "interventions", "machines", "routing", "scheduling"]
 
 _STATES = 4  # of an arm of the paper (Xu, Wilder, Khalil & Tambe, ICLR 2025, appendix)
 _BEGINS_UP = 0.2  # the chance that an arm begins in state 1, not 0
@@ -142,22 +142,6 @@ def adherence(*, arms: int = 100, pulls: int = 10, horizon: int = 30, episodes: 
     transitions = np.stack([1.0 - adhere, adhere], axis=3)
     constraint = Budget(np.ones(arms, np.int64), pulls)
     return _instance("adherence", random, (transitions, adhere), constraint, episodes, horizon, seed, arms=arms, pulls=pulls)
-
-
-def nonattractor(*, arms: int = 50, horizon: int = 60, episodes: int = 50, seed: int = 0) -> BanditInstance:
-    """Arms without the uniform global attractor property: with a fraction .4 of them pulled the index policy cycles.
-
-    Indexable arms of three states whose mean-field dynamics under Whittle's policy end in a cycle, not in the fixed point
-    (the kind of counterexample of Weber & Weiss, J. Appl. Prob. 27, 1990, with three states as Gast, Gaujal & Yan study it).
-    Found by search for a cycle; all arms are alike, and the episodes begin anywhere.
-    """
-    random = _checked(arms, 1, horizon, episodes, seed)
-    left = np.array([[0.0223, 0.1023, 0.8754], [0.0343, 0.1732, 0.7925], [0.5232, 0.4553, 0.0215]])
-    pulled = np.array([[0.1487, 0.3044, 0.5469], [0.5685, 0.4111, 0.0204], [0.2527, 0.2731, 0.4742]])
-    transitions = np.tile(np.stack([left, pulled]), (arms, 1, 1, 1))
-    rewards = np.tile(np.array([[0.0, 0.0, 0.0], [0.3740, 0.1174, 0.0787]]), (arms, 1, 1))
-    constraint = Budget(np.ones(arms, np.int64), max(1, round(0.4 * arms)))
-    return _instance("nonattractor", random, (transitions, rewards), constraint, episodes, horizon, seed, None, 3, arms=arms)
 
 
 def _checked(arms: int, pulls: int, horizon: int, episodes: int, seed: int) -> np.random.Generator:
