@@ -27,9 +27,9 @@ class Actors:
         self._own = not ray.is_initialized()
         if self._own:
             _connect(ray, count)
-        if count > (total := int(ray.cluster_resources().get("CPU", 0))):
+        if count > (total := int(self._ray.cluster_resources().get("CPU", 0))):
             raise UsageError(f"--workers: {count} is not accepted; the Ray cluster has {total} processors")
-        kind = ray.remote(num_cpus=1, max_restarts=0)(_Actor)
+        kind = self._ray.remote(num_cpus=1, max_restarts=0)(_Actor)
         self._actors = [kind.remote(task) for _ in range(count)]
         self._flying: dict[int, Any] = {}
         self._next = 0

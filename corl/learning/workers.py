@@ -219,7 +219,8 @@ class Answering:
     """A worker's work, whatever runs it: a pickled task, then a pickled payload -> ("answer", value) or ("failed", error)."""
 
     def __init__(self, task: bytes) -> None:
-        self._task, self._function = task, None
+        self._task = task
+        self._function: Callable[[Any], Any] | None = None
 
     def __call__(self, payload: bytes) -> tuple[str, Any]:
         try:
