@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,13 @@ def _plane(observation: Mapping[str, Any]) -> Tokens:
     return plane(observation)
 
 
+def _matrix(observation: Mapping[str, Any], level: str = "actions") -> Tokens:
+    """See corl.problems.tsp.features_matrix.matrix."""
+    from corl.problems.tsp.features_matrix import matrix
+
+    return matrix(observation, level)
+
+
 class Tsp(Problem):
     """The travelling salesman problem, symmetric (TSP) and asymmetric (ATSP).
 
@@ -48,7 +56,13 @@ class Tsp(Problem):
     sense = "min"
     instance_type = TspInstance
     generators = {"uniform": uniform, "clustered": clustered, "asymmetric": asymmetric}  # noqa: RUF012
-    features = {"plane": _plane}  # noqa: RUF012
+    features = {  # noqa: RUF012
+        "plane": _plane,
+        "matrix": _matrix,
+        "matrix-raw": partial(_matrix, level="raw"),  # the last three are there to compare with
+        "matrix-reduced": partial(_matrix, level="reduced"),
+        "matrix-flags": partial(_matrix, level="flags"),
+    }
     suffixes = (".tour",)
 
     def evaluate(self, instance: TspInstance, solution: Any) -> float:
