@@ -158,6 +158,11 @@ class Tsp(Problem):
 
         return TspEnvironment(instances, rows) if width is None else TspEnvironment(instances, rows, width)
 
+    def decisions(self, instance: TspInstance, solution: Any, key: int = 0) -> NDArray[np.int64]:
+        """The cities after city `key % n` in the tour's order, int64 [n - 1]."""
+        tour = np.asarray(solution, np.int64)
+        return np.roll(tour, -int((tour == key % instance.n).argmax()))[1:]
+
     def default_policy(self, instance: TspInstance) -> str:
         """One policy reads coordinates, the other a matrix."""
         return "tsp-bq" if instance.points is not None else "atsp-bq"
