@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--steps", metavar="N", type=int, help="limit in steps; then the same seed gives the same bits")
     add("--seed", metavar="N", type=int, default=0, help="of the random numbers; default 0")
     add("--device", metavar="NAME", default="auto", help="cpu, cuda or auto, the GPU where there is one; default auto")
-    add("--workers", metavar="N", type=int, default=1, help="processes that make training data; default 1")
+    add("--workers", metavar="N", type=int, default=1, help="processes that make training data; 0: none but this one; default 1")
     add("--executor", choices=["processes", "ray"], default="processes", help="what runs them; ray: actors of a Ray cluster")
     add("--threads", metavar="N", type=int, default=1, help="of torch on a CPU; default 1")
     add("--output", metavar="FILE", type=Path, help="the checkpoint to write; default PROBLEM-NAME.safetensors")

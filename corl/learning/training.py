@@ -37,7 +37,7 @@ class Training:
     seed: int
     device: torch.device
     workers: int
-    """Processes that make data, at least 1."""
+    """Processes that make data; 0: this one does."""
     executor: str
     """What runs them: "processes", or "ray" (corl.learning.workers)."""
     step: int
@@ -69,7 +69,7 @@ class Training:
         self.metrics: dict[str, float] = {}
         """The latest value of everything that was logged."""
         self._facts = {"problem": problem.name, "seed": seed, **(facts or {})}
-        self._curves = Curves(store, name)
+        self._curves, self._store, self._name = Curves(store, name), store, name
         self._parts: dict[str, Any] = {}
         self._snapshot = snapshot_of(output) if output is not None else None
         self._save_every, self._save_at = save_every, 0.0
@@ -155,10 +155,16 @@ class Training:
         """What Ctrl-C does: end after the present step, with a snapshot."""
         self.interrupted = True
 
+    def announce(self) -> None:
+        """Note the run's facts in the store."""
+        if self._store is not None:
+            self._store.add_training(self._name, self.facts)
+
     def finish(self) -> None:
         """Write out the curves; a recipe that returned by itself has `limit` "finished"."""
         self.limit = self.limit or "finished"
         self._curves.flush()
+        self.announce()
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -233,7 +239,7 @@ def train(
 
     time_limit, steps: one of them at least; schedules run towards the nearer one. With steps alone, a seed gives the same
         bits on one machine.
-    workers, executor: how many processes make data, and what runs them: "processes" of our own, or actors of a "ray" cluster.
+    workers, executor: how many processes make data (0: this one does), and what runs them: "processes" of our own, or actors of a "ray" cluster.
     threads: of torch, on a CPU.
     output: the checkpoint to write; beside it lies NAME.snapshot.safetensors, from which `resume` goes on where a run was
         killed or ended. Without `resume` a snapshot that is there is an error: it may be hours of work.
@@ -268,6 +274,7 @@ def train(
         name=name or f"{problem} {recipe} seed {seed}",
         on_progress=on_progress,
     )
+    training.announce()
     with _torch_seeded(seed, threads), interruptible(training):
         chosen.train(training)
     training.finish()
@@ -275,7 +282,7 @@ def train(
 
 
 def _check(seed: int, workers: int, executor: str, threads: int, time_limit: float | None, steps: int | None) -> None:
-    for name, value, least in (("seed", seed, 0), ("workers", workers, 1), ("threads", threads, 1), ("steps", steps, 1)):
+    for name, value, least in (("seed", seed, 0), ("workers", workers, 0), ("threads", threads, 1), ("steps", steps, 1)):
         if value is not None and value < least:
             raise UsageError(f"{name}: {value!r} is not accepted; it takes an integer from {least} up")
     if executor not in EXECUTORS:
