@@ -52,7 +52,9 @@ def draw(paths: Paths, rows: int, nearest: int, around: int, random: np.random.G
         "surroundings": np.zeros((rows, around, 3)),
     }
     slot, length = np.full(rows, -1), np.zeros(rows)
-    _draw(paths, which, chances, *seen.values(), slot, length)
+    _draw(
+        paths, which, chances, seen["mask"], seen["remaining"], seen["coordinates"], seen["surroundings"], slot, length
+    )
     return States(seen, slot, length)
 
 
