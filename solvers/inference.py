@@ -128,7 +128,7 @@ class Session:
         from corl.search.decoding import Greedy
         from corl.search.decoding.rollouts import play_listed
 
-        pool = self.run.problem.environment([self.instance], 1, self.width)
+        pool = self._environment([self.instance], 1)
         per_row = sum(array.nbytes // len(array) for array in pool.state if len(array) == 1)
         self.most_rows = max(_POOL, int(_MEMORY / max(1, per_row)))
         found = self._decode(Greedy(), pool, [0], None, 0)
@@ -147,7 +147,7 @@ class Session:
 
         needed = max(rows, min(self.entries * rows, _POOL))
         if self._pool is None or self._pool.rows < needed:
-            self._pool = self.run.problem.environment(self.copies, needed, self.width)
+            self._pool = self._environment(self.copies, needed)
         key, which = np.divmod(np.arange(self.entries), len(self.copies))
         return self._decode(decoder, self._pool, which, key, number)
 
@@ -164,6 +164,12 @@ class Session:
     def out_of_budget(self) -> None:
         """End the run: what is left of its budget is too little for another round."""
         self.run.stop("iterations" if self.run.iterations is not None else "time_limit")
+
+    def _environment(self, instances: list[Any], rows: int) -> Environment:
+        """With as many action slots as the policy was trained with, if it says so ("nearest" in its config)."""
+        if self.width is None:
+            return self.run.problem.environment(instances, rows)
+        return self.run.problem.environment(instances, rows, self.width)
 
     def _decode(self, decoder: Decoder, pool: Environment, which: Any, keys: Any, number: int) -> Decoded:
         from corl.search.decoding import Decoded, Evaluator, decode
