@@ -35,7 +35,7 @@ class MuZero(Recipe):
     """Instances of a generation, at least 1."""
     updates: int = 16
     """Optimiser steps from one generation to the next, at least 1."""
-    batch: int = 128
+    batch: int = 64
     """Stretches of moves that an optimiser step looks at, at least 1."""
     replay: int = 20_000
     """The latest moves kept, at least those of one generation."""
