@@ -78,10 +78,10 @@ class Imitation(Recipe):
         training.manage(network=network, optimiser=optimiser)
         with stream(training, _lessons, self, training.problem.name, training.seed, network.features) as batches:
             while training.budget():
+                seen = watch(None, network) if training.step % self.every == 0 else {}
                 with training.autocast():
                     loss = imitation.loss(network, next(batches))
                 descend(optimiser, loss, self.rate, training.fraction)
-                seen = watch(None, network) if training.step % self.every == 0 else {}
                 training.log(loss=loss.item(), **seen)
         training.save(network)
 

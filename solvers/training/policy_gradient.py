@@ -106,8 +106,8 @@ class PolicyGradient(Recipe):
                 starts = self._starts(training, workers)
                 episodes = roll_out(training.problem, starts, network.eval(), training.generator(2, training.step))
                 baseline = self._baseline(training, starts, episodes, network, rollout)
-                loss = self._update(training, network.train(), optimiser, episodes, baseline)
                 seen = watch(episodes, network) if training.step % self.every == 0 else {}
+                loss = self._update(training, network.train(), optimiser, episodes, baseline)
                 if rollout is not None and training.step % self.every == self.every - 1:
                     rollout.update(network.eval())
                 training.log(loss=loss, **seen)

@@ -18,7 +18,7 @@ import corl
 from corl.benchmark.store import Store
 from corl.cli.main import main
 from corl.learning import snapshots
-from corl.learning.training import snapshot_of
+from corl.learning.training import snapshot_of, train
 from corl.networks import checkpoints
 
 
@@ -174,3 +174,24 @@ def test_recipes_are_listed(lesson, capsys):
     shown = capsys.readouterr().out
     assert "a line through points" in shown and "--option inputs=3  (int)" in shown and "step: one optimiser step" in shown
     assert "policy-gradient" in shown and "self-improvement" in shown and "imitation" in shown
+
+
+@pytest.mark.parametrize("recipe", ["policy-gradient", "self-improvement"])
+def test_generic_recipes_resume_to_the_same_bits(knapsack, tmp_path, recipe):
+    """A generic recipe broken off and resumed ends with the weights of an unbroken run, and starts from a checkpoint."""
+    small = {"width": 8, "layers": 1, "heads": 2, "size": 6, "instances": 8, "samples": 4, "watch": 4}
+    small |= {"baseline": "greedy-rollout", "every": 2} if recipe == "policy-gradient" else {"updates": 2, "batch": 16}
+    whole, parts = tmp_path / "whole.safetensors", tmp_path / "parts.safetensors"
+
+    def run(output, until):
+        def watch(session):
+            if session.step + 1 == until:
+                session.interrupt()
+
+        limits = {"steps": 6, "workers": 0, "resume": True}
+        return train(knapsack.NAME, recipe, output=output, recipe_options=small, on_progress=watch, **limits).step
+
+    assert run(whole, 6) == 6 and [run(parts, until) for until in (3, 5, 6)] == [3, 5, 6]
+    assert same(whole, parts)
+    again = train(knapsack.NAME, recipe, steps=1, workers=0, recipe_options=small | {"start": str(whole)})
+    assert again.limit == "steps"
