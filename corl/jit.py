@@ -49,9 +49,12 @@ def kernel(function: _F | None = None, /, *, inline: bool = False, fastmath: boo
         with _lock:
             before, config.CACHE_DIR = config.CACHE_DIR, str(folder or "")  # type: ignore[attr-defined]
             try:
-                return cast(_F, numba.njit(cache=folder is not None, **options)(function))
+                compiled = numba.njit(cache=folder is not None, **options)(function)
             finally:
                 config.CACHE_DIR = before  # type: ignore[attr-defined]
+        if folder is not None:
+            _forgive(compiled)
+        return cast(_F, compiled)
 
     return decorate if function is None else decorate(function)
 
@@ -78,6 +81,24 @@ def cache_folder(package: str) -> Path | None:
         return folder
     except (OSError, RuntimeError):  # RuntimeError: Path.home() of a user who has none
         return None
+
+
+def _forgive(compiled: Any) -> None:
+    """Let a cache index that cannot be read count as empty.
+
+    The index names the classes that a kernel was called with. One of a plug-in that has gone since (a test's, a notebook's)
+    cannot be unpickled, and numba would raise ModuleNotFoundError at the kernel's next call with anything.
+    """
+    file = compiled._cache._cache_file
+    load = file._load_index
+
+    def load_or_forget() -> dict[Any, Any]:
+        try:
+            return dict(load())
+        except Exception:
+            return {}
+
+    file._load_index = load_or_forget
 
 
 def _digest_sources(package: str, digest: Any) -> None:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from corl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from corl.environment import Environment
     from corl.networks.tokens import Tokens
@@ -96,6 +98,13 @@ class Problem(abc.ABC):
     def environment(self, instances: Sequence[Any], rows: int, width: int | None = None) -> Environment:
         """The problem as an MDP: a pool of `rows` states over `instances` listing at most `width` actions (None: its choice)."""
         raise UsageError(f"{self.name} has no environment")
+
+    def decisions(self, instance: Any, solution: Any, key: int = 0) -> NDArray[np.integer]:
+        """The actions, int [T], that lead the environment from `reset` with this key to `solution` (or one as good).
+
+        Imitation learns from them. Raises UsageError where the problem has no environment or no such order.
+        """
+        raise UsageError(f"{self.name} cannot tell the decisions that lead to a solution")
 
     def default_policy(self, instance: Any) -> str:
         """The name of the shipped policy (`corl.load_policy`) for instances of this kind; "" if there is none."""

@@ -75,14 +75,15 @@ def solvers(problem_name: str) -> list[str]:
 def choose(problem_name: str, name: str, instance: Any, time_limit: float | None, iterations: int | None) -> str:
     """`name` itself; for "auto" what the problem's entry point PROBLEM.auto, a function of the last three, chooses.
 
-    A problem without one and with a single solver has that one chosen.
+    A problem without one and with a single solver of its own has that one chosen.
     """
     if name != "auto":
         return name
-    function, names = chooser(problem_name), solvers(problem_name)
+    function = chooser(problem_name)
     if function is not None:
         return str(function(instance, time_limit, iterations))
-    return names[0] if len(names) == 1 else name
+    own = [short for owner, _, short in (key.partition(".") for key in _entries("corl.solvers")) if owner == problem_name]
+    return own[0] if len(own) == 1 else name
 
 
 def chooser(problem_name: str) -> Callable[[Any, float | None, int | None], str] | None:
@@ -147,9 +148,17 @@ def problem_of(instance: Any) -> Problem | None:
 
 
 def _names(group: str, problem_name: str) -> list[str]:
-    """The short names in a group of what is declared for a problem or for any, sorted."""
-    parts = (key.partition(".") for key in _entries(group))
-    return sorted({name for owner, _, name in parts if owner in (problem_name, "any")})
+    """The short names in a group of what is declared for a problem or, where it has an environment, for any; sorted."""
+    owners = (problem_name, "any") if _has_environment(problem_name) else (problem_name,)
+    return sorted({name for owner, _, name in (key.partition(".") for key in _entries(group)) if owner in owners})
+
+
+def _has_environment(problem_name: str) -> bool:
+    """Whether a problem's class gives it an environment; False where the class cannot be loaded."""
+    try:
+        return type(problem(problem_name)).environment is not Problem.environment
+    except UsageError:
+        return False
 
 
 def _recognises(problem: Problem, head: str) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from corl.errors import UsageError
 from corl.learning.curves import Curves
+from corl.learning.workers import EXECUTORS
 from corl.problem import Problem
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ class Training:
     seed: int
     device: torch.device
     workers: int
-    """Processes that make data, at least 1."""
+    """Processes that make data; 0: this one does."""
+    executor: str
+    """What runs them: "processes", or "ray" (corl.learning.workers)."""
     step: int
     """How many steps are done; a resumed run starts at that of its snapshot."""
     interrupted: bool
@@ -48,6 +51,7 @@ class Training:
         seed: int = 0,
         device: str = "auto",
         workers: int = 1,
+        executor: str = "processes",
         time_limit: float | None = None,
         steps: int | None = None,
         output: Path | None = None,
@@ -58,14 +62,14 @@ class Training:
         name: str = "",
         on_progress: Callable[[Training], object] | None = None,
     ) -> None:
-        self.problem, self.seed, self.workers = problem, seed, workers
+        self.problem, self.seed, self.workers, self.executor = problem, seed, workers, executor
         self.device = _device(device)
         self.time_limit, self.steps, self.output = time_limit, steps, output
         self.step, self.interrupted, self.limit = 0, False, ""
         self.metrics: dict[str, float] = {}
         """The latest value of everything that was logged."""
         self._facts = {"problem": problem.name, "seed": seed, **(facts or {})}
-        self._curves = Curves(store, name)
+        self._curves, self._store, self._name = Curves(store, name), store, name
         self._parts: dict[str, Any] = {}
         self._snapshot = snapshot_of(output) if output is not None else None
         self._save_every, self._save_at = save_every, 0.0
@@ -151,10 +155,16 @@ class Training:
         """What Ctrl-C does: end after the present step, with a snapshot."""
         self.interrupted = True
 
+    def announce(self) -> None:
+        """Note the run's facts in the store."""
+        if self._store is not None:
+            self._store.add_training(self._name, self.facts)
+
     def finish(self) -> None:
         """Write out the curves; a recipe that returned by itself has `limit` "finished"."""
         self.limit = self.limit or "finished"
         self._curves.flush()
+        self.announce()
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -213,6 +223,7 @@ def train(
     seed: int = 0,
     device: str = "auto",
     workers: int = 1,
+    executor: str = "processes",
     threads: int = 1,
     time_limit: float | None = None,
     steps: int | None = None,
@@ -222,12 +233,13 @@ def train(
     store: Store | None = None,
     name: str = "",
     on_progress: Callable[[Training], object] | None = None,
-    **recipe_options: Any,
+    recipe_options: Mapping[str, Any] | None = None,
 ) -> Training:
     """Train a network by the recipe of that name (`corl list recipes`), and return the session as it ended.
 
     time_limit, steps: one of them at least; schedules run towards the nearer one. With steps alone, a seed gives the same
         bits on one machine.
+    workers, executor: how many processes make data (0: this one does), and what runs them: "processes" of our own, or actors of a "ray" cluster.
     threads: of torch, on a CPU.
     output: the checkpoint to write; beside it lies NAME.snapshot.safetensors, from which `resume` goes on where a run was
         killed or ended. Without `resume` a snapshot that is there is an error: it may be hours of work.
@@ -240,9 +252,9 @@ def train(
     from corl import options, registry
     from corl.solving import interruptible
 
-    _check(seed, workers, threads, time_limit, steps)
+    _check(seed, workers, executor, threads, time_limit, steps)
     adapter = registry.problem(problem)
-    chosen = options.build(registry.recipe(adapter.name, recipe), recipe_options)
+    chosen = options.build(registry.recipe(adapter.name, recipe), recipe_options or {})
     if output is not None and not resume and (snapshot := snapshot_of(output)).exists():
         raise UsageError(f"{snapshot}: the snapshot of an earlier run is there; resume it, or remove the file to start anew")
     asked: dict[str, Any] = dataclasses.asdict(chosen) if dataclasses.is_dataclass(chosen) else {}
@@ -251,6 +263,7 @@ def train(
         seed=seed,
         device=device,
         workers=workers,
+        executor=executor,
         time_limit=time_limit,
         steps=steps,
         output=output,
@@ -261,16 +274,19 @@ def train(
         name=name or f"{problem} {recipe} seed {seed}",
         on_progress=on_progress,
     )
+    training.announce()
     with _torch_seeded(seed, threads), interruptible(training):
         chosen.train(training)
     training.finish()
     return training
 
 
-def _check(seed: int, workers: int, threads: int, time_limit: float | None, steps: int | None) -> None:
-    for name, value, least in (("seed", seed, 0), ("workers", workers, 1), ("threads", threads, 1), ("steps", steps, 1)):
+def _check(seed: int, workers: int, executor: str, threads: int, time_limit: float | None, steps: int | None) -> None:
+    for name, value, least in (("seed", seed, 0), ("workers", workers, 0), ("threads", threads, 1), ("steps", steps, 1)):
         if value is not None and value < least:
             raise UsageError(f"{name}: {value!r} is not accepted; it takes an integer from {least} up")
+    if executor not in EXECUTORS:
+        raise UsageError(f"executor: {executor!r} is not accepted; accepted: {', '.join(EXECUTORS)}")
     if time_limit is not None and not 0 < time_limit < float("inf"):
         raise UsageError(f"time_limit: {time_limit!r} is not accepted; it takes seconds, above 0")
     if time_limit is None and steps is None:

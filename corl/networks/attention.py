@@ -57,19 +57,28 @@ class AttentionPolicy(Policy):
 
     def forward(self, x: Tensor, mask: Tensor, pairs: Tensor | None) -> tuple[Tensor, Tensor]:
         """See Policy.forward. Rows without any token give value 0 and no NaN."""
+        tokens = mask.shape[1]
+        slots = tokens - self.extra
+        kept = torch.cat([mask[:, :slots].any(0), mask.new_ones(self.extra)]).nonzero().squeeze(1)
+        if len(kept) < tokens:  # no row has the others
+            x, mask = x[:, kept], mask[:, kept]
+            pairs = None if pairs is None else pairs[:, kept[:, None], kept]
         hidden = self.embed(x)
-        away = torch.zeros(mask.shape, dtype=hidden.dtype, device=x.device).masked_fill(~mask, -1e9)[:, None, None, :]
-        if self.bias is not None and pairs is not None:  # [R, T, T, L * H] -> L times [R, H, T, T]
-            rows, tokens = mask.shape
-            biases = self.bias(pairs).view(rows, tokens, tokens, len(self.layers), self.heads).permute(3, 0, 4, 1, 2)
-            scores = [bias + away for bias in biases]
-        else:
-            scores = [away] * len(self.layers)
-        for layer, bias in zip(self.layers, scores):
+        for layer, bias in zip(self.layers, self._biases(mask, pairs)):
             hidden = layer(hidden, bias)
-        slots = mask.shape[1] - self.extra
-        logits = self.score(hidden[:, :slots]).squeeze(-1).masked_fill(~mask[:, :slots], float("-inf"))
-        return logits, self._value(hidden, mask)
+        there = len(kept) - self.extra
+        logits = hidden.new_full((len(mask), slots), float("-inf"))
+        scores = self.score(hidden[:, :there]).squeeze(-1).masked_fill(~mask[:, :there], float("-inf"))
+        return logits.index_copy(1, kept[:there], scores), self._value(hidden, mask)
+
+    def _biases(self, mask: Tensor, pairs: Tensor | None) -> list[Tensor]:
+        """For each layer what is added to the scores of attention, [R, H or 1, T or 1, T]."""
+        away = torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -1e9)[:, None, None, :]
+        if self.bias is None or pairs is None:
+            return [away] * len(self.layers)
+        rows, tokens = mask.shape
+        biases = self.bias(pairs).view(rows, tokens, tokens, len(self.layers), self.heads).permute(3, 0, 4, 1, 2)
+        return [bias + away for bias in biases]
 
     def _value(self, hidden: Tensor, mask: Tensor) -> Tensor:
         if self.value is None:

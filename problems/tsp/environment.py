@@ -19,11 +19,13 @@ from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import metric_of
 from corl.problems.tsp.neighbours import nearest_cities
 from corl.problems.tsp.remainder import Outlook, describe
-from corl.problems.tsp.transitions import TspState, reset_rows, slots
+from corl.problems.tsp.transitions import TspState, reset_rows, slots, surroundings
 
-__all__ = ["TspEnvironment"]
+__all__ = ["SURROUNDINGS", "TspEnvironment"]
 
 _NOTHING = Assignment(np.empty(0), np.empty(0), np.empty(0, np.int32))  # of coordinates
+SURROUNDINGS = 24
+"""How many unvisited cities beyond the listed ones an observation shows."""
 _LISTED = 2  # times K cities are in a neighbour list: half of them may be visited before a scan is needed
 
 
@@ -63,6 +65,7 @@ class TspEnvironment(Environment):
         remaining: int32 [R], unvisited cities, of which the K nearest have slots.
         coordinates: float64 [R, K + 2, 3], if any instance has coordinates: as the metric has them (z = 0 in the plane, unit
             vectors for GEO); zero in empty slots and for matrix instances.
+        surroundings: float64 [R, SURROUNDINGS, 3], likewise: the next nearest unvisited cities after those that are listed.
         distances: float64 [R, K + 2, K + 2], if any instance has a matrix: from slot to slot; zero in empty slots and for
             instances with coordinates.
         bound, prices, successors, cycles, joints, patches, actions: likewise, the assignment problem of what remains and what
@@ -79,6 +82,8 @@ class TspEnvironment(Environment):
             there = mask & planar[instance][:, None]
             seen["coordinates"] = np.zeros((*cities.shape, 3))
             seen["coordinates"][there] = state.points[(state.first[instance][:, None] + cities)[there]]
+            seen["surroundings"] = np.zeros((len(at), SURROUNDINGS, 3))
+            surroundings(state, at, planar[instance], cities, seen["surroundings"])
         if not planar.all():
             seen["distances"] = self._distances(cities, mask & ~planar[instance][:, None], instance)
             outlook = Outlook.empty(len(at), self.width)

@@ -17,88 +17,109 @@ from corl.jit import kernel
 from corl.networks.tokens import Tokens
 from corl.problems.tsp.relaxation import new_relaxation, relax
 
-__all__ = ["PAIRS", "TOKENS", "plane"]
+__all__ = ["PAIRS", "SHOWN", "TOKENS", "plane"]
 
 TOKENS = 22
 """F: features of a token (see _describe)."""
 PAIRS = 6
 """P: features of a pair of tokens (see _describe_pairs)."""
-_STEPS = 40  # trees of the relaxation (tuned: README.md)
+SHOWN = 20
+"""Slots that a network sees at most; of optimal tours, one next city in 10,000 is farther down the list."""
+_STEPS = 32  # trees of the relaxation, and the first step in units of the mean nearest distance (tuned: README.md)
+_FIRST = 0.2
+_BEYOND = 1.0  # the distance to the nearest unseen city above its lower bound, in the same units (tuned)
 
 
 def plane(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     """Tokens of TspEnvironment's observations: K slots, the origin, the destination; K + 2 tokens.
 
-    Distances are those of "coordinates" in a straight line, or of "distances" (which must be symmetric; of others the mean of
-    both directions is seen). The unit `scale` is about the length of the path that remains.
+    Slots after the first SHOWN are not shown as tokens, but they and "surroundings" are cities of the relaxation. Distances
+    are those of "coordinates" in a straight line, or of "distances" (which should be symmetric; of others the mean of both
+    directions is seen). The unit `scale` is about the length of the path that remains.
     """
     mask = np.ascontiguousarray(observation["mask"])
     rows, tokens = mask.shape
     none = np.zeros((rows, 0, 0))
     points = np.ascontiguousarray(observation.get("coordinates", none))
+    around = np.ascontiguousarray(observation.get("surroundings", none))
     matrix = np.ascontiguousarray(observation.get("distances", none))
+    shown = mask.copy()
+    shown[:, SHOWN : tokens - 2] = False
     x = np.zeros((rows, tokens, TOKENS), np.float32)
     pairs = np.zeros((rows, tokens, tokens, PAIRS), np.float32)
     scale = np.ones(rows)
-    work = new_relaxation(tokens + 1)
-    _features(mask, observation["remaining"], points, matrix, work, _STEPS, x, pairs, scale)
-    return Tokens(x, mask, pairs, scale)
+    work = new_relaxation(tokens + around.shape[1] + 1)
+    _features(mask, observation["remaining"], points, around, matrix, work, x, pairs, scale)
+    return Tokens(x, shown, pairs, scale)
 
 
 @kernel
-def _features(mask: Any, remaining: Any, points: Any, matrix: Any, work: Any, steps: Any, x: Any, pairs: Any, scale: Any) -> None:
-    """Fill x, pairs and scale row by row. Nodes 0..m-1 of a row are its taken slots, then origin, destination, outside."""
+def _features(
+    mask: Any, remaining: Any, points: Any, around: Any, matrix: Any, work: Any, x: Any, pairs: Any, scale: Any
+) -> None:
+    """Fill x, pairs and scale row by row.
+
+    Nodes 0..c-1 of a row's relaxation are its taken slots and the surroundings, then origin, destination, outside.
+    """
     slots = mask.shape[1] - 2
-    slot = np.empty(slots + 2, np.int64)
-    near = np.empty((slots + 2, 3))
+    near = np.empty((slots + around.shape[1] + 2, 3))
     for row in range(len(mask)):
         m = 0
-        for i in range(slots):
-            if mask[row, i]:
-                slot[m] = i
-                m += 1
+        while m < slots and mask[row, m]:
+            m += 1
         if m == 0:
             continue
-        slot[m], slot[m + 1] = slots, slots + 1
-        _costs(points, matrix, row, slot, m, work.cost)
-        _nearest(work.cost, m, near)
-        unit = near[:m, 0].mean()
-        outside = remaining[row] > m
+        c = m
+        if around.shape[1] and points.shape[1] and m == slots:
+            c += min(around.shape[1], remaining[row] - m)
+        _costs(points, around, matrix, row, m, c, work.cost)
+        _nearest(work.cost, c, near)
+        unit = near[:c, 0].mean()
+        outside = remaining[row] > c
         if outside:
-            _outside(work.cost, m, unit)
-        nodes = m + 3 if outside else m + 2
-        between = work.cost[m, m + 1]
-        work.cost[m, m + 1] = work.cost[m + 1, m] = work.cost[:nodes, :nodes].sum() + 1.0  # no edge of a path
-        bound = relax(work, nodes, m, outside, steps, 0.5 * unit)
-        work.cost[m, m + 1] = work.cost[m + 1, m] = between
-        if bound > 0.0:
-            unit = bound / (nodes - 1)
-        if unit <= 0.0:  # all cities in one place
+            _outside(work.cost, c, unit)
+        nodes = c + 3 if outside else c + 2
+        between = work.cost[c, c + 1]
+        work.cost[c, c + 1] = work.cost[c + 1, c] = work.cost[:nodes, :nodes].sum() + 1.0  # no edge of a path
+        bound = relax(work, nodes, c, outside, _STEPS, _FIRST * unit)
+        work.cost[c, c + 1] = work.cost[c + 1, c] = between
+        unit = bound / (nodes - 1)
+        if not unit > 0.0:  # all cities in one place
             unit = 1.0
         scale[row] = unit * (remaining[row] + 1)
-        _describe(work, near, m, outside, remaining[row], unit, slot, x[row])
-        _describe_pairs(work, m, unit, slot, pairs[row])
+        shown = min(m, SHOWN)
+        _describe(work, near, shown, c, outside, remaining[row], unit, x[row])
+        _describe_pairs(work, shown, c, unit, pairs[row])
 
 
 @kernel
-def _costs(points: Any, matrix: Any, row: Any, slot: Any, m: Any, cost: Any) -> None:
-    """Distances among the cities of a row."""
-    for i in range(m + 2):
+def _point(points: Any, around: Any, row: Any, m: Any, c: Any, node: Any) -> Any:
+    """The coordinates of a node."""
+    if node < m:
+        return points[row, node]
+    return around[row, node - m] if node < c else points[row, points.shape[1] - 2 + node - c]
+
+
+@kernel
+def _costs(points: Any, around: Any, matrix: Any, row: Any, m: Any, c: Any, cost: Any) -> None:
+    """Distances among the nodes of a row."""
+    ends = matrix.shape[1] - 2
+    for i in range(c + 2):
         cost[i, i] = 0.0
         for j in range(i):
             length = 0.0
             if points.shape[1]:
-                for axis in range(points.shape[2]):
-                    length += (points[row, slot[i], axis] - points[row, slot[j], axis]) ** 2
-                length = math.sqrt(length)
+                a, b = _point(points, around, row, m, c, i), _point(points, around, row, m, c, j)
+                length = math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
             if matrix.shape[1]:  # zero where the row has coordinates
-                length += 0.5 * (matrix[row, slot[i], slot[j]] + matrix[row, slot[j], slot[i]])
+                p, q = (i if i < m else ends + i - c), (j if j < m else ends + j - c)
+                length += 0.5 * (matrix[row, p, q] + matrix[row, q, p])
             cost[i, j] = cost[j, i] = length
 
 
 @kernel
 def _nearest(cost: Any, m: Any, near: Any) -> None:
-    """The distances of the window's cities, origin and destination to their three nearest others in the window.
+    """The distances of the cities 0..m-1, the origin m and the destination m + 1 to their three nearest others.
 
     Where there are fewer, the farthest there is stands in; the destination counts as one.
     """
@@ -126,30 +147,33 @@ def _outside(cost: Any, m: Any, unit: Any) -> None:
     for i in range(m):
         radius = max(radius, cost[m, i])
     for i in range(m + 2):
-        cost[m + 2, i] = cost[i, m + 2] = max(0.0, radius - cost[m, i]) + 0.5 * unit
+        cost[m + 2, i] = cost[i, m + 2] = max(0.0, radius - cost[m, i]) + _BEYOND * unit
     cost[m + 2, m + 2] = 0.0
 
 
 @kernel
-def _describe(work: Any, near: Any, m: Any, outside: Any, remaining: Any, unit: Any, slot: Any, x: Any) -> None:
+def _describe(work: Any, near: Any, shown: Any, c: Any, outside: Any, remaining: Any, unit: Any, x: Any) -> None:
     """The features of each token, lengths in units of the relaxation's mean edge."""
     cost, share, alpha, price = work.cost, work.share, work.alpha, work.price
-    o, t = m, m + 1
+    o, t, slots = c, c + 1, len(x) - 2
     cheapest = np.inf
-    for i in range(m):
+    for i in range(c):
         cheapest = min(cheapest, cost[o, i] + price[i])
-    for i in range(m + 2):
-        f = x[slot[i]]
+    for token in range(shown + 2):
+        i = token if token < shown else c + token - shown
+        f = x[token if token < shown else slots + token - shown]
         f[0] = math.log1p(cost[o, i] / unit)
         f[1] = math.log1p(cost[t, i] / unit)
-        f[2], f[3], f[4] = math.log1p(near[i, 0] / unit), math.log1p(near[i, 1] / unit), math.log1p(near[i, 2] / unit)
+        for k in range(3):
+            f[2 + k] = math.log1p(near[i, k] / unit)
         f[5], f[6] = share[o, i], share[t, i]
-        f[7] = math.log1p(max(0.0, alpha[o, i]) / unit) if i < m else 0.0
-        f[8] = math.log1p(max(0.0, alpha[t, i]) / unit) if i < m else 0.0
-        f[9] = math.log1p((cost[o, i] + price[i] - cheapest) / unit) if i < m else 0.0
+        if i < c:
+            f[7] = math.log1p(max(0.0, alpha[o, i]) / unit)
+            f[8] = math.log1p(max(0.0, alpha[t, i]) / unit)
+            f[9] = math.log1p((cost[o, i] + price[i] - cheapest) / unit)
         f[10] = max(-3.0, min(3.0, price[i] / unit))
         total = most = second = 0.0
-        for j in range(m + 3 if outside else m + 2):
+        for j in range(c + 3 if outside else c + 2):
             if j != i:
                 total += share[i, j]
                 if share[i, j] > most:
@@ -157,21 +181,24 @@ def _describe(work: Any, near: Any, m: Any, outside: Any, remaining: Any, unit: 
                 elif share[i, j] > second:
                     second = share[i, j]
         f[11], f[12], f[13] = total - 2.0, most, second
-        f[14] = share[m + 2, i] if outside else 0.0
-        f[15] = math.log1p(cost[m + 2, i] / unit) if outside else 0.0
+        if outside:
+            f[14], f[15] = share[c + 2, i], math.log1p(cost[c + 2, i] / unit)
         f[16] = 1.0 if work.parent[i] == o or work.parent[o] == i else 0.0
-        f[17] = i / 16.0 if i < m else 0.0
+        f[17] = i / 16.0 if i < c else 0.0
         f[18], f[19] = 1.0 if i == o else 0.0, 1.0 if i == t else 0.0
-        f[20], f[21] = m / 16.0, math.log1p(remaining - m)
+        f[20], f[21] = shown / 16.0, math.log1p(remaining - shown)
 
 
 @kernel
-def _describe_pairs(work: Any, m: Any, unit: Any, slot: Any, pairs: Any) -> None:
+def _describe_pairs(work: Any, shown: Any, c: Any, unit: Any, pairs: Any) -> None:
     """Distance on three scales, share of the trees, nearness by alpha, and whether it is one token."""
-    for i in range(m + 2):
-        for j in range(i + 1):
+    slots = len(pairs) - 2
+    for first in range(shown + 2):
+        i, p = (first, first) if first < shown else (c + first - shown, slots + first - shown)
+        for second in range(first + 1):
+            j, q = (second, second) if second < shown else (c + second - shown, slots + second - shown)
             length = work.cost[i, j] / unit
-            f = pairs[slot[i], slot[j]]
+            f = pairs[p, q]
             f[0] = math.log1p(length)
             f[1] = math.exp(-length)
             f[2] = math.exp(-length * length)
@@ -180,4 +207,4 @@ def _describe_pairs(work: Any, m: Any, unit: Any, slot: Any, pairs: Any) -> None
                 f[4] = math.exp(-2.0 * max(0.0, work.alpha[i, j]) / unit)
             else:
                 f[5] = 1.0
-            pairs[slot[j], slot[i]] = f
+            pairs[q, p] = f

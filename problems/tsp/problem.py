@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,13 @@ def _plane(observation: Mapping[str, Any]) -> Tokens:
     return plane(observation)
 
 
+def _matrix(observation: Mapping[str, Any], level: str = "actions") -> Tokens:
+    """See corl.problems.tsp.features_matrix.matrix."""
+    from corl.problems.tsp.features_matrix import matrix
+
+    return matrix(observation, level)
+
+
 class Tsp(Problem):
     """The travelling salesman problem, symmetric (TSP) and asymmetric (ATSP).
 
@@ -48,7 +56,13 @@ class Tsp(Problem):
     sense = "min"
     instance_type = TspInstance
     generators = {"uniform": uniform, "clustered": clustered, "asymmetric": asymmetric}  # noqa: RUF012
-    features = {"plane": _plane}  # noqa: RUF012
+    features = {  # noqa: RUF012
+        "plane": _plane,
+        "matrix": _matrix,
+        "matrix-raw": partial(_matrix, level="raw"),  # the last three are there to compare with
+        "matrix-reduced": partial(_matrix, level="reduced"),
+        "matrix-flags": partial(_matrix, level="flags"),
+    }
     suffixes = (".tour",)
 
     def evaluate(self, instance: TspInstance, solution: Any) -> float:
@@ -143,6 +157,11 @@ class Tsp(Problem):
         from corl.problems.tsp.environment import TspEnvironment
 
         return TspEnvironment(instances, rows) if width is None else TspEnvironment(instances, rows, width)
+
+    def decisions(self, instance: TspInstance, solution: Any, key: int = 0) -> NDArray[np.int64]:
+        """The cities after city `key % n` in the tour's order, int64 [n - 1]."""
+        tour = np.asarray(solution, np.int64)
+        return np.roll(tour, -int((tour == key % instance.n).argmax()))[1:]
 
     def default_policy(self, instance: TspInstance) -> str:
         """One policy reads coordinates, the other a matrix."""

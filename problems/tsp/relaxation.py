@@ -22,7 +22,7 @@ _FAR = 1e300
 
 
 class Relaxation(NamedTuple):
-    """Work space and result for up to M nodes: the cities of a window, origin, destination, and the outside."""
+    """Work space and result for up to M nodes: the nearest cities, origin, destination, and the outside."""
 
     cost: NDArray[np.float64]
     """[M, M] distances; large for an edge that must not be used."""

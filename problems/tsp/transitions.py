@@ -13,7 +13,7 @@ from corl.jit import kernel
 from corl.problems.tsp.metric import EXPLICIT, Metric, distance
 from corl.search import hooks
 
-__all__ = ["TspState", "reset_rows", "slots"]
+__all__ = ["TspState", "reset_rows", "slots", "surroundings"]
 
 
 class TspState(NamedTuple):
@@ -81,6 +81,21 @@ def slots(state: Any, rows: Any, out: Any) -> None:
         order = state.order[rows[i]]
         hooks.actions(state, rows[i], out[i, :-2])
         out[i, -2], out[i, -1] = order[state.visited[rows[i]] - 1], order[0]
+
+
+@kernel
+def surroundings(state: Any, rows: Any, wanted: Any, cities: Any, out: Any) -> None:
+    """The coordinates of the next nearest unvisited cities after `cities`, the slots of an observation, where `wanted`."""
+    listed = cities.shape[1] - 2
+    wide = np.empty(listed + out.shape[1], np.int32)
+    for i in range(len(rows)):
+        if not wanted[i] or state.size[state.instance[rows[i]]] - state.visited[rows[i]] <= listed:
+            continue
+        count, seen = 0, hooks.actions(state, rows[i], wide)
+        for city in wide[:seen]:
+            if count < out.shape[1] and not (cities[i, :-2] == city).any():
+                out[i, count] = state.points[state.first[state.instance[rows[i]]] + city]
+                count += 1
 
 
 @overload(hooks.step, jit_options={"error_model": "numpy"})

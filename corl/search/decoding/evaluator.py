@@ -54,19 +54,29 @@ class Evaluator:
         there = actions >= 0
         logits = np.where(there, 0.0, -np.inf)
         asked = np.flatnonzero(there.sum(axis=1) > 1)
-        for begin in range(0, len(asked), self.most):
-            part = asked[begin : begin + self.most]
-            logits[part] = np.where(there[part], self._logits(rows[part]) / temperature, -np.inf)
+        if asked.size:
+            given, _ = self.evaluate(self.environment.observe(rows[asked]))
+            logits[asked] = np.where(there[asked], given.astype(np.float64) / temperature, -np.inf)
         return log_softmax(logits)
 
-    def _logits(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        if self.ask is not None and not self.ask(len(rows)):
+    def evaluate(self, observation: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Logits float32 [R, K] and values [R] of observed rows, in calls of at most `most` rows. Raises Stopped."""
+        count = len(next(iter(observation.values())))
+        logits, values = np.empty((count, self.environment.width), np.float32), np.empty(count)
+        for begin in range(0, count, self.most):
+            part = slice(begin, min(count, begin + self.most))
+            self.spend(part.stop - begin)
+            given, value = self.policy.evaluate({name: array[part] for name, array in observation.items()})
+            if given.shape != logits[part].shape:
+                raise UsageError(f"the policy gave logits of shape {given.shape}, not {logits[part].shape}")
+            logits[part], values[part] = given, value
+        return logits, values
+
+    def spend(self, rows: int) -> None:
+        """Count a network call of so many rows. Raises Stopped where it is not granted."""
+        if self.ask is not None and not self.ask(rows):
             raise Stopped
-        logits, _ = self.policy.evaluate(self.environment.observe(rows))
-        if logits.shape != (len(rows), self.environment.width):
-            raise UsageError(f"the policy gave logits of shape {logits.shape}, not {(len(rows), self.environment.width)}")
-        self.rows, self.batches = self.rows + len(rows), self.batches + 1
-        return np.asarray(logits, np.float64)
+        self.rows, self.batches = self.rows + rows, self.batches + 1
 
 
 def log_softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:

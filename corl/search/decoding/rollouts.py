@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import UsageError
+from corl.jit import kernel
+from corl.search import hooks
 from corl.search.decoding.decoded import Decoded, Entries
 from corl.search.decoding.draws import gumbels, stream_keys
 from corl.search.decoding.evaluator import Evaluator
 
-__all__ = ["Greedy", "Sampling", "check_temperature", "roll_out"]
+__all__ = ["Greedy", "Sampling", "check_temperature", "play_listed", "roll_out"]
 
 
 @dataclass(frozen=True)
@@ -105,3 +108,12 @@ def roll_out(
         taken[-1][live] = chosen
     actions = np.stack(taken, axis=1) if taken else np.full((len(rows), 0), -1, np.int32)
     return at, totals, log_probabilities, actions
+
+
+@kernel
+def play_listed(state: Any, row: Any, out: Any) -> Any:
+    """Play a row of a pool's state to its end by the first action listed; returns the rewards. `out`: int32 [K], scratch."""
+    total = 0.0
+    while hooks.actions(state, row, out) > 0:
+        total += hooks.step(state, row, row, out[0])
+    return total

@@ -22,7 +22,7 @@ from corl.search.decoding.frontier import Frontier, best_of_each
 from corl.search.decoding.memory import Memory
 from corl.search.decoding.rollouts import check_temperature
 
-__all__ = ["WithoutReplacement"]
+__all__ = ["Sampler", "WithoutReplacement"]
 
 
 @dataclass(frozen=True)
@@ -46,35 +46,51 @@ class WithoutReplacement:
         """`width` rows for each entry, so many entries at a time as there are rows for."""
         exhausted = True
         for part in chunks(evaluator, entries, self.width, f"a beam of width {self.width}"):
-            memory, every = Memory(len(part.number), evaluator.environment.width), np.arange(len(part.number))
-            left = every
-            for number in range(self.rounds):
-                self._round(evaluator, part, left, number, memory, found)
-                left = every[memory.remaining(every) > -np.inf]
-                if not left.size:
+            sampler = Sampler(evaluator, part, self.temperature)
+            for _ in range(self.rounds):
+                sampler.round(self.width, found)
+                if sampler.exhausted:
                     break
-            exhausted &= not left.size
+            exhausted &= sampler.exhausted
         found.exhausted = exhausted
 
-    def _round(
-        self, evaluator: Evaluator, entries: Entries, left: NDArray[np.int64], number: int, memory: Memory, found: Decoded
-    ) -> None:
-        """One stochastic beam search from the entries `left`, over the probability that is left of them."""
-        environment = evaluator.environment
-        beam = _Beam(Frontier.roots(environment, entries.part(left)), memory, left)
-        streams, time = stream_keys(entries.streams[left], number), 0
+
+class Sampler:
+    """Samples entries without replacement, round after round."""
+
+    def __init__(self, evaluator: Evaluator, entries: Entries, temperature: float = 1.0) -> None:
+        self.evaluator, self.entries, self.temperature = evaluator, entries, temperature
+        self.memory = Memory(len(entries.number), evaluator.environment.width)
+        self.left = np.arange(len(entries.number))
+        """Entries of which not everything was sampled."""
+        self.rounds = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every sequence was sampled."""
+        return not self.left.size
+
+    def round(self, width: int, found: Decoded) -> None:
+        """Sample `width` further sequences of each entry (or all there are), by one stochastic beam search over the
+        probability that is left. The pool needs `width` rows for each.
+        """
+        environment, entries = self.evaluator.environment, self.entries.part(self.left)
+        beam = _Beam(Frontier.roots(environment, entries), self.memory, self.left)
+        streams, time = stream_keys(entries.streams, self.rounds), 0
         while True:
             actions = beam.states.offered(environment)
             live = np.flatnonzero(~beam.states.over)
             if not live.size:
                 break
-            beam.look(evaluator, actions, live, self.temperature)
+            beam.look(self.evaluator, actions, live, self.temperature)
             beam.perturb(live, streams, time)
-            beam.advance(environment, actions, self.width)
+            beam.advance(environment, actions, width)
             time += 1
-        beam.states.record(environment, entries.part(left), np.arange(len(beam.states.entry)), found)
+        beam.states.record(environment, entries, np.arange(len(beam.states.entry)), found)
         sampled = beam.parent >= 0  # of an episode without any step there is nothing to spend
-        memory.spend(beam.parent[sampled], beam.slot[sampled])
+        self.memory.spend(beam.parent[sampled], beam.slot[sampled])
+        self.left = self.left[self.memory.remaining(self.left) > -np.inf]
+        self.rounds += 1
 
 
 class _Beam:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from corl.run import Run
     from corl.solvers.tsp.eax.breeding import Breeding
 
-__all__ = ["Eax"]
+__all__ = ["Eax", "epoch"]
 
 _PROGRAMME_CITIES = 9  # up to so many, all start tours are often the same; dynamic programming takes no time
 _FEW = 0.02  # stage 1 ends when a smaller share of the population is replaced in a generation (tuned)
@@ -74,7 +74,7 @@ class Eax(Solver):
         tiny = tiny_like(instance)
         breeding = Breeding(tiny, Run(Tsp(), tiny, iterations=60), self.candidates, self.per_quadrant, self.children, self.noise)
         breeding.first_tour()
-        _epoch(breeding, 20)  # without the bound, which could prove the first tour optimal and end the run
+        epoch(breeding, 20)  # without the bound, which could prove the first tour optimal and end the run
         breeding.run = Run(Tsp(), tiny, iterations=1)
         breeding.report_bound()
         if instance.n < tiny.n:  # the bound of a handful of cities, and dynamic programming, have kernels of their own
@@ -97,14 +97,14 @@ class Eax(Solver):
         size = self.population or breeding.fitting_size()
         while not run.should_stop:
             began = run.fraction
-            _epoch(breeding, size)
+            epoch(breeding, size)
             spent, left = run.fraction - began, 1.0 - run.fraction
             if not self.population:
                 size = breeding.next_size(size, left / spent if spent > 0.0 else 1.0)
         breeding.report()
 
 
-def _epoch(breeding: Breeding, size: int) -> None:
+def epoch(breeding: Breeding, size: int) -> None:
     """One population from its start tours to the end of stage 2 (or to the end of the run)."""
     if not breeding.start_population(size):
         return

@@ -16,7 +16,7 @@ from corl.problems.tsp.metric import Metric, metric_of
 from corl.solvers.tsp.candidates import neighbours
 from corl.solvers.tsp.construction import candidate_edges, join_edges, sorted_order
 
-__all__ = ["CANDIDATES", "EDGES", "FEATURES", "NODES", "EdgeGraph", "edge_graph", "links_of", "readable", "turned"]
+__all__ = ["CANDIDATES", "EDGES", "FEATURES", "NODES", "EdgeGraph", "edge_graph", "links_of", "readable", "symmetric", "turned"]
 
 FEATURES = "candidate-edges"
 """The name of these features in a network's config."""
@@ -33,6 +33,8 @@ class EdgeGraph(NamedTuple):
 
     near: NDArray[np.int32]
     """[n, K], nearest first."""
+    lengths: NDArray[np.float64]
+    """[n, K]"""
     nodes: NDArray[np.float32]
     """[n, NODES]: the nearest and the mean neighbour's distance over the mean around it, the share of lists it is in."""
     edges: NDArray[np.float32]
@@ -45,14 +47,14 @@ def readable(instance: TspInstance) -> bool:
     return instance.points is not None and instance.points.shape[1] == 2 and instance.edge_weight_type != "GEO" and instance.n > 3
 
 
-def edge_graph(instance: TspInstance) -> EdgeGraph:
-    """The graph of a readable instance. Time and memory O(n K)."""
-    metric = metric_of(instance)
+def edge_graph(instance: TspInstance, metric: Metric | None = None) -> EdgeGraph:
+    """The graph of a readable instance; `metric`: its own, cities perhaps renumbered. Time and memory O(n K)."""
+    metric = metric_of(instance) if metric is None else metric
     near, lengths = neighbours(instance, metric, CANDIDATES, _PER_QUADRANT)
     first, second, weight = candidate_edges(near, lengths)
     link, far = np.full((instance.n, 2), -1, np.int32), np.arange(instance.n, dtype=np.int32)
     join_edges(first, second, sorted_order(weight), link, far)
-    return EdgeGraph(near, *_describe(metric, near, lengths, link))
+    return EdgeGraph(near, lengths, *_describe(metric, near, lengths, link))
 
 
 def links_of(near: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -66,6 +68,20 @@ def turned(edges: NDArray[np.float32], angle: float, mirrored: bool) -> NDArray[
     turn = np.array([[cosine, -sine], [sine, cosine]]) @ np.diag([1.0, -1.0 if mirrored else 1.0])
     out = edges.copy()
     out[:, 7:9] = edges[:, 7:9] @ turn.T
+    return out
+
+
+@kernel
+def symmetric(near, logits):
+    """float64 [n, K]: the mean of an edge's logits in both directions, where both cities list it."""
+    n, k = near.shape
+    out = np.empty((n, k))
+    for i in range(n):
+        for c in range(k):
+            out[i, c] = logits[i, c]
+            for back in range(k):
+                if near[near[i, c], back] == i:
+                    out[i, c] = 0.5 * (logits[i, c] + logits[near[i, c], back])
     return out
 
 

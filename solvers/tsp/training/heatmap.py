@@ -132,7 +132,8 @@ class Lessons:
 
     def draw(self, random: np.random.Generator, cities: int) -> list[tuple[EdgeGraph, NDArray[np.bool_]]]:
         """Graphs of instances that have about so many cities together, with what is wanted of their edges."""
-        drawn, count = [], 0
+        drawn: list[tuple[EdgeGraph, NDArray[np.bool_]]] = []
+        count = 0
         while count < cities:
             graph, wanted = self.graphs[random.integers(len(self.graphs))]
             if drawn and count + len(graph.near) > 1.2 * cities:

@@ -145,6 +145,9 @@ class Knapsack(corl.Problem):
     def environment(self, instances, rows):
         return Packing(instances, rows)
 
+    def decisions(self, instance, solution, key=0):
+        return np.asarray(solution)
+
 
 def best(instance: Sack) -> float:
     """The optimum, by trying all subsets (2^n for up to 20 items)."""

@@ -1,0 +1,132 @@
+"""Recipe `any.alphazero`: a policy and a value from self-play by Gumbel search in the environment itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from corl.errors import UsageError
+from corl.learning.recipe import Recipe
+
+if TYPE_CHECKING:
+    from corl.learning.selfplay import Episodes, Job
+    from corl.learning.training import Training
+
+__all__ = ["AlphaZero"]
+
+
+@dataclass(frozen=True)
+class AlphaZero(Recipe):
+    """Gumbel AlphaZero (Danihelka et al., ICLR 2022) on instances of one size, new ones in every generation.
+
+    A generation is `episodes` instances, each played once by search; `updates` optimiser steps on moves of the replay
+    follow. The network is an AttentionPolicy.
+    """
+
+    generator: str = ""
+    """Which of the problem's generators makes the instances; "" for its first."""
+    size: int = 20
+    """Its option of that name, at least 1."""
+    features: str = ""
+    """Which of the problem's features the network sees; "" for the first."""
+    episodes: int = 128
+    """Instances of a generation, at least 1."""
+    updates: int = 16
+    """Optimiser steps from one generation to the next, at least 1."""
+    batch: int = 256
+    """Moves that an optimiser step looks at, at least 1."""
+    replay: int = 20_000
+    """The latest moves kept, at least those of one generation."""
+    simulations: int = 16
+    """Of the search for every move, at least 1."""
+    considered: int = 8
+    """Actions tried at the root of a search, at least 1."""
+    value_scale: float = 0.1
+    """How much the values of a search count beside the network's logits (c_scale of the paper), from 0."""
+    width: int = 64
+    """Of the network's hidden vectors, a multiple of `heads`."""
+    layers: int = 2
+    """Of the network, at least 1."""
+    heads: int = 4
+    """Of its attention, at least 1."""
+    rate: float = 1e-3
+    """Learning rate at first, above 0; it falls to 0 as a cosine."""
+    value_weight: float = 1.0
+    """What the squared error of the value counts for beside the policy's cross-entropy, from 0."""
+    watch: int = 64
+    """Instances never trained on that the policy alone solves after every generation, for the curve "greedy"; 0 for none."""
+
+    title: ClassVar[str] = "AlphaZero: self-play by Gumbel search in the environment"
+    step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of self-play before it"
+
+    def __post_init__(self) -> None:
+        for name in ("size", "episodes", "updates", "batch", "replay", "simulations", "considered", "width", "layers", "heads"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is {getattr(self, name)}; accepted: an integer from 1")
+        for name in ("value_scale", "value_weight", "watch"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise UsageError(f"{name} is {getattr(self, name)}; accepted: a number from 0")
+        if not 0 < self.rate < float("inf"):
+            raise UsageError(f"rate is {self.rate}; accepted: a number above 0")
+
+    def train(self, training: Training) -> None:
+        import torch
+
+        from corl.learning import alphazero
+        from corl.learning.replay import Replay
+        from corl.learning.selfplay import SelfPlay, Source, token_sizes
+        from corl.learning.watch import Watch, descend
+        from corl.networks.attention import AttentionPolicy
+
+        source = Source(training.problem, self.generator, {"size": self.size}, training.seed)
+        sizes = token_sizes(training.problem, self.features, source.instances(0, 1)[0])
+        shape: dict[str, Any] = {"width": self.width, "layers": self.layers, "heads": self.heads, "feedforward": 2 * self.width}
+        network = AttentionPolicy(**sizes, **shape).to(training.device)
+        optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
+        replay, watch = Replay(self.replay), Watch(training, source, self.watch)
+        training.manage(network=network, optimiser=optimiser, replay=replay)
+        with SelfPlay(training, _player, self, training.problem.name, training.seed, network.config) as games:
+            while training.budget():
+                seen = {}
+                if training.step % self.updates == 0:
+                    episodes = games.generation(network, training.step // self.updates, self.episodes)
+                    replay.add(episodes.moves, episodes.lengths)
+                    seen = watch(episodes, network)
+                at = replay.sample(training.generator(2, training.step), self.batch)
+                loss, terms = alphazero.loss(network, alphazero.draw(replay, at, training.device), self.value_weight)
+                descend(optimiser, loss, self.rate, training.fraction)
+                training.log(loss=loss.item(), **terms, **seen)
+        training.save(network)
+
+
+def _player(recipe: AlphaZero, problem_name: str, seed: int, config: dict[str, Any]) -> Any:
+    """A Player (corl.learning.selfplay) that searches the environment with an AttentionPolicy."""
+    import numpy as np
+
+    from corl.learning.selfplay import Choice, Situation, Source, load_weights, play
+    from corl.networks.attention import AttentionPolicy
+    from corl.registry import problem
+    from corl.search.gumbel import Gumbel
+    from corl.search.models import SimulatorModel, rows_needed
+
+    source = Source(problem(problem_name), recipe.generator, {"size": recipe.size}, seed)
+    network = AttentionPolicy(**config).eval()
+    search = Gumbel(recipe.simulations, recipe.considered, value_scale=recipe.value_scale)
+
+    def player(job: Job) -> Episodes:
+        load_weights(network, job.weights)
+        random = np.random.default_rng([seed, 1, job.first])
+        rows = np.arange(job.count)
+        instances = source.instances(job.first, job.count)
+        environment = source.problem.environment(instances, rows_needed(job.count, recipe.simulations))
+        base = environment.reset(rows, rows, random.integers(0, 2**63, job.count).astype(np.uint64))
+        model = SimulatorModel(environment, network, first=job.count)
+
+        def choose(situation: Situation) -> Choice:
+            found = search.search(model, situation.rows, random.integers(0, 2**63, len(situation.rows)).astype(np.uint64))
+            slot = (situation.actions == found.action[:, None]).argmax(axis=1)
+            return Choice(slot, found.policy.astype(np.float32), found.value)
+
+        return play(environment, rows, base, network.tokens, choose)
+
+    return player
