@@ -218,4 +218,7 @@ def _instance(
     told = " ".join(f"--option {name}={value}" for name, value in (options | {"horizon": horizon, "episodes": episodes}).items())
     comment = f"corl generate bandits {kind} {told} --seed {seed}"
     name = f"{kind}-{shape[1]}-{seed}"
-    return BanditInstance(name, *moves, constraint, initial.astype(np.int32), horizon, levels=levels, seed=seed, comment=comment)
+    return BanditInstance(
+        name, *moves, constraint, initial.astype(np.int32), horizon, seed=seed, comment=comment,
+        levels=np.full(shape[1], moves[0].shape[1], np.int32) if levels is None else levels,
+    )  # fmt: skip

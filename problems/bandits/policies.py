@@ -41,7 +41,8 @@ class BanditPolicy(abc.ABC):
             raise UsageError(f"state: accepted: {self.instance.arms} integers, a state for each arm")
         if ((states < 0) | (states >= self.instance.states)).any():
             raise UsageError("state: an arm has no such state")
-        return self.actions(states.astype(np.int32)[None], time, np.array([key], np.uint64))[0]
+        action: NDArray[np.int8] = self.actions(states.astype(np.int32)[None], time, np.array([key], np.uint64))[0]
+        return action
 
 
 @dataclass(frozen=True, eq=False)

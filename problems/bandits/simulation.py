@@ -94,7 +94,7 @@ def advance(thresholds: Any, rewards: Any, states: Any, levels: Any, keys: Any, 
         for j in range(states.shape[1]):
             level, state = levels[r, j], states[r, j]
             total += rewards[j, level, state]
-            draw = hashed(keys[r], time, j)
+            draw = hashed(keys[r], time, j)  # type: ignore[no-untyped-call]
             following = 0
             while thresholds[j, level, state, following] <= draw:
                 following += 1

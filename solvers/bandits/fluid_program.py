@@ -33,19 +33,19 @@ class _Layout(NamedTuple):
 
     first: NDArray[np.int64]
     """[J, A, S] columns at time 0, -1 where there is none."""
-    count: int
+    chances: int
     """Of mu at one time."""
-    size: int
+    shares: int
     """Of z at one time."""
     times: int
 
     def mu(self, time: int) -> int:
         """Where mu of a time begins."""
-        return time * self.count
+        return time * self.chances
 
     def z(self, time: int) -> int:
         """Where z of a time begins."""
-        return self.times * self.count + time * self.size
+        return self.times * self.chances + time * self.shares
 
 
 def solve_fluid(
@@ -64,9 +64,9 @@ def solve_fluid(
     flow, flow_right = _flow(instance, layout, begin)
     link, where = _links(instance, layout, relaxation.chance)
     above = _repeated(relaxation.above, layout)
-    cost = np.zeros(layout.times * (layout.count + layout.size))
+    cost = np.zeros(layout.times * (layout.chances + layout.shares))
     for time, weight in enumerate(instance.weights):
-        cost[layout.mu(time) : layout.mu(time) + layout.count] = -weight * instance.rewards[there]
+        cost[layout.mu(time) : layout.mu(time) + layout.chances] = -weight * instance.rewards[there]
     equal = _stacked(flow, link)
     right = np.concatenate([flow_right, np.zeros(link.shape[0])])
     options = {} if time_limit is None else {"time_limit": max(time_limit, 0.01)}
@@ -95,15 +95,15 @@ def _flow(instance: BanditInstance, layout: _Layout, begin: NDArray[np.float64])
     rows = int(inside.sum())
     arm, level, state = np.nonzero(instance.there)
     column = layout.first[arm, level, state]
-    here = coo_array((np.ones(len(arm)), (row_of[arm, state], column)), shape=(rows, layout.count))
+    here = coo_array((np.ones(len(arm)), (row_of[arm, state], column)), shape=(rows, layout.chances))
     a, b, c, to = np.nonzero(instance.transitions * instance.there[..., None])
     chances = instance.transitions[a, b, c, to]
-    gone = coo_array((chances, (row_of[a, to], layout.first[a, b, c])), shape=(rows, layout.count))
+    gone = coo_array((chances, (row_of[a, to], layout.first[a, b, c])), shape=(rows, layout.chances))
     parts = [(here, t, t) for t in range(layout.times)] + [(-gone, t, t - 1) for t in range(1, layout.times)]
     data = np.concatenate([part.data for part, _, _ in parts])
     i = np.concatenate([part.coords[0] + t * rows for part, t, _ in parts])
     j = np.concatenate([part.coords[1] + layout.mu(t) for part, _, t in parts])
-    matrix = csr_array((data, (i, j)), shape=(layout.times * rows, layout.times * (layout.count + layout.size)))
+    matrix = csr_array((data, (i, j)), shape=(layout.times * rows, layout.times * (layout.chances + layout.shares)))
     return matrix, np.concatenate([begin[inside], np.zeros((layout.times - 1) * rows)])
 
 
@@ -117,7 +117,7 @@ def _links(instance: BanditInstance, layout: _Layout, chance: csr_array) -> tupl
     acts = level > 0
     taken = coo_array(
         (np.ones(acts.sum()), (place[arm[acts], level[acts]], layout.first[arm[acts], level[acts], state[acts]])),
-        shape=(len(pairs), layout.count),
+        shape=(len(pairs), layout.chances),
     )
     given = -chance[pairs[:, 0] * (levels - 1) + pairs[:, 1]].tocoo()
     data, i, j = [], [], []
@@ -126,7 +126,7 @@ def _links(instance: BanditInstance, layout: _Layout, chance: csr_array) -> tupl
             data.append(part.data)
             i.append(part.coords[0] + time * len(pairs))
             j.append(part.coords[1] + begin)
-    shape = (layout.times * len(pairs), layout.times * (layout.count + layout.size))
+    shape = (layout.times * len(pairs), layout.times * (layout.chances + layout.shares))
     matrix = csr_array((np.concatenate(data), (np.concatenate(i), np.concatenate(j))), shape=shape)
     times = np.repeat(np.arange(layout.times), len(pairs))
     return matrix, (times, np.tile(pairs[:, 0], layout.times), np.tile(pairs[:, 1] + 1, layout.times))
@@ -137,7 +137,7 @@ def _repeated(above: csr_array, layout: _Layout) -> csr_array:
     part = above.tocoo()
     i = np.concatenate([part.coords[0] + t * above.shape[0] for t in range(layout.times)])
     j = np.concatenate([part.coords[1] + layout.z(t) for t in range(layout.times)])
-    shape = (layout.times * above.shape[0], layout.times * (layout.count + layout.size))
+    shape = (layout.times * above.shape[0], layout.times * (layout.chances + layout.shares))
     return csr_array((np.tile(part.data, layout.times), (i, j)), shape=shape)
 
 

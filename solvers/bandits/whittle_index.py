@@ -46,7 +46,7 @@ def _arm(
 ) -> Any:
     """One arm. `value` + subsidy * `slope` is the value of the present policy; returns whether the arm is indexable."""
     states = len(index)
-    inverse[:, :] = np.linalg.inv(np.eye(states) - beta * chances[1])
+    _invert(chances[1], beta, inverse)
     active[:] = True
     slope[:] = 0.0
     for s in range(states):
@@ -82,6 +82,26 @@ def _arm(
         active[at] = False
         _leave_alone(chances, rewards, beta, inverse, change, value, slope, at)
     return indexable
+
+
+@kernel(fastmath=True)
+def _invert(chances: Any, beta: Any, inverse: Any) -> None:
+    """inverse = (I - beta P)^-1 by Gauss and Jordan, in place; its rows are dominated by the diagonal, so nothing is swapped."""
+    states = len(inverse)
+    for s in range(states):
+        for q in range(states):
+            inverse[s, q] = (1.0 if s == q else 0.0) - beta * chances[s, q]
+    for k in range(states):
+        pivot = 1.0 / inverse[k, k]
+        inverse[k, k] = 1.0
+        for q in range(states):
+            inverse[k, q] *= pivot
+        for s in range(states):
+            if s != k:
+                factor = inverse[s, k]
+                inverse[s, k] = 0.0
+                for q in range(states):
+                    inverse[s, q] -= factor * inverse[k, q]
 
 
 @kernel(fastmath=True)

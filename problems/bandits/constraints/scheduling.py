@@ -49,7 +49,7 @@ class Scheduling(PullConstraint):
     @cached_property
     def workers_in(self) -> NDArray[np.int64]:
         """[slots] how many workers are there in each."""
-        return self.worker_slots.sum(axis=0, dtype=np.int64)
+        return self.worker_slots.sum(axis=0, dtype=np.int64)  # type: ignore[no-any-return]
 
     def check(self, action: NDArray[np.int8]) -> None:
         """A maximum flow from the arms pulled through slots to workers in slots."""
