@@ -37,10 +37,10 @@ def test_better_than_greedy(nearness, method, value):
 
 def test_seeds_decide(nearness):
     """The same seed and iterations give the same bits; the rounds of another seed have other noise."""
-    instance = uniform(size=14, seed=3)
-    runs = [solved(instance, nearness, 2500, seed, simulations=2) for seed in (1, 1, 2)]
-    course = [[value for _, value, _ in run.trace] for run in runs]
-    assert course[0] == course[1] and course[0] != course[2]
+    instance = uniform(size=25, seed=3)
+    runs = [solved(instance, nearness, 3000, seed, simulations=2, value="network") for seed in (1, 1, 2, 3, 4)]
+    course = [tuple(value for _, value, _ in run.trace) for run in runs]
+    assert course[0] == course[1] and len(set(course)) > 1
 
 
 def test_leaves_share_calls(nearness):
