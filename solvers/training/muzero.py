@@ -60,7 +60,7 @@ class MuZero(Recipe):
     heads: int = 4
     """Of the attention, at least 1."""
     bins: int = 64
-    """Of the histograms of value and reward, at least 2."""
+    """Of the histograms of value and reward, at least 2; 0: value and reward are one number each (squared error)."""
     rate: float = 1e-3
     """Learning rate at first, above 0; it falls to 0 as a cosine."""
     value_weight: float = 0.25
@@ -83,8 +83,8 @@ class MuZero(Recipe):
         for name in ("value_scale", "reanalyse", "value_weight", "reward_weight", "consistency", "watch"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise UsageError(f"{name} is {getattr(self, name)}; accepted: a number from 0")
-        if self.bins < 2:
-            raise UsageError(f"bins is {self.bins}; accepted: an integer from 2")
+        if self.bins < 2 and self.bins != 0:
+            raise UsageError(f"bins is {self.bins}; accepted: 0, or an integer from 2")
         if not 0 < self.rate < float("inf"):
             raise UsageError(f"rate is {self.rate}; accepted: a number above 0")
 
