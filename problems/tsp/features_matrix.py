@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from corl.errors import UsageError
 from corl.jit import kernel
 from corl.networks.tokens import Tokens
+from corl.problems.tsp.remainder import Outlook
 
 __all__ = ["PAIRS", "TOKENS", "matrix"]
 
@@ -49,16 +50,16 @@ def matrix(observation: Mapping[str, NDArray[Any]], level: str = "actions") -> T
     x = np.zeros((rows, tokens, TOKENS), np.float32)
     pairs = np.zeros((rows, tokens, tokens, PAIRS), np.float32)
     scale = np.ones(rows)
-    names = ("cities", "remaining", "distances", "bound", "prices", "successors", "cycles", "joints", "patches", "actions")
-    _features(mask, *(np.ascontiguousarray(observation[name]) for name in names), rank, _LEVELS[level], x, pairs, scale)
+    cities, remaining, distances = (np.ascontiguousarray(observation[name]) for name in ("cities", "remaining", "distances"))
+    outlook = Outlook(*(np.ascontiguousarray(observation[name]) for name in Outlook._fields))
+    _features(mask, cities, remaining, distances, outlook, rank, _LEVELS[level], x, pairs, scale)
     return Tokens(x, mask, pairs, scale)
 
 
 @kernel
 def _features(
-    mask: Any, cities: Any, remaining: Any, distances: Any, bound: Any, prices: Any, successors: Any, cycles: Any, joints: Any,
-    patches: Any, actions: Any, rank: Any, level: Any, x: Any, pairs: Any, scale: Any,
-) -> None:  # fmt: skip
+    mask: Any, cities: Any, remaining: Any, distances: Any, seen: Any, rank: Any, level: Any, x: Any, pairs: Any, scale: Any
+) -> None:
     """Fill x, pairs and scale row by row."""
     slots = mask.shape[1] - 2
     slot = np.empty(slots + 2, np.int64)
@@ -71,18 +72,18 @@ def _features(
                 m += 1
         if m == 0:
             continue
-        _costs(distances[row], prices[row], slot[:m], level, cost)
+        _costs(distances[row], seen.prices[row], slot[:m], level, cost)
         unit = _unit(cost, m)
         least = np.inf
         for i in range(m - 2):
-            least = min(least, actions[row, slot[i], 0] + actions[row, slot[i], 2])
+            least = min(least, seen.actions[row, slot[i], 0] + seen.actions[row, slot[i], 2])
         _describe(cost, unit, slot[:m], remaining[row], level, x[row])
         _describe_pairs(cost, unit, slot[:m], pairs[row])
         if level > 1:
-            _flag(unit, slot[:m], cities[row], successors[row], cycles[row], joints[row], patches[row], x[row], pairs[row])
+            _flag(unit, slot[:m], cities[row], seen, row, x[row], pairs[row])
         if level > 2:
-            _look_ahead(unit, slot[:m], rank[row], actions[row], least, x[row])
-        length = bound[row] + least
+            _look_ahead(unit, slot[:m], rank[row], seen.actions[row], least, x[row])
+        length = seen.bound[row] + least
         scale[row] = length if length > 0.0 else unit * (remaining[row] + 1)
 
 
@@ -163,12 +164,11 @@ def _describe_pairs(cost: Any, unit: Any, slot: Any, pairs: Any) -> None:
 
 
 @kernel
-def _flag(
-    unit: Any, slot: Any, cities: Any, successors: Any, cycles: Any, joints: Any, patches: Any, x: Any, pairs: Any
-) -> None:
+def _flag(unit: Any, slot: Any, cities: Any, seen: Any, row: Any, x: Any, pairs: Any) -> None:
     """Token features 11 to 15, pair features 5 to 7: the assignment's arcs and cycles, and what joining them costs."""
     m = len(slot)
     o, d = slot[m - 2], slot[m - 1]
+    successors, cycles, joints, patches = seen.successors[row], seen.cycles[row], seen.joints[row], seen.patches[row]
     for i in slot:
         f = x[i]
         if i < o:

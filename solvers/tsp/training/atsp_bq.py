@@ -20,18 +20,18 @@ _FEATURES = ("matrix", "matrix-flags", "matrix-reduced", "matrix-raw")
 class AtspBqRecipe(Recipe):
     """Cross-entropy on the next city, and the remaining length as a value, over new `asymmetric` instances all the time.
 
-    Half of the tours begin with a rule that makes faults, and are then completed by the teacher.
+    Half of the tours begin with a rule that makes faults, and are then completed by the teacher, our ATSP search.
     """
 
     smallest: int = 30
     """Fewest cities of an instance, at least 10."""
     largest: int = 130
     """Most cities of an instance; sizes between are drawn on a logarithmic scale."""
-    tours: int = 8
-    """New instances in a batch, at least 1; each gives 32 states."""
+    tours: int = 4
+    """New instances in a batch, at least 1; each gives up to 64 states."""
     width: int = 64
     """Numbers that the network keeps for each token, a multiple of `heads`."""
-    layers: int = 3
+    layers: int = 2
     """Rounds of attention, at least 1."""
     heads: int = 4
     """Heads of each, at least 1."""
