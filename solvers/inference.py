@@ -141,19 +141,22 @@ class Session:
             return False
         return not self.run.should_stop
 
-    def decode(self, decoder: Decoder, rows: int, number: int) -> Decoded:
-        """Decode all entries with `rows` rows for each, together as far as the pool goes; `number` tells noise from noise."""
+    def decode(self, decoder: Decoder, rows: int, number: int, together: int = _POOL) -> Decoded:
+        """Decode all entries with `rows` rows for each, so many at once as fit into `together` rows (one, at least).
+
+        `number` makes the noise of each round different.
+        """
         import numpy as np
 
-        needed = max(rows, min(self.entries * rows, _POOL))
+        needed = max(rows, min(self.entries * rows, together))
         if self._pool is None or self._pool.rows < needed:
             self._pool = self._environment(self.copies, needed)
         key, which = np.divmod(np.arange(self.entries), len(self.copies))
         return self._decode(decoder, self._pool, which, key, number)
 
-    def fits(self, states: int) -> int:
-        """How many times `states` states (for each entry) can be shown to the network in what is left of the budget."""
-        states *= self.entries
+    def fits(self, states: int, entries: int = 0) -> int:
+        """How many times `states` states for each of so many entries (0: all) can be shown in what is left of the budget."""
+        states *= entries or self.entries
         if self.run.iterations is not None:
             return (self.run.iterations - self.rows) // states
         self._measure()

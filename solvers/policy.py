@@ -37,8 +37,9 @@ class Policy(Solver):
     """What a round is: greedy decoding from all starts, independent samples, beam search, stochastic beam search, a round of
     sampling without replacement, or simulation-guided beam search."""
     width: int = 0
-    """Samples of a round or states of a beam, for each start and copy; 0: automatic, with `iterations` as wide as one round
-    may be, with a time limit narrow at first. Beams double it from round to round."""
+    """Samples of a round or states of a beam, for each start and copy; of greedy decoding the episodes played at once.
+    0: automatic, with `iterations` as wide as one round may be, with a time limit narrow at first. Beams double it from round
+    to round."""
     expansion: int = 4
     """Children of each state that SGBS plays out, from 2."""
     temperature: float = 1.0
@@ -86,7 +87,8 @@ class Policy(Solver):
             if not session.first():
                 return
             if self.decoder == "greedy":
-                session.decode(self._decoder(1, iter(())), 1, 0)
+                width = max(1, min(self.width or _AT_FIRST["greedy"], session.fits(session.steps, 1)))
+                session.decode(self._decoder(1, iter(())), 1, 0, together=width)
                 return
             widths = self._widths(session)
             for number, width in enumerate(widths):

@@ -101,6 +101,14 @@ def test_greedy_from_all_starts(nearness):
     assert nearness.shown == 10 + 3 * 10
 
 
+def test_greedy_from_as_many_starts_as_fit(nearness):
+    """Episodes are played together, but never so many that none would end within the budget."""
+    instance = uniform(size=40, seed=5)
+    run = solved(instance, nearness, 38 * 10, decoder="greedy")
+    assert nearness.shown == 38 * 10 and nearness.calls == 2 * 38
+    assert run.objective < run.trace[0][1]
+
+
 def test_widths_fit_the_iterations(nearness):
     """width=0 makes a round as wide as the iterations allow: 10 times the greedy episode's states are a beam of 9."""
     asked: list[int] = []
