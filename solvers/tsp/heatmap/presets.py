@@ -27,7 +27,7 @@ PAPER = ((750, Numbers(0.0, 10.0, 5, 5, 200)), (5000, Numbers(1.0, 10.0, 5, 5, 2
 TUNED = {
     "gnn": Numbers(0.0, 10.0, 2, 6, 25, 58),
     "nearest": Numbers(0.0, 10.0, 2, 6, 25, 58),
-    "softmax": Numbers(0.0, 10.0, 2, 6, 25, 58, 0.71),
+    "softmax": Numbers(0.0, 100.0, 10, 6, 9, 31, 0.71),
     "none": Numbers(0.0, 10.0, 2, 6, 25, 58),
 }
 

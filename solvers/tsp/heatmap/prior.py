@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 __all__ = ["NEAREST", "counted", "main"]
 
-# The command above, seeds 0..199, eax with 10 iterations a city (8e-5 above the optimum at most, measured on 6 instances).
+# The command above, seeds 0..199, eax with 10 iterations a city (within 0.03 % of the best tour known, on 6 instances).
 NEAREST = (
     0.44275, 0.25413, 0.13443, 0.07213, 0.04002, 0.02313, 0.01342, 0.00772, 0.00463, 0.00291,
     0.00185, 0.00113, 0.00064, 0.00040, 0.00025, 0.00015, 0.00008, 0.00006, 0.00005, 0.00003,
