@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 
-__all__ = ["Relaxation", "new_relaxation", "relax"]
+__all__ = ["Relaxation", "branch", "new_relaxation", "relax"]
 
 _FAR = 1e300
 
@@ -59,8 +59,9 @@ def relax(work: Any, nodes: Any, ends: Any, free: Any, steps: Any, first: Any) -
     Nodes `ends` and `ends` + 1 are the origin and the destination (wanted degree 1), and the last node has any degree if
     `free`. The step length falls from `first` to 0, in units of distance.
     """
-    price, share, degree = work.price, work.share, work.degree
-    price[:nodes] = 0.0
+    price, share = work.price, work.share
+    for i in range(nodes):  # so small that they only break ties, of two equal edges always the same way
+        price[i] = 1e-4 * first * ((0.618034 * i) % 1.0)
     work.before[:nodes] = 0
     share[:nodes, :nodes] = 0.0
     total = 0.0
@@ -73,15 +74,55 @@ def relax(work: Any, nodes: Any, ends: Any, free: Any, steps: Any, first: Any) -
             for i in range(1, nodes):
                 node = work.order[i]
                 share[node, work.parent[node]] += length
-        for i in range(nodes - 1 if free else nodes):
-            away = degree[i] - (1 if ends <= i < ends + 2 else 2)
-            price[i] += length * (0.7 * away + 0.3 * work.before[i])  # with momentum, as Volgenant & Jonker (EJOR 9, 1982)
-            work.before[i] = away
+        _raise(work, nodes, ends, free, length)
     for i in range(nodes):
         for j in range(i):
             both = (share[i, j] + share[j, i]) / max(total, 1e-300)
             share[i, j] = share[j, i] = both
-    return _prim(work, nodes) + _alphas(work, nodes, ends, free)
+    bound = _prim(work, nodes) - _paid(work, nodes, ends, free)
+    _alphas(work, nodes)
+    return bound
+
+
+@kernel
+def branch(work: Any, nodes: Any, ends: Any, free: Any, to: Any, steps: Any, first: Any, prices: Any) -> Any:
+    """The best bound on a path whose first step goes to node `to`, from `steps` trees that begin with `prices` [M].
+
+    Other edges of the origin are too costly meanwhile. Changes the work's prices and its present tree.
+    """
+    cost, origin = work.cost, ends
+    kept = cost[origin, :nodes].copy()
+    barred = kept.sum() + nodes * (cost[to, :nodes].sum() + np.abs(prices[:nodes]).sum()) + 1.0
+    for i in range(nodes):
+        if i != to:
+            cost[origin, i] = cost[i, origin] = barred
+    work.price[:nodes] = prices[:nodes]
+    work.before[:nodes] = 0
+    best = -np.inf
+    for k in range(steps):
+        best = max(best, _prim(work, nodes) - _paid(work, nodes, ends, free))
+        _raise(work, nodes, ends, free, first * (1.0 - k / steps))
+    for i in range(nodes):
+        cost[origin, i] = cost[i, origin] = kept[i]
+    return best
+
+
+@kernel
+def _raise(work: Any, nodes: Any, ends: Any, free: Any, length: Any) -> None:
+    """One step of the prices along the subgradient, with momentum, as Volgenant & Jonker (EJOR 9, 1982)."""
+    for i in range(nodes - 1 if free else nodes):
+        away = work.degree[i] - (1 if ends <= i < ends + 2 else 2)
+        work.price[i] += length * (0.7 * away + 0.3 * work.before[i])
+        work.before[i] = away
+
+
+@kernel
+def _paid(work: Any, nodes: Any, ends: Any, free: Any) -> Any:
+    """The prices that every path pays, to be taken off the priced length of a tree."""
+    paid = 0.0
+    for i in range(nodes - 1 if free else nodes):
+        paid += work.price[i] * (1 if ends <= i < ends + 2 else 2)
+    return paid
 
 
 @kernel
@@ -111,8 +152,8 @@ def _prim(work: Any, nodes: Any) -> Any:
 
 
 @kernel
-def _alphas(work: Any, nodes: Any, ends: Any, free: Any) -> Any:
-    """work.alpha from the present tree; returns what the prices add to its length to make a bound."""
+def _alphas(work: Any, nodes: Any) -> None:
+    """work.alpha from the present tree."""
     cost, price, alpha, parent, order = work.cost, work.price, work.alpha, work.parent, work.order
     alpha[0, 0] = 0.0
     for i in range(1, nodes):  # alpha holds the costliest edge on the tree's way between two nodes at first
@@ -125,7 +166,3 @@ def _alphas(work: Any, nodes: Any, ends: Any, free: Any) -> Any:
     for i in range(nodes):
         for j in range(i):
             alpha[i, j] = alpha[j, i] = cost[i, j] + price[i] + price[j] - alpha[i, j]
-    paid = 0.0
-    for i in range(nodes - 1 if free else nodes):
-        paid -= price[i] * (1 if ends <= i < ends + 2 else 2)
-    return paid

@@ -72,7 +72,7 @@ def _draw(
             left = 2 + int(chances[row, 1] * (n - 2))  # 2..n-1: with n - 1 left the destination is the origin
             origin, step = int(chances[row, 0] * n), 1 if chances[row, 2] < 0.5 else -1
         else:
-            left, step = 2 + int(chances[row, 1] * (n - 3)), 1  # 2..n-2
+            left, step = n - 2 - int(chances[row, 1] ** 2 * (n - 3)), 1  # 2..n-2, rather early on the path
             origin = n - 2 - left
         remaining[row] = left
         lengths, cities = np.full(window, np.inf), np.full(window, -1)
