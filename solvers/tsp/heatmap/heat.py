@@ -60,10 +60,11 @@ def network_heat(instance: TspInstance, metric: Metric) -> Heat:
     """The shipped network's probabilities of its candidate edges, both directions' logits averaged, over two."""
     import torch
 
+    from corl.solvers.inference import one_thread
     from corl.solvers.tsp.heatmap.features import edge_graph, links_of, symmetric
 
     graph = edge_graph(instance, metric)
-    with torch.inference_mode():
+    with torch.inference_mode(), one_thread():
         parts = torch.from_numpy(graph.nodes), torch.from_numpy(links_of(graph.near)), torch.from_numpy(graph.edges)
         logits = network()(*parts).double().numpy().reshape(graph.near.shape)
     return sorted_heat(graph.near, graph.lengths, 0.5 / (1.0 + np.exp(-symmetric(graph.near, logits))))

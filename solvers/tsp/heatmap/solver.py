@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["HeatmapMcts"]
 
 _BY_PROGRAMME = 9  # up to so many cities dynamic programming finds the best tour at once
+_SETUP, _NETWORK = 1e-5, 1.5e-4  # seconds a city that lists and a greedy tour, and the network, take on a slow machine
+_MOST_FOR_NETWORK = 200_000  # cities, at about 20 kB each
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class HeatmapMcts(Solver):
             return "it takes symmetric distances only"
         if self.heatmap == "gnn" and not readable(instance):
             return "the heatmap gnn needs coordinates in the plane; heatmap=nearest takes any symmetric instance"
+        if self.heatmap == "gnn" and instance.n > _MOST_FOR_NETWORK:
+            return f"the heatmap gnn takes at most {_MOST_FOR_NETWORK} cities; heatmap=nearest takes more"
         return ""
 
     def prepare(self, instance: TspInstance) -> None:
@@ -91,6 +95,10 @@ class HeatmapMcts(Solver):
             tour = shortest_tour(metric_of(instance), instance.n)
             run.report(tour)
             run.report_bound(run.problem.evaluate(instance, tour))
+        elif run.remaining < (_SETUP + _NETWORK * (self.heatmap == "gnn")) * instance.n:
+            from corl.solvers.tsp.construction import space_filling_order
+
+            run.report(space_filling_order(metric_of(instance)))  # no time for more
         elif self.preset == "paper":
             self._sample(instance, run)
         else:

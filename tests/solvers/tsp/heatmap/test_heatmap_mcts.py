@@ -204,6 +204,16 @@ def test_a_run_that_is_over_at_once_has_a_tour():
         assert _solve(instance, 1, preset=preset).objective > 0
 
 
+@pytest.mark.parametrize("heatmap", ["nearest", "gnn"])
+def test_no_time_for_lists(heatmap):
+    """Where the limit is shorter than what lists or the network take, there is a tour all the same."""
+    instance = TspInstance("u", "EXACT_2D", points=np.random.default_rng(0).random((3000, 2)))
+    run = Run(Tsp(), instance, time_limit=0.02)
+    run.start()
+    HeatmapMcts(heatmap=heatmap).solve(instance, run)
+    assert run.objective < 120.0  # along a space-filling curve at the worst; a random tour is 1560
+
+
 def test_what_it_refuses():
     """Asymmetric instances, and the network's heatmap where there are no coordinates in the plane, each by name."""
     random = np.random.default_rng(0).random
