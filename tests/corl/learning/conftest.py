@@ -8,6 +8,16 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import torch
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """torch with one thread, as a training run has it: small networks gain nothing by more, and a busy machine loses much."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")
