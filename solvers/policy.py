@@ -28,12 +28,13 @@ _NODES = 500_000  # prefixes that it remembers, before it begins anew: about a k
 class Policy(Solver):
     """The greedy solution at once, then rounds of a decoder until the budget ends.
 
-    The last round is made as narrow as what is left of the budget asks for.
+    The last round is made as narrow as what is left of the budget asks for; where that is too little for a beam wider than
+    the one before, it is spent on samples.
     """
 
     policy: str = ""
     """A shipped policy's name or a checkpoint file; "" for the one that is shipped for such instances."""
-    decoder: Literal["greedy", "sample", "beam", "stochastic-beam", "without-replacement", "sgbs"] = "without-replacement"
+    decoder: Literal["greedy", "sample", "beam", "stochastic-beam", "without-replacement", "sgbs"] = "beam"
     """What a round is: greedy decoding from all starts, independent samples, beam search, stochastic beam search, a round of
     sampling without replacement, or simulation-guided beam search."""
     width: int = 0
@@ -90,14 +91,17 @@ class Policy(Solver):
                 width = max(1, min(self.width or _AT_FIRST["greedy"], session.fits(session.steps, 1)))
                 session.decode(self._decoder(1, iter(())), 1, 0, together=width)
                 return
-            widths = self._widths(session)
-            for number, width in enumerate(widths):
+            widths, number = self._widths(session), 0
+            for width in widths:
                 decoder = self._decoder(width, widths)
                 if session.decode(decoder, self._rows(width, session), number).exhausted or run.should_stop:
                     return
+                number += 1
+            if not self.rounds:
+                self._fill(session, number)
 
     def _widths(self, session: Session) -> Iterator[int]:
-        """The width of each round; ends the run where no round is left that is worth it."""
+        """The width of each round, as long as there is budget for one that is worth it."""
         counted, width, before, done = session.run.iterations is not None, self.width, 0, 0
         states = session.steps
         if self.decoder == "sgbs":  # every step plays expansion - 1 rollouts of the rest for each state
@@ -111,10 +115,19 @@ class Policy(Solver):
             most = min(fits if self.decoder != "sgbs" else max(1, fits), session.most_rows // self._rows(1, session))
             now = min(width, most)
             if now <= (before if self.decoder in ("beam", "sgbs") else 0):
-                return session.out_of_budget()
+                return
             yield now
             done, before = done + 1, now
             width = 2 * width if self.decoder in _DOUBLING else width
+
+    def _fill(self, session: Session, number: int) -> None:
+        """Spend on samples what is left of the budget where it does not reach for a wider beam; end the run."""
+        from corl.search.decoding import Sampling
+
+        while not session.run.should_stop and (width := min(_AT_FIRST["sample"], session.fits(session.steps))) > 0:
+            session.decode(Sampling(width, self.temperature), width, number)
+            number += 1
+        session.out_of_budget()
 
     def _rows(self, width: int, session: Session) -> int:
         """Rows of a pool that an entry needs; sampling without replacement has all entries there at once."""
