@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from corl.errors import UsageError
 from corl.networks.attention import Layer
-from corl.networks.heads import HLGauss, Scalar
+from corl.networks.heads import HLGauss
 from corl.networks.policy import Policy
 from corl.networks.tokens import Tokens
 
@@ -68,9 +68,9 @@ class MuZeroNetwork(Policy):
         self.chosen, self.told = nn.Parameter(torch.randn(width) * width**-0.5), nn.Linear(width, width)
         self.dynamics_layers = nn.ModuleList(Layer(width, heads, feedforward) for _ in range(dynamics_layers))
         self.score = _mlp(width, width, 1)
-        self.value_head, self.reward_head = (HLGauss(*span, bins) if bins else Scalar() for span in (values, rewards))
-        self.value = _mlp(width, width, self.value_head.outputs)
-        self.reward = _mlp(3 * width, width, self.reward_head.outputs)
+        self.value_head, self.reward_head = HLGauss(*values, bins), HLGauss(*rewards, bins)
+        self.value = _mlp(width, width, bins)
+        self.reward = _mlp(3 * width, width, bins)
         self.project, self.predict = _mlp(width, width, width), _mlp(width, width, width)
 
     def representation(self, x: Tensor, mask: Tensor, pairs: Tensor | None) -> Tensor:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from corl.errors import UsageError
 from corl.learning.recipe import Recipe
+from corl.solvers.training.common import at_least, positive
 
 if TYPE_CHECKING:
     from corl.learning.selfplay import Episodes, Job
@@ -29,6 +30,8 @@ class AlphaZero(Recipe):
     """Its option of that name, at least 1."""
     features: str = ""
     """Which of the problem's features the network sees; "" for the first."""
+    start: str = ""
+    """A checkpoint with a value to go on from; "": a new network of the sizes below."""
     episodes: int = 128
     """Instances of a generation, at least 1."""
     updates: int = 16
@@ -60,32 +63,30 @@ class AlphaZero(Recipe):
     step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of self-play before it"
 
     def __post_init__(self) -> None:
-        for name in ("size", "episodes", "updates", "batch", "replay", "simulations", "considered", "width", "layers", "heads"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} is {getattr(self, name)}; accepted: an integer from 1")
-        for name in ("value_scale", "value_weight", "watch"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise UsageError(f"{name} is {getattr(self, name)}; accepted: a number from 0")
-        if not 0 < self.rate < float("inf"):
-            raise UsageError(f"rate is {self.rate}; accepted: a number above 0")
+        counts = ("size", "episodes", "updates", "batch", "replay", "simulations", "considered", "width", "layers", "heads")
+        at_least(self, counts, 1)
+        at_least(self, ("watch",), 0)
+        positive(self, ("value_scale", "value_weight"), zero=True)
+        positive(self, ("rate",))
 
     def train(self, training: Training) -> None:
         import torch
 
         from corl.learning import alphazero
         from corl.learning.replay import Replay
-        from corl.learning.selfplay import SelfPlay, Source, token_sizes
+        from corl.learning.selfplay import SelfPlay, Source
         from corl.learning.watch import Watch, descend
-        from corl.networks.attention import AttentionPolicy
+        from corl.solvers.training.common import begin
 
         source = Source(training.problem, self.generator, {"size": self.size}, training.seed)
-        sizes = token_sizes(training.problem, self.features, source.instances(0, 1)[0])
-        shape: dict[str, Any] = {"width": self.width, "layers": self.layers, "heads": self.heads, "feedforward": 2 * self.width}
-        network = AttentionPolicy(**sizes, **shape).to(training.device)
+        network = begin(self, training, source)
+        if not network.has_value:
+            raise UsageError(f"start: {self.start} has no value, which the search needs")
         optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
         replay, watch = Replay(self.replay), Watch(training, source, self.watch)
         training.manage(network=network, optimiser=optimiser, replay=replay)
-        with SelfPlay(training, _player, self, training.problem.name, training.seed, network.config) as games:
+        kind = network.architecture, network.config
+        with SelfPlay(training, _player, self, training.problem.name, training.seed, *kind) as games:
             while training.budget():
                 seen = {}
                 if training.step % self.updates == 0:
@@ -93,24 +94,24 @@ class AlphaZero(Recipe):
                     replay.add(episodes.moves, episodes.lengths)
                     seen = watch(episodes, network)
                 at = replay.sample(training.generator(2, training.step), self.batch)
-                loss, terms = alphazero.loss(network, alphazero.draw(replay, at, training.device), self.value_weight)
+                with training.autocast():
+                    loss, terms = alphazero.loss(network, alphazero.draw(replay, at, training.device), self.value_weight)
                 descend(optimiser, loss, self.rate, training.fraction)
                 training.log(loss=loss.item(), **terms, **seen)
         training.save(network)
 
 
-def _player(recipe: AlphaZero, problem_name: str, seed: int, config: dict[str, Any]) -> Any:
-    """A Player (corl.learning.selfplay) that searches the environment with an AttentionPolicy."""
+def _player(recipe: AlphaZero, problem_name: str, seed: int, architecture: str, config: dict[str, Any]) -> Any:
+    """A Player (corl.learning.selfplay) that searches the environment with a network of that kind, on the CPU."""
     import numpy as np
 
+    from corl import registry
     from corl.learning.selfplay import Choice, Situation, Source, load_weights, play
-    from corl.networks.attention import AttentionPolicy
-    from corl.registry import problem
     from corl.search.gumbel import Gumbel
     from corl.search.models import SimulatorModel, rows_needed
 
-    source = Source(problem(problem_name), recipe.generator, {"size": recipe.size}, seed)
-    network = AttentionPolicy(**config).eval()
+    source = Source(registry.problem(problem_name), recipe.generator, {"size": recipe.size}, seed)
+    network = registry.architecture(architecture)(**config).eval()
     search = Gumbel(recipe.simulations, recipe.considered, value_scale=recipe.value_scale)
 
     def player(job: Job) -> Episodes:

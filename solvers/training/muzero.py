@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from corl.errors import UsageError
 from corl.learning.recipe import Recipe
+from corl.solvers.training.common import at_least, positive
 
 if TYPE_CHECKING:
     from corl.learning.selfplay import Episodes, Job, Source
@@ -60,7 +61,7 @@ class MuZero(Recipe):
     heads: int = 4
     """Of the attention, at least 1."""
     bins: int = 64
-    """Of the histograms of value and reward, at least 2; 0: value and reward are one number each (squared error)."""
+    """Of the histograms of value and reward, at least 2."""
     rate: float = 1e-3
     """Learning rate at first, above 0; it falls to 0 as a cosine."""
     value_weight: float = 0.25
@@ -77,16 +78,12 @@ class MuZero(Recipe):
 
     def __post_init__(self) -> None:
         counts = ("size", "episodes", "updates", "batch", "replay", "simulations", "considered", "unroll", "td_steps", "width")
-        for name in (*counts, "layers", "dynamics_layers", "heads"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} is {getattr(self, name)}; accepted: an integer from 1")
-        for name in ("value_scale", "reanalyse", "value_weight", "reward_weight", "consistency", "watch"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise UsageError(f"{name} is {getattr(self, name)}; accepted: a number from 0")
-        if self.bins < 2 and self.bins != 0:
-            raise UsageError(f"bins is {self.bins}; accepted: 0, or an integer from 2")
-        if not 0 < self.rate < float("inf"):
-            raise UsageError(f"rate is {self.rate}; accepted: a number above 0")
+        at_least(self, (*counts, "layers", "dynamics_layers", "heads"), 1)
+        at_least(self, ("watch",), 0)
+        positive(self, ("value_scale", "reanalyse", "value_weight", "reward_weight", "consistency"), zero=True)
+        positive(self, ("rate",))
+        if self.bins < 2:
+            raise UsageError(f"bins is {self.bins}; accepted: an integer from 2")
 
     def train(self, training: Training) -> None:
         import torch
@@ -113,7 +110,8 @@ class MuZero(Recipe):
                     seen = watch(episodes, network)
                 at = replay.sample(random, self.batch)
                 batch = muzero.unroll(replay, at, self.unroll, self.td_steps, random)
-                loss, terms = muzero.loss(network, batch, weights, training.device)
+                with training.autocast():
+                    loss, terms = muzero.loss(network, batch, weights, training.device)
                 descend(optimiser, loss, self.rate, training.fraction)
                 training.log(loss=loss.item(), **terms, **seen)
         training.save(network)
@@ -158,7 +156,7 @@ def _search(recipe: MuZero) -> Any:
 
 
 def _player(recipe: MuZero, problem_name: str, seed: int, config: dict[str, Any]) -> Any:
-    """A Player (corl.learning.selfplay) that searches the model that a MuZeroNetwork has learned."""
+    """A Player (corl.learning.selfplay) that searches the model that a MuZeroNetwork has learned, on the CPU."""
     import numpy as np
 
     from corl.learning.muzero import search_latent

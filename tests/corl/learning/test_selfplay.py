@@ -90,7 +90,7 @@ def test_any_number_of_workers_plays_the_same(knapsack, knapsack_folder, monkeyp
     found = []
     for workers in (1, 2):
         training = Training(knapsack.Knapsack(), seed=3, device="cpu", steps=1, workers=workers)
-        with SelfPlay(training, _player, recipe, "toy-knapsack", 3, network.config) as games:
+        with SelfPlay(training, _player, recipe, "toy-knapsack", 3, "attention", network.config) as games:
             found.append(games.generation(network, 2, 100))
     assert (found[0].lengths == found[1].lengths).all() and len(found[0].lengths) == 100
     for name, array in found[0].moves.items():
