@@ -14,7 +14,7 @@ from corl.problems.tsp.metric import distance
 from corl.rng import uniform
 from corl.solvers.tsp.heatmap.state import reverse_path, undo
 
-__all__ = ["Rules", "add_visit", "learn", "simulate"]
+__all__ = ["Rules", "add_visit", "add_weight", "learn", "simulate"]
 
 
 class Rules(NamedTuple):
