@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["Search"]
 
 _SCALE = 100.0  # W = 100 heat (Fu et al. 2021)
-_FARTHEST = 1000  # cities that an action of the tuned search may reverse, so that its cost does not grow with n
+# Cities that an action of the tuned search may reverse, as in ils. 1000 would be far too few: at 10,000 cities and 30 s it left
+# the tour 3.1 % above the best known, against 0.65 %.
+_FARTHEST = 50_000
 
 
 class Search:
