@@ -5,7 +5,7 @@
 Each network is trained for so many CPU seconds of one thread, kernels compiled before, and then solves 128 fresh instances:
 by its likeliest actions (decoder "greedy"), and by Gumbel search without noise at as many simulations as it was trained
 with, in the environment ("simulator") or in its learned model ("model"). A row holds the mean gap to the optimum, and the
-half width of its 95 % interval over the instances.
+half width of its 95 % interval over the instances. At the end a table is printed: means over the seeds, lowest and highest.
 """
 
 from __future__ import annotations
@@ -109,6 +109,21 @@ def compared(problem, recipe_name, seed, seconds, knapsack):
         yield [*row, f"{half:.3f}"]
 
 
+def table(rows):
+    """Markdown: a line for each recipe and decoder, a column for each problem."""
+    found = {}
+    for row in rows:
+        fields = dict(zip(COLUMNS, row))
+        cells = found.setdefault((fields["recipe"], fields["decoder"]), {})
+        cells.setdefault(fields["problem"], []).append(float(fields["gap_percent"]))
+    names = sorted({name for cells in found.values() for name in cells}, reverse=True)
+    lines = ["| gap to the optimum | " + " | ".join(names) + " |", "|---|" + "---|" * len(names)]
+    for (recipe, decoder), cells in found.items():
+        texts = [f"{np.mean(v):.2f} % ({min(v):.2f} to {max(v):.2f})" for v in (cells.get(name, [np.nan]) for name in names)]
+        lines.append(f"| {recipe}, {decoder} | " + " | ".join(texts) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60.0, help="CPU seconds of each training")
@@ -118,6 +133,7 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(1)
     knapsack = plug_in_knapsack()
+    rows = []
     with open(args.output, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
@@ -128,6 +144,8 @@ def main() -> None:
                         writer.writerow(row)
                         file.flush()
                         print(*row, flush=True)
+                        rows.append(row)
+    print(table(rows))
 
 
 if __name__ == "__main__":
