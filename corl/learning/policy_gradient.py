@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from corl.environment import Environment
 from corl.learning.selfplay import Choice, Episodes, Situation, play
 from corl.networks.policy import Policy
 from corl.problem import Problem
@@ -34,18 +33,6 @@ class Starts(NamedTuple):
     """[E] the instance of each."""
     keys: NDArray[np.uint64]
     """[E] as `Environment.reset` takes them."""
-    prefixes: Sequence[NDArray[np.int64]]
-    """[E] actions that are taken at once; none where it is empty."""
-
-    def begin(self, environment: Environment) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Put row e of the environment where episode e starts; returns the rows and base + rewards so far, float64 [E]."""
-        rows = np.arange(len(self.which))
-        total = environment.reset(rows, self.which, self.keys)
-        lengths = np.array([len(prefix) for prefix in self.prefixes], np.int64)
-        for t in range(int(lengths.max(initial=0))):
-            at = rows[lengths > t]
-            total[at] += environment.step(at, at, np.array([self.prefixes[row][t] for row in at]))
-        return rows, total
 
 
 def choice(network: Policy, random: np.random.Generator | None) -> Callable[[Situation], Choice]:
@@ -66,9 +53,10 @@ def choice(network: Policy, random: np.random.Generator | None) -> Callable[[Sit
 
 def roll_out(problem: Problem, starts: Starts, network: Policy, random: np.random.Generator | None) -> Episodes:
     """The episodes that a policy plays from `starts`; `objective` is of whole solutions, higher is better."""
-    environment = problem.environment(starts.instances, len(starts.which))
-    rows, total = starts.begin(environment)
-    return play(environment, rows, total, network.tokens, choice(network, random))
+    rows = np.arange(len(starts.which))
+    environment = problem.environment(starts.instances, len(rows))
+    base = environment.reset(rows, starts.which, starts.keys)
+    return play(environment, rows, base, network.tokens, choice(network, random))
 
 
 def shared_baseline(objective: NDArray[np.float64], which: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -86,8 +74,7 @@ class GreedyRollout:
     def __init__(self, problem: Problem, network: Policy, instances: Sequence[Any]) -> None:
         self.problem = problem
         self.network = copy.deepcopy(network).eval().requires_grad_(False)
-        keys = np.zeros(len(instances), np.uint64)
-        self._watched = Starts(instances, np.arange(len(instances)), keys, [np.zeros(0, np.int64)] * len(instances))
+        self._watched = Starts(instances, np.arange(len(instances)), np.zeros(len(instances), np.uint64))
 
     def __call__(self, starts: Starts) -> NDArray[np.float64]:
         """The objectives from the same starts, [E]."""

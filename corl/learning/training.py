@@ -239,7 +239,8 @@ def train(
 
     time_limit, steps: one of them at least; schedules run towards the nearer one. With steps alone, a seed gives the same
         bits on one machine.
-    workers, executor: how many processes make data (0: this one does), and what runs them: "processes" of our own, or actors of a "ray" cluster.
+    workers, executor: how many processes make data (0: this one does), and what runs them: "processes" of our own, or actors
+        of a "ray" cluster.
     threads: of torch, on a CPU.
     output: the checkpoint to write; beside it lies NAME.snapshot.safetensors, from which `resume` goes on where a run was
         killed or ended. Without `resume` a snapshot that is there is an error: it may be hours of work.

@@ -1,4 +1,4 @@
-"""Values as a network's last layer gives them: one number, or a histogram (HL-Gauss). A layer of `outputs` units feeds them."""
+"""Values by classification: a histogram over bins that a network's last layer gives the logits of."""
 
 from __future__ import annotations
 
@@ -9,23 +9,9 @@ from torch import Tensor, nn
 
 from corl.errors import UsageError
 
-__all__ = ["HLGauss", "Scalar"]
+__all__ = ["HLGauss"]
 
 _SPREAD = 0.75  # standard deviation of the targets in bins, as Farebrother et al. found it best
-
-
-class Scalar(nn.Module):
-    """One number, trained by the squared error."""
-
-    outputs = 1
-
-    def mean(self, output: Tensor) -> Tensor:
-        """[..., 1] -> the value [...]."""
-        return output.squeeze(-1)
-
-    def loss(self, output: Tensor, target: Tensor) -> Tensor:
-        """[..., 1], target [...] -> the squared error [...]."""
-        return (output.squeeze(-1) - target).square()
 
 
 class HLGauss(nn.Module):
@@ -41,7 +27,6 @@ class HLGauss(nn.Module):
         super().__init__()
         if bins < 2 or not -math.inf < low < high < math.inf:
             raise UsageError(f"HL-Gauss takes at least 2 bins and finite low < high, not {bins} bins from {low:g} to {high:g}")
-        self.outputs = bins
         self.register_buffer("edges", torch.linspace(low, high, bins + 1), persistent=False)
 
     def mean(self, output: Tensor) -> Tensor:

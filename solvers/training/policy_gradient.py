@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from corl.learning.policy_gradient import GreedyRollout, Starts
-    from corl.learning.selfplay import Episodes
+    from corl.learning.selfplay import Episodes, Source
     from corl.learning.training import Training
     from corl.networks.policy import Policy
 
@@ -24,14 +24,15 @@ _PART = 4096  # moves that go through the network at once
 
 @dataclass(frozen=True)
 class PolicyGradient(Recipe):
-    """REINFORCE on new instances in every step, with one of three baselines (corl.learning.policy_gradient)."""
+    """REINFORCE on new instances in every step, with one of three baselines (corl.learning.policy_gradient).
+
+    Episodes are played in this process, all of a step at once, on the GPU where there is one; workers are not used.
+    """
 
     generator: str = ""
     """Which of the problem's generators makes the instances; "" for its first."""
     size: int = 20
     """Its option of that name, at least 1."""
-    smallest: int = 0
-    """A curriculum: instances have this size at first, and `size` from half of the run on; 0: always `size`."""
     features: str = ""
     """Which of the problem's features the network sees; "" for the first."""
     start: str = ""
@@ -49,10 +50,6 @@ class PolicyGradient(Recipe):
     """Optimiser steps on the episodes of a step, at least 1; more than one are steps of mirror descent."""
     proximity: float = 0.1
     """What the divergence from the policy that played counts for where there are more `updates` than one; above 0."""
-    expert: str = ""
-    """A solver inside whose solutions half of the episodes begin, at a random place; "": all begin at the beginning."""
-    expert_iterations: int = 10
-    """Its limit for an instance, at least 1."""
     width: int = 64
     """Of the network's hidden vectors, a multiple of `heads`."""
     layers: int = 2
@@ -73,13 +70,11 @@ class PolicyGradient(Recipe):
     def __post_init__(self) -> None:
         from corl.solvers.training.common import at_least, positive
 
-        counted = ("size", "instances", "samples", "updates", "expert_iterations", "width", "layers", "heads", "every")
+        counted = ("size", "instances", "samples", "updates", "width", "layers", "heads", "every")
         at_least(self, counted, 1)
-        at_least(self, ("smallest", "watch"), 0)
+        at_least(self, ("watch",), 0)
         positive(self, ("rate", "proximity"))
         positive(self, ("entropy",), zero=True)
-        if self.smallest > self.size:
-            raise UsageError(f"smallest is {self.smallest}; accepted: 0, or at most size, {self.size}")
         if self.baseline == "multi-start" and self.samples < 2:
             raise UsageError("samples is 1; accepted: an integer from 2 with the multi-start baseline")
         if self.baseline == "greedy-rollout" and self.watch < 2:
@@ -91,7 +86,6 @@ class PolicyGradient(Recipe):
         from corl.learning.policy_gradient import GreedyRollout, roll_out
         from corl.learning.selfplay import Source
         from corl.learning.watch import Watch
-        from corl.learning.workers import Workers
         from corl.solvers.training.common import begin
 
         source = Source(training.problem, self.generator, {"size": self.size}, training.seed)
@@ -100,44 +94,29 @@ class PolicyGradient(Recipe):
         watch = Watch(training, source, self.watch)
         rollout = GreedyRollout(training.problem, network, watch.instances) if self.baseline == "greedy-rollout" else None
         training.manage(network=network, optimiser=optimiser, **({"rollout": rollout} if rollout else {}))
-        experts = training.workers if self.expert and training.workers > 1 else 0
-        with Workers(experts, _expert, self, training.problem.name, executor=training.executor) as workers:
-            while training.budget():
-                starts = self._starts(training, workers)
-                episodes = roll_out(training.problem, starts, network.eval(), training.generator(2, training.step))
-                baseline = self._baseline(training, starts, episodes, network, rollout)
-                seen = watch(episodes, network) if training.step % self.every == 0 else {}
-                loss = self._update(training, network.train(), optimiser, episodes, baseline)
-                if rollout is not None and training.step % self.every == self.every - 1:
-                    rollout.update(network.eval())
-                training.log(loss=loss, **seen)
+        while training.budget():
+            starts = self._starts(training, source)
+            episodes = roll_out(training.problem, starts, network.eval(), training.generator(2, training.step))
+            baseline = self._baseline(training, starts, episodes, network, rollout)
+            seen = watch(episodes, network) if training.step % self.every == 0 else {}
+            loss = self._update(training, network.train(), optimiser, episodes, baseline)
+            if rollout is not None and training.step % self.every == self.every - 1:
+                rollout.update(network.eval())
+            training.log(loss=loss, **seen)
         training.save(network)
 
-    def _starts(self, training: Training, workers: Any) -> Starts:
+    def _starts(self, training: Training, source: Source) -> Starts:
         """The episodes of the present step."""
         import numpy as np
 
         from corl.learning.policy_gradient import Starts
-        from corl.learning.selfplay import Source
 
-        smallest = self.smallest or self.size
-        size = smallest + round((self.size - smallest) * min(1.0, 2 * training.fraction))
-        source = Source(training.problem, self.generator, {"size": size}, training.seed)
         instances = source.instances(training.step * self.instances, self.instances)
         which = np.repeat(np.arange(self.instances), self.samples)
         keys = np.tile(np.arange(self.samples, dtype=np.uint64), self.instances)
-        if self.baseline != "multi-start":
+        if self.baseline != "multi-start":  # one rollout is compared with all episodes of an instance
             keys[:] = 0
-        prefixes = [np.zeros(0, np.int64)] * len(which)
-        if self.expert:
-            random = training.generator(3, training.step)
-            inside = np.flatnonzero(random.random(self.instances) < 0.5)
-            plans = workers.map([(instances[i], int(random.integers(2**31))) for i in inside])
-            for i, plan in zip(inside, plans):
-                mine = slice(i * self.samples, (i + 1) * self.samples)
-                keys[mine] = 0  # all episodes of an instance must begin in one state to be compared
-                prefixes[mine] = [plan[: random.integers(max(1, len(plan) - 1))]] * self.samples
-        return Starts(instances, which, keys, prefixes)
+        return Starts(instances, which, keys)
 
     def _baseline(
         self, training: Training, starts: Starts, episodes: Episodes, network: Policy, rollout: GreedyRollout | None
@@ -147,8 +126,7 @@ class PolicyGradient(Recipe):
 
         if self.baseline == "multi-start":
             return shared_baseline(episodes.objective, starts.which)
-        firsts = slice(0, None, self.samples)  # the episodes of an instance begin in one state: one rollout for all
-        once = Starts(starts.instances, starts.which[firsts], starts.keys[firsts], starts.prefixes[firsts])
+        once = Starts(starts.instances, starts.which[:: self.samples], starts.keys[:: self.samples])
         greedy = rollout(once) if rollout is not None else roll_out(training.problem, once, network, None).objective
         return greedy.repeat(self.samples)
 
@@ -174,21 +152,3 @@ class PolicyGradient(Recipe):
                 value += loss.item() / len(gained)
             follow(optimiser, self.rate, training.fraction)
         return value
-
-
-def _expert(recipe: PolicyGradient, name: str) -> Any:
-    """A worker's maker: (instance, seed) -> the decisions of the expert's solution; none where it finds none."""
-    import numpy as np
-
-    import corl
-    from corl.registry import problem
-
-    family = problem(name)
-
-    def decisions(task: tuple[Any, int]) -> Any:
-        instance, seed = task
-        limit = recipe.expert_iterations
-        found = corl.solve(instance, problem=name, solver=recipe.expert, iterations=limit, seed=seed).solution
-        return np.zeros(0, np.int64) if found is None else family.decisions(instance, found)
-
-    return decisions

@@ -66,14 +66,6 @@ def test_imitation_learns(gain, sign):
     assert found > 0.2 if sign == 1 else found < 0.05
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("options", [{"expert": "ils"}, {"smallest": 5}], ids=["expert", "curriculum"])
-def test_other_starts_learn(gain, options):
-    """Policy gradient learns tours from inside an expert's as well, and from small instances on."""
-    found = gain("tsp", "policy-gradient", 12, size=8, instances=8, samples=8, rate=3e-3, every=2, watch=32, **options)
-    assert found > 0.2
-
-
 def test_workers_do_not_change_a_run(knapsack_folder, knapsack, monkeypatch, tmp_path):
     """Self-improvement with two worker processes ends with the weights of a run without any."""
     import torch

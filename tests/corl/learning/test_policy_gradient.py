@@ -1,4 +1,4 @@
-"""Policy gradient: its gradient, its baselines, and where episodes start."""
+"""Policy gradient: its gradient, mirror descent, and the baselines."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from corl import registry
 from corl.learning.policy_gradient import GreedyRollout, Starts, advantages, choice, loss, roll_out, shared_baseline
 from corl.learning.selfplay import Situation, token_sizes
 from corl.networks.attention import AttentionPolicy
-
-NONE = np.zeros(0, np.int64)
 
 
 @pytest.fixture
@@ -36,7 +34,7 @@ def network(problem, sacks):
 
 def starts(sacks, samples=1):
     which = np.repeat(np.arange(len(sacks)), samples)
-    return Starts(sacks, which, np.zeros(len(which), np.uint64), [NONE] * len(which))
+    return Starts(sacks, which, np.zeros(len(which), np.uint64))
 
 
 def gradient(network, value):
@@ -87,7 +85,7 @@ def test_the_gradient_is_that_of_the_expected_objective(problem, knapsack, netwo
     base = float(environment.reset([0], [0])[0])
     exact = gradient(network, expected(0, base, torch.ones(()), 1))
     random, many = np.random.default_rng(3), 6000
-    batch = Starts([sack], np.zeros(many, np.int64), np.zeros(many, np.uint64), [NONE] * many)
+    batch = Starts([sack], np.zeros(many, np.int64), np.zeros(many, np.uint64))
     episodes = roll_out(problem, batch, network, random)
     gained = np.repeat(episodes.objective - episodes.objective.mean(), episodes.lengths).astype(np.float32)
     sampled = -gradient(network, loss(network, episodes.moves, gained, entropy=0.0, proximity=0.0)) / many
@@ -158,20 +156,3 @@ def test_the_greedy_rollout_changes_for_a_better_policy_alone(problem, knapsack,
     assert not baseline.update(bad)
     baseline.network.sign = -1.0
     assert baseline.update(good)
-
-
-def test_episodes_start_inside_a_solution(problem, sacks, network):
-    """With a prefix the actions are taken first, and the objective counts them."""
-    first = problem.environment(sacks, 4)
-    first.reset(np.arange(4), np.arange(4))
-    taken = first.actions(np.arange(4))[:, 0].astype(np.int64)
-    prefixes = [taken[:1], NONE, taken[2:3], NONE]
-    inside = Starts(sacks, np.arange(4), np.zeros(4, np.uint64), prefixes)
-    environment = problem.environment(sacks, 4)
-    rows, total = inside.begin(environment)
-    values = [sack.values[action] if len(prefix) else 0.0 for sack, action, prefix in zip(sacks, taken, prefixes)]
-    np.testing.assert_allclose(total, values)
-    played = roll_out(problem, inside, network, np.random.default_rng(0))
-    come = np.array([m.sum() for m in np.split(played.moves["reward"], np.cumsum(played.lengths)[:-1])])
-    np.testing.assert_allclose(played.objective, total + come)
-    assert (environment.actions(rows)[[0, 2]] != taken[[0, 2], None]).all()
