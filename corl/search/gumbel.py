@@ -103,7 +103,7 @@ class _Completed(NamedTuple):
     scale: float
 
 
-@kernel
+@kernel(borrow=True)
 def _completed(rule: Any, trees: Any, t: Any, node: Any) -> Any:
     """Appendix D: v_mix = (raw + N * sum(p q) / sum(p)) / (1 + N), both sums over the children that have returns."""
     raw = trees.raw[t, node]
@@ -125,7 +125,7 @@ def _completed(rule: Any, trees: Any, t: Any, node: Any) -> Any:
     return _Completed(mixed, low, scale)
 
 
-@kernel
+@kernel(borrow=True)
 def _q(trees: Any, t: Any, child: Any, mixed: Any) -> Any:
     """The q of a child, or the mixed value where it waits for its first return."""
     return trees.reward[t, child] + trees.value[t, child] if trees.finished[t, child] > 0 else mixed
@@ -138,7 +138,7 @@ def _choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
     return _choose_inside(rule, trees, t, node)
 
 
-@kernel
+@kernel(borrow=True)
 def _best_with(rule: Any, trees: Any, t: Any, visits: Any) -> Any:
     """argmax of g + logit + sigma(q) over the root's edges that have so many visits (section 3.3)."""
     children = trees.children[t, 0]
@@ -155,7 +155,7 @@ def _best_with(rule: Any, trees: Any, t: Any, visits: Any) -> Any:
     return best
 
 
-@kernel
+@kernel(borrow=True)
 def _choose_inside(rule: Any, trees: Any, t: Any, node: Any) -> Any:
     """argmax of pi'(a) - N(a) / (1 + sum N), with pi' = softmax(logit + sigma(q)) (section 5)."""
     children, count = trees.children[t, node], trees.branches[t, node]
@@ -218,7 +218,7 @@ def _conclude(rule: Any, trees: Any, t: Any, key: Any, values: Any, policy: Any)
     return _best_with(rule, trees, t, most)
 
 
-@overload(tree.choose, jit_options={"error_model": "numpy"})
+@overload(tree.choose, jit_options={"error_model": "numpy", "_nrt": False})
 def _attach_choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
     return _choose if is_state(rule, GumbelRule) else None
 

@@ -56,19 +56,21 @@ def mlp_of(network: Any) -> Mlp:
     return Mlp(*(np.ascontiguousarray(array.detach().cpu().numpy(), np.float32) for array in (w1, b1, w2, b2)))
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, borrow=True)
 def forward(mlp: Any, inputs: Any, hidden: Any, outputs: Any) -> None:
     """outputs [O] = relu(inputs [I] @ w1 + b1) @ w2 + b2, all float32; `hidden` [H] is scratch.
 
     Inputs and hidden units that are zero cost nothing, so masks and one-hot codes are cheap.
     """
-    hidden[:] = mlp.b1
+    for h in range(len(hidden)):
+        hidden[h] = mlp.b1[h]
     for i in range(len(inputs)):
         x = inputs[i]
         if x != 0.0:
             for h in range(len(hidden)):
                 hidden[h] += x * mlp.w1[i, h]
-    outputs[:] = mlp.b2
+    for j in range(len(outputs)):
+        outputs[j] = mlp.b2[j]
     for h in range(len(hidden)):
         x = hidden[h]
         if x > 0.0:
@@ -76,12 +78,13 @@ def forward(mlp: Any, inputs: Any, hidden: Any, outputs: Any) -> None:
                 outputs[j] += x * mlp.w2[h, j]
 
 
-@overload(hooks.evaluate)
+@overload(hooks.evaluate, jit_options={"_nrt": False})
 def _attach_uniform(model: Any, state: Any, row: Any, actions: Any, count: Any, logits: Any) -> Any:
     return _uniform if hooks.is_model(model, Uniform) else None
 
 
 def _uniform(model: Any, state: Any, row: Any, actions: Any, count: Any, logits: Any) -> Any:
     """The hook: logits 0."""
-    logits[:count] = 0.0
+    for k in range(count):
+        logits[k] = 0.0
     return model.value

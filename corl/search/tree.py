@@ -170,7 +170,7 @@ def attach_root(rule: Any, trees: Trees, t: Any, actions: Any, logits: Any, valu
     trees.branches[t, 0], trees.children[t, 0] = kept, 0
 
 
-@kernel
+@kernel(borrow=True)
 def descend(rule: Any, trees: Trees, t: Any) -> Any:
     """Begin a simulation: follow the rule from the root of tree `t`, and return the leaf it adds.
 
@@ -196,7 +196,7 @@ def descend(rule: Any, trees: Trees, t: Any) -> Any:
             return ENDED
 
 
-@kernel
+@kernel(borrow=True)
 def _add_child(trees: Trees, t: Any, node: Any, k: Any) -> Any:
     """A new node by edge `k` of `node`, which is its first without a child; it waits for `attach`."""
     leaf = trees.size[t]
@@ -211,7 +211,7 @@ def _add_child(trees: Trees, t: Any, node: Any, k: Any) -> Any:
     return leaf
 
 
-@kernel
+@kernel(borrow=True)
 def attach(trees: Trees, t: Any, leaf: Any, reward: Any, actions: Any, logits: Any, count: Any, value: Any) -> None:
     """Give a waiting leaf what the model answered, and pass it on to the nodes above.
 
@@ -231,7 +231,7 @@ def attach(trees: Trees, t: Any, leaf: Any, reward: Any, actions: Any, logits: A
     back_up(trees, t, leaf, worth)
 
 
-@kernel
+@kernel(borrow=True)
 def back_up(trees: Trees, t: Any, leaf: Any, value: Any) -> None:
     """Add the return of a simulation that ended in `leaf`, worth `value`, to the means of the nodes above it."""
     node, returned = leaf, value
@@ -243,7 +243,7 @@ def back_up(trees: Trees, t: Any, leaf: Any, value: Any) -> None:
         trees.finished[t, node] = finished + 1
 
 
-@kernel
+@kernel(borrow=True)
 def _keep(actions: Any, logits: Any, count: Any, edges: Any, kept_logits: Any) -> Any:
     """Copy the actions that are not masked, at most as many as fit, those with the largest logits; returns how many."""
     room, kept = len(edges), 0
@@ -264,11 +264,12 @@ def _keep(actions: Any, logits: Any, count: Any, edges: Any, kept_logits: Any) -
             edges[i], kept_logits[i] = actions[k], logits[k]
     if kept == 0 and count > 0:  # every action masked: the mask is no help, all are alike
         kept = min(count, room)
-        edges[:kept], kept_logits[:kept] = actions[:kept], 0.0
+        for k in range(kept):
+            edges[k], kept_logits[k] = actions[k], 0.0
     return kept
 
 
-@kernel
+@kernel(borrow=True)
 def _promote(edges: Any, weights: Any, at: Any, count: Any) -> None:
     """Move the largest of weights[at:count], of equal ones the first, to `at`; the others keep their order."""
     if at >= count:
@@ -283,7 +284,7 @@ def _promote(edges: Any, weights: Any, at: Any, count: Any) -> None:
     edges[at], weights[at] = edge, top
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, borrow=True)
 def _largest(array: Any, begin: Any, end: Any) -> Any:
     """The largest of array[begin:end], in a loop that the compiler may vectorise."""
     top = array[begin]
@@ -292,7 +293,7 @@ def _largest(array: Any, begin: Any, end: Any) -> Any:
     return top
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, borrow=True)
 def prior_weights(array: Any, count: Any) -> Any:
     """Replace finite logits array[:count] (float32) by exp(logit - the largest); returns their float64 sum.
 

@@ -2,9 +2,9 @@
 
     python compare_mctx.py --write     writes golden.json: mctx's visit counts at the root, in float64
     python compare_mctx.py             compares ours with it, and with mctx itself where it is installed
-    python compare_mctx.py --speed     simulations a second of both, one thread each, in the same run, and their ratio
+    python compare_mctx.py --speed     simulations a CPU second of both, one thread each, in the same run, and their ratio
 
-mctx (with jax) is needed for --write and --speed only; run --speed on a machine that does nothing else.
+mctx (with jax) is needed for --write and --speed only.
 """
 
 from __future__ import annotations
@@ -205,29 +205,29 @@ def speed_of_theirs(kind: str, configuration: dict[str, Any], places: Any) -> An
 
 
 def seconds(functions: list[Any], rounds: int = 7, least: float = 0.03) -> list[float]:
-    """The median seconds of a call of each, measured in turns after a warming call."""
+    """The median CPU seconds of a call of each, of all its threads, measured in turns after a warming call."""
     repeats = []
     for function in functions:
         function()
-        began = time.perf_counter()
+        began = time.process_time()
         function()
-        repeats.append(max(1, int(least / (time.perf_counter() - began))))
+        repeats.append(max(1, int(least / (time.process_time() - began))))
     taken = np.empty((rounds, len(functions)))
     for round_ in range(rounds):
         for i, (function, times) in enumerate(zip(functions, repeats)):
-            began = time.perf_counter()
+            began = time.process_time()
             for _ in range(times):
                 function()
-            taken[round_, i] = (time.perf_counter() - began) / times
+            taken[round_, i] = (time.process_time() - began) / times
     return list(np.median(taken, axis=0))
 
 
 def print_speeds(batches: list[int], sizes: list[int], names: list[str]) -> None:
-    """A table: thousand simulations a second of ours (torch with 1 and with 8 leaves a call) and of mctx."""
+    """A table: thousand simulations a CPU second of ours (torch with 1 and with 8 leaves a call) and of mctx."""
     import torch
 
     torch.set_num_threads(1)
-    print("thousand simulations/s (ours / mctx = ratio), 64 simulations, one thread", flush=True)
+    print("thousand simulations per CPU second (ours / mctx = ratio), 64 simulations, one thread", flush=True)
     for name in names:
         for cities in sizes:
             for trees in batches:
