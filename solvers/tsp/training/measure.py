@@ -8,6 +8,7 @@ together. Each row is a line of CSV: gap of the mean with its bootstrap interval
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import sys
 import time
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.errors import InputError
 from corl.problems.tsp.environment import TspEnvironment
 from corl.problems.tsp.generators import clustered, uniform
 from corl.problems.tsp.instance import TspInstance
@@ -91,9 +93,14 @@ def _tsplib(folder: Path, most: int) -> tuple[list[TspInstance], NDArray[np.floa
     """The folder's instances with coordinates, and their optima."""
     lines = (line.split(":") for line in (folder / "solutions.txt").read_text().splitlines() if ":" in line)
     known = {name.strip(): float(value.split()[0]) for name, value, *_ in lines}
-    instances = [Tsp().read(file) for file in sorted(folder.glob("*.tsp")) if file.stem in known]
-    chosen = [instance for instance in instances if instance.n <= most and instance.points is not None]
-    return chosen, np.array([known[instance.name.removesuffix(".tsp")] for instance in chosen])
+    chosen, best = [], []
+    for file in sorted(folder.glob("*.tsp")):
+        with contextlib.suppress(InputError):  # a kind that is not supported
+            instance = Tsp().read(file)
+            if instance.n <= most and instance.points is not None and file.stem in known:
+                chosen.append(instance)
+                best.append(known[file.stem])
+    return chosen, np.array(best)
 
 
 def main() -> None:
