@@ -2,7 +2,8 @@
 
 A row is GENERATOR-SIZE-COUNT-DECODER, such as uniform-100-128-greedy or clustered-500-32-beam16, or tsplib-FOLDER-MOST-DECODER:
 the .tsp files of up to MOST cities in a folder that has their optima in solutions.txt ("name : length"). Instances are decoded
-together. Each row is a line of CSV: gap of the mean with its bootstrap interval, tours a second of processor time.
+together. Each row is a line of CSV: gap of the mean with its bootstrap interval, tours a second of processor time on
+one core.
 """
 
 from __future__ import annotations
@@ -105,8 +106,11 @@ def _tsplib(folder: Path, most: int) -> tuple[list[TspInstance], NDArray[np.floa
 
 def main() -> None:
     """Measure the rows asked for, or ROWS."""
+    import torch
+
     from corl.networks.checkpoints import load_policy
 
+    torch.set_num_threads(1)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", nargs="*", default=list(ROWS), metavar="ROW")
     parser.add_argument("--policy", default="tsp-bq", help="a shipped policy's name or a checkpoint file")
