@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
+from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.problems.jobshop.transitions import JobShopState
+from corl.problems.jobshop.environment import JobShopEnvironment
+from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.rng import uniform
 from corl.search import hooks
 
-__all__ = ["MAKESPAN_RULES", "RULES", "dispatch"]
+__all__ = ["RULES", "Dispatcher", "rules_for"]
 
 RULES = ("spt", "lpt", "mwkr", "mor", "fifo", "fdd/mwkr", "edd", "atc")
 """Shortest and longest processing time; most work and most operations remaining; first in, first out; flow due date by most
 work remaining (Sels, Gheysen and Vanhoucke, IJPR 50, 2012); earliest due date; apparent tardiness cost (Vepsalainen and
 Morton, Management Science 33, 1987, with its look-ahead of 2)."""
 
-MAKESPAN_RULES = tuple(range(RULES.index("edd")))
-"""The numbers of the rules that need no due dates."""
-
 _LOOK_AHEAD = 2.0
 
 
-@kernel
-def dispatch(state: JobShopState, row, rule, noise, random, listed, starts):
-    """Build a schedule in `row`, always by the legal choice of the highest priority; returns the objective.
+def rules_for(instance: JobShopInstance) -> tuple[int, ...]:
+    """The numbers of the rules that make sense of an instance's objective: without due dates there is no edd and no atc."""
+    return tuple(range(len(RULES) if instance.objective == "weighted_tardiness" else RULES.index("edd")))
 
-    rule: an index into RULES. Priorities are multiplied by 1 to 1 + noise at random. Ties go to what `actions` lists first.
-    listed: int32 [K] scratch. starts: int64 [O], what operations start at.
-    """
-    instance = state.instance[row]
+
+class Dispatcher:
+    """Builds schedules of one instance, one at a time."""
+
+    def __init__(self, instance: JobShopInstance, schedules: Literal["non-delay", "active"] = "non-delay") -> None:
+        self._environment = JobShopEnvironment([instance], 1, schedules)
+        self._listed = np.zeros(self._environment.width, np.int32)
+
+    def run(self, rule: int, noise: float, random: NDArray[np.uint64]) -> float:
+        """Build a schedule by a rule (an index into RULES), priorities multiplied by 1 to 1 + noise; returns its objective."""
+        self._environment.reset([0], [0])
+        return float(_dispatch(self._environment.state, 0, rule, noise, random, self._listed))
+
+    def schedule(self) -> Schedule:
+        """The schedule built last."""
+        return self._environment.solution(0)
+
+
+@kernel
+def _dispatch(state, row, rule, noise, random, listed):
+    """Build a schedule in `row`, always by the listed choice of the highest priority, the first of equals; its objective."""
     while True:
         count = hooks.actions(state, row, listed)
         if count == 0:
@@ -43,8 +61,6 @@ def dispatch(state: JobShopState, row, rule, noise, random, listed, starts):
             if value > best:
                 best, chosen = value, listed[k]
         hooks.step(state, row, row, chosen)
-    n = state.operations[instance]
-    starts[:n] = state.start[row, :n]
     return state.estimate[row]
 
 

@@ -9,8 +9,9 @@ from corl.errors import UsageError
 from corl.solver import Solver
 
 if TYPE_CHECKING:
-    from corl.problems.jobshop.instance import JobShopInstance, Schedule
+    from corl.problems.jobshop.instance import JobShopInstance
     from corl.run import Run
+    from corl.solvers.jobshop.dispatching import Dispatcher
     from corl.solvers.jobshop.search import Search
 
 __all__ = ["Tabu"]
@@ -55,66 +56,76 @@ class Tabu(Solver):
         from corl.run import Run
 
         tiny = taillard(jobs=6, machines=3)
-        Tabu(population=2, cut=20).solve(tiny, Run(JobShop(), tiny, iterations=200))
+        Tabu(population=2, cut=20).solve(tiny, Run(JobShop(), tiny, iterations=400))
 
     def solve(self, instance: JobShopInstance, run: Run) -> None:
-        from corl.problems.jobshop.environment import JobShopEnvironment
         from corl.rng import random_state
         from corl.solvers.jobshop.bounds import lower_bound
-        from corl.solvers.jobshop.search import advance, best_of, new_search
+        from corl.solvers.jobshop.dispatching import Dispatcher
+        from corl.solvers.jobshop.population import Population
+        from corl.solvers.jobshop.search import IDLE, VALUE, advance, begin, new_search
         from corl.solvers.jobshop.selection import shop_of
 
-        environment = JobShopEnvironment([instance], 1, "non-delay")
-        search = new_search(shop_of(instance), environment.state, environment.width, self.population, random_state(run.seed))
-        _start(instance, search, run)
-        if not run.should_stop:
-            run.report_bound(lower_bound(instance))
+        search = new_search(shop_of(instance), random_state(run.seed))
+        dispatcher = Dispatcher(instance)
+        _first_start(instance, search, dispatcher, run)
+        if run.should_stop:
+            return
+        run.report_bound(lower_bound(instance))
+        population = Population(self.population, dispatcher)
         shortest = self.tenure or 10 + instance.jobs // instance.machines
         longest = int((1.4 if instance.jobs <= 2 * instance.machines else 1.5) * shortest)
-        reported = best_of(search)
+        begin(search)
         while units := run.budget():
-            advance(search, self.cut, shortest, longest, units)
-            if best_of(search) < reported:
-                reported = best_of(search)
-                run.report(_schedule(instance, search), reported)
+            while units:
+                if search.count[IDLE] >= self.cut:
+                    population.add(search, search.best, int(search.count[VALUE]))
+                    population.start(search)
+                    begin(search)
+                units = advance(search, self.cut, shortest, longest, units)
+                _report(instance, search, run)
 
 
-def _start(instance: JobShopInstance, search: Search, run: Run) -> None:
-    """Begin at the user's schedule, else at the best of the dispatching rules, which are reported."""
+def _first_start(instance: JobShopInstance, search: Search, dispatcher: Dispatcher, run: Run) -> None:
+    """Write the user's schedule, else that of the best of the dispatching rules, into `search.selection.sequence`."""
     import numpy as np
 
-    from corl.solvers.jobshop.dispatching import MAKESPAN_RULES
-    from corl.solvers.jobshop.search import begin, best_of, start_by_rule
+    from corl.solvers.jobshop.dispatching import rules_for
+    from corl.solvers.jobshop.population import start_by_rule
+    from corl.solvers.jobshop.search import begin
     from corl.solvers.jobshop.selection import set_sequence
 
     if run.warm_start is not None and run.solution is not None:
-        order = np.lexsort((search.shop.duration, run.solution.start))  # of equal starts the shorter first: no cycle can arise
+        # of equal starts the shorter operation first, then the lower number: no cycle can arise
+        order = np.lexsort((instance.choice_duration, run.solution.start))
         set_sequence(search.shop, order, search.selection.sequence)
-        begin(search)
-        run.report(_schedule(instance, search))
         return
-    for rule in MAKESPAN_RULES:
-        before = best_of(search)
-        start_by_rule(search, rule, 0.0)
-        if best_of(search) < before:
-            run.report(_schedule(instance, search), best_of(search))
+    best = search.best
+    for rule in rules_for(instance):
+        start_by_rule(search, dispatcher, rule, 0.0)
+        begin(search)
+        if _report(instance, search, run):
+            best = search.best.copy()
         if run.should_stop:
             return
-    search.selection.sequence[:] = search.best
-    begin(search)
+    search.selection.sequence[:] = best
 
 
-def _schedule(instance: JobShopInstance, search: Search) -> Schedule:
-    """The schedule of `search.best`: everything as early as its orders allow."""
+def _report(instance: JobShopInstance, search: Search, run: Run) -> bool:
+    """Report the schedule of `search.best`, everything as early as its orders allow, where it is better than all before."""
     import numpy as np
 
     from corl.problems.jobshop.instance import Schedule
+    from corl.solvers.jobshop.search import VALUE
     from corl.solvers.jobshop.selection import new_selection, rebuild
 
+    value = int(search.count[VALUE])
+    if run.objective is not None and value >= run.objective:
+        return False
     selection = new_selection(instance.operations)
     selection.sequence[:] = search.best
     rebuild(search.shop, selection)
-    return Schedule(selection.head[:-1].astype(np.int64), instance.choice_machine)
+    return run.report(Schedule(selection.head[:-1].astype(np.int64), instance.choice_machine), value)
 
 
 def _machine_counts(instance: JobShopInstance) -> list[int]:
