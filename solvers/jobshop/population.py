@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.rng import below
+from corl.problems.jobshop.instance import JobShopInstance
+from corl.rng import below, random_state
 from corl.solvers.jobshop.dispatching import RULES, Dispatcher
 from corl.solvers.jobshop.relink import distance, relink
-from corl.solvers.jobshop.search import Search
-from corl.solvers.jobshop.selection import sort_starts
+from corl.solvers.jobshop.search import Search, new_search
+from corl.solvers.jobshop.selection import shop_of, sort_starts
 
-__all__ = ["Population", "start_by_rule"]
+__all__ = ["Population", "compile_relinking", "start_by_rule"]
 
 _SHARES = (0.3, 0.5)  # of the way from one parent to the other
 _CLOSE = 10  # parents with fewer differences than this are not worth relinking
@@ -59,3 +60,13 @@ class Population:
                 return
             noise = _FRESH_NOISE
         start_by_rule(search, self._dispatcher, _RULES[below(random, len(_RULES))], noise)
+
+
+def compile_relinking(instance: JobShopInstance) -> None:
+    """Call what a run calls only once its population is full."""
+    search = new_search(shop_of(instance), random_state(0))
+    start_by_rule(search, Dispatcher(instance), 0, 0.0)
+    one, other = search.selection.sequence, search.best
+    other[:] = one
+    distance(search.shop, one, other, _CLOSE)
+    relink(search.shop, one, other, *_SHARES, search.random, one)

@@ -10,6 +10,8 @@ from corl.solvers.jobshop.selection import set_sequence
 
 __all__ = ["distance", "relink"]
 
+_WHOLE = 2**20  # parts of the way
+
 
 @kernel
 def relink(shop, one, other, low, high, random, result):
@@ -20,15 +22,15 @@ def relink(shop, one, other, low, high, random, result):
     what precedes in both precedes in the result, jobs included, so it has no cycle.
     """
     n = len(one)
-    share = low + (high - low) * uniform(random)
-    key, rank = np.zeros(n), np.empty(n, np.int32)
+    share = np.int64(_WHOLE * (low + (high - low) * uniform(random)))
+    key, rank = np.zeros(n, np.int64), np.empty(n, np.int32)
     _random_ranks(shop, one, random, rank)
     for i in range(n):
-        key[i] = (1.0 - share) * rank[i]
+        key[i] = (_WHOLE - share) * rank[i]
     _random_ranks(shop, other, random, rank)
     for i in range(n):
         key[i] += share * rank[i]
-    set_sequence(shop, np.argsort(key), result)
+    set_sequence(shop, np.argsort(key, kind="mergesort"), result)
 
 
 @kernel

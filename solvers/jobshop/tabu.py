@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -54,13 +55,20 @@ class Tabu(Solver):
         from corl.problems.jobshop.generators import taillard
         from corl.problems.jobshop.problem import JobShop
         from corl.run import Run
+        from corl.solvers.jobshop.population import compile_relinking
 
         tiny = taillard(jobs=6, machines=3)
-        Tabu(population=2, cut=20).solve(tiny, Run(JobShop(), tiny, iterations=400))
+        Tabu(cut=5)._search(tiny, Run(JobShop(), tiny, iterations=20))
+        compile_relinking(tiny)
 
     def solve(self, instance: JobShopInstance, run: Run) -> None:
-        from corl.rng import random_state
         from corl.solvers.jobshop.bounds import lower_bound
+
+        self._search(instance, run, lambda: run.report_bound(lower_bound(instance)))
+
+    def _search(self, instance: JobShopInstance, run: Run, bound: Callable[[], object] = lambda: None) -> None:
+        """TS/PR; `bound` is called once there is a schedule."""
+        from corl.rng import random_state
         from corl.solvers.jobshop.dispatching import Dispatcher
         from corl.solvers.jobshop.population import Population
         from corl.solvers.jobshop.search import IDLE, VALUE, advance, begin, new_search
@@ -69,9 +77,8 @@ class Tabu(Solver):
         search = new_search(shop_of(instance), random_state(run.seed))
         dispatcher = Dispatcher(instance)
         _first_start(instance, search, dispatcher, run)
-        if run.should_stop:
-            return
-        run.report_bound(lower_bound(instance))
+        if not run.should_stop:
+            bound()
         population = Population(self.population, dispatcher)
         shortest = self.tenure or 10 + instance.jobs // instance.machines
         longest = int((1.4 if instance.jobs <= 2 * instance.machines else 1.5) * shortest)
