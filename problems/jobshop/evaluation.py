@@ -89,7 +89,7 @@ def _durations(instance: JobShopInstance, machine: NDArray[np.int32]) -> NDArray
         base = instance.first_machine
         accepted = ", ".join(str(choice + base) for choice, _ in instance.choices(at))
         raise Infeasible(f"{_place(instance, at)} is on machine {machine[at] + base}; accepted: {accepted}")
-    return instance.choice_duration[chosen].astype(np.int64)
+    return np.asarray(instance.choice_duration[chosen], np.int64)
 
 
 def _place(instance: JobShopInstance, operation: int) -> str:

@@ -66,20 +66,22 @@ def recognises(head: str) -> bool:
     """
     if _JSON.match(head) or _TITLE.search(head):
         return True
-    whole = head if len(head) < _HEAD else head[: head.rfind("\n") + 1] or head
+    text = Text(head)
     try:
-        text = Text(whole)
         lines, _ = _lines(text)
-        if _SECTION.search(whole):
-            return _size(text, lines[0])[0] > 0
         jobs, machines = _size(text, lines[0])
-        rows = lines[1 : jobs + 1]
-        if len(lines) > jobs + 1 or not rows:
+        if _SECTION.search(head):
+            return True
+        rows = lines[1:]
+        if len(head) >= _HEAD:  # the last line is cut: it counts only where it is the only one, and then up to the cut
+            *rows, (number, tokens) = rows
+            rows = rows or [(number, tokens[: (len(tokens) - 1) // 2 * 2])]
+        if not 1 <= len(rows) <= jobs:
             return False
         flexible = len(lines[0][1]) == 3 or any(len(tokens) % 2 for _, tokens in rows)
         row = _flexible_row if flexible else _standard_row
         return max(len(row(text, line, machines)) for line in rows) > 1
-    except (InputError, IndexError):
+    except (InputError, IndexError, ValueError):
         return False
 
 
@@ -125,7 +127,7 @@ def _read_rows(
 
 def _check_count(text: Text, rows: list[_Line], jobs: int, field: str, header: int) -> None:
     if len(rows) != jobs:
-        line = rows[jobs][0] if len(rows) > jobs else text.last_line
+        line = rows[min(jobs, len(rows) - 1)][0] if rows else header
         raise text.error(f"{len(rows):,} lines; line {header} says {jobs:,} jobs, a line each", line=line, field=field)
 
 
@@ -142,7 +144,8 @@ def _flexible_row(text: Text, line: _Line, machines: int) -> list[_Operation]:
     """How many operations; for each how many machines, and as many pairs "machine duration", machines from 1."""
     number, tokens = line
     count = text.integer(tokens[0], "operations", number, 1, len(tokens))
-    at, operations = 1, []
+    at = 1
+    operations: list[_Operation] = []
     for _ in range(count):
         if at >= len(tokens):
             raise text.error(f"{len(operations)} operations; the line says {count}", line=number, field="operations")
@@ -173,7 +176,7 @@ def _read_taillard(text: Text, lines: list[_Line], name: str, comment: str) -> J
     if not lines:
         raise text.error("missing; accepted: the numbers of jobs and machines", line=text.last_line, field="header")
     jobs, machines = _size(text, lines[0])
-    _check_horizon(text, jobs * machines, lines[0][0])
+    _check_claim(text, jobs * machines, lines[0][0])
     parts = dict(_sections(text, lines[1:]))
     for keyword in ("times", "machines"):
         if keyword not in parts:
@@ -219,7 +222,7 @@ def _matrix_row(text: Text, line: _Line, machines: int, field: str, low: int, hi
     return [text.integer(token, field, number, low, high) for token in tokens]
 
 
-def _check_horizon(text: Text, operations: int, line: int) -> None:
+def _check_claim(text: Text, operations: int, line: int) -> None:
     if operations > max(1, len(text.content)):  # a character each, at the least
         raise text.error(f"{operations:,} operations cannot be in a file of {len(text.content):,} characters", line=line)
 

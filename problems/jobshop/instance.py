@@ -189,8 +189,8 @@ def from_jobs(
         machines=machines,
         first=_offsets([len(job) for job in jobs]),
         choice_first=_offsets([len(operation) for operation in operations]),
-        choice_machine=flat[:, 0],
-        choice_duration=flat[:, 1],
+        choice_machine=flat[:, 0],  # type: ignore[arg-type]  # which __post_init__ makes int32
+        choice_duration=flat[:, 1],  # type: ignore[arg-type]
         release=release,  # type: ignore[arg-type]
         due=due,  # type: ignore[arg-type]
         weight=weight,  # type: ignore[arg-type]

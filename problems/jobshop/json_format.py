@@ -78,7 +78,8 @@ def _instance(value: dict[str, Any], name: str) -> JobShopInstance:
     jobs = value.get("jobs")
     if not isinstance(jobs, list):
         raise InputError("accepted: a list of jobs", field="jobs")
-    rows, facts = [], []
+    rows = []
+    facts: list[dict[str, Any]] = []
     for j, given in enumerate(jobs):
         job = given if isinstance(given, dict) else {"operations": given}
         _only(job, _JOB_KEYS, f"jobs[{j}]")

@@ -85,7 +85,9 @@ class JobShop(Problem):
 
     def from_json(self, instance: JobShopInstance, value: Any) -> Schedule:
         """The Schedule in the form of `to_json`; raises InputError for anything else."""
-        parts = [value.get(key) for key in ("start", "machine")] if isinstance(value, dict) and len(value) == 2 else [None]
+        parts: list[Any] = [None]
+        if isinstance(value, dict) and len(value) == 2:
+            parts = [value.get(key) for key in ("start", "machine")]
         lengths = np.diff(instance.first).tolist()
         for part in parts:
             if not isinstance(part, list) or len(part) != len(lengths):

@@ -65,12 +65,13 @@ class CpSat(Solver):
         model = Model.build(instance, run.solution, lambda: run.should_stop)
         if model is None:
             return
+        schedule = model.schedule
         found: deque[Schedule] = deque(maxlen=1)
         bounds: deque[float] = deque(maxlen=1)
 
         class Watch(cp_model.CpSolverSolutionCallback):
             def on_solution_callback(self) -> None:
-                found.append(model.schedule(self.value))
+                found.append(schedule(self.value))
 
         solver = cp_model.CpSolver()
         self._set(solver.parameters, run)
@@ -85,7 +86,7 @@ class CpSat(Solver):
         watch = Watch()
         status = run.call_interruptible(lambda: solver.solve(model.model, watch), solver.stop_search, poll)
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            run.report(model.schedule(solver.value))
+            run.report(schedule(solver.value))
             run.report_bound(_rounded(solver.best_objective_bound))
         if not run.should_stop:  # the engine's own clock ended a moment before ours
             run.stop("time_limit")

@@ -14,7 +14,7 @@ from corl.solvers.jobshop.selection import Selection, Shop, new_selection, rebui
 
 __all__ = ["IDLE", "VALUE", "Search", "advance", "begin", "new_search"]
 
-MOVES, IDLE, MAKESPAN, VALUE = range(4)  # what `count` holds
+MOVES, IDLE, MAKESPAN, VALUE = range(4)  # what `counts` holds
 _WRAP = 2**30  # moves after which the tabu table begins anew
 
 
@@ -29,7 +29,7 @@ class Search(NamedTuple):
     """[pairs] entry of (x, y): the move up to which x must not come before y again."""
     best: NDArray[np.int32]
     """[N] the best sequence since `begin`."""
-    count: NDArray[np.int64]
+    counts: NDArray[np.int64]
     """[4] moves made in all, moves since `best` got better, the makespans of `selection` and of `best`."""
     random: NDArray[np.uint64]
     """[1]"""
@@ -45,8 +45,8 @@ def new_search(shop: Shop, random: NDArray[np.uint64]) -> Search:
 @kernel
 def begin(search):
     """Start from the orders in `search.selection.sequence`."""
-    search.count[MAKESPAN] = search.count[VALUE] = rebuild(search.shop, search.selection)
-    search.count[IDLE] = 0
+    search.counts[MAKESPAN] = search.counts[VALUE] = rebuild(search.shop, search.selection)
+    search.counts[IDLE] = 0
     search.best[:] = search.selection.sequence
 
 
@@ -56,23 +56,23 @@ def advance(search, cut, shortest, longest, units):
 
     A pair reversed stays so for shortest..longest moves, at random.
     """
-    count, tabu, random = search.count, search.tabu, search.random
+    counts, tabu, random = search.counts, search.tabu, search.random
     shop, selection, scan = search.shop, search.selection, search.scan
-    while units > 0 and count[IDLE] < cut:
+    while units > 0 and counts[IDLE] < cut:
         units -= 1
-        count[MOVES] += 1
-        if count[MOVES] % _WRAP == 0:
+        counts[MOVES] += 1
+        if counts[MOVES] % _WRAP == 0:
             tabu[:] = 0
-        now = count[MOVES] % _WRAP
-        a, b = choose_move(shop, selection, scan, tabu, now, count[VALUE], count[MAKESPAN], random)
+        now = counts[MOVES] % _WRAP
+        a, b = choose_move(shop, selection, scan, tabu, now, counts[VALUE], counts[MAKESPAN], random)
         if a < 0:  # the critical path has no block, or no move in one is sure to be feasible
-            count[IDLE] = cut
+            counts[IDLE] = cut
             break
         _forbid(shop, selection.sequence, tabu, a, b, now + shortest + below(random, longest - shortest + 1))
-        count[MAKESPAN] = shift(shop, selection, a, b)
-        count[IDLE] += 1
-        if count[MAKESPAN] < count[VALUE]:
-            count[VALUE], count[IDLE] = count[MAKESPAN], 0
+        counts[MAKESPAN] = shift(shop, selection, a, b)
+        counts[IDLE] += 1
+        if counts[MAKESPAN] < counts[VALUE]:
+            counts[VALUE], counts[IDLE] = counts[MAKESPAN], 0
             search.best[:] = selection.sequence
     return units
 

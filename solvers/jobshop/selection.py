@@ -91,8 +91,9 @@ def shop_of(instance: JobShopInstance) -> Shop:
 
 def new_selection(n: int) -> Selection:
     """Memory for n operations; `set_sequence` or `sort_starts`, then `rebuild`, fill it."""
-    arrays = [np.zeros(n + extra, np.int32) for extra in (0, 0, 0, 0, 0, 0, 1, 1)]
-    return Selection(*arrays, np.zeros(n, np.uint8), np.zeros(n, np.int32))
+    sequence, place, before, after, order, rank, spare = (np.zeros(n, np.int32) for _ in range(7))
+    head, tail = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
+    return Selection(sequence, place, before, after, order, rank, head, tail, np.zeros(n, np.uint8), spare)
 
 
 @kernel

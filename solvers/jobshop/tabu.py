@@ -85,8 +85,8 @@ class Tabu(Solver):
         begin(search)
         while units := run.budget():
             while units:
-                if search.count[IDLE] >= self.cut:
-                    population.add(search, search.best, int(search.count[VALUE]))
+                if search.counts[IDLE] >= self.cut:
+                    population.add(search, search.best, int(search.counts[VALUE]))
                     population.start(search)
                     begin(search)
                 units = advance(search, self.cut, shortest, longest, units)
@@ -126,7 +126,7 @@ def _report(instance: JobShopInstance, search: Search, run: Run) -> bool:
     from corl.solvers.jobshop.search import VALUE
     from corl.solvers.jobshop.selection import new_selection, rebuild
 
-    value = int(search.count[VALUE])
+    value = int(search.counts[VALUE])
     if run.objective is not None and value >= run.objective:
         return False
     selection = new_selection(instance.operations)
@@ -138,4 +138,4 @@ def _report(instance: JobShopInstance, search: Search, run: Run) -> bool:
 def _machine_counts(instance: JobShopInstance) -> list[int]:
     import numpy as np
 
-    return np.bincount(instance.choice_machine, minlength=instance.machines).tolist()  # type: ignore[no-any-return]
+    return np.bincount(instance.choice_machine, minlength=instance.machines).tolist()

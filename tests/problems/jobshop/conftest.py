@@ -28,7 +28,8 @@ def _random_instance(kind: str, jobs: int = 3, machines: int = 3, seed: int = 0,
             able = [int(machine)]
             if "flexible" in kind:
                 able = random.choice(machines, int(random.integers(1, machines + 1)), replace=False).tolist()
-            row.append([(m, int(random.integers(low, longest + 1)) * int(kind != "zeros" or random.random() < 0.6)) for m in able])
+            idle = kind == "zeros" and random.random() < 0.4
+            row.append([(m, 0 if idle else int(random.integers(low, longest + 1))) for m in able])
         rows.append(row)
     dated = kind == "dates" or "tardiness" in kind
     return from_jobs(

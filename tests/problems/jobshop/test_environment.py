@@ -13,11 +13,12 @@ from corl.problems.jobshop.problem import JobShop
 
 KINDS = ("classic", "ragged", "reentrant", "zeros", "flexible", "dates", "tardiness", "flexible tardiness")
 JOBSHOP = JobShop()
+ONE = st.tuples(st.sampled_from(KINDS), st.integers(1, 5), st.integers(1, 4), st.integers(0, 99))  # kind, jobs, machines, seed
 
 
 @settings(deadline=None, max_examples=60)
 @given(
-    kinds=st.lists(st.tuples(st.sampled_from(KINDS), st.integers(1, 5), st.integers(1, 4), st.integers(0, 99)), min_size=1, max_size=4),
+    kinds=st.lists(ONE, min_size=1, max_size=4),
     schedules=st.sampled_from(("semi-active", "active", "non-delay")),
     width=st.integers(1, 30),
     seed=st.integers(0, 10**6),

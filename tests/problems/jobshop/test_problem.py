@@ -60,7 +60,9 @@ def test_adapt():
     assert list(JOBSHOP.adapt(array).rows()) == [[[(0, 3)], [(1, 2)]], [[(1, 4)], [(0, 1)]]]
 
 
-@pytest.mark.parametrize("data", [5, "x", [], [[]], [[5]], [[(0, 1.5)]], [[(-1, 2)]], [[(0, -2)]], [[[]]], np.zeros((2, 2)), [[(True, 1)]]])
+@pytest.mark.parametrize(
+    "data", [5, "x", [], [[]], [[5]], [[(0, 1.5)]], [[(-1, 2)]], [[(0, -2)]], [[[]]], np.zeros((2, 2)), [[(True, 1)]]]
+)
 def test_adapt_refuses(data):
     """What is no list of jobs: an InputError."""
     with pytest.raises(InputError):
@@ -94,7 +96,8 @@ def test_describe_and_draw(random_instance, kind):
 def test_importing_the_problem_is_light():
     """Finding the problem, for `corl list` or to recognise a file, loads NumPy and nothing heavier."""
     heavy = ("numba", "scipy", "matplotlib", "networkx", "torch", "ortools")
-    code = f"import sys, corl.problems.jobshop.problem as p; p.JobShop().recognises('2 2\\n0 1 1 1'); print([m for m in {heavy} if m in sys.modules])"
+    code = "import sys, corl.problems.jobshop.problem as p; p.JobShop().recognises('2 2\\n0 1 1 1');"
+    code += f"print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -3,7 +3,7 @@
 import pytest
 
 import corl
-from corl.problems.jobshop.generators import flexible, tardiness, taillard
+from corl.problems.jobshop.generators import flexible, taillard, tardiness
 from corl.solvers.jobshop.auto import choose
 
 

@@ -141,7 +141,7 @@ def test_relinking_stays_between(random_instance, kind, seed, share):
 
 
 def test_tabu_moves_are_avoided(random_instance):
-    """With every pair forbidden some move is made at random, marked as such; once its pairs are allowed, it is the only choice."""
+    """With every pair forbidden some move is made at random, marked as such; once its pair is allowed, it is the only one."""
     instance = random_instance("classic", 6, 4, 1)
     shop, selection, scan = shop_of(instance), new_selection(instance.operations), new_scan(instance.operations)
     selection.sequence[:] = random_sequence(instance, shop, np.random.default_rng(0))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corl.errors import UsageError
-from corl.problems.jobshop.generators import flexible, tardiness, taillard
+from corl.problems.jobshop.generators import flexible, taillard, tardiness
 from corl.problems.jobshop.instance import from_jobs
 from corl.problems.jobshop.problem import JobShop
 from corl.run import Run
@@ -34,9 +34,9 @@ def test_tiny_instances_are_solved(random_instance, least, kind, seed):
 
 def test_six_by_six():
     """The 6 x 6 instance of Fisher and Thompson (1963), whose optimum is 55."""
-    machines = [[2, 0, 1, 3, 5, 4], [1, 2, 4, 5, 0, 3], [2, 3, 5, 0, 1, 4], [1, 0, 2, 3, 4, 5], [2, 1, 4, 5, 0, 3], [1, 3, 5, 0, 4, 2]]
-    times = [[1, 3, 6, 7, 3, 6], [8, 5, 10, 10, 10, 4], [5, 4, 8, 9, 1, 7], [5, 5, 5, 3, 8, 9], [9, 3, 5, 4, 3, 1], [3, 3, 9, 10, 4, 1]]
-    rows = [[[pair] for pair in zip(*job)] for job in zip(machines, times)]
+    machines = ["201354", "124503", "235014", "102345", "214503", "135042"]
+    times = ["1 3 6 7 3 6", "8 5 10 10 10 4", "5 4 8 9 1 7", "5 5 5 3 8 9", "9 3 5 4 3 1", "3 3 9 10 4 1"]
+    rows = [[[pair] for pair in zip(map(int, m), map(int, t.split()))] for m, t in zip(machines, times)]
     assert solve(from_jobs(rows, 6), 3000).objective == 55.0
 
 
