@@ -13,6 +13,10 @@ from numba.core import event
 from corl import registry
 from corl.errors import UsageError
 from corl.problem import Problem
+from corl.search.gumbel import Gumbel
+from corl.search.mlp import Uniform
+from corl.search.models import CompiledModel
+from corl.search.puct import Puct
 
 LIMIT = 20.0
 
@@ -37,11 +41,15 @@ class Watch(event.Listener):
 
 
 def compile_environment(problem: Problem, instances: list[Any]) -> None:
-    """Reset a pool of states and make one step in it."""
-    environment = problem.environment(instances, 2)
+    """Reset a pool of states, make one step in it, and search trees over it."""
+    environment = problem.environment(instances, 5)
     environment.reset([0], [0])
     environment.step([0], [1], environment.actions([0])[:, 0])
     environment.observe([1])
+    model = CompiledModel(environment, Uniform(), first=1)
+    for leaves in (1, 2):  # in one kernel, and step by step
+        Gumbel(4, leaves=leaves).search(model, [0], 0)
+        Puct(4, leaves=leaves).search(model, [0], 0)
 
 
 def main() -> int:

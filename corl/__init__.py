@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from corl.environment import Environment
     from corl.errors import CorlError, Infeasible, InputError, SolverError, UsageError
+    from corl.networks.checkpoints import load_policy
     from corl.problem import Problem
     from corl.result import Result
     from corl.run import Run
@@ -33,6 +34,7 @@ _HOME = {
     "Solver": "solver",
     "SolverError": "errors",
     "UsageError": "errors",
+    "load_policy": "networks.checkpoints",
     "solve": "solving",  # not solve.py: a submodule of that name, once imported, would hide the function
 }
 
@@ -47,6 +49,7 @@ __all__ = [
     "Solver",
     "SolverError",
     "UsageError",
+    "load_policy",
     "solve",
 ]
 

@@ -33,11 +33,15 @@ _lock = threading.Lock()
 @overload
 def kernel(function: _F, /) -> _F: ...
 @overload
-def kernel(*, inline: bool = False, fastmath: bool = False) -> Callable[[_F], _F]: ...
-def kernel(function: _F | None = None, /, *, inline: bool = False, fastmath: bool = False) -> _F | Callable[[_F], _F]:
+def kernel(*, inline: bool = False, fastmath: bool = False, borrow: bool = False) -> Callable[[_F], _F]: ...
+def kernel(
+    function: _F | None = None, /, *, inline: bool = False, fastmath: bool = False, borrow: bool = False
+) -> _F | Callable[[_F], _F]:
     """Compile `function` with numba at its first call and keep the machine code on disk.
 
-    `inline` asks LLVM to inline it at every call (small helpers); `fastmath` lets it reorder floating-point sums.
+    `inline` asks LLVM to inline it at every call (small helpers); `fastmath` lets it reorder floating-point sums. `borrow` is for
+    helpers that take a NamedTuple of many arrays and run for less than a microsecond: they and what they call count no references
+    to arrays, which costs 10 ns an array and call, and can therefore neither make arrays nor assign to slices.
     numba's settings are changed only while decorating, so that a user's own kernels are untouched.
     """
 
@@ -45,13 +49,18 @@ def kernel(function: _F | None = None, /, *, inline: bool = False, fastmath: boo
         options: dict[str, Any] = {"fastmath": fastmath, "error_model": "numpy"}
         if inline:
             options["forceinline"] = True
+        if borrow:
+            options["_nrt"] = False
         folder = cache_folder(function.__module__.partition(".")[0])
         with _lock:
             before, config.CACHE_DIR = config.CACHE_DIR, str(folder or "")  # type: ignore[attr-defined]
             try:
-                return cast(_F, numba.njit(cache=folder is not None, **options)(function))
+                compiled = numba.njit(cache=folder is not None, **options)(function)
             finally:
                 config.CACHE_DIR = before  # type: ignore[attr-defined]
+        if folder is not None:
+            _forgive(compiled)
+        return cast(_F, compiled)
 
     return decorate if function is None else decorate(function)
 
@@ -78,6 +87,24 @@ def cache_folder(package: str) -> Path | None:
         return folder
     except (OSError, RuntimeError):  # RuntimeError: Path.home() of a user who has none
         return None
+
+
+def _forgive(compiled: Any) -> None:
+    """Let a cache index that cannot be read count as empty.
+
+    The index names the classes that a kernel was called with. One of a plug-in that has gone since (a test's, a notebook's)
+    cannot be unpickled, and numba would raise ModuleNotFoundError at the kernel's next call with anything.
+    """
+    file = compiled._cache._cache_file
+    load = file._load_index
+
+    def load_or_forget() -> dict[Any, Any]:
+        try:
+            return dict(load())
+        except Exception:
+            return {}
+
+    file._load_index = load_or_forget
 
 
 def _digest_sources(package: str, digest: Any) -> None:

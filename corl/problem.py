@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from corl.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from corl.environment import Environment
+    from corl.networks.tokens import Tokens
 
 __all__ = ["Problem"]
 
@@ -32,6 +35,8 @@ class Problem(abc.ABC):
     instance_type: ClassVar[type]
     generators: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     """Name -> function(*, seed: int = 0, **parameters) -> Instance; the first is the default of `corl generate`."""
+    features: ClassVar[Mapping[str, Callable[[Mapping[str, Any]], Tokens]]] = {}
+    """Name -> function from an observation of the environment to what networks see; the first is the default."""
     suffixes: ClassVar[Sequence[str]] = ()
     """File name endings of its own solution files, for `--output` (".tour")."""
 
@@ -90,9 +95,32 @@ class Problem(abc.ABC):
         """Draw a solution (or, with None, the instance) on matplotlib axes."""
         raise UsageError(f"{self.name} has no drawing")
 
-    def environment(self, instances: Sequence[Any], rows: int) -> Environment:
-        """The problem as an MDP: a pool of `rows` states over `instances`."""
+    def environment(self, instances: Sequence[Any], rows: int, width: int | None = None) -> Environment:
+        """The problem as an MDP: a pool of `rows` states over `instances` listing at most `width` actions (None: its choice)."""
         raise UsageError(f"{self.name} has no environment")
+
+    def decisions(self, instance: Any, solution: Any, key: int = 0) -> NDArray[np.integer]:
+        """The actions, int [T], that lead the environment from `reset` with this key to `solution` (or one as good).
+
+        Imitation learns from them. Raises UsageError where the problem has no environment or no such order.
+        """
+        raise UsageError(f"{self.name} cannot tell the decisions that lead to a solution")
+
+    def default_policy(self, instance: Any) -> str:
+        """The name of the shipped policy (`corl.load_policy`) for instances of this kind; "" if there is none."""
+        return ""
+
+    def symmetries(self, instance: Any) -> list[Any]:
+        """Instances with the same solutions, each worth the same, that a network may see differently; `instance` is the first."""
+        return [instance]
+
+    def starts(self, instance: Any) -> int:
+        """How many keys, 0, 1, ..., make `Environment.reset` begin in different states."""
+        return 1
+
+    def miniature(self, instance: Any) -> Any:
+        """A small instance of the same kind, whose solving compiles what solving `instance` needs; unless overridden, itself."""
+        return instance
 
     def better(self, a: float, b: float) -> bool:
         """Whether objective `a` is strictly better than `b`."""

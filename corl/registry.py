@@ -1,8 +1,9 @@
-"""Problems and solvers by name, found through entry points: ours are declared exactly as anybody's would be.
+"""Problems, solvers, recipes and networks by name, found through entry points: ours are declared exactly as anybody's would be.
 
-Groups in pyproject.toml: `corl.problems` (NAME = "module:ProblemClass") and `corl.solvers`
-(PROBLEM.NAME = "module:SolverClass", or any.NAME for a solver of every problem with an environment; PROBLEM.auto =
-"module:function" chooses among them).
+Groups in pyproject.toml: `corl.problems` (NAME = "module:ProblemClass"); `corl.solvers` (PROBLEM.NAME =
+"module:SolverClass", or any.NAME for a solver of every problem with an environment; PROBLEM.auto = "module:function"
+chooses among them); `corl.recipes` (PROBLEM.NAME or any.NAME = "module:RecipeClass"); `corl.networks` (ARCHITECTURE =
+"module:Class", by which checkpoints name what rebuilds them).
 """
 
 from __future__ import annotations
@@ -16,10 +17,24 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from corl.errors import InputError, UsageError, described
+from corl.learning.recipe import Recipe
 from corl.problem import Problem
 from corl.solver import Solver
 
-__all__ = ["choose", "chooser", "problem", "problem_of", "problems", "recognise", "solver", "solvers", "working_problems"]
+__all__ = [
+    "architecture",
+    "choose",
+    "chooser",
+    "problem",
+    "problem_of",
+    "problems",
+    "recipe",
+    "recipes",
+    "recognise",
+    "solver",
+    "solvers",
+    "working_problems",
+]
 
 _T = TypeVar("_T")
 _HEAD = 4096  # characters of a file that `recognises` sees
@@ -54,22 +69,21 @@ def working_problems() -> Iterator[Problem]:
 
 def solvers(problem_name: str) -> list[str]:
     """The short names of all solvers of a problem, sorted, without "auto"."""
-    owners = (problem_name, "any")
-    names = {name for owner, _, name in (key.partition(".") for key in _entries("corl.solvers")) if owner in owners}
-    return sorted(names - {"auto"})
+    return [name for name in _names("corl.solvers", problem_name) if name != "auto"]
 
 
 def choose(problem_name: str, name: str, instance: Any, time_limit: float | None, iterations: int | None) -> str:
     """`name` itself; for "auto" what the problem's entry point PROBLEM.auto, a function of the last three, chooses.
 
-    A problem without one and with a single solver has that one chosen.
+    A problem without one and with a single solver of its own has that one chosen.
     """
     if name != "auto":
         return name
-    function, names = chooser(problem_name), solvers(problem_name)
+    function = chooser(problem_name)
     if function is not None:
         return str(function(instance, time_limit, iterations))
-    return names[0] if len(names) == 1 else name
+    own = [short for owner, _, short in (key.partition(".") for key in _entries("corl.solvers")) if owner == problem_name]
+    return own[0] if len(own) == 1 else name
 
 
 def chooser(problem_name: str) -> Callable[[Any, float | None, int | None], str] | None:
@@ -86,6 +100,30 @@ def solver(problem_name: str, name: str) -> type[Solver]:
     if entry is None:
         raise UsageError(_unknown(f"solver for {problem_name}", name, solvers(problem_name)))
     return _load(entry, type)
+
+
+def recipes(problem_name: str) -> list[str]:
+    """The short names of all training recipes of a problem, sorted."""
+    return _names("corl.recipes", problem_name)
+
+
+@cache
+def recipe(problem_name: str, name: str) -> type[Recipe]:
+    """The recipe class of that short name. Raises UsageError, listing the names there are."""
+    entries = _entries("corl.recipes")
+    entry = entries.get(f"{problem_name}.{name}") or entries.get(f"any.{name}")
+    if entry is None:
+        raise UsageError(_unknown(f"recipe for {problem_name}", name, recipes(problem_name)))
+    return _load(entry, type)
+
+
+@cache
+def architecture(name: str) -> type[Any]:
+    """The network class of that name. Raises UsageError, listing the names there are."""
+    entries = _entries("corl.networks")
+    if name not in entries:
+        raise UsageError(_unknown("network architecture", name, sorted(entries)))
+    return _load(entries[name], type)
 
 
 def recognise(path: Path) -> Problem:
@@ -107,6 +145,20 @@ def problem_of(instance: Any) -> Problem | None:
     """The problem whose Instance class this object has, or None."""
     found = (problem for problem in working_problems() if isinstance(instance, getattr(problem, "instance_type", ())))
     return next(found, None)
+
+
+def _names(group: str, problem_name: str) -> list[str]:
+    """The short names in a group of what is declared for a problem or, where it has an environment, for any; sorted."""
+    owners = (problem_name, "any") if _has_environment(problem_name) else (problem_name,)
+    return sorted({name for owner, _, name in (key.partition(".") for key in _entries(group)) if owner in owners})
+
+
+def _has_environment(problem_name: str) -> bool:
+    """Whether a problem's class gives it an environment; False where the class cannot be loaded."""
+    try:
+        return type(problem(problem_name)).environment is not Problem.environment
+    except UsageError:
+        return False
 
 
 def _recognises(problem: Problem, head: str) -> bool:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from corl import options, registry
 from corl.errors import CorlError, SolverError, UsageError, described
@@ -25,7 +25,7 @@ from corl.result import Result
 from corl.run import Improvement, Run
 from corl.solver import Solver
 
-__all__ = ["load", "name_of", "solve"]
+__all__ = ["Interruptible", "interruptible", "load", "name_of", "solve"]
 
 _DEFAULT_TIME_LIMIT = 10.0
 _ENGINES = ("numpy", "scipy", "numba", "torch", "ortools", "pyscipopt", "pyvrp", "fast_tsp")
@@ -156,7 +156,7 @@ def _execute(method: Solver, name: str, run: Run, solver_options: dict[str, Any]
         with Team(run, name, solver_options) as team:
             team.prepare()
             setup = time.perf_counter() - before
-            with _interruptible(run):
+            with interruptible(run):
                 run.start()
                 if not run.should_stop:
                     team.collect()
@@ -164,7 +164,7 @@ def _execute(method: Solver, name: str, run: Run, solver_options: dict[str, Any]
         with _blaming(name, run):
             method.prepare(run.instance)
         setup = time.perf_counter() - before
-        with _interruptible(run):
+        with interruptible(run):
             run.start()
             if not run.should_stop:
                 with _blaming(name, run):
@@ -187,8 +187,17 @@ def _blaming(name: str, run: Run) -> Iterator[None]:
         raise run.callback_error
 
 
+class Interruptible(Protocol):
+    """What Ctrl-C can end gently: a Run, a Training."""
+
+    interrupted: bool
+
+    def interrupt(self) -> None:
+        """Ask it to end."""
+
+
 @contextlib.contextmanager
-def _interruptible(run: Run) -> Iterator[None]:
+def interruptible(run: Interruptible) -> Iterator[None]:
     """While the block runs, Ctrl-C asks `run` to stop; a second one raises KeyboardInterrupt. Main thread only."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,52 +1,26 @@
-"""Worker processes over pipes: `python -P -m corl.worker`, one solve each.
-
-Started as plain child processes, not through multiprocessing, so that they work from unguarded scripts, standard input
-and notebooks. Messages are pickles between our own processes, each with an 8-byte length before it.
-"""
+"""Worker processes over pipes: `python -P -m corl.worker`, one solve each."""
 
 from __future__ import annotations
 
 import contextlib
-import io
 import logging
 import math
 import os
 import pickle
 import queue
-import signal
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
 from typing import IO, Any
 
 from corl.errors import CorlError, SolverError, UsageError, described
+from corl.pipes import exit_code, own_pipes, receive, send, send_bytes, start
 from corl.run import Improvement, Run
 
 __all__ = ["Team", "main"]
 
 _PATIENCE = 30.0  # seconds that an asked worker has to end by itself
 _log = logging.getLogger(__name__)
-
-
-def _send(pipe: IO[bytes], message: Any) -> None:
-    _send_bytes(pipe, pickle.dumps(message, protocol=5))
-
-
-def _send_bytes(pipe: IO[bytes], body: bytes) -> None:
-    pipe.write(len(body).to_bytes(8, "little"))
-    pipe.write(body)
-    pipe.flush()
-
-
-def _receive(pipe: IO[bytes]) -> Any:
-    """The next message; EOFError when the other side is gone."""
-    size = int.from_bytes(pipe.read(8), "little")
-    body = pipe.read(size)
-    if not body or len(body) < size:
-        raise EOFError
-    return pickle.loads(body)
 
 
 # -------------------------------------------------------------------- the parent's side
@@ -127,15 +101,8 @@ class Team:
         return run.should_stop if run.iterations is None else run.interrupted or run.remaining == 0.0
 
     def _start(self, k: int) -> None:
-        path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
         try:
-            with _signals_blocked():
-                child = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "corl.worker"],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    env=os.environ | {"PYTHONPATH": path},
-                )
+            child = start("corl.worker")
         except OSError as error:
             raise SolverError(f"worker {k} cannot be started: {error}") from error
         self._children.append(child)
@@ -147,10 +114,10 @@ class Team:
         assert child.stdin and child.stdout
         reason = "died"
         try:
-            _send_bytes(child.stdin, self._task)
-            _send(child.stdin, seed)
+            send_bytes(child.stdin, self._task)
+            send(child.stdin, seed)
             while True:
-                self._inbox.put((k, _receive(child.stdout)))
+                self._inbox.put((k, receive(child.stdout)))
         except (EOFError, OSError):
             pass
         except Exception as error:
@@ -189,7 +156,7 @@ class Team:
             self._failures.append(f"worker {k} failed: {message[1]}")
         elif kind == "gone" and k in self._alive:
             self._alive.discard(k)
-            self._failures.append(f"worker {k} {message[1]} (exit code {_exit_code(self._children[k])})")
+            self._failures.append(f"worker {k} {message[1]} (exit code {exit_code(self._children[k])})")
 
     def _check_alive(self) -> None:
         if len(self._failures) == self._run.workers:
@@ -200,29 +167,7 @@ class Team:
             pipe = self._children[k].stdin
             assert pipe
             with contextlib.suppress(OSError, ValueError):  # it is gone already; its own thread says so
-                _send(pipe, word)
-
-
-@contextlib.contextmanager
-def _signals_blocked() -> Iterator[None]:
-    """A child started here sees neither a terminal's Ctrl-C nor a batch system's SIGTERM to the group: the parent decides."""
-    if sys.platform == "win32":
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _exit_code(child: subprocess.Popen[bytes]) -> int:
-    """Of a worker that no longer speaks; one that lingers is killed."""
-    try:
-        return child.wait(1.0)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        return child.wait()
+                send(pipe, word)
 
 
 def _derived(seed: int, k: int) -> int:
@@ -235,31 +180,25 @@ def _derived(seed: int, k: int) -> int:
 # -------------------------------------------------------------------- the child's side
 def main() -> None:
     """Serve one task from standard input; standard output is kept for messages, prints go to standard error."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be blocked
-    inbox = os.fdopen(os.dup(0), "rb")
-    outbox = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    if isinstance(sys.stdout, io.TextIOWrapper):  # whole lines, or those of two workers mix where Python runs unbuffered
-        sys.stdout.reconfigure(line_buffering=True, write_through=False)
+    inbox, outbox = own_pipes()
     try:
         _serve(inbox, outbox)
     except CorlError as error:
-        _send(outbox, ("failed", error))
+        send(outbox, ("failed", error))
     except (EOFError, BrokenPipeError):
         pass  # the parent is gone
     except Exception as error:
-        _send(outbox, ("crashed", described(error)))
+        send(outbox, ("crashed", described(error)))
 
 
 def _serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
     from corl import options, registry
 
     try:
-        task = _receive(inbox)
+        task = receive(inbox)
     except (AttributeError, ImportError) as error:
         raise UsageError(f"workers need an instance of an importable class: {error}") from error
-    seed = _receive(inbox)
+    seed = receive(inbox)
     problem, instance = registry.problem(task["problem"]), task["instance"]
     solver = options.build(registry.solver(problem.name, task["solver"]), task["options"])
     solver.prepare(instance)
@@ -268,24 +207,24 @@ def _serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
     def tell(news: Improvement) -> None:
         nonlocal best
         fresh, best = news.objective != best, news.objective
-        _send(outbox, ("improved", news.objective, news.bound, news.solution if fresh else None))
+        send(outbox, ("improved", news.objective, news.bound, news.solution if fresh else None))
 
     run = Run(problem, instance, seed=seed, warm_start=task["warm_start"], on_improvement=tell, **task["limits"])
-    _send(outbox, ("ready",))
-    if _receive(inbox) != "go":
+    send(outbox, ("ready",))
+    if receive(inbox) != "go":
         return
     threading.Thread(target=_listen, args=(inbox, run), daemon=True).start()
     run.start()
     if not run.should_stop:
         solver.solve(instance, run)
     run.finish()
-    _send(outbox, ("done", run.limit, run.infeasible))
+    send(outbox, ("done", run.limit, run.infeasible))
 
 
 def _listen(inbox: IO[bytes], run: Run) -> None:
     """A "stop" ends the run; the end of the parent ends the process, even where the solver does not stop."""
     try:
-        _receive(inbox)
+        receive(inbox)
     except (EOFError, OSError):
         os._exit(1)
     run.stop()

@@ -63,7 +63,7 @@ def searched(monkeypatch: pytest.MonkeyPatch):
     from corl import registry
 
     def forget() -> None:
-        for cached in (registry._entries, registry.problem, registry.solver):
+        for cached in (registry._entries, registry.problem, registry.solver, registry.recipe, registry.architecture):
             cached.cache_clear()
 
     def add(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""`corl list problems|solvers|instances`"""
+"""`corl list problems|solvers|recipes|instances`"""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _log = logging.getLogger(__name__)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["problems", "solvers", "instances"], help="solvers come with their options")
-    parser.add_argument("problem", metavar="PROBLEM", nargs="?", help="solvers or instances of this problem only")
+    parser.add_argument("what", choices=list(_ROWS), help="solvers and recipes come with their options")
+    parser.add_argument("problem", metavar="PROBLEM", nargs="?", help="of this problem only")
     parser.add_argument("--json", action="store_true", help="print a list as JSON")
 
 
 def execute(args: argparse.Namespace) -> int:
     names = [problem.name for problem in ([registry.problem(args.problem)] if args.problem else registry.working_problems())]
-    rows = {"problems": _problems, "solvers": _solvers, "instances": _instances}[args.what](names)
+    rows = _ROWS[args.what](names)
     if args.json:
         print(json.dumps(rows))
         return 0
@@ -44,8 +44,6 @@ def _problems(names: list[str]) -> list[dict[str, Any]]:
 
 
 def _solvers(names: list[str]) -> list[dict[str, Any]]:
-    from corl.options import option_table
-
     rows: list[dict[str, Any]] = []
     for problem in names:
         if (chooser := registry.chooser(problem)) is not None:
@@ -56,10 +54,29 @@ def _solvers(names: list[str]) -> list[dict[str, Any]]:
             except UsageError as error:  # somebody's broken plug-in hides none of the others
                 _log.warning("%s", error)
                 continue
-            options = [dict(zip(("name", "type", "default"), option)) for option in option_table(solver)]
-            facts = {"title": solver.title, "iteration": solver.iteration, "options": options}
+            facts = {"title": solver.title, "iteration": solver.iteration, "options": _options(solver)}
             rows.append({"problem": problem, "name": name, **facts})
     return rows
+
+
+def _recipes(names: list[str]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for problem in names:
+        for name in registry.recipes(problem):
+            try:
+                recipe = registry.recipe(problem, name)
+            except UsageError as error:
+                _log.warning("%s", error)
+                continue
+            facts = {"title": recipe.title, "step": recipe.step, "options": _options(recipe)}
+            rows.append({"problem": problem, "name": name, **facts})
+    return rows
+
+
+def _options(kind: type) -> list[dict[str, str]]:
+    from corl.options import option_table
+
+    return [dict(zip(("name", "type", "default"), option)) for option in option_table(kind)]
 
 
 def _instances(names: list[str]) -> list[dict[str, Any]]:
@@ -87,7 +104,9 @@ def _text(what: str, row: dict[str, Any]) -> str:
     if what == "instances":
         return f"{row['problem']:<8}{row['name']:<22}{value(row['value']):>14}  {row['status']:<12}{row['path']}"
     lines = [f"{row['problem']}  {row['name']:<20}{row['title']}"]
-    if row["iteration"]:
-        lines.append(f"        iteration: {row['iteration']}")
+    lines += [f"        {unit}: {row[unit]}" for unit in ("iteration", "step") if row.get(unit)]
     lines += [f"        --option {o['name']}={o['default']}  ({o['type']})" for o in row["options"]]
     return "\n".join(lines)
+
+
+_ROWS = {"problems": _problems, "solvers": _solvers, "recipes": _recipes, "instances": _instances}

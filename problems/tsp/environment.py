@@ -14,18 +14,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
+from corl.problems.tsp.assignment import Assignment, assignment_of
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import metric_of
 from corl.problems.tsp.neighbours import nearest_cities
-from corl.problems.tsp.transitions import TspState, reset_rows, slots
+from corl.problems.tsp.remainder import Outlook, describe
+from corl.problems.tsp.transitions import TspState, reset_rows, slots, surroundings
 
-__all__ = ["TspEnvironment"]
+__all__ = ["SURROUNDINGS", "TspEnvironment"]
 
+_NOTHING = Assignment(np.empty(0), np.empty(0), np.empty(0, np.int32))  # of coordinates
+SURROUNDINGS = 24
+"""How many unvisited cities beyond the listed ones an observation shows."""
 _LISTED = 2  # times K cities are in a neighbour list: half of them may be visited before a scan is needed
 
 
 class TspEnvironment(Environment):
     """A pool of partial tours. Actions are cities: the `nearest` unvisited ones of the last city are listed, any may be taken.
+
+    By a matrix, the nearest are those with the least reduced cost in the assignment problem.
 
     The tour starts at city 0, or at city `key % n` where `reset` is given keys. The reward of a step is minus the distance
     gone, with the way back on the last of the n - 1 steps; the base is 0.
@@ -58,8 +65,11 @@ class TspEnvironment(Environment):
         remaining: int32 [R], unvisited cities, of which the K nearest have slots.
         coordinates: float64 [R, K + 2, 3], if any instance has coordinates: as the metric has them (z = 0 in the plane, unit
             vectors for GEO); zero in empty slots and for matrix instances.
+        surroundings: float64 [R, SURROUNDINGS, 3], likewise: the next nearest unvisited cities after those that are listed.
         distances: float64 [R, K + 2, K + 2], if any instance has a matrix: from slot to slot; zero in empty slots and for
             instances with coordinates.
+        bound, prices, successors, cycles, joints, patches, actions: likewise, the assignment problem of what remains and what
+            it says of each listed city (corl.problems.tsp.remainder.Outlook).
         """
         at, state = self._checked(rows), self.state
         cities = np.full((len(at), self.width + 2), -1, np.int32)
@@ -72,8 +82,13 @@ class TspEnvironment(Environment):
             there = mask & planar[instance][:, None]
             seen["coordinates"] = np.zeros((*cities.shape, 3))
             seen["coordinates"][there] = state.points[(state.first[instance][:, None] + cities)[there]]
+            seen["surroundings"] = np.zeros((len(at), SURROUNDINGS, 3))
+            surroundings(state, at, planar[instance], cities, seen["surroundings"])
         if not planar.all():
             seen["distances"] = self._distances(cities, mask & ~planar[instance][:, None], instance)
+            outlook = Outlook.empty(len(at), self.width)
+            describe(state, at, cities, outlook)
+            seen |= outlook._asdict()
         return seen
 
     def _distances(self, cities: NDArray[np.int32], mask: NDArray[np.bool_], instance: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -95,8 +110,13 @@ class TspEnvironment(Environment):
 def _pool(instances: list[TspInstance], rows: int, width: int) -> TspState:
     """The pool over `instances`; the rows are states of instance 0 with the tour at city 0."""
     metrics = [metric_of(instance) for instance in instances]
-    lists = [nearest_cities(metric, min(instance.n - 1, _LISTED * width)) for metric, instance in zip(metrics, instances)]
+    solved = [assignment_of(instance.matrix) if instance.matrix is not None else _NOTHING for instance in instances]
     size = np.array([instance.n for instance in instances], np.int64)
+    lists = [
+        nearest_cities(metric, min(n - 1, _LISTED * width), found.into if len(found.into) else None)
+        for metric, n, found in zip(metrics, size.tolist(), solved)
+    ]
+    priced = np.array([len(found.into) for found in solved])
     largest = int(size.max())
     order = np.tile(np.arange(largest, dtype=np.int32), (rows, 1))
     return TspState(
@@ -109,6 +129,9 @@ def _pool(instances: list[TspInstance], rows: int, width: int) -> TspState:
         points=np.concatenate([metric.points for metric in metrics]),
         matrix=np.concatenate([metric.matrix.ravel() for metric in metrics]),
         lists=np.concatenate([array.ravel() for array in lists]),
+        priced_first=np.where(priced > 0, _offsets(priced), -1),
+        prices=np.array([np.concatenate([found.out for found in solved]), np.concatenate([found.into for found in solved])]),
+        successor=np.concatenate([found.successor for found in solved]),
         instance=np.zeros(rows, np.int32),
         visited=np.ones(rows, np.int32),
         order=order,

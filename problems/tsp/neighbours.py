@@ -12,8 +12,11 @@ __all__ = ["nearest_cities"]
 _ROWS = 100_000  # cities, or matrix entries in thousands, looked at together
 
 
-def nearest_cities(metric: Metric, k: int) -> NDArray[np.int32]:
-    """int32 [n, k]: for each city the k nearest others, k < n, nearest first (by a matrix: the cheapest to go to)."""
+def nearest_cities(metric: Metric, k: int, prices: NDArray[np.float64] | None = None) -> NDArray[np.int32]:
+    """int32 [n, k]: for each city the k nearest others, k < n, nearest first (by a matrix: the cheapest to go to).
+
+    prices: float64 [n], taken off a matrix's distances to each city.
+    """
     n = len(metric.matrix) if metric.kind == EXPLICIT else len(metric.points)
     out = np.empty((n, k), np.int32)
     if k == 0:
@@ -21,7 +24,7 @@ def nearest_cities(metric: Metric, k: int) -> NDArray[np.int32]:
     if metric.kind == EXPLICIT:
         step = max(1, _ROWS * 1000 // (8 * n))
         for start in range(0, n, step):
-            rows = metric.matrix[start : start + step].copy()
+            rows = metric.matrix[start : start + step] - (0.0 if prices is None else prices)
             np.fill_diagonal(rows[:, start:], np.inf)
             out[start : start + step] = np.argsort(rows, axis=1, kind="stable")[:, :k]
         return out

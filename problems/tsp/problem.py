@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,29 @@ from corl.problems.tsp.instance import TspInstance
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from corl.networks.tokens import Tokens
     from corl.problems.tsp.environment import TspEnvironment
 
 __all__ = ["Tsp"]
 
+
 _TYPE = re.compile(r"^\s*TYPE\s*:?\s*(\w+)", re.IGNORECASE | re.MULTILINE)
 _MARK = re.compile(r"^\s*(DIMENSION|EDGE_WEIGHT_TYPE|NODE_COORD_SECTION|EDGE_WEIGHT_SECTION)\b", re.IGNORECASE | re.MULTILINE)
 _VEHICLES = re.compile(r"^\s*(CAPACITY|VEHICLES|DEMAND_SECTION|DEPOT_SECTION)\b", re.IGNORECASE | re.MULTILINE)
+
+
+def _plane(observation: Mapping[str, Any]) -> Tokens:
+    """See corl.problems.tsp.features.plane."""
+    from corl.problems.tsp.features import plane
+
+    return plane(observation)
+
+
+def _matrix(observation: Mapping[str, Any], level: str = "actions") -> Tokens:
+    """See corl.problems.tsp.features_matrix.matrix."""
+    from corl.problems.tsp.features_matrix import matrix
+
+    return matrix(observation, level)
 
 
 class Tsp(Problem):
@@ -39,6 +56,13 @@ class Tsp(Problem):
     sense = "min"
     instance_type = TspInstance
     generators = {"uniform": uniform, "clustered": clustered, "asymmetric": asymmetric}  # noqa: RUF012
+    features = {  # noqa: RUF012
+        "plane": _plane,
+        "matrix": _matrix,
+        "matrix-raw": partial(_matrix, level="raw"),  # the last three are there to compare with
+        "matrix-reduced": partial(_matrix, level="reduced"),
+        "matrix-flags": partial(_matrix, level="flags"),
+    }
     suffixes = (".tour",)
 
     def evaluate(self, instance: TspInstance, solution: Any) -> float:
@@ -128,8 +152,33 @@ class Tsp(Problem):
 
         draw_tour(instance, solution, axes)
 
-    def environment(self, instances: Sequence[TspInstance], rows: int) -> TspEnvironment:
-        """Building a tour city by city, as a pool of `rows` states over `instances`."""
+    def environment(self, instances: Sequence[TspInstance], rows: int, width: int | None = None) -> TspEnvironment:
+        """Building a tour city by city, as a pool of `rows` states over `instances`; the `width` nearest cities are listed."""
         from corl.problems.tsp.environment import TspEnvironment
 
-        return TspEnvironment(instances, rows)
+        return TspEnvironment(instances, rows) if width is None else TspEnvironment(instances, rows, width)
+
+    def decisions(self, instance: TspInstance, solution: Any, key: int = 0) -> NDArray[np.int64]:
+        """The cities after city `key % n` in the tour's order, int64 [n - 1]."""
+        tour = np.asarray(solution, np.int64)
+        return np.roll(tour, -int((tour == key % instance.n).argmax()))[1:]
+
+    def default_policy(self, instance: TspInstance) -> str:
+        """One policy reads coordinates, the other a matrix."""
+        return "tsp-bq" if instance.points is not None else "atsp-bq"
+
+    def symmetries(self, instance: TspInstance) -> list[TspInstance]:
+        """The eight reflections and rotations of the plane that keep the axes; of GEO and matrix instances, themselves."""
+        from corl.problems.tsp.symmetries import planar_symmetries
+
+        return planar_symmetries(instance)
+
+    def starts(self, instance: TspInstance) -> int:
+        """A tour may begin at any city."""
+        return instance.n
+
+    def miniature(self, instance: TspInstance) -> TspInstance:
+        """Its first dozen cities."""
+        from corl.problems.tsp.symmetries import first_cities
+
+        return first_cities(instance, 12)

@@ -13,7 +13,7 @@ from corl.jit import kernel
 from corl.problems.tsp.metric import EXPLICIT, Metric, distance
 from corl.search import hooks
 
-__all__ = ["TspState", "reset_rows", "slots"]
+__all__ = ["TspState", "reset_rows", "slots", "surroundings"]
 
 
 class TspState(NamedTuple):
@@ -36,7 +36,13 @@ class TspState(NamedTuple):
     matrix: NDArray[np.float64]
     """[sum of n * n over matrix instances]"""
     lists: NDArray[np.int32]
-    """The nearest cities of every city, nearest first."""
+    """The nearest cities of every city, nearest first; by a matrix those with the least distance less price."""
+    priced_first: NDArray[np.int64]
+    """[I] where the prices of a matrix instance begin; -1 for one with coordinates."""
+    prices: NDArray[np.float64]
+    """[2, sum of n over matrix instances] prices of the assignment problem of all cities, as tails and as heads."""
+    successor: NDArray[np.int32]
+    """[sum of n over matrix instances] that assignment."""
     instance: NDArray[np.int32]
     """[R] the row's instance."""
     visited: NDArray[np.int32]
@@ -77,6 +83,21 @@ def slots(state: Any, rows: Any, out: Any) -> None:
         out[i, -2], out[i, -1] = order[state.visited[rows[i]] - 1], order[0]
 
 
+@kernel
+def surroundings(state: Any, rows: Any, wanted: Any, cities: Any, out: Any) -> None:
+    """The coordinates of the next nearest unvisited cities after `cities`, the slots of an observation, where `wanted`."""
+    listed = cities.shape[1] - 2
+    wide = np.empty(listed + out.shape[1], np.int32)
+    for i in range(len(rows)):
+        if not wanted[i] or state.size[state.instance[rows[i]]] - state.visited[rows[i]] <= listed:
+            continue
+        count, seen = 0, hooks.actions(state, rows[i], wide)
+        for city in wide[:seen]:
+            if count < out.shape[1] and not (cities[i, :-2] == city).any():
+                out[i, count] = state.points[state.first[state.instance[rows[i]]] + city]
+                count += 1
+
+
 @overload(hooks.step, jit_options={"error_model": "numpy"})
 def _attach_step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     return _step if hooks.is_state(state, TspState) else None
@@ -108,7 +129,11 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 
 
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """The nearest unvisited cities: from the origin's list, or from a scan where the list has too few left."""
+    """The nearest unvisited cities: from the origin's list, or from a scan where the list has too few left.
+
+    By a matrix they are those of the least reduced cost in the assignment problem of all cities: of random closed matrices of
+    200 cities, 1 in 100 arcs of the best tours is not among the 32 shortest, none among the 16 of least reduced cost.
+    """
     instance, t = state.instance[row], state.visited[row]
     n, listed = state.size[instance], state.listed[instance]
     wanted = min(len(out), n - t)
@@ -123,16 +148,23 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
             count += 1
             if count == wanted:
                 return count
-    return _scan(_metric(state, instance), state.order[row, t - 1], state.order[row, t:n], out[:wanted])
+    priced = max(0, state.priced_first[instance])
+    prices = state.prices[1, priced : priced + (n if state.priced_first[instance] >= 0 else 0)]
+    return _scan(_metric(state, instance), prices, state.order[row, t - 1], state.order[row, t:n], out[:wanted])
 
 
 @kernel
-def _scan(metric: Any, origin: Any, cities: Any, out: Any) -> Any:
-    """Fill `out` with the nearest of `cities` from `origin`, of two as near the lower one first, whatever their order."""
+def _scan(metric: Any, prices: Any, origin: Any, cities: Any, out: Any) -> Any:
+    """Fill `out` with the nearest of `cities` from `origin`, of two as near the lower one first, whatever their order.
+
+    Where there are `prices`, [n], they are taken off the distances.
+    """
     lengths = np.empty(len(out))
     count = 0
     for city in cities:
         length = distance(metric, origin, city)
+        if len(prices):
+            length -= prices[city]
         if count == len(out) and (length > lengths[-1] or (length == lengths[-1] and city > out[-1])):
             continue
         count = min(count + 1, len(out))

@@ -18,7 +18,8 @@ from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import EXPLICIT, Metric, distance
 from corl.run import Run
 from corl.solvers.tsp.construction import greedy_edge, space_filling_order
-from corl.solvers.tsp.spanning_tree import boxes, fit, forest, grow, prim, sparse_edges, sparse_tree
+from corl.solvers.tsp.spanning_tree import boxes, fit, forest, grow, prim
+from corl.solvers.tsp.sparse_tree import sparse_edges, sparse_tree
 
 __all__ = ["complete_tree", "held_karp_bound"]
 

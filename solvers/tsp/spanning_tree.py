@@ -1,8 +1,7 @@
 """Minimum spanning trees under node penalties pi: weight(i, j) = distance(i, j) + (pi[i] + pi[j]).
 
-Three kernels: Boruvka on a sparse edge list (the ascent's work horse), Boruvka on the complete graph of points with a
-tree of bounding boxes (exact, no n x n anywhere), and Prim on the complete graph of a matrix. The last two can be
-interrupted: they do a part of the work a call and keep all state in arrays.
+On complete graphs: Boruvka on points with a tree of bounding boxes (exact, no n x n anywhere), and Prim on a matrix. Both
+can be interrupted: they do a part of the work a call and keep all state in arrays.
 """
 
 from __future__ import annotations
@@ -15,134 +14,14 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.problems.tsp.metric import ATT, CEIL, EUCLIDEAN, GEO, MANHATTAN, ROUNDED, distance
+from corl.solvers.tsp.sparse_tree import find, rename
 
-__all__ = ["Boxes", "Forest", "boxes", "fit", "forest", "grow", "prim", "sparse_edges", "sparse_tree"]
+__all__ = ["Boxes", "Forest", "boxes", "fit", "forest", "grow", "prim"]
 
 _LEAF = 8  # points a leaf of the box tree
 _SLACK = 1e-12  # relative: a box is skipped only where it is farther than rounding errors could hide
 
 
-@kernel
-def sparse_edges(neighbours, lengths):
-    """The undirected edges between cities and their neighbours, each once: (u int32 [m], v int32 [m], d [m])."""
-    n, width = neighbours.shape
-    u = np.empty(n * width, np.int32)
-    v = np.empty(n * width, np.int32)
-    d = np.empty(n * width)
-    m = 0
-    for i in range(n):
-        for k in range(width):
-            j = neighbours[i, k]
-            fresh = j > i
-            if j < i:
-                fresh = True
-                for q in range(width):
-                    if neighbours[j, q] == i:
-                        fresh = False
-                        break
-            if fresh:
-                u[m], v[m], d[m] = i, j, lengths[i, k]
-                m += 1
-    return u[:m].copy(), v[:m].copy(), d[:m].copy()
-
-
-@kernel
-def sparse_tree(u, v, d, pi, edge_u, edge_v, edge_w, best, name, degree):
-    """The minimum 1-tree of a sparse graph under penalties pi, after Helsgaun (2000, section 4): a minimum spanning tree
-    and, of its leaves' second shortest edges, the longest one. Boruvka's algorithm.
-
-    u, v int32 [m], d [m] are the edges; edge_u, edge_v int32 [m], edge_w [m], best int32 [n], name int32 [n] are scratch.
-    Writes degree int32 [n]. Returns the weight (2 sum(pi) not taken off). The graph must be connected.
-    """
-    n, m = len(pi), len(u)
-    first = np.full(n, np.inf)
-    second = np.full(n, np.inf)
-    other = np.full(n, -1, np.int32)  # the far end of `second`
-    nearest = np.full(n, -1, np.int32)  # the far end of `first`
-    for i in range(n):
-        best[i] = -1
-        degree[i] = 0
-    for e in range(m):
-        i, j = u[e], v[e]
-        w = d[e] + (pi[i] + pi[j])
-        edge_u[e], edge_v[e], edge_w[e] = i, j, w
-        if w < first[i]:
-            second[i], other[i], first[i], nearest[i], best[i] = first[i], nearest[i], w, j, e
-        elif w < second[i]:
-            second[i], other[i] = w, j
-        if w < first[j]:
-            second[j], other[j], first[j], nearest[j], best[j] = first[j], nearest[j], w, i, e
-        elif w < second[j]:
-            second[j], other[j] = w, i
-    original = np.arange(m).astype(np.int32)
-    root = np.empty(n, np.int32)
-    total, parts, left = 0.0, n, m
-    while parts > 1:
-        for c in range(parts):
-            root[c] = c
-        joined = 0
-        for c in range(parts):
-            e = best[c]
-            if e < 0:
-                continue
-            a, b = _find(root, edge_u[e]), _find(root, edge_v[e])
-            if a != b:
-                root[max(a, b)] = min(a, b)
-                total += edge_w[e]
-                degree[u[original[e]]] += 1
-                degree[v[original[e]]] += 1
-                joined += 1
-        if joined == 0:
-            break
-        parts = _rename(root, name, parts)
-        for c in range(parts):
-            best[c] = -1
-        kept = 0
-        for e in range(left):
-            a, b = name[edge_u[e]], name[edge_v[e]]
-            if a != b:
-                w = edge_w[e]
-                edge_u[kept], edge_v[kept], edge_w[kept], original[kept] = a, b, w, original[e]
-                if best[a] < 0 or w < edge_w[best[a]]:
-                    best[a] = kept
-                if best[b] < 0 or w < edge_w[best[b]]:
-                    best[b] = kept
-                kept += 1
-        left = kept
-    leaf, longest = -1, -np.inf
-    for i in range(n):
-        if degree[i] == 1 and second[i] < np.inf and second[i] > longest:
-            leaf, longest = i, second[i]
-    if leaf >= 0:
-        total += longest
-        degree[leaf] += 1
-        degree[other[leaf]] += 1
-    return total
-
-
-@kernel(inline=True)
-def _find(root, a):
-    """The representative of a, halving paths."""
-    while root[a] != a:
-        root[a] = root[root[a]]
-        a = root[a]
-    return a
-
-
-@kernel
-def _rename(root, name, parts):
-    """Number the sets 0.. in the order of their representatives, which are each set's smallest member; returns how many."""
-    count = 0
-    for c in range(parts):
-        if root[c] == c:
-            name[c] = count
-            count += 1
-        else:
-            name[c] = name[_find(root, c)]
-    return count
-
-
-# ---------------------------------------------------------------- the complete graph of points
 class Boxes(NamedTuple):
     """A balanced tree over points in spatial order: leaf b holds points 8b .. 8b+7, node q has children 2q and 2q+1."""
 
@@ -319,13 +198,13 @@ def _join(state):
     for c in range(parts):
         if state.best[c] < np.inf:
             i, j = state.ends[c, 0], state.ends[c, 1]
-            a, b = _find(root, state.part[i]), _find(root, state.part[j])
+            a, b = find(root, state.part[i]), find(root, state.part[j])
             if a != b:
                 root[max(a, b)] = min(a, b)
                 k = state.counts[1]
                 state.edges[k, 0], state.edges[k, 1] = i, j
                 state.counts[1] = k + 1
-    state.counts[0] = _rename(root, name, parts)
+    state.counts[0] = rename(root, name, parts)
     for i in range(len(state.part)):
         state.part[i] = name[state.part[i]]
 

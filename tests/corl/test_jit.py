@@ -94,3 +94,19 @@ def test_users_settings_are_untouched():
 
     after = config.CACHE_DIR
     assert after == before
+
+
+def test_a_class_that_has_gone_does_not_break_a_kernel(tmp_path):
+    """A kernel whose cache index names a class of a module that cannot be imported any more still runs, on other types too."""
+    (tmp_path / "single.py").write_text("from corl.jit import kernel\n@kernel\ndef first(x):\n    return x[0]\n")
+    (tmp_path / "gone.py").write_text("from typing import NamedTuple\nclass Pair(NamedTuple):\n    a: int\n    b: int\n")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "CORL_CACHE": str(tmp_path / "cache")}
+    use = "import single, gone; print(single.first(gone.Pair(5, 6)))"
+    other = "import single; print(single.first((7.0, 8.0)))"
+    printed = []
+    for code in (use, other):
+        done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        printed.append(done.stdout.strip())
+        (tmp_path / "gone.py").unlink(missing_ok=True)
+    assert printed == ["5", "7.0"]

@@ -33,13 +33,14 @@ def loaded_by(code: str) -> set[str]:
         "import corl",
         "from corl.cli.main import _parser; _parser([]).format_help()",
         "import corl.registry; [corl.registry.solver('tsp', name) for name in corl.registry.solvers('tsp')]",
+        "import corl.registry; [corl.registry.recipe('tsp', name) for name in corl.registry.recipes('tsp')]",
     ],
 )
 def test_imports_are_lazy(code):
-    """`import corl`, `corl --help` and looking at solver classes load no engine; the first two load no third party at all."""
+    """`import corl`, `corl --help` and looking at classes of solvers and recipes load no engine; the first two no third party."""
     loaded = loaded_by(code)
     heavy = {"scipy", "numba", "torch", "ortools", "pyscipopt", "matplotlib", "networkx", "fast_tsp"}
-    forbidden = heavy if "solver" in code else {*THIRD_PARTY, "importlib.metadata"}
+    forbidden = heavy if "registry" in code else {*THIRD_PARTY, "importlib.metadata"}
     assert not loaded & forbidden
 
 
@@ -52,13 +53,19 @@ def test_entry_points_are_as_declared():
 
 
 def test_every_entry_point_loads():
-    """Each declared problem and solver exists, and says what it is."""
+    """Each declared problem, solver, recipe and network exists, and says what it is."""
     from corl import registry
+
+    for entry in entry_points(group="corl.networks"):
+        assert registry.architecture(entry.name).architecture == entry.name
 
     for name in registry.problems():
         assert registry.problem(name).name == name and registry.problem(name).title
         for short in registry.solvers(name):
             assert registry.solver(name, short).title, f"{name}.{short} has no title"
+        for short in registry.recipes(name):
+            recipe = registry.recipe(name, short)
+            assert recipe.title and recipe.step, f"{name}.{short} has no title or step"
 
 
 def test_top_level_is_the_layout():

@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linear_sum_assignment
 
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import metric_of
 from corl.problems.tsp.problem import Tsp
 from corl.rng import random_state
 from corl.run import Run
-from corl.solvers.tsp import asymmetric
-from corl.solvers.tsp.asymmetric_arcs import Arcs
-from corl.solvers.tsp.asymmetric_bound import assign_rows, reduce_columns
-from corl.solvers.tsp.asymmetric_local import iterate, start_tours
-from corl.solvers.tsp.exact_dp import shortest_tour
+from corl.solvers.tsp.asymmetric import search as asymmetric
+from corl.solvers.tsp.asymmetric.arcs import Arcs
+from corl.solvers.tsp.asymmetric.local_search import iterate, start_tours
+from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "tsp" / "atsp"
 
@@ -94,22 +92,6 @@ def test_tracked_gains_equal_lengths():
     gain = iterate(arcs.cost, arcs.near, arcs.near_cost, tour, pos, tour.copy(), *scratch, state, 50, 1e-12, 2000)
     assert gain > 0 and arcs.length(tour) == pytest.approx(lengths[0] - gain)
     assert np.array_equal(np.sort(tour), np.arange(n)) and np.array_equal(tour[pos], np.arange(n))
-
-
-@pytest.mark.parametrize("n", [2, 3, 10, 60])
-def test_assignment_equals_scipy(n):
-    """The assignment problem's value is SciPy's, its prices are feasible, and it leaves the diagonal alone."""
-    matrix = random_matrix(n, 6)
-    out, into = np.empty(n), np.empty(n)
-    column_of, row_of = np.empty(n, np.int32), np.empty(n, np.int32)
-    reduce_columns(matrix, out, into, column_of, row_of)
-    row = 0
-    while row < n:  # in parts of one row
-        row = assign_rows(matrix, out, into, column_of, row_of, row, 0)
-    reference = matrix + np.where(np.eye(n) > 0, 1e9, 0.0)
-    assert out.sum() + into.sum() == reference[linear_sum_assignment(reference)].sum()
-    assert (reference - out[:, None] - into >= -1e-9).all()
-    assert (column_of != np.arange(n)).all() and np.array_equal(np.sort(column_of), np.arange(n))
 
 
 def test_warm_start_is_kept():

@@ -12,12 +12,12 @@ from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import metric_of
 from corl.problems.tsp.problem import Tsp
 from corl.run import Run
-from corl.solvers.tsp.ab_cycles import cycles_of, find_cycles
-from corl.solvers.tsp.assembly import order_of
-from corl.solvers.tsp.breeding import Breeding
 from corl.solvers.tsp.construction import length_of
-from corl.solvers.tsp.eax import Eax
-from corl.solvers.tsp.population import count_edges, population_of, put_tour
+from corl.solvers.tsp.eax.ab_cycles import cycles_of, find_cycles
+from corl.solvers.tsp.eax.assembly import order_of
+from corl.solvers.tsp.eax.breeding import Breeding
+from corl.solvers.tsp.eax.population import count_edges, population_of, put_tour
+from corl.solvers.tsp.eax.solver import Eax
 
 _KINDS = ["EXACT_2D", "EUC_2D", "CEIL_2D", "ATT", "GEO", "MAN_3D", "MAX_2D", "EXPLICIT"]
 

@@ -1,4 +1,4 @@
-"""corl.solvers.tsp.exact: proofs that hold."""
+"""corl.solvers.tsp.exact.solver: proofs that hold."""
 
 from itertools import permutations
 from pathlib import Path
@@ -12,8 +12,8 @@ from corl.errors import UsageError
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.problem import Tsp
 from corl.run import Run
-from corl.solvers.tsp.exact import Exact
-from corl.solvers.tsp.exact_cuts import Relaxation, sides_below
+from corl.solvers.tsp.exact.cuts import Relaxation, sides_below
+from corl.solvers.tsp.exact.solver import Exact
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "tsp" / "tsplib"
 

@@ -17,9 +17,9 @@ from corl.problems.tsp.problem import Tsp
 from corl.rng import random_state
 from corl.run import Run
 from corl.solvers.tsp.candidates import neighbours
-from corl.solvers.tsp.ils import Ils
-from corl.solvers.tsp.kicks import begin, iterate, new_climb
-from corl.solvers.tsp.rearrange import rearrange, rearranged_tour, undo
+from corl.solvers.tsp.ils.kicks import begin, iterate, new_climb
+from corl.solvers.tsp.ils.rearrange import rearrange, rearranged_tour, undo
+from corl.solvers.tsp.ils.solver import Ils
 
 
 def _instance(kind, n, seed):

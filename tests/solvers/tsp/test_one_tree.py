@@ -17,7 +17,7 @@ from corl.problems.tsp.problem import Tsp
 from corl.run import Run
 from corl.solvers.tsp.candidates import neighbours
 from corl.solvers.tsp.one_tree import _in_space_order, complete_tree, held_karp_bound
-from corl.solvers.tsp.spanning_tree import sparse_edges
+from corl.solvers.tsp.sparse_tree import sparse_edges
 
 DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "tsp"
 

@@ -9,7 +9,7 @@ from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import metric_of
 from corl.solvers.tsp.candidates import neighbours
 from corl.solvers.tsp.construction import length_of
-from corl.solvers.tsp.three_opt import local_search, set_tour, three_opt
+from corl.solvers.tsp.eax.three_opt import local_search, set_tour, three_opt
 
 
 def _instance(n, kind, seed):

@@ -1,0 +1,135 @@
+"""`corl train PROBLEM --recipe NAME`"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from corl.cli.main import one_line
+from corl.errors import UsageError
+from corl.learning.training import Training, snapshot_of, train
+from corl.progress import value
+
+__all__ = ["arguments", "execute"]
+
+_LINE_EVERY = 5.0  # seconds between two lines where stderr is no terminal
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("problem", metavar="PROBLEM", help="corl list problems")
+    add("--recipe", metavar="NAME", required=True, help="what to train and how (corl list recipes)")
+    add("--option", metavar="KEY=VALUE", action="append", default=[], help="of the recipe (corl list recipes); repeatable")
+    add("--time-limit", metavar="S", type=float, help="seconds of wall clock; schedules run towards it")
+    add("--steps", metavar="N", type=int, help="limit in steps; then the same seed gives the same bits")
+    add("--seed", metavar="N", type=int, default=0, help="of the random numbers; default 0")
+    add("--device", metavar="NAME", default="auto", help="cpu, cuda or auto, the GPU where there is one; default auto")
+    add("--workers", metavar="N", type=int, default=1, help="processes that make training data; 0: none but this one; default 1")
+    add("--executor", choices=["processes", "ray"], default="processes", help="what runs them; ray: actors of a Ray cluster")
+    add("--threads", metavar="N", type=int, default=1, help="of torch on a CPU; default 1")
+    add("--output", metavar="FILE", type=Path, help="the checkpoint to write; default PROBLEM-NAME.safetensors")
+    add("--resume", action="store_true", help="go on from the snapshot beside --output, where there is one")
+    add("--save-every", metavar="S", type=float, default=180.0, help="seconds between two snapshots; default 180")
+    add("--store", metavar="FILE", type=Path, help="benchmark store that the curves go to (corl report shows them)")
+    add("--name", metavar="NAME", default="", help='of the run in the store; default "PROBLEM NAME seed N"')
+    add("--progress", action="store_true", help="show progress on stderr even when it is no terminal")
+
+
+def execute(args: argparse.Namespace) -> int:
+    from corl import options
+    from corl.benchmark.store import Store
+
+    output = args.output or Path(f"{args.problem}-{args.recipe}.safetensors")
+    _check_output(output)
+    asked = options.parse_pairs(args.option)
+    shown = args.progress or sys.stderr.isatty()
+    with contextlib.ExitStack() as stack:
+        store = stack.enter_context(Store(args.store, create=True)) if args.store else None
+        progress = stack.enter_context(_Progress(f"{args.problem} {args.recipe}", shown=shown))
+        training = train(
+            args.problem,
+            args.recipe,
+            seed=args.seed,
+            device=args.device,
+            workers=args.workers,
+            executor=args.executor,
+            threads=args.threads,
+            time_limit=args.time_limit,
+            steps=args.steps,
+            output=output,
+            resume=args.resume,
+            save_every=args.save_every,
+            store=store,
+            name=args.name,
+            on_progress=progress.update,
+            recipe_options=asked,
+        )
+    print(f"{args.problem}  {args.recipe}  {_state(training)} ({training.limit})")
+    if output.exists():
+        print(f"  written    {one_line(output)}")
+    if training.limit == "interrupted":
+        print(f"  snapshot   {one_line(snapshot_of(output))}; --resume goes on from it")
+        return 130
+    return 0
+
+
+def _check_output(output: Path) -> None:
+    """Before hours of work, not after: can the checkpoint be written where it is asked for?"""
+    if output.suffix != ".safetensors":
+        raise UsageError(f"{output}: a checkpoint is written to a .safetensors file")
+    if not output.parent.is_dir():
+        raise UsageError(f"{output}: there is no folder {output.parent}")
+    if not os.access(output.parent, os.W_OK):
+        raise UsageError(f"{output}: the folder {output.parent} cannot be written to")
+
+
+def _state(training: Training) -> str:
+    """How far it is, and the latest metrics."""
+    steps = f"{training.step}" + (f" of {training.steps}" if training.steps else "") + " steps"
+    seconds = f"{training.seconds:.0f}" + (f" of {training.time_limit:g}" if training.time_limit else "") + " s"
+    return "  ".join([steps, seconds, *(f"{name} {value(float(f'{x:.4g}'))}" for name, x in training.metrics.items())])
+
+
+class _Progress:
+    """On a terminal a bar with the latest metrics, elsewhere a line every few seconds."""
+
+    def __init__(self, name: str, *, shown: bool) -> None:
+        self.name, self.shown = name, shown
+        self._bar: Any = None
+        self._next_line = 0.0
+
+    def __enter__(self) -> _Progress:
+        if self.shown and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn
+
+            columns = TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:.0f} %")
+            self._bar = Progress(*columns, console=Console(stderr=True), refresh_per_second=4, transient=True)
+            self._bar.add_task(f"{self.name}  preparing", total=1.0)
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, training: Training) -> None:
+        """Take the state after a step; cheap."""
+        now = time.monotonic()
+        if not self.shown or now < self._next_line:
+            return
+        line = f"{self.name}  {_state(training)}"
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], description=line, completed=training.fraction)
+            self._next_line = now + 0.25
+        else:
+            print(line, file=sys.stderr, flush=True)
+            self._next_line = now + _LINE_EVERY

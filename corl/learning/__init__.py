@@ -1,0 +1,1 @@
+"""Training: recipes and the sessions they run in, imitation, policy gradient, self-improvement, workers."""

@@ -1,0 +1,55 @@
+"""Curves: what a training run logs, thinned out to some hundred points a curve and kept in the benchmark's store."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from corl.benchmark.store import Store
+
+__all__ = ["Curves"]
+
+_SPACING = 0.01  # a point's distance to the one before, as a share of its step: about 70 points a doubling
+_FLUSH_EVERY = 2.0  # seconds between two writings
+
+
+class Curves:
+    """A point is the mean of what was logged since the one before; which steps have one depends on the steps alone."""
+
+    def __init__(self, store: Store | None, run: str) -> None:
+        self._store, self._run = store, run
+        self._sums: dict[str, tuple[float, int]] = {}
+        self._next = 0
+        self._waiting: list[tuple[int, str, float]] = []
+        self._flush_at = 0.0
+
+    def add(self, step: int, values: dict[str, float]) -> None:
+        """Take the values of a step; steps rise."""
+        for name, value in values.items():
+            total, count = self._sums.get(name, (0.0, 0))
+            self._sums[name] = total + value, count + 1
+        if step >= self._next:
+            self._waiting += [(step, name, total / count) for name, (total, count) in self._sums.items()]
+            self._sums = {}
+            self._next = step + max(1, int(step * _SPACING))
+        if self._store is None:
+            self._waiting = []
+        elif time.monotonic() >= self._flush_at:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is not yet in the store."""
+        if self._store is not None:
+            for step, name, value in self._waiting:
+                self._store.add_curve(self._run, step, name, value)
+        self._waiting = []
+        self._flush_at = time.monotonic() + _FLUSH_EVERY
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a snapshot holds of them."""
+        return {"sums": self._sums, "next": self._next}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where `state_dict` was taken."""
+        self._sums, self._next = state["sums"], state["next"]

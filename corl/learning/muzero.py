@@ -1,0 +1,214 @@
+"""MuZero's learning: the model is unrolled along moves of the replay and matched with what was seen there.
+
+Schrittwieser et al., Nature 2020 (loss, K = 5 steps, gradient scaling: appendix G; reanalyse: appendix H); EfficientZero
+(Ye et al., NeurIPS 2021) for the consistency loss. Where an episode ends, the absorbing state follows: reward and value 0,
+any action, no policy target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from corl.learning.replay import Replay
+from corl.networks.muzero import MuZeroNetwork, Slots
+from corl.networks.tokens import Tokens
+from corl.search.gumbel import Gumbel
+from corl.search.models import LearnedModel
+
+__all__ = ["Unroll", "Weights", "loss", "reanalyse", "search_latent", "spans", "unroll"]
+
+_HALF = 0.5  # of the gradient goes through each step of the dynamics (appendix G)
+_MARGIN = 0.25  # of the span of random play, by which the heads' histograms go beyond it on either side
+
+
+class Unroll(NamedTuple):
+    """N stretches of K moves, seen from their first states: the roots, in whose slots and units all is given."""
+
+    x: NDArray[np.float32]
+    """[N, K + 1, T, F] the tokens of each state; those of the root again past the end."""
+    mask: NDArray[np.bool_]
+    """[N, K + 1, T]"""
+    pairs: NDArray[np.float32] | None
+    """[N, K + 1, T, T, P]"""
+    slot: NDArray[np.int64]
+    """[N, K] the action of each move; past the end, or where the root does not list it, any of the root's."""
+    policy: NDArray[np.float32]
+    """[N, K + 1, slots] probabilities."""
+    policy_weight: NDArray[np.float32]
+    """[N, K + 1] the share of the policy's probability that is on slots of the root; 0 past the end."""
+    value: NDArray[np.float32]
+    """[N, K + 1]"""
+    reward: NDArray[np.float32]
+    """[N, K]"""
+    known: NDArray[np.bool_]
+    """[N, K + 1] false after an action that the root does not list: the model cannot be told of it."""
+    twin: NDArray[np.int64]
+    """[N, K + 1, T] the token of each state that is the root's token of the same action; -1 where it is gone."""
+
+
+def unroll(replay: Replay, at: NDArray[np.int64], steps: int, td_steps: int, random: np.random.Generator) -> Unroll:
+    """The stretches of `steps` moves from the places `at` [N] of a replay of self-play's moves.
+
+    The target of a value is the sum of the next `td_steps` rewards and what the search made of the state after them (of
+    all rewards to the end of the episode where that is nearer).
+    """
+    fields = replay.fields
+    places, inside = replay.window(at, steps)
+    actions = fields["actions"]
+    root = actions[at]
+    wanted = np.where(root < 0, -2, root)  # -1 is no action, in the root as elsewhere
+    same = (wanted[:, None, :, None] == actions[places][:, :, None, :]) & inside[:, :, None, None]
+    policy = np.einsum("nkst,nkt->nks", same.astype(np.float32), fields["policy"][places])
+    weight = policy.sum(axis=2)
+    moved = np.take_along_axis(actions[places[:, :-1]], fields["slot"][places[:, :-1]][:, :, None], 2)
+    hits = (wanted[:, None, :] == moved) & inside[:, :-1, None]
+    listed = hits.any(axis=2)
+    slot = np.where(listed, hits.argmax(axis=2), _any_slot(root, steps, random))
+    known = np.ones(inside.shape, bool)
+    known[:, 1:] = np.minimum.accumulate(listed | ~inside[:, :-1], axis=1)
+    scale = fields["scale"][at][:, None]
+    return Unroll(
+        x=fields["x"][places],
+        mask=fields["mask"][places],
+        pairs=fields["pairs"][places] if "pairs" in fields else None,
+        slot=slot,
+        policy=policy / np.maximum(weight, 1e-6)[:, :, None],
+        policy_weight=weight,
+        value=(np.where(inside, _value_targets(replay, places, td_steps), 0.0) / scale).astype(np.float32),
+        reward=(np.where(inside[:, :-1], fields["reward"][places[:, :-1]], 0.0) / scale).astype(np.float32),
+        known=known,
+        twin=_twins(same, fields["mask"][places]),
+    )
+
+
+def _any_slot(root: NDArray[np.int32], steps: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """Slots of the root [N, steps], each of those it has as likely."""
+    there = root >= 0
+    nth = (random.random((len(root), steps)) * there.sum(axis=1)[:, None]).astype(np.int64)
+    order = np.argsort(~there, axis=1, kind="stable")
+    return np.take_along_axis(order, nth, 1)
+
+
+def _value_targets(replay: Replay, places: NDArray[np.int64], td_steps: int) -> NDArray[np.float64]:
+    """The value targets of moves, in the environment's units."""
+    fields, left = replay.fields, replay.left[places]
+    later = (places + np.minimum(td_steps, left - 1)) % replay.capacity
+    bootstrapped = fields["come"][places] - fields["come"][later] + fields["value"][later]
+    return np.where(left > td_steps, bootstrapped, fields["come"][places])
+
+
+def _twins(same: NDArray[np.bool_], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Unroll.twin from which slots name the same action, [N, K + 1, slots, slots]; tokens after the slots keep their places."""
+    tokens, slots = mask.shape[2], same.shape[2]
+    twin = np.full(mask.shape, -1)
+    twin[:, :, :slots] = np.where(same.any(axis=3), same.argmax(axis=3), -1)
+    rest = np.arange(slots, tokens)
+    going_on: NDArray[np.bool_] = np.asarray(same.any(axis=(2, 3)))
+    twin[:, :, slots:] = np.where(mask[:, :1, slots:] & mask[:, :, slots:] & going_on[:, :, None], rest, -1)
+    return twin
+
+
+def spans(replay: Replay, steps: int) -> dict[str, tuple[float, float]]:
+    """What the histograms of a network's "values" and "rewards" should span, from moves of random play, in network units."""
+    at = np.arange(replay.size)
+    seen = unroll(replay, at, steps, replay.capacity, np.random.default_rng(0))
+    found = {}
+    for name, array in (("values", seen.value), ("rewards", seen.reward)):
+        low, high = min(0.0, float(array.min())), max(0.0, float(array.max()))
+        margin = _MARGIN * (high - low) or 1.0
+        found[name] = (low - margin, high + margin)
+    return found
+
+
+def search_latent(
+    network: MuZeroNetwork, search: Gumbel, tokens: Tokens, actions: NDArray[np.int32], keys: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float64]]:
+    """Search R states in the learned model: the slots to take [R], improved policies [R, K], values [R] in the environment's
+    units. `actions` [R, K] are those that the environment lists: masks at the root only."""
+    width = actions.shape[1]
+    listed = np.where(actions >= 0, np.arange(width), -1).astype(np.int32)
+    found = search.search(LearnedModel(Slots(network, width)), (tokens, listed), keys)
+    return found.action.astype(np.int64), found.policy.astype(np.float32), found.value * tokens.scale
+
+
+def reanalyse(replay: Replay, at: NDArray[np.int64], network: MuZeroNetwork, search: Gumbel, keys: NDArray[np.uint64]) -> None:
+    """Search the states at the places `at` anew and put what comes of it in the place of their policy and value targets."""
+    fields = replay.fields
+    pairs = fields["pairs"][at] if "pairs" in fields else None
+    tokens = Tokens(fields["x"][at], fields["mask"][at], pairs, fields["scale"][at])
+    _, fields["policy"][at], fields["value"][at] = search_latent(network, search, tokens, fields["actions"][at], keys)
+
+
+class Weights(NamedTuple):
+    """What the terms of the loss count for beside the policy's."""
+
+    value: float = 0.25
+    reward: float = 1.0
+    consistency: float = 1.0
+
+
+def loss(network: MuZeroNetwork, batch: Unroll, weights: Weights, device: torch.device) -> tuple[Tensor, dict[str, float]]:
+    """The loss of a batch and its terms. The root's terms count in full, those of the K steps 1 / K each.
+
+    value, reward: cross-entropy with the HL-Gauss targets; consistency: minus the cosine of the unrolled latent vectors
+    with the representation of the state that was seen there, which is no variable (stop-gradient).
+    """
+    part: dict[str, Any] = {
+        name: None if array is None else torch.from_numpy(array).to(device) for name, array in batch._asdict().items()
+    }
+    steps = batch.slot.shape[1]
+    latent = network.representation(part["x"][:, 0], part["mask"][:, 0], None if part["pairs"] is None else part["pairs"][:, 0])
+    observed = _observed(network, part) if weights.consistency else None
+    terms = _predicted(network, latent, part, 0)
+    total = terms["policy"] + weights.value * terms["value"]
+    sums = {name: term.item() for name, term in terms.items()} | {"reward": 0.0, "consistency": 0.0}
+    for k in range(1, steps + 1):
+        latent, reward = network.dynamics(_scaled(latent, _HALF), part["slot"][:, k - 1])
+        known = part["known"][:, k].float()
+        terms = _predicted(network, latent, part, k)
+        terms["reward"] = (network.reward_head.loss(reward, part["reward"][:, k - 1]) * known).mean()
+        total = total + (terms["policy"] + weights.value * terms["value"] + weights.reward * terms["reward"]) / steps
+        if observed is not None:
+            terms["consistency"] = _apart(network, latent, observed[:, k - 1], part["twin"][:, k], known)
+            total = total + weights.consistency * terms["consistency"] / steps
+        for name in ("reward", "consistency"):
+            sums[name] += terms[name].item() / steps if name in terms else 0.0
+    return total, sums
+
+
+def _predicted(network: MuZeroNetwork, latent: Tensor, part: Mapping[str, Any], k: int) -> dict[str, Tensor]:
+    """The policy's and the value's terms of step k."""
+    logits, value = network.prediction(latent)
+    known = part["known"][:, k].float()
+    spoken = -(part["policy"][:, k] * functional.log_softmax(logits, dim=1).clamp_min(-1e4)).sum(dim=1)
+    fit = network.value_head.loss(value, part["value"][:, k])
+    return {"policy": (spoken * part["policy_weight"][:, k] * known).mean(), "value": (fit * known).mean()}
+
+
+def _observed(network: MuZeroNetwork, part: Mapping[str, Any]) -> Tensor:
+    """The representations [N, K, T, D + 1] of the states after the first."""
+    rows, steps, tokens = part["mask"][:, 1:].shape
+    x, mask = part["x"][:, 1:].flatten(0, 1), part["mask"][:, 1:].flatten(0, 1)
+    pairs = None if part["pairs"] is None else part["pairs"][:, 1:].flatten(0, 1)
+    with torch.no_grad():
+        return network.representation(x, mask, pairs).view(rows, steps, tokens, -1)
+
+
+def _apart(network: MuZeroNetwork, latent: Tensor, observed: Tensor, twin: Tensor, known: Tensor) -> Tensor:
+    """Minus the cosine of the latent vectors with those of their twins, a mean over the twins of a row."""
+    there = (twin >= 0).float() * known[:, None]
+    theirs = observed.gather(1, twin.clamp_min(0)[..., None].expand(-1, -1, observed.shape[2]))
+    cosine = network.likeness(latent, theirs)
+    return -((cosine * there).sum(1) / there.sum(1).clamp_min(1.0)).mean()
+
+
+def _scaled(tensor: Tensor, share: float) -> Tensor:
+    """The same numbers, with that share of the gradient."""
+    return tensor * share + tensor.detach() * (1.0 - share)

@@ -1,0 +1,31 @@
+"""Recipe: a way to train a network for one problem family, or for any with an environment."""
+
+from __future__ import annotations
+
+import abc
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from corl.learning.training import Training
+
+__all__ = ["Recipe"]
+
+
+class Recipe(abc.ABC):
+    """A frozen dataclass whose fields are the recipe's options, checked in `__post_init__` (UsageError).
+
+    Declared as an entry point of the group `corl.recipes`: PROBLEM.NAME, or any.NAME for every problem with an environment.
+    """
+
+    title: ClassVar[str] = ""
+    """One line for `corl list recipes`."""
+    step: ClassVar[str] = ""
+    """What one step is, in which `--steps` counts."""
+
+    @abc.abstractmethod
+    def train(self, training: Training) -> None:
+        """Make the networks and optimisers, hand them to `training.manage`, and loop `while training.budget(): ...`.
+
+        One optimiser step a turn, then `training.log(...)`; `training.save(network)` at the end, and before it whenever the
+        network is worth keeping.
+        """

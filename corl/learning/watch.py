@@ -1,0 +1,73 @@
+"""What the loops of AlphaZero and MuZero share beside the playing: the optimiser's step, and an eye on what it brings."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.learning.selfplay import Episodes, Source
+
+if TYPE_CHECKING:
+    from torch import Tensor, optim
+
+    from corl.learning.training import Training
+    from corl.networks.policy import Policy
+    from corl.problem import Problem
+
+__all__ = ["Watch", "descend", "follow", "greedy"]
+
+_CLIP = 1.0  # largest norm of the gradient
+_WATCHED = 2**30  # number of the first instance that is only watched; training's numbers stay below
+
+
+class Watch:
+    """Tells the curves of a training run how well self-play does, and the policy alone on instances never trained on."""
+
+    def __init__(self, training: Training, source: Source, count: int) -> None:
+        """`count` instances are watched; none where it is 0."""
+        self.problem = training.problem
+        self.instances = source.instances(_WATCHED, count)
+
+    def __call__(self, episodes: Episodes | None, network: Policy) -> dict[str, float]:
+        """The mean objectives, in the user's sense: "objective" of the episodes, if any, "greedy" of the watched instances."""
+        sign = 1.0 if self.problem.sense == "max" else -1.0
+        seen = {} if episodes is None else {"objective": sign * float(episodes.objective.mean())}
+        if self.instances:
+            seen["greedy"] = float(greedy(self.problem, self.instances, network.eval()).mean())
+            network.train()
+        return seen
+
+
+def greedy(problem: Problem, instances: list[Any], network: Any) -> NDArray[np.float64]:
+    """The objectives [E] of instances solved by the likeliest actions of a Policy alone, in the user's sense."""
+    environment = problem.environment(instances, len(instances))
+    rows = np.arange(len(instances))
+    total = environment.reset(rows, rows)
+    while True:
+        actions = environment.actions(rows)
+        live = (actions >= 0).any(axis=1)
+        rows, actions = rows[live], actions[live]
+        if not len(rows):
+            return total if problem.sense == "max" else -total
+        logits, _ = network.evaluate(environment.observe(rows))
+        total[rows] += environment.step(rows, rows, actions[np.arange(len(rows)), logits.argmax(axis=1)])
+
+
+def descend(optimiser: optim.Optimizer, loss: Tensor, rate: float, fraction: float) -> None:
+    """One step down the gradient of `loss`, see `follow`."""
+    optimiser.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    follow(optimiser, rate, fraction)
+
+
+def follow(optimiser: optim.Optimizer, rate: float, fraction: float) -> None:
+    """One step along the gradients that are there, clipped, with the rate on a cosine from `rate` at fraction 0 to 0 at 1."""
+    from torch.nn.utils import clip_grad_norm_
+
+    for group in optimiser.param_groups:
+        group["lr"] = rate * (0.5 + 0.5 * math.cos(math.pi * fraction))
+    clip_grad_norm_([parameter for group in optimiser.param_groups for parameter in group["params"]], _CLIP)
+    optimiser.step()

@@ -1,0 +1,109 @@
+"""AttentionPolicy: a transformer over the tokens of a reduced state.
+
+BQ-NCO (Drakulic et al., NeurIPS 2023) for the idea and for ReZero (Bachlechner et al., UAI 2021): residual branches start at
+zero, and there is no normalisation. Features of pairs of tokens are added to the attention scores, a learned weight for
+each head (as Graphormer does, Ying et al., NeurIPS 2021).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from corl.errors import UsageError
+from corl.networks.policy import Policy
+
+__all__ = ["AttentionPolicy", "Layer"]
+
+
+class AttentionPolicy(Policy):
+    """ReZero transformer over Tokens with per-head biases from pairs, a logit for each slot, and a value."""
+
+    architecture: ClassVar[str] = "attention"
+
+    def __init__(
+        self,
+        problem: str,
+        features: str,
+        inputs: int,
+        pairs: int = 0,
+        extra: int = 2,
+        width: int = 96,
+        layers: int = 3,
+        heads: int = 8,
+        feedforward: int = 192,
+        value: bool = True,
+    ) -> None:
+        """`inputs` is F of the features, `pairs` P (0: none), `extra` the tokens after the action slots.
+
+        `value`: whether there is a value head. Raises UsageError for numbers that make no network.
+        """
+        super().__init__(problem, features)
+        if min(inputs, width, layers, heads, feedforward) < 1 or min(pairs, extra) < 0 or width % heads:
+            raise UsageError(f"width is {width} and heads {heads}; accepted: a multiple of heads, and positive sizes")
+        self.config = {
+            "problem": problem, "features": features, "inputs": inputs, "pairs": pairs, "extra": extra, "width": width,
+            "layers": layers, "heads": heads, "feedforward": feedforward, "value": value,
+        }  # fmt: skip
+        self.extra, self.heads, self.has_value = extra, heads, value
+        self.embed = nn.Linear(inputs, width)
+        self.bias = nn.Linear(pairs, layers * heads, bias=False) if pairs else None
+        self.layers = nn.ModuleList(Layer(width, heads, feedforward) for _ in range(layers))
+        self.score = nn.Linear(width, 1)
+        self.value = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, 1)) if value else None
+
+    def forward(self, x: Tensor, mask: Tensor, pairs: Tensor | None) -> tuple[Tensor, Tensor]:
+        """See Policy.forward. Rows without any token give value 0 and no NaN."""
+        tokens = mask.shape[1]
+        slots = tokens - self.extra
+        kept = torch.cat([mask[:, :slots].any(0), mask.new_ones(self.extra)]).nonzero().squeeze(1)
+        if len(kept) < tokens:  # no row has the others
+            x, mask = x[:, kept], mask[:, kept]
+            pairs = None if pairs is None else pairs[:, kept[:, None], kept]
+        hidden = self.embed(x)
+        for layer, bias in zip(self.layers, self._biases(mask, pairs)):
+            hidden = layer(hidden, bias)
+        there = len(kept) - self.extra
+        logits = hidden.new_full((len(mask), slots), float("-inf"))
+        scores = self.score(hidden[:, :there]).squeeze(-1).masked_fill(~mask[:, :there], float("-inf"))
+        return logits.index_copy(1, kept[:there], scores), self._value(hidden, mask)
+
+    def _biases(self, mask: Tensor, pairs: Tensor | None) -> list[Tensor]:
+        """For each layer what is added to the scores of attention, [R, H or 1, T or 1, T]."""
+        away = torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -1e9)[:, None, None, :]
+        if self.bias is None or pairs is None:
+            return [away] * len(self.layers)
+        rows, tokens = mask.shape
+        biases = self.bias(pairs).view(rows, tokens, tokens, len(self.layers), self.heads).permute(3, 0, 4, 1, 2)
+        return [bias + away for bias in biases]
+
+    def _value(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        if self.value is None:
+            return hidden.new_zeros(len(hidden))
+        there = mask.to(hidden.dtype)[..., None]
+        pooled = (hidden * there).sum(1) / there.sum(1).clamp_min(1.0)
+        return self.value(pooled).squeeze(-1)  # type: ignore[no-any-return]
+
+
+class Layer(nn.Module):
+    """Attention, then a feed-forward network, each times its own ReZero factor."""
+
+    def __init__(self, width: int, heads: int, feedforward: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.mix, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, feedforward), nn.Linear(feedforward, width)
+        self.rezero = nn.Parameter(torch.zeros(2))
+
+    def forward(self, hidden: Tensor, bias: Tensor) -> Tensor:
+        """hidden [R, T, D]; bias [R, H or 1, T or 1, T] is added to the scores before softmax."""
+        rows, tokens, width = hidden.shape
+        query, key, value = self.mix(hidden).view(rows, tokens, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        attention = torch.softmax(query @ key.transpose(-1, -2) * (width // self.heads) ** -0.5 + bias, dim=-1)
+        mixed = (attention @ value).transpose(1, 2).reshape(rows, tokens, width)
+        hidden = hidden + self.rezero[0] * self.out(mixed)
+        hidden = hidden + self.rezero[1] * self.down(functional.gelu(self.up(hidden)))
+        return hidden

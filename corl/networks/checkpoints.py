@@ -1,0 +1,148 @@
+"""Checkpoints: a network's weights and what rebuilds it, in a safetensors file. Nothing is ever unpickled.
+
+The file's metadata holds one JSON text under the key "corl": the number of this format, the name of the architecture in
+the group `corl.networks`, the keyword arguments of its class, facts about the training, the package's version, and a
+digest of all that and of the weights.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corl.errors import CorlError, InputError, UsageError, described
+from corl.files import from_json, reading, replacing, to_json
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+__all__ = ["FORMAT", "load", "load_policy", "read_header", "save", "shipped"]
+
+FORMAT = 1
+"""The number of this format; a file with a higher one is refused."""
+_ACCEPTED = "accepted: a checkpoint written by corl train"
+_KEYS = {"format": int, "architecture": str, "config": dict, "training": dict, "package": str, "digest": str}
+
+
+def save(path: Path, network: nn.Module, training: Mapping[str, Any] | None = None) -> None:
+    """Write a network's weights with its `architecture`, its `config` and facts about its `training` (JSON values).
+
+    The file appears whole or not at all. Raises OSError where it cannot be written.
+    """
+    from safetensors.torch import save_file
+
+    import corl
+
+    header = {
+        "format": FORMAT,
+        "architecture": network.architecture,
+        "config": json.loads(to_json(network.config)),
+        "training": json.loads(to_json(dict(training or {}))),
+        "package": corl.__version__,
+    }
+    weights = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in network.state_dict().items()}
+    header["digest"] = _digest(header, weights)
+    with replacing(path) as partial:
+        save_file(weights, partial, {"corl": json.dumps(header)})
+
+
+def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
+    """The network in a checkpoint, on the CPU and in evaluation mode, and its header.
+
+    Raises InputError, naming the file, where it is damaged, of another program, too new, or does not fit its architecture.
+    """
+    from corl import registry
+
+    header, weights = _read(path)
+    try:
+        kind = registry.architecture(header["architecture"])
+        network: nn.Module = kind(**header["config"])
+        network.load_state_dict(weights)
+    except CorlError as error:
+        raise InputError(str(error), file=str(path)) from error
+    except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: names and shapes, many lines of them
+        reason = " ".join(described(error).split())[:300]
+        raise InputError(f"does not fit the architecture {header['architecture']!r} ({reason})", file=str(path)) from error
+    return network.eval(), header
+
+
+def load_policy(name_or_path: str | os.PathLike[str]) -> nn.Module:
+    """The network of that name among the shipped ones ("tsp-bq"), or in a checkpoint file, in evaluation mode.
+
+    Raises UsageError for an unknown name, listing those there are, and InputError for a bad file.
+    """
+    return load(resolve(name_or_path))[0]
+
+
+def resolve(name_or_path: str | os.PathLike[str]) -> Path:
+    """The checkpoint file that a name or a path stands for. Raises UsageError where there is none."""
+    path, known = Path(name_or_path), shipped()
+    if (name := os.fspath(name_or_path)) in known:
+        return known[name]
+    if not path.exists():
+        raise UsageError(f"no checkpoint {name!r}: neither a file nor a shipped one; there are: {', '.join(known) or 'none'}")
+    return path
+
+
+def shipped() -> dict[str, Path]:
+    """Name -> file of all networks that come with the package: weights/NAME.safetensors in the folders of corl.solvers."""
+    root = Path(str(resources.files("corl.solvers")))
+    files = sorted([*root.glob("weights/*.safetensors"), *root.glob("*/weights/*.safetensors")])
+    return {file.stem: file for file in files}
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """The header alone. Raises InputError as `load` does."""
+    return _read(path, with_weights=False)[0]
+
+
+def _read(path: Path, *, with_weights: bool = True) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The header, checked, and the weights, checked against its digest."""
+    from safetensors import SafetensorError, safe_open
+
+    weights: dict[str, Any] = {}
+    try:
+        with reading(path), safe_open(path, framework="pt") as file:
+            header = _header((file.metadata() or {}).get("corl"), path)
+            if with_weights:
+                weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise InputError(f"damaged, or no safetensors file ({error}); {_ACCEPTED}", file=str(path)) from error
+    if with_weights and _digest(header, weights) != header["digest"]:
+        raise InputError("damaged: the weights are not those that were written", file=str(path))
+    return header, weights
+
+
+def _header(text: str | None, path: Path) -> dict[str, Any]:
+    if text is None:
+        raise InputError(f"a safetensors file of another program; {_ACCEPTED}", file=str(path))
+    header = from_json(text, file=str(path), field="corl")
+    number = header.get("format") if isinstance(header, dict) else None
+    if isinstance(number, int) and number > FORMAT:
+        raise InputError(f"written by a newer corl (format {number}; this one reads up to {FORMAT}); update corl", file=str(path))
+    for key, kind in _KEYS.items():
+        if not isinstance(header, dict) or not isinstance(header.get(key), kind):
+            raise InputError(f"damaged header: no {key} of type {kind.__name__}; {_ACCEPTED}", file=str(path))
+    return header  # type: ignore[no-any-return]
+
+
+def _digest(header: Mapping[str, Any], weights: Mapping[str, Tensor]) -> str:
+    """SHA-256 of the header's other entries and of every weight, in the order of their names."""
+    found = hashlib.sha256(json.dumps({key: header[key] for key in sorted(header) if key != "digest"}, sort_keys=True).encode())
+    for part in _parts(weights):
+        found.update(part)
+    return found.hexdigest()
+
+
+def _parts(weights: Mapping[str, Tensor]) -> Iterator[bytes]:
+    import torch
+
+    for name in sorted(weights):
+        tensor = weights[name]
+        yield f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode()
+        yield tensor.reshape(-1).contiguous().view(torch.uint8).numpy().tobytes()

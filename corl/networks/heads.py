@@ -1,0 +1,47 @@
+"""Values by classification: a histogram over bins that a network's last layer gives the logits of."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from corl.errors import UsageError
+
+__all__ = ["HLGauss"]
+
+_SPREAD = 0.75  # standard deviation of the targets in bins, as Farebrother et al. found it best
+
+
+class HLGauss(nn.Module):
+    """A histogram over [low, high], trained by cross-entropy against a Gaussian around the target.
+
+    Imani & White (ICML 2018), as Farebrother et al. (2024, section 3.1) use it: bins of equal width, standard deviation
+    0.75 of one; the value is the mean of the bins' centres. Targets outside [low, high] count as its end.
+    """
+
+    edges: Tensor
+
+    def __init__(self, low: float, high: float, bins: int = 51) -> None:
+        super().__init__()
+        if bins < 2 or not -math.inf < low < high < math.inf:
+            raise UsageError(f"HL-Gauss takes at least 2 bins and finite low < high, not {bins} bins from {low:g} to {high:g}")
+        self.register_buffer("edges", torch.linspace(low, high, bins + 1), persistent=False)
+
+    def mean(self, output: Tensor) -> Tensor:
+        """Logits [..., bins] -> the value [...]."""
+        centres = (self.edges[1:] + self.edges[:-1]) / 2
+        return output.float().softmax(-1) @ centres
+
+    def loss(self, output: Tensor, target: Tensor) -> Tensor:
+        """Logits [..., bins], target [...] -> the cross-entropy [...]."""
+        return -(self.histogram(target) * output.float().log_softmax(-1)).sum(-1)
+
+    def histogram(self, target: Tensor) -> Tensor:
+        """Targets [...] -> their probabilities of the bins [..., bins]."""
+        edges = self.edges
+        deviation = _SPREAD * (edges[1] - edges[0])
+        mean = torch.minimum(torch.maximum(target.float(), edges[0]), edges[-1]).unsqueeze(-1)
+        below = torch.erf((edges - mean) / (deviation * math.sqrt(2.0)))
+        return below.diff(dim=-1) / (below[..., -1:] - below[..., :1])

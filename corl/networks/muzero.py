@@ -1,0 +1,164 @@
+"""MuZeroNetwork: a model of the problem in a learned space, and a policy and a value on it.
+
+Schrittwieser et al., Nature 2020: representation, dynamics, prediction. Value and reward by classification; the projections
+of the consistency loss after EfficientZero (Ye et al., NeurIPS 2021). The latent state is a set of vectors, one for each token
+of the observation at the root, so that an action is a token: the dynamics marks it and lets the tokens attend to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from corl.errors import UsageError
+from corl.networks.attention import Layer
+from corl.networks.heads import HLGauss
+from corl.networks.policy import Policy
+from corl.networks.tokens import Tokens
+
+__all__ = ["MuZeroNetwork", "Slots"]
+
+
+class MuZeroNetwork(Policy):
+    """Representation, dynamics and prediction over Tokens; as a Policy it is the prediction at the root.
+
+    A latent state is a float32 tensor [R, T, D + 1]: a vector for each token, scaled to mean 0 and variance 1, and in the last
+    channel 1 where the token is there and 0 where not. Actions are slots of the root all the way down: which of them are still
+    legal is for the network to learn (masks at the root only). Rewards and values are in the unit of the root's row.
+    """
+
+    architecture: ClassVar[str] = "muzero"
+
+    def __init__(
+        self,
+        problem: str,
+        features: str,
+        inputs: int,
+        pairs: int = 0,
+        extra: int = 2,
+        width: int = 64,
+        layers: int = 2,
+        dynamics_layers: int = 1,
+        heads: int = 4,
+        feedforward: int = 128,
+        bins: int = 64,
+        values: tuple[float, float] = (-10.0, 10.0),
+        rewards: tuple[float, float] = (-10.0, 10.0),
+    ) -> None:
+        """`inputs`, `pairs`, `extra`: as for AttentionPolicy. `values`, `rewards`: what the `bins` of either head span, in
+        network units. Raises UsageError for numbers that make no network.
+        """
+        super().__init__(problem, features)
+        if min(inputs, width, layers, dynamics_layers, heads, feedforward) < 1 or min(pairs, extra) < 0 or width % heads:
+            raise UsageError(f"width {width} of a MuZero network must be a multiple of heads, {heads}; all sizes are positive")
+        self.config = {
+            "problem": problem, "features": features, "inputs": inputs, "pairs": pairs, "extra": extra, "width": width,
+            "layers": layers, "dynamics_layers": dynamics_layers, "heads": heads, "feedforward": feedforward, "bins": bins,
+            "values": list(values), "rewards": list(rewards),
+        }  # fmt: skip
+        self.extra, self.heads, self.has_value = extra, heads, True
+        self.embed = nn.Linear(inputs, width)
+        self.bias = nn.Linear(pairs, layers * heads, bias=False) if pairs else None
+        self.layers = nn.ModuleList(Layer(width, heads, feedforward) for _ in range(layers))
+        self.chosen, self.told = nn.Parameter(torch.randn(width) * width**-0.5), nn.Linear(width, width)
+        self.dynamics_layers = nn.ModuleList(Layer(width, heads, feedforward) for _ in range(dynamics_layers))
+        self.score = _mlp(width, width, 1)
+        self.value_head, self.reward_head = HLGauss(*values, bins), HLGauss(*rewards, bins)
+        self.value = _mlp(width, width, bins)
+        self.reward = _mlp(3 * width, width, bins)
+        self.project, self.predict = _mlp(width, width, width), _mlp(width, width, width)
+
+    def representation(self, x: Tensor, mask: Tensor, pairs: Tensor | None) -> Tensor:
+        """The latent states [R, T, D + 1] of observations, given as the tensors of Tokens."""
+        hidden, away = self.embed(x), _away(mask)
+        biases: list[Tensor] = [away] * len(self.layers)
+        if self.bias is not None and pairs is not None:  # [R, T, T, L * H] -> L times [R, H, T, T]
+            rows, tokens = mask.shape
+            shaped = self.bias(pairs).view(rows, tokens, tokens, len(self.layers), self.heads).permute(3, 0, 4, 1, 2)
+            biases = [bias + away for bias in shaped]
+        for layer, bias in zip(self.layers, biases):
+            hidden = layer(hidden, bias)
+        return _latent(hidden, mask)
+
+    def dynamics(self, latent: Tensor, slot: Tensor) -> tuple[Tensor, Tensor]:
+        """The latent states after actions, int64 `slot` [R], and the rewards' logits [R, bins]."""
+        hidden, mask = latent[..., :-1], latent[..., -1] > 0.5
+        at = torch.arange(len(slot), device=slot.device)
+        taken = hidden[at, slot]
+        mark = functional.one_hot(slot, hidden.shape[1]).to(hidden.dtype)[..., None]
+        after = hidden + mark * self.chosen + self.told(taken)[:, None]
+        away = _away(mask)
+        for layer in self.dynamics_layers:
+            after = layer(after, away)
+        successor = _latent(after, mask)
+        seen = torch.cat([taken, successor[at, slot, :-1], _pooled(successor)], dim=-1)
+        return successor, self.reward(seen)
+
+    def prediction(self, latent: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [R, K] of the root's slots, -inf where the root has none, and the values' logits [R, bins]."""
+        slots = latent.shape[1] - self.extra
+        logits = self.score(latent[:, :slots, :-1]).squeeze(-1).masked_fill(latent[:, :slots, -1] < 0.5, float("-inf"))
+        return logits, self.value(_pooled(latent))
+
+    def forward(self, x: Tensor, mask: Tensor, pairs: Tensor | None) -> tuple[Tensor, Tensor]:
+        """See Policy.forward: the prediction on the representation."""
+        logits, value = self.prediction(self.representation(x, mask, pairs))
+        return logits, self.value_head.mean(value)
+
+    def likeness(self, latent: Tensor, observed: Tensor) -> Tensor:
+        """Cosine [R, T] of predicted and observed latent vectors after projection; no gradient goes to the observed."""
+        ours = self.predict(self.project(latent[..., :-1]))
+        with torch.no_grad():
+            theirs = self.project(observed[..., :-1])
+        return functional.cosine_similarity(ours, theirs, dim=-1)
+
+
+class Slots:
+    """A MuZeroNetwork as corl.search.models.LearnedModel takes it: its actions are the `slots` slots of a search's root.
+
+    model = LearnedModel(Slots(network, environment.width))
+    result = search.search(model, (observation, slots), keys)      # slots [R, K]: 0, 1, ... where an action is listed, then -1
+    environment.step(rows, rows, actions[range(R), result.action])
+    """
+
+    def __init__(self, network: MuZeroNetwork, slots: int) -> None:
+        self.network, self.slots = network, slots
+
+    def initial(self, seen: Tokens | Mapping[str, NDArray[Any]]) -> tuple[Tensor, Tensor, Tensor]:
+        """Latent states, logits [R, slots] and values [R], in the rows' units, of observations or of their tokens."""
+        tokens = seen if isinstance(seen, Tokens) else self.network.tokens(seen)
+        latent = self.network.representation(*self.network.tensors(tokens))
+        logits, value = self.network.prediction(latent)
+        return latent, logits, self.network.value_head.mean(value)
+
+    def recurrent(self, latent: Tensor, slots: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Latent states, rewards [R], logits and values after actions, int64 `slots` [R]."""
+        after, reward = self.network.dynamics(latent, slots)
+        logits, value = self.network.prediction(after)
+        return after, self.network.reward_head.mean(reward), logits, self.network.value_head.mean(value)
+
+
+def _mlp(inputs: int, width: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(inputs, width), nn.GELU(), nn.Linear(width, outputs))
+
+
+def _away(mask: Tensor) -> Tensor:
+    """What is added to attention scores [R, H, T, T] so that nobody attends to tokens that are not there."""
+    return torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -1e9)[:, None, None, :]
+
+
+def _latent(hidden: Tensor, mask: Tensor) -> Tensor:
+    """Vectors of mean 0 and variance 1 (zero where there is no token), and the mask."""
+    there = mask.to(hidden.dtype)[..., None]
+    return torch.cat([functional.layer_norm(hidden, hidden.shape[-1:]) * there, there], dim=-1)
+
+
+def _pooled(latent: Tensor) -> Tensor:
+    """The mean vector [R, D] of the tokens that are there."""
+    there = latent[..., -1:]
+    return (latent[..., :-1] * there).sum(1) / there.sum(1).clamp_min(1.0)

@@ -1,0 +1,48 @@
+"""Gumbel noise from a counter: a draw depends on its key, time and place alone, so that batching never changes it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.jit import kernel
+from corl.rng import hashed, mix
+
+__all__ = ["gumbels", "stream_keys"]
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_TINY = 2.0**-54  # stands for a uniform of 0, which the noise may not have
+
+
+def stream_keys(*numbers: ArrayLike) -> NDArray[np.uint64]:
+    """uint64 keys that differ where any of the numbers (integers from 0, broadcast against each other) does."""
+    arrays = np.broadcast_arrays(*(np.atleast_1d(np.asarray(number)).astype(np.uint64) for number in numbers))
+    key = np.zeros(arrays[0].shape, np.uint64)
+    for array in arrays:
+        _absorb(key.ravel(), array.ravel())
+    return key
+
+
+def gumbels(keys: NDArray[np.uint64], time: int, count: int) -> NDArray[np.float64]:
+    """Standard Gumbel noise, float64 [R, count], of the streams `keys` [R] at a time."""
+    out = np.empty((len(keys), count))
+    _fill(keys, time, out)
+    return out
+
+
+@kernel
+def _absorb(key: Any, number: Any) -> None:
+    """Mix a number into each key."""
+    for i in range(len(key)):
+        key[i] = mix(key[i] + _STEP * (number[i] + np.uint64(1)))  # type: ignore[no-untyped-call]
+
+
+@kernel
+def _fill(keys: Any, time: Any, out: Any) -> None:
+    for i in range(len(keys)):
+        for k in range(out.shape[1]):
+            uniform = hashed(keys[i], time, k)  # type: ignore[no-untyped-call]
+            out[i, k] = -math.log(-math.log(max(uniform, _TINY)))

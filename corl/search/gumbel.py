@@ -1,0 +1,233 @@
+"""Gumbel search (Danihelka, Guez, Schrittwieser & Silver, "Policy improvement by planning with Gumbel", ICLR 2022).
+
+At the root, sequential halving over the actions that the Gumbel-top-k trick draws without replacement (section 3); below,
+the deterministic choice that makes visits follow the improved policy (section 5). The completed q takes the mixed value
+for actions without visits (appendix D), and is scaled to [0, 1] by its extremes, as the reference implementation does.
+The mixed value always counts among these extremes, as there wherever some action is masked.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+from numpy.typing import ArrayLike, NDArray
+
+from corl.errors import UsageError
+from corl.jit import kernel
+from corl.rng import hashed
+from corl.search import tree
+from corl.search.hooks import is_state
+from corl.search.models import Model
+from corl.search.simulation import SearchResult, check_sizes, run_search
+
+__all__ = ["Gumbel", "considered_visits"]
+
+
+@dataclass(frozen=True)
+class Gumbel:
+    """Options of a Gumbel search, and the search itself."""
+
+    simulations: int = 64
+    """Leaves added to each tree."""
+    considered: int = 16
+    """m, the most actions tried at the root."""
+    noise: float = 1.0
+    """Scale of the Gumbel noise: 1 to train (the policy improves in expectation), 0 for a deterministic search."""
+    value_scale: float = 0.1
+    """c_scale: sigma(q) = (visit_offset + largest visit count) * value_scale * q, q scaled to [0, 1] (section 3.4)."""
+    visit_offset: float = 50.0
+    """c_visit."""
+    width: int = 0
+    """Actions of a node kept, those with the largest prior (at the root: with the noise); 0: all."""
+    leaves: int = 1
+    """Leaves of a tree evaluated in one call, at most: more where batches are small. Visits under way count as visits."""
+
+    def __post_init__(self) -> None:
+        check_sizes(self.simulations, self.width, self.leaves)
+        if self.considered < 1:
+            raise UsageError(f"considered is {self.considered}; accepted: an integer from 1")
+        for name, value in (("noise", self.noise), ("value_scale", self.value_scale), ("visit_offset", self.visit_offset)):
+            if not 0.0 <= value < math.inf:
+                raise UsageError(f"{name} is {value}; accepted: a number from 0")
+
+    def search(self, model: Model, roots: Any, keys: int | ArrayLike) -> SearchResult:
+        """Search from all `roots` [B] (see the model) at once.
+
+        `keys`: a seed, or uint64 [B], one for each tree; what a tree does depends on its key alone, not on the others.
+        The policy of the result is softmax(logit + sigma(completed q)), the target of section 4; its value is the mean of
+        the root's returns; its action the best of those visited most.
+        """
+        most = min(self.considered, self.width or self.considered)
+        table = np.array([considered_visits(m, self.simulations) for m in range(most + 1)])
+        rule = GumbelRule(table, self.noise, self.value_scale, self.visit_offset)
+        return run_search(rule, model, roots, keys, self.simulations, self.width, self.leaves)
+
+
+class GumbelRule(NamedTuple):
+    """The options as the kernels have them."""
+
+    table: NDArray[np.int32]
+    """[m + 1, simulations] considered_visits by the number of actions at the root."""
+    noise: float
+    value_scale: float
+    visit_offset: float
+
+
+def considered_visits(considered: int, simulations: int) -> NDArray[np.int32]:
+    """How many visits the action has that each simulation is to go to: int32 [simulations] (sequential halving, section 3).
+
+    The `considered` actions are visited in rounds; after each of ceil(log2 considered) phases of equal budget, half of them
+    (two at least) go on.
+    """
+    if considered <= 1:
+        return np.arange(simulations, dtype=np.int32)
+    phases, alive, visits = math.ceil(math.log2(considered)), considered, 0
+    sequence: list[int] = []
+    while len(sequence) < simulations:
+        for _ in range(max(1, simulations // (phases * alive))):
+            sequence += [visits] * alive
+            visits += 1
+        alive = max(2, alive // 2)
+    return np.array(sequence[:simulations], np.int32)
+
+
+class _Completed(NamedTuple):
+    """The completed q of a node: sigma(q) = scale * (q - low), and the mixed value for edges without a return."""
+
+    mixed: float
+    low: float
+    scale: float
+
+
+@kernel(borrow=True)
+def _completed(rule: Any, trees: Any, t: Any, node: Any) -> Any:
+    """Appendix D: v_mix = (raw + N * sum(p q) / sum(p)) / (1 + N), both sums over the children that have returns."""
+    raw = trees.raw[t, node]
+    low, high = math.inf, -math.inf
+    mass, weighted, returns, most = 0.0, 0.0, 0, 0
+    for k in range(trees.children[t, node]):
+        child = trees.child[t, node, k]
+        most = max(most, trees.visits[t, child])
+        if trees.finished[t, child] > 0:
+            q = trees.reward[t, child] + trees.value[t, child]
+            low, high = min(low, q), max(high, q)
+            mass += trees.weight[t, node, k]
+            weighted += trees.weight[t, node, k] * q
+            returns += trees.finished[t, child]
+    mixed = (raw + returns * (weighted / mass)) / (1 + returns) if returns > 0 else raw
+    low, high = min(low, mixed), max(high, mixed)
+    spread = max(high - low, tree.LEAST_SPREAD * max(abs(low), abs(high)))
+    scale = (rule.visit_offset + most) * rule.value_scale / spread if spread > 0.0 else 0.0
+    return _Completed(mixed, low, scale)
+
+
+@kernel(borrow=True)
+def _q(trees: Any, t: Any, child: Any, mixed: Any) -> Any:
+    """The q of a child, or the mixed value where it waits for its first return."""
+    return trees.reward[t, child] + trees.value[t, child] if trees.finished[t, child] > 0 else mixed
+
+
+def _choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
+    if node == 0:
+        actions = min(trees.branches[t, 0], len(rule.table) - 1)
+        return _best_with(rule, trees, t, rule.table[actions, trees.visits[t, 0] - 2])
+    return _choose_inside(rule, trees, t, node)
+
+
+@kernel(borrow=True)
+def _best_with(rule: Any, trees: Any, t: Any, visits: Any) -> Any:
+    """argmax of g + logit + sigma(q) over the root's edges that have so many visits (section 3.3)."""
+    children = trees.children[t, 0]
+    if visits == 0 and children < trees.branches[t, 0]:  # all of these have the mixed value, so their scores are in order
+        return children
+    completed = _completed(rule, trees, t, 0)
+    best, highest = 0, -math.inf
+    for k in range(children):
+        child = trees.child[t, 0, k]
+        if trees.visits[t, child] == visits:
+            score = trees.root_score[t, k] + completed.scale * (_q(trees, t, child, completed.mixed) - completed.low)
+            if score > highest:
+                best, highest = k, score
+    return best
+
+
+@kernel(borrow=True)
+def _choose_inside(rule: Any, trees: Any, t: Any, node: Any) -> Any:
+    """argmax of pi'(a) - N(a) / (1 + sum N), with pi' = softmax(logit + sigma(q)) (section 5)."""
+    children, count = trees.children[t, node], trees.branches[t, node]
+    if children == 0:
+        return 0
+    completed = _completed(rule, trees, t, node)
+    rest = trees.mass[t, node]
+    top = completed.mixed if children < count else -math.inf
+    for k in range(children):
+        top = max(top, _q(trees, t, trees.child[t, node, k], completed.mixed))
+        rest -= trees.weight[t, node, k]
+    fresh = math.exp(completed.scale * (completed.mixed - top)) if children < count else 0.0
+    total = max(rest, 0.0) * fresh
+    improved = trees.scratch[t]
+    for k in range(children):
+        q = _q(trees, t, trees.child[t, node, k], completed.mixed)
+        improved[k] = trees.weight[t, node, k] * math.exp(completed.scale * (q - top))
+        total += improved[k]
+    visits = trees.visits[t, node] - 1  # 1 + sum N: the present simulation is not to count
+    best, highest = children, -math.inf
+    if children < count:
+        highest = trees.weight[t, node, children] * fresh / total
+    for k in range(children):
+        share = improved[k] / total - trees.visits[t, trees.child[t, node, k]] / visits
+        if share > highest:
+            best, highest = k, share
+    return best
+
+
+def _score_root(rule: Any, trees: Any, t: Any, key: Any, weights: Any, scores: Any) -> Any:
+    """Gumbel-top-k (section 3.2): g + logit; a slot's noise depends on the key and the action alone."""
+    count = 0
+    for k in range(len(weights)):
+        if weights[k] > 0.0:
+            count += 1
+            scores[k] = trees.root_logit[t, k]
+            if rule.noise > 0.0:
+                drawn = max(hashed(key, 0, trees.root_action[t, k]), 1e-300)
+                scores[k] -= rule.noise * math.log(-math.log(drawn))
+    return min(count, len(rule.table) - 1)
+
+
+def _conclude(rule: Any, trees: Any, t: Any, key: Any, values: Any, policy: Any) -> Any:
+    completed = _completed(rule, trees, t, 0)
+    for slot in range(len(values)):
+        if trees.root_logit[t, slot] > tree.FAR:
+            values[slot] = completed.mixed
+    most = 0
+    for k in range(trees.children[t, 0]):
+        child = trees.child[t, 0, k]
+        values[trees.root_slot[t, k]] = _q(trees, t, child, completed.mixed)
+        most = max(most, trees.visits[t, child])
+    highest = -math.inf
+    for slot in range(len(values)):
+        policy[slot] = trees.root_logit[t, slot] + completed.scale * (values[slot] - completed.low)
+        highest = max(highest, policy[slot])
+    for slot in range(len(values)):
+        policy[slot] = math.exp(policy[slot] - highest)
+    policy /= policy.sum()
+    return _best_with(rule, trees, t, most)
+
+
+@overload(tree.choose, jit_options={"error_model": "numpy", "_nrt": False})
+def _attach_choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
+    return _choose if is_state(rule, GumbelRule) else None
+
+
+@overload(tree.score_root, jit_options={"error_model": "numpy"})
+def _attach_score_root(rule: Any, trees: Any, t: Any, key: Any, weights: Any, scores: Any) -> Any:
+    return _score_root if is_state(rule, GumbelRule) else None
+
+
+@overload(tree.conclude, jit_options={"error_model": "numpy"})
+def _attach_conclude(rule: Any, trees: Any, t: Any, key: Any, values: Any, policy: Any) -> Any:
+    return _conclude if is_state(rule, GumbelRule) else None

@@ -1,0 +1,303 @@
+"""What tree search searches: a simulator with a policy (AlphaZero), a learned model (MuZero), or both compiled, behind one
+interface.
+
+    environment = problem.environment(instances, rows=rows_needed(trees, simulations))
+    model = SimulatorModel(environment, policy, first=trees)      # rows 0..trees-1 are the caller's
+    result = Gumbel(simulations=64).search(model, roots=np.arange(trees), keys=0)
+    environment.step(rows, rows, result.action)
+
+A model keeps one state for each node; a node is addressed by its slot, tree * nodes + node, with node 0 the root.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.environment import Environment
+from corl.errors import SolverError, UsageError
+from corl.jit import kernel
+from corl.rng import mix
+from corl.search import hooks
+from corl.search.tree import Trees, new_trees
+
+__all__ = ["CompiledModel", "Evaluator", "Expansion", "LatentNetwork", "LearnedModel", "Model", "SimulatorModel", "rows_needed"]
+
+
+class Expansion(NamedTuple):
+    """What a model says of R new nodes. W is the model's `width`."""
+
+    reward: NDArray[np.float64]
+    """[R] of the step into the node; 0 for roots."""
+    done: NDArray[np.bool_]
+    """[R] whether the episode is over there; the rest of its row then means nothing."""
+    actions: NDArray[np.int32]
+    """[R, W] action ids, -1 after the last."""
+    logits: NDArray[np.float32]
+    """[R, W] of these actions; -inf (or below -1e30) masks one."""
+    value: NDArray[np.float64]
+    """[R] the rewards still to be expected, in the unit of `reward`."""
+
+
+class Model(abc.ABC):
+    """What the searches (corl.search.gumbel, corl.search.puct) ask for; stateful: one search at a time."""
+
+    width: int
+    """W, the most actions of a node."""
+    _trees: Trees | None = None
+
+    @abc.abstractmethod
+    def root(self, roots: Any, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
+        """Begin a search with one tree for each of `roots`, of up to `nodes` nodes each, and evaluate the roots.
+
+        `keys` [B] is where a tree's random steps are drawn from, instead of from the keys of the true episode.
+        """
+
+    @abc.abstractmethod
+    def expand(self, parents: NDArray[np.int64], actions: NDArray[np.int32], children: NDArray[np.int64]) -> Expansion:
+        """Make slots `children` [R] the successors of slots `parents` [R] by `actions` [R], and evaluate them.
+
+        All children are new and different; live leaves go to the network in one batch, those whose episode is over never.
+        """
+
+    def trees(self, count: int, nodes: int, width: int) -> Trees:
+        """Memory for a search, kept from one search to the next (its pages cost more than a small search)."""
+        kept = self._trees
+        if kept is None or kept.root_action.shape[1] != self.width or kept.child.shape != (count, nodes, width):
+            self._trees = kept = new_trees(count, nodes, width, self.width)
+        return kept
+
+
+class Evaluator(Protocol):
+    """What SimulatorModel needs of a network: corl.networks.policy.Policy has it."""
+
+    def evaluate(self, observation: dict[str, Any], /) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """(logits float32 [R, K], value float64 [R]) of R observed states; the value in the environment's units, no NaN."""
+
+
+class LatentNetwork(Protocol):
+    """What LearnedModel needs of a network; everything is a torch tensor, on the network's own device.
+
+    Its actions are the ids 0..slots-1, with one meaning in a whole episode (an item, a city). The search calls it without
+    gradients. Rewards and values are in one unit, which is the caller's business: the search only compares them.
+    """
+
+    slots: int
+    """A, how many actions there are."""
+
+    def initial(self, observation: dict[str, Any], /) -> tuple[Any, Any, Any]:
+        """Representation and prediction: (latent float [R, ...], logits [R, A], value [R])."""
+
+    def recurrent(self, latent: Any, actions: Any, /) -> tuple[Any, Any, Any, Any]:
+        """Dynamics and prediction for int64 `actions` [R]: (latent [R, ...], reward [R], logits [R, A], value [R])."""
+
+
+def rows_needed(trees: int, simulations: int) -> int:
+    """Rows that an environment needs for searches of `trees` roots, which are its rows 0..trees-1, with SimulatorModel."""
+    return trees * (1 + simulations)
+
+
+class SimulatorModel(Model):
+    """The environment itself, with a policy that evaluates its states: AlphaZero.
+
+    Roots are rows [B] of the environment below `first`, which stay as they are. The rows from `first` on hold the nodes
+    and are overwritten: B * simulations of them are needed (UsageError). Steps of a stochastic environment are drawn from
+    a key of their own for every node, never from that of the root's row.
+    """
+
+    def __init__(self, environment: Environment, policy: Evaluator, first: int) -> None:
+        self.policy, self.width = policy, environment.width
+        self.pool = _Pool(environment, first)
+
+    def root(self, roots: ArrayLike, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
+        """See Model.root; `roots` are rows [B]."""
+        return self._evaluated(*self.pool.root(roots, nodes, keys))
+
+    def expand(self, parents: NDArray[np.int64], actions: NDArray[np.int32], children: NDArray[np.int64]) -> Expansion:
+        """See Model.expand. Raises SolverError where the policy returns NaN."""
+        return self._evaluated(*self.pool.expand(parents, actions, children))
+
+    def _evaluated(self, rows: Any, reward: Any, done: Any, actions: Any) -> Expansion:
+        """Rows that were listed, with the policy's opinion of the live ones."""
+        live = np.flatnonzero(~done)
+        observe = self.pool.environment.observe
+        if len(live) == len(rows):
+            return _checked(Expansion(reward, done, actions, *self.policy.evaluate(observe(rows))))
+        logits = np.full(actions.shape, -np.inf, np.float32)
+        value = np.zeros(len(rows))
+        if len(live):
+            logits[live], value[live] = self.policy.evaluate(observe(rows[live]))
+        return _checked(Expansion(reward, done, actions, logits, value))
+
+
+class CompiledModel(Model):
+    """The environment itself, with a model that compiled code evaluates (corl.search.hooks.evaluate).
+
+    `network` is a NamedTuple whose class has that hook for this environment's states, such as corl.search.mlp.Mlp. The
+    searches then run from root to result without Python (corl.search.fused), one tree after another: `simulations` rows from
+    `first` on are enough. Roots are rows [B] below `first`.
+    """
+
+    def __init__(self, environment: Environment, network: Any, first: int) -> None:
+        self.network, self.width = network, environment.width
+        self.pool = _Pool(environment, first)
+
+    def root(self, roots: ArrayLike, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
+        """See Model.root; step by step it needs as many rows as SimulatorModel."""
+        return self._evaluated(*self.pool.root(roots, nodes, keys))
+
+    def expand(self, parents: NDArray[np.int64], actions: NDArray[np.int32], children: NDArray[np.int64]) -> Expansion:
+        """See Model.expand."""
+        return self._evaluated(*self.pool.expand(parents, actions, children))
+
+    def _evaluated(self, rows: Any, reward: Any, done: Any, actions: Any) -> Expansion:
+        """Rows that were listed, with the network's opinion of the live ones."""
+        logits, value = np.full(actions.shape, -np.inf, np.float32), np.zeros(len(rows))
+        _evaluate(self.network, self.pool.environment.state, rows, actions, logits, value)
+        return _checked(Expansion(reward, done, actions, logits, value))
+
+
+class LearnedModel(Model):
+    """A network that has learned how latent states follow one another: MuZero.
+
+    Roots are pairs (observation, actions): what the environment observes and lists for R rows, dict and int32 [R, K] with
+    -1 after the last. Actions are masked at the root only; below it all of the network's A actions may be taken, and no
+    episode ends.
+    """
+
+    def __init__(self, network: LatentNetwork) -> None:
+        self.network, self.width = network, network.slots
+        self._latent: Any = None
+
+    def root(self, roots: tuple[dict[str, Any], NDArray[np.int32]], nodes: int, keys: NDArray[np.uint64]) -> Expansion:
+        """See Model.root; `roots` is (observation, actions). The keys are not used."""
+        import torch
+
+        observation, listed = roots
+        listed = np.asarray(listed, np.int32)
+        if listed.shape[0] != len(keys) or listed.shape[1] > self.width or (listed >= self.width).any():
+            raise UsageError(f"actions are {len(keys)} rows of ids below {self.width}, at most so many, -1 after the last")
+        with torch.no_grad():
+            latent, logits, value = self.network.initial(observation)
+        self._latent = latent.new_zeros((len(keys), nodes, *latent.shape[1:]))
+        self._latent[:, 0] = latent
+        self._latent = self._latent.flatten(0, 1)
+        actions = np.full((len(keys), self.width), -1, np.int32)
+        actions[:, : listed.shape[1]] = listed
+        chosen = np.take_along_axis(_float32(logits), np.maximum(actions, 0), axis=1)
+        return _checked(Expansion(np.zeros(len(keys)), actions[:, 0] < 0, actions, chosen, _float64(value)))
+
+    def expand(self, parents: NDArray[np.int64], actions: NDArray[np.int32], children: NDArray[np.int64]) -> Expansion:
+        """See Model.expand. Raises SolverError where the network returns NaN."""
+        import torch
+
+        with torch.no_grad():
+            before = self._latent[torch.from_numpy(parents).to(self._latent.device)]
+            chosen = torch.from_numpy(actions.astype(np.int64)).to(self._latent.device)
+            latent, reward, logits, value = self.network.recurrent(before, chosen)
+            self._latent[torch.from_numpy(children).to(self._latent.device)] = latent
+        everything = np.tile(np.arange(self.width, dtype=np.int32), (len(parents), 1))
+        done = np.zeros(len(parents), np.bool_)
+        return _checked(Expansion(_float64(reward), done, everything, _float32(logits), _float64(value)))
+
+
+class _Pool:
+    """The rows of an environment as nodes of trees: the roots' own rows, and for the others the rows from `first` on."""
+
+    def __init__(self, environment: Environment, first: int) -> None:
+        self.environment, self.first = environment, first
+        self._rows = np.empty(0, np.int64)
+        self._keys = np.empty(0, np.uint64)
+        self._nodes = 1
+
+    def checked(self, roots: ArrayLike, room: int) -> NDArray[np.int64]:
+        """`roots` as int64 [B]; UsageError unless they are rows below `first` and `room` rows follow it."""
+        at = np.atleast_1d(np.asarray(roots))
+        if at.ndim != 1 or at.dtype.kind not in "iu" or (len(at) and not 0 <= at.min() <= at.max() < self.first):
+            raise UsageError(f"roots are rows from 0 to {self.first - 1}, in one dimension")
+        if self.first + room > self.environment.rows:
+            raise UsageError(f"this search needs {self.first + room} rows of the environment, which has {self.environment.rows}")
+        return at.astype(np.int64)
+
+    def root(self, roots: ArrayLike, nodes: int, keys: NDArray[np.uint64]) -> tuple[Any, Any, Any, Any]:
+        """(rows, reward, done, actions) of the roots, whose trees begin anew."""
+        trees = len(keys)
+        at = self.checked(roots, trees * (nodes - 1))
+        self._nodes, self._keys = nodes, keys
+        rows = np.empty((trees, nodes), np.int64)
+        rows[:, 0] = at
+        rows[:, 1:] = self.first + np.arange(trees * (nodes - 1)).reshape(trees, -1)
+        self._rows = rows.ravel()
+        actions, done = np.empty((trees, self.width), np.int32), np.empty(trees, np.bool_)
+        _list(self.environment.state, at, actions, done)
+        return at, np.zeros(trees), done, actions
+
+    def expand(self, parents: Any, actions: Any, children: Any) -> tuple[Any, Any, Any, Any]:
+        """(rows, reward, done, actions) of new nodes. Raises SolverError for an action that is not legal."""
+        rows, count = self._rows[children], len(children)
+        reward, done = np.empty(count), np.empty(count, np.bool_)
+        listed = np.empty((count, self.width), np.int32)
+        tree, node = np.divmod(children, self._nodes)
+        _advance(self.environment.state, self._rows[parents], rows, actions, self._keys[tree], node, reward, done, listed)
+        return rows, reward, done, listed
+
+    @property
+    def width(self) -> int:
+        return self.environment.width
+
+
+@kernel(inline=True)
+def step_afresh(state: Any, src: Any, dst: Any, action: Any, key: Any, node: Any) -> Any:
+    """hooks.step, with random numbers from (key, node) instead of from the key of `src`, which keeps its own."""
+    fresh = mix(key ^ mix(np.uint64(node)))
+    before = hooks.rekey(state, src, fresh)
+    reward = hooks.step(state, src, dst, action)
+    hooks.rekey(state, src, before)
+    hooks.rekey(state, dst, fresh)
+    return reward
+
+
+@kernel
+def _list(state: Any, rows: Any, actions: Any, done: Any) -> None:
+    """The actions of each row, -1 after the last, and whether there are none."""
+    for i in range(len(rows)):
+        count = hooks.actions(state, rows[i], actions[i])
+        actions[i, count:] = -1
+        done[i] = count == 0
+
+
+@kernel
+def _advance(state: Any, src: Any, dst: Any, actions: Any, keys: Any, nodes: Any, reward: Any, done: Any, listed: Any) -> None:
+    """A step from each of `src` to `dst`, and the actions there."""
+    for i in range(len(src)):
+        reward[i] = step_afresh(state, src[i], dst[i], actions[i], keys[i], nodes[i])
+    _list(state, dst, listed, done)
+
+
+@kernel
+def _evaluate(network: Any, state: Any, rows: Any, actions: Any, logits: Any, value: Any) -> None:
+    """The hook for each row that has actions."""
+    for i in range(len(rows)):
+        count = 0
+        while count < actions.shape[1] and actions[i, count] >= 0:
+            count += 1
+        if count > 0:
+            value[i] = hooks.evaluate(network, state, rows[i], actions[i], count, logits[i])
+
+
+def _checked(found: Expansion) -> Expansion:
+    """`found`, unless the network returned NaN (SolverError)."""
+    if np.isnan(found.value).any() or np.isnan(found.reward).any() or np.isnan(found.logits).any():
+        raise SolverError("the model returned NaN as a reward, a value or a logit")
+    return found
+
+
+def _float32(tensor: Any) -> NDArray[np.float32]:
+    return np.asarray(tensor.detach().float().cpu().numpy(), np.float32)
+
+
+def _float64(tensor: Any) -> NDArray[np.float64]:
+    return np.asarray(tensor.detach().double().cpu().numpy(), np.float64)

@@ -1,0 +1,175 @@
+"""PUCT search (Silver et al., Science 2018, "AlphaZero"; constants and value normalisation as in MuZero, Schrittwieser et al.,
+Nature 2020, appendix B, with the extremes taken over a node and its children).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+from numpy.typing import ArrayLike
+
+from corl.errors import UsageError
+from corl.jit import kernel
+from corl.rng import hashed, mix, uniform
+from corl.search import tree
+from corl.search.hooks import is_state
+from corl.search.models import Model
+from corl.search.simulation import SearchResult, check_sizes, run_search
+
+__all__ = ["Puct"]
+
+
+@dataclass(frozen=True)
+class Puct:
+    """Options of a PUCT search, and the search itself."""
+
+    simulations: int = 64
+    """Leaves added to each tree."""
+    exploration: float = 1.25
+    """c1 of U = P * sqrt(sum N) / (1 + N) * (c1 + log((sum N + c2 + 1) / c2))."""
+    base: float = 19652.0
+    """c2."""
+    noise: float = 0.0
+    """Share of Dirichlet noise in the root's prior: 0.25 to train, 0 for a deterministic search."""
+    concentration: float = 0.3
+    """alpha of the Dirichlet noise; about 10 over the number of actions."""
+    temperature: float = 0.0
+    """The action is drawn in proportion to visits ** (1 / temperature); 0: the one visited most."""
+    width: int = 0
+    """Actions of a node kept, those with the largest prior; 0: all."""
+    leaves: int = 1
+    """Leaves of a tree evaluated in one call, at most: more where batches are small. Until it is answered a visit counts as
+    one that returned the worst q among its siblings (virtual loss)."""
+
+    def __post_init__(self) -> None:
+        check_sizes(self.simulations, self.width, self.leaves)
+        for name, value in (("exploration", self.exploration), ("temperature", self.temperature)):
+            if not 0.0 <= value < math.inf:
+                raise UsageError(f"{name} is {value}; accepted: a number from 0")
+        for name, value in (("base", self.base), ("concentration", self.concentration)):
+            if not 0.0 < value < math.inf:
+                raise UsageError(f"{name} is {value}; accepted: a number above 0")
+        if not 0.0 <= self.noise <= 1.0:
+            raise UsageError(f"noise is {self.noise}; accepted: a number from 0 to 1")
+
+    def search(self, model: Model, roots: Any, keys: int | ArrayLike) -> SearchResult:
+        """Search from all `roots` [B] (see the model) at once.
+
+        `keys`: a seed, or uint64 [B], one for each tree; what a tree does depends on its key alone, not on the others.
+        The policy of the result is the share of the visits; its value is the mean of the root's returns.
+        """
+        rule = PuctRule(self.exploration, self.base, self.noise, self.concentration, self.temperature)
+        return run_search(rule, model, roots, keys, self.simulations, self.width, self.leaves)
+
+
+class PuctRule(NamedTuple):
+    """The options as the kernels have them."""
+
+    exploration: float
+    base: float
+    noise: float
+    concentration: float
+    temperature: float
+
+
+def _choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
+    """argmax of q + U, q scaled to [0, 1] by the extremes of the node's value and its children's; 0 without visits."""
+    children, count = trees.children[t, node], trees.branches[t, node]
+    low = high = trees.value[t, node]
+    for k in range(children):
+        child = trees.child[t, node, k]
+        if trees.finished[t, child] > 0:
+            q = trees.reward[t, child] + trees.value[t, child]
+            low, high = min(low, q), max(high, q)
+    spread = max(high - low, tree.LEAST_SPREAD * max(abs(low), abs(high)))
+    per_value = 1.0 / spread if spread > 0.0 else 0.0
+    visits = trees.visits[t, node] - 1.0  # without the present simulation
+    bonus = math.sqrt(visits) * (rule.exploration + math.log((visits + rule.base + 1.0) / rule.base)) / trees.mass[t, node]
+    best, highest = children, -math.inf
+    if children < count:
+        highest = bonus * trees.weight[t, node, children]
+    for k in range(children):
+        child = trees.child[t, node, k]
+        begun, finished = trees.visits[t, child], trees.finished[t, child]
+        score = bonus * trees.weight[t, node, k] / (1 + begun)
+        if finished > 0:
+            score += (trees.reward[t, child] + trees.value[t, child] - low) * per_value * finished / begun
+        if score > highest:
+            best, highest = k, score
+    return best
+
+
+def _score_root(rule: Any, trees: Any, t: Any, key: Any, weights: Any, scores: Any) -> Any:
+    """The prior, mixed with Dirichlet noise; it replaces the weights."""
+    total, drawn, count = weights.sum(), 0.0, 0
+    state = np.full(1, mix(key), np.uint64)
+    for k in range(len(weights)):
+        if weights[k] > 0.0:
+            count += 1
+            if rule.noise > 0.0:
+                scores[k] = _gamma(rule.concentration, state)
+                drawn += scores[k]
+    for k in range(len(weights)):
+        if weights[k] > 0.0:
+            prior = weights[k] / total
+            if drawn > 0.0:
+                prior = (1.0 - rule.noise) * prior + rule.noise * scores[k] / drawn
+            weights[k] = max(prior, 1.2e-38)
+            scores[k] = weights[k]
+    return count
+
+
+@kernel
+def _gamma(alpha: Any, state: Any) -> Any:
+    """A draw from the gamma distribution of shape alpha (Marsaglia & Tsang, ACM TOMS 2000; below 1 through alpha + 1)."""
+    boost = 1.0 if alpha >= 1.0 else max(uniform(state), 1e-300) ** (1.0 / alpha)
+    d = (alpha if alpha >= 1.0 else alpha + 1.0) - 1.0 / 3.0
+    while True:
+        radius = math.sqrt(-2.0 * math.log(1.0 - uniform(state)))
+        x = radius * math.cos(2.0 * math.pi * uniform(state))
+        v = (1.0 + x / math.sqrt(9.0 * d)) ** 3
+        if v > 0.0 and math.log(max(uniform(state), 1e-300)) < 0.5 * x * x + d - d * v + d * math.log(v):
+            return d * v * boost
+
+
+def _conclude(rule: Any, trees: Any, t: Any, key: Any, values: Any, policy: Any) -> Any:
+    """Values of actions without visits are the root's own."""
+    for slot in range(len(values)):
+        if trees.root_logit[t, slot] > tree.FAR:
+            values[slot] = trees.value[t, 0]
+    most, chosen = 0, 0
+    children = trees.children[t, 0]
+    for k in range(children):
+        child = trees.child[t, 0, k]
+        values[trees.root_slot[t, k]] = trees.reward[t, child] + trees.value[t, child]
+        policy[trees.root_slot[t, k]] = trees.visits[t, child]
+        if trees.visits[t, child] > most:
+            most, chosen = trees.visits[t, child], k
+    policy /= policy.sum()
+    if rule.temperature > 0.0:
+        highest = -math.inf
+        for k in range(children):  # the Gumbel-max trick draws from visits ** (1 / temperature)
+            drawn = max(hashed(key, 1, trees.edge[t, 0, k]), 1e-300)
+            score = math.log(trees.visits[t, trees.child[t, 0, k]]) / rule.temperature - math.log(-math.log(drawn))
+            if score > highest:
+                chosen, highest = k, score
+    return chosen
+
+
+@overload(tree.choose, jit_options={"error_model": "numpy", "_nrt": False})
+def _attach_choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
+    return _choose if is_state(rule, PuctRule) else None
+
+
+@overload(tree.score_root, jit_options={"error_model": "numpy"})
+def _attach_score_root(rule: Any, trees: Any, t: Any, key: Any, weights: Any, scores: Any) -> Any:
+    return _score_root if is_state(rule, PuctRule) else None
+
+
+@overload(tree.conclude, jit_options={"error_model": "numpy"})
+def _attach_conclude(rule: Any, trees: Any, t: Any, key: Any, values: Any, policy: Any) -> Any:
+    return _conclude if is_state(rule, PuctRule) else None

@@ -1,0 +1,315 @@
+"""Search trees as a struct of arrays: what Gumbel and PUCT search share. No problem, no network and no Python object is in here.
+
+Selection rules score a node's children, of which there are few, and never its other actions: under both rules the next
+action to be tried first is the one with the largest prior, so a node keeps its actions in that order as far as they are
+needed, children first. A simulation therefore costs O(depth * children) and one look at the K actions of two nodes.
+
+A rule is a NamedTuple whose class is attached to `choose`, `score_root` and `conclude`, as a problem is to
+corl.search.hooks.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+
+__all__ = [
+    "ENDED", "FAR", "LEAST_SPREAD", "WAITING",
+    "Trees", "attach", "attach_root", "choose", "conclude", "descend", "new_trees", "score_root",
+]  # fmt: skip
+
+ENDED, WAITING = -1, -2
+"""What `descend` returns where it adds no leaf."""
+
+FAR = -1e30
+"""Logits up to here mean that an action is masked."""
+LEAST_SPREAD = 1e-8
+"""Values that differ by less than this share of them are taken to be equal."""
+_LOWEST, _HALF, _ONE = np.float32(-87.0), np.float32(0.5), np.float32(1.0)
+_LOG2_E, _LN2_HIGH, _LN2_LOW = np.float32(1.44269504), np.float32(0.693359375), np.float32(2.12194440e-4)
+_P = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
+_C0, _C1, _C2, _C3, _C4, _C5 = map(np.float32, _P)
+
+
+class Trees(NamedTuple):
+    """T trees of up to M nodes each, node 0 the root; up to K actions a node and W at the root.
+
+    An *edge* is an action of a node; its first `children` edges have child nodes. A visit is counted when it begins, its
+    return when the network has answered: between the two (several leaves in one call) `visits` is ahead of `finished`.
+    """
+
+    size: NDArray[np.int32]
+    """[T] nodes in use."""
+    root_action: NDArray[np.int32]
+    """[T, W] the root's actions in the order of the model, -1 where there are fewer."""
+    root_logit: NDArray[np.float32]
+    """[T, W] their logits, -inf where there is no action or it is masked."""
+    root_slot: NDArray[np.int32]
+    """[T, K] where the root's edges stand in `root_action`."""
+    root_score: NDArray[np.float64]
+    """[T, K] what the root's edges were ordered by: logit + Gumbel noise, or the noisy prior."""
+    parent: NDArray[np.int32]
+    """[T, M] -1 for the root."""
+    action: NDArray[np.int32]
+    """[T, M] the action that led to the node."""
+    reward: NDArray[np.float64]
+    """[T, M] what that step gave."""
+    raw: NDArray[np.float64]
+    """[T, M] the network's value of the node; 0 where the episode is over."""
+    value: NDArray[np.float64]
+    """[T, M] the mean over `finished` of `raw` and of the returns from this node on of the simulations through it."""
+    visits: NDArray[np.int32]
+    """[T, M] simulations that ended in the node or went through it; the root's first is its own evaluation."""
+    finished: NDArray[np.int32]
+    """[T, M] how many of these are part of `value`; 0 while the node waits for the network."""
+    branches: NDArray[np.int32]
+    """[T, M] how many actions there are; 0 where the episode is over."""
+    children: NDArray[np.int32]
+    """[T, M] how many of them have a child."""
+    mass: NDArray[np.float64]
+    """[T, M] the sum of the weights."""
+    edge: NDArray[np.int32]
+    """[T, M, K] the action; those with children first, then the one with the largest weight, then the rest."""
+    weight: NDArray[np.float32]
+    """[T, M, K] exp(logit - largest logit): weight / mass is the prior."""
+    child: NDArray[np.int32]
+    """[T, M, K] the child node of each of the first `children` edges."""
+    scratch: NDArray[np.float64]
+    """[T, K] for the rules."""
+
+
+def new_trees(trees: int, nodes: int, width: int, root_width: int) -> Trees:
+    """Memory for `trees` trees of up to `nodes` nodes, with `width` edges (K) each, and `root_width` (W) actions at the root."""
+    node, edge = (trees, nodes), (trees, nodes, width)
+    return Trees(
+        size=np.zeros(trees, np.int32),
+        root_action=np.empty((trees, root_width), np.int32),
+        root_logit=np.empty((trees, root_width), np.float32),
+        root_slot=np.empty((trees, width), np.int32),
+        root_score=np.empty((trees, width)),
+        parent=np.empty(node, np.int32),
+        action=np.empty(node, np.int32),
+        reward=np.empty(node),
+        raw=np.empty(node),
+        value=np.empty(node),
+        visits=np.empty(node, np.int32),
+        finished=np.empty(node, np.int32),
+        branches=np.empty(node, np.int32),
+        children=np.empty(node, np.int32),
+        mass=np.empty(node),
+        edge=np.empty(edge, np.int32),
+        weight=np.empty(edge, np.float32),
+        child=np.empty(edge, np.int32),
+        scratch=np.empty((trees, width)),
+    )
+
+
+def choose(rule: Any, trees: Trees, t: int, node: int) -> int:
+    """The edge of a node that the next simulation takes: one with a child, or number `children`, the first without."""
+    raise NotImplementedError("only compiled code can call a rule")
+
+
+def score_root(rule: Any, trees: Trees, t: int, key: int, weights: Any, scores: Any) -> int:
+    """Write what the root's edges are ordered by (float64 [W], larger first) and return how many of them may be tried.
+
+    `weights` (float32 [W], 0 where masked) are those of `root_logit`, and may be changed; `key` (uint64) is for noise.
+    """
+    raise NotImplementedError("only compiled code can call a rule")
+
+
+def conclude(rule: Any, trees: Trees, t: int, key: int, values: Any, policy: Any) -> int:
+    """Write the completed q (float64 [W]) and the policy target (float64 [W]) by slot; return the edge of the chosen action.
+
+    The root has children. `values` and `policy` come filled with zeros.
+    """
+    raise NotImplementedError("only compiled code can call a rule")
+
+
+@kernel
+def attach_root(rule: Any, trees: Trees, t: Any, actions: Any, logits: Any, value: Any, key: Any) -> None:
+    """Make tree `t` a root alone: `actions` (int32 [W], -1 after the last) with `logits`, and the network's `value`."""
+    slots = len(actions)
+    weights, scores = np.empty(slots, np.float32), np.empty(slots)
+    highest = np.float32(-np.inf)
+    count = 0
+    for k in range(slots):
+        trees.root_action[t, k] = actions[k]
+        trees.root_logit[t, k] = logits[k] if actions[k] >= 0 and logits[k] > FAR else -np.inf
+        highest = max(highest, trees.root_logit[t, k])
+        count += actions[k] >= 0
+    if count > 0 and highest == -np.inf:  # every action masked: the mask is no help, all are alike
+        highest = np.float32(0.0)
+        for k in range(count):
+            trees.root_logit[t, k] = 0.0
+    for k in range(slots):
+        there = trees.root_logit[t, k] > FAR
+        weights[k] = max(math.exp(trees.root_logit[t, k] - highest), 1.2e-38) if there else 0.0
+    most = score_root(rule, trees, t, key, weights, scores)
+    trees.mass[t, 0] = weights.sum()
+    kept = 0
+    while kept < min(most, trees.edge.shape[2]):
+        best = -1
+        for k in range(slots):
+            if weights[k] > 0.0 and (best < 0 or scores[k] > scores[best]):
+                best = k
+        if best < 0:
+            break
+        trees.edge[t, 0, kept], trees.weight[t, 0, kept] = actions[best], weights[best]
+        trees.root_slot[t, kept], trees.root_score[t, kept] = best, scores[best]
+        weights[best] = 0.0
+        kept += 1
+    trees.size[t] = 1
+    trees.parent[t, 0], trees.action[t, 0], trees.reward[t, 0] = -1, -1, 0.0
+    trees.raw[t, 0] = trees.value[t, 0] = value if kept > 0 else 0.0
+    trees.visits[t, 0] = trees.finished[t, 0] = 1
+    trees.branches[t, 0], trees.children[t, 0] = kept, 0
+
+
+@kernel(borrow=True)
+def descend(rule: Any, trees: Trees, t: Any) -> Any:
+    """Begin a simulation: follow the rule from the root of tree `t`, and return the leaf it adds.
+
+    ENDED: it came to a node where the episode is over, and is finished. WAITING: it came to a node that waits for the
+    network, and was taken back.
+    """
+    trees.visits[t, 0] += 1
+    node = 0
+    while True:
+        k = choose(rule, trees, t, node)
+        if k == trees.children[t, node]:
+            return _add_child(trees, t, node, k)
+        node = trees.child[t, node, k]
+        if trees.finished[t, node] == 0:
+            while node > 0:
+                node = trees.parent[t, node]
+                trees.visits[t, node] -= 1
+            return WAITING
+        trees.visits[t, node] += 1
+        if trees.branches[t, node] == 0:
+            trees.finished[t, node] += 1
+            back_up(trees, t, node, 0.0)
+            return ENDED
+
+
+@kernel(borrow=True)
+def _add_child(trees: Trees, t: Any, node: Any, k: Any) -> Any:
+    """A new node by edge `k` of `node`, which is its first without a child; it waits for `attach`."""
+    leaf = trees.size[t]
+    trees.size[t] = leaf + 1
+    trees.child[t, node, k] = leaf
+    trees.children[t, node] = k + 1
+    if node > 0:  # the root's edges are in order from the start
+        _promote(trees.edge[t, node], trees.weight[t, node], k + 1, trees.branches[t, node])
+    trees.parent[t, leaf], trees.action[t, leaf] = node, trees.edge[t, node, k]
+    trees.visits[t, leaf], trees.finished[t, leaf] = 1, 0
+    trees.branches[t, leaf] = trees.children[t, leaf] = 0
+    return leaf
+
+
+@kernel(borrow=True)
+def attach(trees: Trees, t: Any, leaf: Any, reward: Any, actions: Any, logits: Any, count: Any, value: Any) -> None:
+    """Give a waiting leaf what the model answered, and pass it on to the nodes above.
+
+    actions, logits: int32 and float32 [W], of which the first `count` are there; masked ones are dropped, and all but the K
+    with the largest logits. count = 0: the episode is over, `value` counts as 0.
+    """
+    trees.reward[t, leaf] = reward
+    edges, weights = trees.edge[t, leaf], trees.weight[t, leaf]
+    kept = _keep(actions, logits, count, edges, weights)
+    if kept > 0:
+        trees.mass[t, leaf] = prior_weights(weights, kept)
+        _promote(edges, weights, 0, kept)
+    worth = value if kept > 0 else 0.0
+    trees.branches[t, leaf] = kept
+    trees.raw[t, leaf] = trees.value[t, leaf] = worth
+    trees.finished[t, leaf] = 1
+    back_up(trees, t, leaf, worth)
+
+
+@kernel(borrow=True)
+def back_up(trees: Trees, t: Any, leaf: Any, value: Any) -> None:
+    """Add the return of a simulation that ended in `leaf`, worth `value`, to the means of the nodes above it."""
+    node, returned = leaf, value
+    while node > 0:
+        returned += trees.reward[t, node]
+        node = trees.parent[t, node]
+        finished = trees.finished[t, node]
+        trees.value[t, node] = (trees.value[t, node] * finished + returned) / (finished + 1)
+        trees.finished[t, node] = finished + 1
+
+
+@kernel(borrow=True)
+def _keep(actions: Any, logits: Any, count: Any, edges: Any, kept_logits: Any) -> Any:
+    """Copy the actions that are not masked, at most as many as fit, those with the largest logits; returns how many."""
+    room, kept = len(edges), 0
+    if count <= room:
+        for k in range(count):
+            if logits[k] > FAR:
+                edges[kept], kept_logits[kept] = actions[k], logits[k]
+                kept += 1
+    else:
+        for k in range(count):
+            if not logits[k] > FAR or (kept == room and logits[k] <= kept_logits[room - 1]):
+                continue
+            kept = min(kept + 1, room)
+            i = kept - 1
+            while i > 0 and kept_logits[i - 1] < logits[k]:
+                edges[i], kept_logits[i] = edges[i - 1], kept_logits[i - 1]
+                i -= 1
+            edges[i], kept_logits[i] = actions[k], logits[k]
+    if kept == 0 and count > 0:  # every action masked: the mask is no help, all are alike
+        kept = min(count, room)
+        for k in range(kept):
+            edges[k], kept_logits[k] = actions[k], 0.0
+    return kept
+
+
+@kernel(borrow=True)
+def _promote(edges: Any, weights: Any, at: Any, count: Any) -> None:
+    """Move the largest of weights[at:count], of equal ones the first, to `at`; the others keep their order."""
+    if at >= count:
+        return
+    top = _largest(weights, at, count)
+    best = at
+    while weights[best] != top:
+        best += 1
+    edge = edges[best]
+    for k in range(best, at, -1):
+        edges[k], weights[k] = edges[k - 1], weights[k - 1]
+    edges[at], weights[at] = edge, top
+
+
+@kernel(fastmath=True, borrow=True)
+def _largest(array: Any, begin: Any, end: Any) -> Any:
+    """The largest of array[begin:end], in a loop that the compiler may vectorise."""
+    top = array[begin]
+    for k in range(begin + 1, end):
+        top = max(top, array[k])
+    return top
+
+
+@kernel(fastmath=True, borrow=True)
+def prior_weights(array: Any, count: Any) -> Any:
+    """Replace finite logits array[:count] (float32) by exp(logit - the largest); returns their float64 sum.
+
+    exp as in the Cephes library (Moshier): r = x - n log 2 by a polynomial, then 2**n through the exponent's bits; it
+    vectorises, and is off by 2e-7 of itself. Weights below 2e-38 are raised to that.
+    """
+    top = _largest(array, 0, count)
+    bits = array.view(np.int32)
+    for k in range(count):
+        x = max(array[k] - top, _LOWEST)
+        n = np.floor(x * _LOG2_E + _HALF)
+        r = (x - n * _LN2_HIGH) + n * _LN2_LOW
+        p = ((((_C0 * r + _C1) * r + _C2) * r + _C3) * r + _C4) * r + _C5
+        array[k] = (p * r) * r + r + _ONE
+        bits[k] += np.int32(n) << np.int32(23)
+    total = 0.0
+    for k in range(count):
+        total += array[k]
+    return total

@@ -1,0 +1,13 @@
+"""Constraints on what may be done to the arms together: one file a kind."""
+
+from corl.problems.bandits.constraints.budget import Budget
+from corl.problems.bandits.constraints.capacity import Capacity
+from corl.problems.bandits.constraints.constraint import Constraint, Oracle, Relaxation
+from corl.problems.bandits.constraints.interventions import Interventions
+from corl.problems.bandits.constraints.routing import Routing
+from corl.problems.bandits.constraints.scheduling import Scheduling
+
+__all__ = ["KINDS", "Budget", "Capacity", "Constraint", "Interventions", "Oracle", "Relaxation", "Routing", "Scheduling"]
+
+KINDS = {kind.kind: kind for kind in (Budget, Capacity, Scheduling, Routing, Interventions)}
+"""Name in files -> class."""

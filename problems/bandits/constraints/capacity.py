@@ -1,0 +1,148 @@
+"""Capacity: every pull needs one worker, who has so much strength for all the arms he pulls (a multiple knapsack)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible, InputError
+from corl.problems.bandits.constraints.constraint import Oracle, PullConstraint, Relaxation, integers
+
+__all__ = ["Capacity"]
+
+_MOST = 300_000  # packings that are kept; beyond, each action is an integer program
+
+
+@dataclass(frozen=True, eq=False)
+class Capacity(PullConstraint):
+    """The arms pulled can be shared out among the workers so that nobody's costs exceed his capacity."""
+
+    costs: NDArray[np.int64]
+    """[J] from 1."""
+    capacities: NDArray[np.int64]
+    """[W] of the workers, from 0."""
+
+    kind = "capacity"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "costs", np.asarray(self.costs, np.int64))
+        object.__setattr__(self, "capacities", np.asarray(self.capacities, np.int64))
+        if not len(self.capacities):
+            raise InputError("accepted: a list of at least one integer", field="constraint.capacities")
+
+    @property
+    def arms(self) -> int:  # type: ignore[override]
+        """J."""
+        return len(self.costs)
+
+    def check(self, action: NDArray[np.int8]) -> None:
+        """Tries the dearest arms first with every worker who still can, and no two who have equally much left."""
+        pulled = sorted((int(cost) for cost, taken in zip(self.costs, action) if taken), reverse=True)
+        if sum(pulled) > self.capacities.sum() or not _fits(pulled, sorted(int(c) for c in self.capacities), set()):
+            raise Infeasible(f"pulls that cost {pulled} do not fit the workers' capacities {self.capacities.tolist()}")
+
+    def make_oracle(self) -> Oracle:
+        """Of the arms of one cost the dearest go first, so that only how many of each cost can be packed matters.
+
+        All such vectors that no other exceeds are listed once; each action is then a look at every one of them.
+        """
+        from corl.problems.bandits.constraints.kernels import best_packing
+
+        kinds = np.unique(self.costs)
+        packings = _packings(kinds, np.array([(self.costs == kind).sum() for kind in kinds]), self.capacities)
+        if packings is None:
+            from corl.problems.bandits.constraints.programs import program_oracle
+
+            return program_oracle(self, self._program())
+        members = [np.flatnonzero(self.costs == kind) for kind in kinds]
+
+        def best(worth: NDArray[np.float64]) -> NDArray[np.int8]:
+            gains = self.gains(worth)
+            orders = [each[np.argsort(-gains[:, each], axis=1, kind="stable")] for each in members]
+            sums = np.zeros((len(gains), len(kinds), max(map(len, members)) + 1))
+            for k, order in enumerate(orders):
+                sums[:, k, 1 : order.shape[1] + 1] = np.cumsum(np.take_along_axis(gains, order, 1), axis=1)
+            chosen = np.empty(len(gains), np.int64)
+            best_packing(sums, packings, chosen)
+            actions = np.zeros(gains.shape, np.int8)
+            for k, order in enumerate(orders):
+                taken = np.arange(order.shape[1]) < packings[chosen, k][:, None]
+                np.put_along_axis(actions, order, taken.astype(np.int8), 1)
+            return np.where(gains > 0.0, actions, 0).astype(np.int8)
+
+        return best
+
+    def _program(self) -> Relaxation:
+        """Who pulls which arm: z[w * J + j]."""
+        from scipy.sparse import csr_array
+
+        arms, workers = self.arms, len(self.capacities)
+        one = np.tile(np.eye(arms), (1, workers))
+        loads = np.kron(np.eye(workers), self.costs.astype(np.float64))
+        too_dear = (self.costs[None, :] > self.capacities[:, None]).ravel()
+        above = np.vstack([one, loads, np.eye(arms * workers)[too_dear]])
+        limit = np.concatenate([np.ones(arms), self.capacities.astype(np.float64), np.zeros(too_dear.sum())])
+        return Relaxation(csr_array(one), csr_array(above), limit)
+
+    def relaxation(self) -> Relaxation:
+        """Chances that a worker pulls an arm."""
+        return self._program()
+
+    def to_json(self) -> dict[str, Any]:
+        """`costs` and `capacities`."""
+        return {"costs": self.costs.tolist(), "capacities": self.capacities.tolist()}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any], arms: int) -> Capacity:
+        """The inverse of `to_json`."""
+        return cls(integers(values, "costs", arms, 1), integers(values, "capacities"))
+
+
+def _fits(costs: list[int], capacities: list[int], failed: set[tuple[int, ...]]) -> bool:
+    """Whether `costs`, falling, can be packed into `capacities`, rising."""
+    if not costs:
+        return True
+    if (known := tuple(capacities)) in failed:  # of one call, costs are told by how much is left
+        return False
+    for k, capacity in enumerate(capacities):
+        if capacity >= costs[0] and (k == 0 or capacity != capacities[k - 1]):
+            left = sorted([*capacities[:k], capacity - costs[0], *capacities[k + 1 :]])
+            if _fits(costs[1:], left, failed):
+                return True
+    failed.add(known)
+    return False
+
+
+def _packings(kinds: NDArray[np.int64], there: NDArray[np.int64], capacities: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """How many arms of each cost can be packed together: the vectors that no other exceeds, int64 [V, kinds]; None: too many."""
+    found = np.zeros((1, len(kinds)), np.int64)
+    for capacity in capacities:
+        fills = _fills(kinds, there, int(capacity))
+        if len(found) * len(fills) > 20 * _MOST:
+            return None
+        sums = np.minimum((found[:, None, :] + fills[None, :, :]).reshape(-1, len(kinds)), there)
+        found = np.unique(sums, axis=0)
+        if len(found) > _MOST:
+            return None
+    from corl.problems.bandits.constraints.kernels import drop_exceeded
+
+    keep = np.ones(len(found), np.bool_)
+    drop_exceeded(found, keep)
+    return np.ascontiguousarray(found[keep])
+
+
+def _fills(kinds: NDArray[np.int64], there: NDArray[np.int64], capacity: int) -> NDArray[np.int64]:
+    """What one worker can take so that nothing more fits, int64 [F, kinds]."""
+    fills = [(np.zeros(len(kinds), np.int64), capacity)]
+    for k, kind in enumerate(kinds):
+        fills = [
+            (fill + n * (np.arange(len(kinds)) == k), left - n * int(kind))
+            for fill, left in fills
+            for n in range(min(int(there[k]), left // int(kind)) + 1)
+        ]
+    full = [fill for fill, left in fills if not ((kinds <= left) & (fill < there)).any()]
+    return np.array(full, np.int64)

@@ -1,0 +1,161 @@
+"""Interventions: what is done acts on several arms at once, and an arm feels all that acts on it together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible, InputError, UsageError
+from corl.problems.bandits.constraints.constraint import Constraint, Oracle, Relaxation, integers
+
+if TYPE_CHECKING:
+    from corl.problems.bandits.instance import BanditInstance
+
+__all__ = ["Interventions", "subset_level"]
+
+_TOUCHED_MOST = 6  # interventions on one arm: it has a level for each of their 2^m sets
+_MOST = 200_000  # actions that the oracle lists
+
+
+@dataclass(frozen=True, eq=False)
+class Interventions(Constraint):
+    """Of N interventions at most `budget` are chosen. The level of an arm is the set of those chosen that touch it.
+
+    touching[j] lists the interventions that touch arm j, rising; level sum(2^i) is given where the i-th of them are chosen.
+    """
+
+    count: int
+    """N."""
+    touching: tuple[tuple[int, ...], ...]
+    """[J] lists."""
+    budget: int
+
+    kind = "interventions"
+
+    def __post_init__(self) -> None:
+        for arm, each in enumerate(self.touching):
+            if len(each) > _TOUCHED_MOST or list(each) != sorted(set(each)) or any(not 0 <= i < self.count for i in each):
+                accepted = f"accepted: up to {_TOUCHED_MOST} of 0 to {self.count - 1}, rising"
+                raise InputError(f"arm {arm}: {list(each)} is not accepted; {accepted}", field="constraint.touching")
+        if not 0 <= self.budget <= self.count:
+            raise InputError(f"{self.budget} is not accepted; accepted: 0 to {self.count}", field="constraint.budget")
+
+    @property
+    def action_size(self) -> int:
+        """N."""
+        return self.count
+
+    def check_arms(self, instance: BanditInstance) -> None:
+        """Each arm has a level for every set of the interventions that touch it."""
+        if len(self.touching) != instance.arms:
+            raise InputError(f"is made for {len(self.touching)} arms; there are {instance.arms}", field="constraint.touching")
+        for arm, each in enumerate(self.touching):
+            if instance.levels[arm] != 1 << len(each):
+                made = f"{len(each)} interventions make {1 << len(each)}"
+                raise InputError(f"arm {arm} has {instance.levels[arm]} levels; {made}", field="constraint")
+
+    def check(self, action: NDArray[np.int8]) -> None:
+        """See Constraint.check."""
+        if (chosen := sum(int(x) for x in action)) > self.budget:
+            raise Infeasible(f"{chosen} interventions, more than the {self.budget} allowed")
+
+    def given(self, actions: NDArray[np.int8]) -> NDArray[np.int8]:
+        """See Constraint.given."""
+        levels = np.zeros((len(actions), len(self.touching)), np.int8)
+        for arm, each in enumerate(self.touching):
+            for bit, intervention in enumerate(each):
+                levels[:, arm] |= actions[:, intervention] << bit
+        return levels
+
+    def random(self, generator: np.random.Generator, count: int) -> NDArray[np.int8]:
+        """`budget` interventions at random."""
+        order = generator.random((count, self.count)).argsort(axis=1).argsort(axis=1)
+        return (order < self.budget).astype(np.int8)
+
+    @cached_property
+    def every_action(self) -> NDArray[np.int8]:
+        """[V, N] all feasible actions. Raises UsageError where there are too many to list."""
+        size = sum(comb(self.count, k) for k in range(self.budget + 1))
+        if size > _MOST:
+            raise UsageError(f"{size} sets of interventions; accepted: up to {_MOST}")
+        actions = np.zeros((size, self.count), np.int8)
+        chosen = (each for k in range(self.budget + 1) for each in combinations(range(self.count), k))
+        for row, each in enumerate(chosen):
+            actions[row, list(each)] = 1
+        return actions
+
+    def make_oracle(self) -> Oracle:
+        """A look at every action."""
+        from corl.problems.bandits.constraints.kernels import best_effects
+
+        actions = self.every_action
+        levels = self.given(actions)
+
+        def best(worth: NDArray[np.float64]) -> NDArray[np.int8]:
+            chosen = np.empty(len(worth), np.int64)
+            best_effects(np.ascontiguousarray(worth, np.float64), levels, chosen)
+            return actions[chosen]
+
+        return best
+
+    def relaxation(self) -> Relaxation:
+        """z: for each arm the chances of its levels above 0, then those of the interventions, y. The chance that one of an
+        arm's interventions is chosen is that of the levels with it, the same for all arms it touches; the y sum to the budget.
+        """
+        from scipy.sparse import csr_array
+
+        touching = self.touching
+        first = np.concatenate([[0], np.cumsum([(1 << len(each)) - 1 for each in touching])]).astype(np.int64)
+        size = int(first[-1]) + self.count
+        width = max(1 << len(each) for each in touching) - 1
+        chance = np.zeros((len(touching) * width, size))
+        above, limit = [], []
+        for arm, each in enumerate(touching):
+            own = np.zeros(size)
+            own[first[arm] : first[arm + 1]] = 1.0
+            above.append(own)  # some level is given
+            limit.append(1.0)
+            for level in range(1, 1 << len(each)):
+                chance[arm * width + level - 1, first[arm] + level - 1] = 1.0
+            for bit, intervention in enumerate(each):
+                same = np.zeros(size)
+                for level in range(1, 1 << len(each)):
+                    if level >> bit & 1:
+                        same[first[arm] + level - 1] = 1.0
+                same[first[-1] + intervention] = -1.0
+                above += [same, -same]
+                limit += [0.0, 0.0]
+        for i in range(self.count):
+            above.append(np.eye(1, size, int(first[-1]) + i)[0])
+            limit.append(1.0)
+        above.append(np.concatenate([np.zeros(int(first[-1])), np.ones(self.count)]))
+        limit.append(float(self.budget))
+        return Relaxation(csr_array(chance), csr_array(np.array(above)), np.array(limit))
+
+    def to_json(self) -> dict[str, Any]:
+        """`count`, `touching`, `budget`."""
+        return {"count": self.count, "touching": [list(each) for each in self.touching], "budget": self.budget}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any], arms: int) -> Interventions:
+        """The inverse of `to_json`."""
+        for field in ("count", "budget"):
+            if type(values.get(field)) is not int:
+                raise InputError("accepted: an integer", field=f"constraint.{field}")
+        found = values.get("touching")
+        if not isinstance(found, list) or len(found) != arms:
+            raise InputError(f"accepted: {arms} lists of interventions", field="constraint.touching")
+        touching = tuple(tuple(integers({"touching": each}, "touching").tolist()) for each in found)
+        return cls(values["count"], touching, values["budget"])
+
+
+def subset_level(chosen: NDArray[np.int8], touching: tuple[int, ...]) -> int:
+    """The level that the interventions chosen (int8 [N]) give an arm touched by those listed."""
+    return sum(int(chosen[intervention]) << bit for bit, intervention in enumerate(touching))

@@ -1,0 +1,213 @@
+"""The oracles' kernels. In each, row r of the result is the best action for row r of the worths or gains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corl.jit import kernel
+
+__all__ = ["NEEDED", "best_effects", "best_packing", "best_schedule", "best_visits", "dearest", "drop_exceeded", "knapsack"]
+
+NEEDED = 2
+"""Working slots that a pull takes (scheduling)."""
+
+
+@kernel
+def dearest(gains: Any, pulls: Any, actions: Any) -> None:
+    """Pull the `pulls` arms of highest positive gain; of equal ones the first."""
+    for r in range(len(gains)):
+        order = np.argsort(-gains[r], kind="mergesort")
+        for k in range(min(pulls, len(order))):
+            if gains[r, order[k]] > 0.0:
+                actions[r, order[k]] = 1
+
+
+@kernel
+def knapsack(gains: Any, costs: Any, budget: Any, actions: Any) -> None:
+    """The 0/1 knapsack by dynamic programming over the budget."""
+    arms = len(costs)
+    best = np.zeros(budget + 1)
+    took = np.zeros((arms, budget + 1), np.bool_)
+    for r in range(len(gains)):
+        best[:] = 0.0
+        for j in range(arms):
+            cost, gain = costs[j], gains[r, j]
+            took[j] = False
+            if gain > 0.0:
+                for b in range(budget, cost - 1, -1):
+                    if best[b - cost] + gain > best[b]:
+                        best[b] = best[b - cost] + gain
+                        took[j, b] = True
+        left = budget
+        for j in range(arms - 1, -1, -1):
+            if took[j, left]:
+                actions[r, j] = 1
+                left -= costs[j]
+
+
+@kernel
+def drop_exceeded(vectors: Any, keep: Any) -> None:
+    """Unmark every vector that another is at least as large as in all entries (they are in lexicographic order)."""
+    for i in range(len(vectors)):
+        for q in range(len(vectors) - 1, i, -1):  # only a later one can be
+            if not keep[q]:
+                continue
+            exceeded = True
+            for k in range(vectors.shape[1]):
+                if vectors[q, k] < vectors[i, k]:
+                    exceeded = False
+                    break
+            if exceeded:
+                keep[i] = False
+                break
+
+
+@kernel
+def best_packing(sums: Any, packings: Any, chosen: Any) -> None:
+    """The packing whose arms gain most; sums[r, k, n] is what the n dearest arms of cost k gain."""
+    for r in range(len(sums)):
+        best = -1.0
+        for v in range(len(packings)):
+            total = 0.0
+            for k in range(packings.shape[1]):
+                total += sums[r, k, packings[v, k]]
+            if total > best:
+                best = total
+                chosen[r] = v
+
+
+@kernel
+def best_schedule(gains: Any, inside: Any, offered: Any, budget: Any, actions: Any) -> None:
+    """For each row depth-first search over the arms by falling gain, taking an arm first.
+
+    used[s] counts the arms taken that are served within the set of slots s only; they need no more than offered[s].
+    """
+    arms, sets = len(inside), len(offered)
+    used = np.zeros(sets, np.int64)
+    room = np.empty(sets)
+    taken = np.zeros(arms, np.int8)
+    for r in range(len(gains)):
+        order = np.argsort(-gains[r], kind="mergesort")
+        used[:] = 0
+        taken[:] = 0
+        best, total, count, depth = -1.0, 0.0, 0, 0
+        while True:
+            ahead = depth < arms and gains[r, order[depth]] > 0.0
+            if ahead:
+                bound = total + _bound(gains[r], inside, offered, used, budget - count, order, depth, room)
+                ahead = bound > best + 1e-12 * abs(best)
+            elif total > best:
+                best = total
+                actions[r] = taken
+            if ahead:
+                arm = order[depth]
+                if count < budget and _allowed(inside[arm], offered, used):
+                    _count(inside[arm], used, 1)
+                    taken[arm] = 1
+                    total += gains[r, arm]
+                    count += 1
+                depth += 1
+                continue
+            depth -= 1  # back to the last arm taken, and leave it out
+            while depth >= 0 and taken[order[depth]] == 0:
+                depth -= 1
+            if depth < 0:
+                break
+            arm = order[depth]
+            _count(inside[arm], used, -1)
+            taken[arm] = 0
+            total -= gains[r, arm]
+            count -= 1
+            depth += 1
+
+
+@kernel
+def _allowed(slots: Any, offered: Any, used: Any) -> Any:
+    """Whether one more arm with these slots can be served."""
+    allowed = True
+    for s in range(len(offered)):
+        allowed &= slots & ~s != 0 or NEEDED * (used[s] + 1) <= offered[s]
+    return allowed
+
+
+@kernel
+def _count(slots: Any, used: Any, more: Any) -> None:
+    for s in range(len(used)):
+        if slots & ~s == 0:
+            used[s] += more
+
+
+@kernel
+def _bound(gains: Any, inside: Any, offered: Any, used: Any, pulls: Any, order: Any, depth: Any, room: Any) -> Any:
+    """What the arms from `depth` on can add at most: the greedy on fractions of pulls."""
+    for s in range(len(offered)):
+        room[s] = offered[s] / NEEDED - used[s]
+    left, total = float(pulls), 0.0
+    for k in range(depth, len(order)):
+        arm = order[k]
+        if gains[arm] <= 0.0 or left <= 0.0:
+            break
+        part = min(1.0, left)
+        for s in range(len(room)):
+            if inside[arm] & ~s == 0:
+                part = min(part, room[s])
+        if part > 0.0:
+            total += part * gains[arm]
+            left -= part
+            for s in range(len(room)):
+                if inside[arm] & ~s == 0:
+                    room[s] -= part
+    return total
+
+
+@kernel
+def best_visits(gains: Any, sets: Any, first: Any, budget: Any, actions: Any) -> None:
+    """For each row the set of visits whose `budget` dearest places gain most. Set v is sets[first[v] : first[v + 1]]."""
+    arms = gains.shape[1]
+    rank = np.empty(arms, np.int64)
+    for r in range(len(gains)):
+        order = np.argsort(-gains[r], kind="mergesort")
+        for k in range(arms):
+            rank[order[k]] = k
+        best, at = -1.0, 0
+        for v in range(len(first) - 1):
+            total = _dearest_of(gains[r], sets[first[v] : first[v + 1]], rank, budget, actions[r], False)
+            if total > best:
+                best, at = total, v
+        _dearest_of(gains[r], sets[first[at] : first[at + 1]], rank, budget, actions[r], True)
+
+
+@kernel
+def _dearest_of(gains: Any, places: Any, rank: Any, budget: Any, action: Any, write: Any) -> Any:
+    """The sum of the `budget` highest gains among `places`; with `write` they are pulled."""
+    total = 0.0
+    if len(places) <= budget:
+        for arm in places:
+            total += gains[arm]
+            if write and gains[arm] > 0.0:
+                action[arm] = 1
+        return total
+    ranks = np.sort(rank[places])
+    for k in range(budget):
+        for arm in places:
+            if rank[arm] == ranks[k]:
+                total += gains[arm]
+                if write and gains[arm] > 0.0:
+                    action[arm] = 1
+    return total
+
+
+@kernel
+def best_effects(worth: Any, levels: Any, chosen: Any) -> None:
+    """The first of the actions with the highest sum of worth; worth [R, J, A], levels int8 [V, J]."""
+    for r in range(len(worth)):
+        best = -np.inf
+        for v in range(len(levels)):
+            total = 0.0
+            for j in range(levels.shape[1]):
+                total += worth[r, j, levels[v, j]]
+            if total > best:
+                best = total
+                chosen[r] = v

@@ -1,0 +1,35 @@
+"""Actions as integer programs, for what is too large to be enumerated: HiGHS through SciPy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from corl.errors import SolverError
+
+if TYPE_CHECKING:
+    from corl.problems.bandits.constraints.constraint import Oracle, PullConstraint, Relaxation
+
+__all__ = ["program_oracle"]
+
+
+def program_oracle(constraint: PullConstraint, program: Relaxation) -> Oracle:
+    """An oracle for a constraint whose feasible actions are the integer points of `program`, solved to optimality each time."""
+    rows = LinearConstraint(program.above, ub=program.limit)
+    size = program.chance.shape[1]
+
+    def best(worth: NDArray[np.float64]) -> NDArray[np.int8]:
+        actions = np.zeros((len(worth), constraint.arms), np.int8)
+        for r, gains in enumerate(constraint.gains(worth)):
+            if not gains.any():
+                continue
+            found = milp(-(program.chance.T @ gains), constraints=rows, integrality=np.ones(size), bounds=Bounds(0, np.inf))
+            if found.x is None:
+                raise SolverError(f"HiGHS found no action: {found.message}")
+            actions[r] = (program.chance @ np.round(found.x)) > 0.5
+        return np.where(constraint.gains(worth) > 0.0, actions, 0).astype(np.int8)
+
+    return best

@@ -1,0 +1,42 @@
+"""Pictures of what a policy does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.problems.bandits.instance import BanditInstance
+from corl.problems.bandits.policies import BanditPolicy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_policy"]
+
+
+def draw_policy(instance: BanditInstance, policy: BanditPolicy | None, axes: Axes) -> None:
+    """The share of episodes in which each arm is acted on (level above 0) at each time; without a policy the mean rewards."""
+    if policy is None:
+        image = axes.imshow(instance.rewards.max(axis=1), aspect="auto", cmap="viridis", interpolation="nearest")
+        axes.set(xlabel="state", ylabel="arm", title=f"{instance.name}: reward of the best level")
+    else:
+        image = axes.imshow(_shares(instance, policy), aspect="auto", cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
+        axes.set(xlabel="time", ylabel="arm", title=f"{instance.name}: share of episodes in which an arm is acted on")
+    axes.figure.colorbar(image, ax=axes)
+
+
+def _shares(instance: BanditInstance, policy: BanditPolicy) -> NDArray[np.float64]:
+    """[J, T]"""
+    from corl.problems.bandits.simulation import simulate
+
+    shares = np.zeros((instance.arms, instance.horizon))
+
+    def watched(states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
+        actions = policy.actions(states, time, keys)
+        shares[:, time] = (instance.constraint.given(actions) > 0).mean(axis=0)
+        return actions
+
+    simulate(instance, watched)
+    return shares

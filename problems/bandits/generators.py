@@ -1,0 +1,224 @@
+"""Random instances, the same for the same seed on every machine (NumPy's PCG64 streams)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import UsageError
+from corl.problems.bandits.constraints import Budget, Capacity, Constraint, Interventions, Routing, Scheduling
+from corl.problems.bandits.instance import BanditInstance
+
+__all__ = ["adherence", "budget", "capacity", "interventions", "machines", "routing", "scheduling"]
+
+_STATES = 4  # of an arm of the paper (Xu, Wilder, Khalil & Tambe, ICLR 2025, appendix)
+_BEGINS_UP = 0.2  # the chance that an arm begins in state 1, not 0
+
+
+def capacity(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: int = 50, seed: int = 0) -> BanditInstance:
+    """The paper's capacity problem: `pulls` workers of capacity 2..7, arms that cost 2..6."""
+    random = _checked(arms, pulls, horizon, episodes, seed)
+    ladder = _moves(_up(random, arms), _worth(random, arms, pulls))
+    constraint = Capacity(random.integers(2, 7, arms), random.integers(2, 8, pulls))
+    return _instance("capacity", random, ladder, constraint, episodes, horizon, seed, arms=arms, pulls=pulls)
+
+
+def scheduling(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: int = 50, seed: int = 0) -> BanditInstance:
+    """The paper's scheduling problem: 5 slots; an arm is there in 2, each of `pulls` workers in 3.
+
+    Later slots are likelier for arms, earlier ones for workers.
+    """
+    random = _checked(arms, pulls, horizon, episodes, seed)
+    ladder = _moves(_up(random, arms), _worth(random, arms, pulls))
+    slots = 5
+    liking = [np.sort(random.random(slots)), np.sort(random.random(slots))[::-1]]
+    tables = []
+    for count, needed, chance in ((arms, 2, liking[0]), (pulls, 3, liking[1])):
+        table = np.zeros((count, slots), np.bool_)
+        for row in table:
+            row[random.choice(slots, needed, replace=False, p=chance / chance.sum())] = True
+        tables.append(table)
+    constraint = Scheduling(tables[0], tables[1], pulls)
+    return _instance("scheduling", random, ladder, constraint, episodes, horizon, seed, arms=arms, pulls=pulls)
+
+
+def routing(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: int = 50, seed: int = 0) -> BanditInstance:
+    """The paper's routing problem, a closed walk of 2 `pulls` steps, on a random network as sparse as its underground.
+
+    Stations are uniform in a square; lines are their shortest spanning tree and the shortest other links, 1.45 a station.
+    The source is the station nearest the middle.
+    """
+    random = _checked(arms, pulls, horizon, episodes, seed)
+    ladder = _moves(_up(random, arms), _worth(random, arms, pulls))
+    points = random.random((arms, 2))
+    edges = _network(points, round(1.45 * arms))
+    source = int(np.argmin(((points - 0.5) ** 2).sum(axis=1)))
+    constraint = Routing(arms, edges, source, 2 * pulls, pulls)
+    return _instance("routing", random, ladder, constraint, episodes, horizon, seed, arms=arms, pulls=pulls)
+
+
+def interventions(
+    *, arms: int = 20, count: int = 10, pulls: int = 5, horizon: int = 20, episodes: int = 50, seed: int = 0
+) -> BanditInstance:
+    """The paper's multiple interventions: `count` of them, `pulls` of which may be chosen, work through a sigmoid.
+
+    Groups of three interventions touch the same three arms with weight 3 each. A good arm moves up with the probability
+    .01 + .98 (a / (1 + exp(x0 - b w)) - a / (1 + exp(x0))) of the sum of weights w, where a in .7..1, b in 1.4..1.9 and x0
+    is 9 or 10, so that hardly anything happens before all three coincide; a bad one has a in .2...5, b = 1, x0 = 1 or 2.
+    """
+    random = _checked(arms, pulls, horizon, episodes, seed)
+    if not pulls <= count:
+        raise UsageError(f"pulls: {pulls} is not accepted; accepted: up to count = {count}")
+    worth = _worth(random, arms, pulls)
+    good_from = int(np.ceil(arms * pulls / count))
+    good = random.choice(count, pulls, replace=False)
+    bad = np.setdiff1d(np.arange(count), good)
+    touching: list[set[int]] = [set() for _ in range(arms)]
+    for chosen, pool in ((good, np.arange(good_from, arms)), (bad, np.arange(good_from))):
+        for first in range(0, len(chosen), 3):
+            group = chosen[first : first + 3]
+            free = [arm for arm in pool if not touching[arm]]
+            for arm in random.permutation(free if len(free) >= 3 else pool)[:3]:
+                touching[arm] |= {int(i) for i in group}
+    is_good = np.arange(arms) >= good_from
+    a = np.where(is_good, random.uniform(0.7, 1.0, arms), random.uniform(0.2, 0.5, arms)).round(1)
+    b = np.where(is_good, random.uniform(1.4, 1.9, arms).round(1), 1.0)
+    x0 = np.where(is_good, random.integers(9, 11, arms), random.integers(1, 3, arms))
+    lists = tuple(tuple(sorted(each)) for each in touching)
+    levels = np.array([1 << len(each) for each in lists], np.int32)
+    up = np.zeros((arms, levels.max()))
+    for level in range(levels.max()):
+        weight = 3.0 * bin(level).count("1")
+        up[:, level] = 0.01 + 0.98 * (a / (1 + np.exp(x0 - b * weight)) - a / (1 + np.exp(x0)))
+    constraint, moves = Interventions(count, lists, pulls), _moves(up, worth)
+    options = {"arms": arms, "count": count, "pulls": pulls}
+    return _instance("interventions", random, moves, constraint, episodes, horizon, seed, levels, **options)
+
+
+def budget(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: int = 50, seed: int = 0) -> BanditInstance:
+    """The paper's arms under the classical constraint: at most `pulls` pulls in a step."""
+    random = _checked(arms, pulls, horizon, episodes, seed)
+    ladder = _moves(_up(random, arms), _worth(random, arms, pulls))
+    constraint = Budget(np.ones(arms, np.int64), pulls)
+    return _instance("budget", random, ladder, constraint, episodes, horizon, seed, arms=arms, pulls=pulls)
+
+
+def machines(
+    *, arms: int = 50, worn: int = 6, pulls: int = 5, horizon: int = 40, episodes: int = 50, seed: int = 0
+) -> BanditInstance:
+    """Deteriorating machines (after Glazebrook, Mitchell & Ansell, EJOR 165, 2005): `worn` states of wear, `pulls` repairs.
+
+    In state s a machine earns less the more it is worn; it wears one state further with its own chance .1...5, and from the
+    last state not at all. A repair costs a little and brings it to state 0 with probability .9.
+    """
+    random = _checked(arms, pulls, horizon, episodes, seed)
+    if worn < 2:
+        raise UsageError(f"worn: {worn} is not accepted; accepted: an integer from 2")
+    wear, value = random.uniform(0.1, 0.5, arms), random.uniform(1.0, 3.0, arms)
+    transitions = np.zeros((arms, 2, worn, worn))
+    for state in range(worn):
+        worse = min(state + 1, worn - 1)
+        transitions[:, 0, state, state] += 1.0 - wear
+        transitions[:, 0, state, worse] += wear
+    transitions[:, 1] = 0.1 * transitions[:, 0]
+    transitions[:, 1, :, 0] += 0.9
+    earned = value[:, None] * (1.0 - np.linspace(0.0, 1.0, worn) ** 2)
+    rewards = np.stack([earned, earned - 0.2 * value[:, None]], axis=1)
+    constraint = Budget(np.ones(arms, np.int64), pulls)
+    options = {"arms": arms, "worn": worn, "pulls": pulls}
+    return _instance("machines", random, (transitions, rewards), constraint, episodes, horizon, seed, None, worn, **options)
+
+
+def adherence(*, arms: int = 100, pulls: int = 10, horizon: int = 30, episodes: int = 50, seed: int = 0) -> BanditInstance:
+    """Patients who adhere to a treatment (state 1) or not, and `pulls` calls a day (after Mate et al., NeurIPS 2020).
+
+    The chance to adhere tomorrow is higher if one does today, and with a call; a reward of 1 for each day of adherence.
+    """
+    random = _checked(arms, pulls, horizon, episodes, seed)
+    stay = np.sort(random.uniform(0.05, 0.95, (arms, 4)), axis=1)  # not called 0 < called 0 or not called 1 < called 1
+    swap = random.random(arms) < 0.5
+    stay[swap] = stay[swap][:, [0, 2, 1, 3]]
+    adhere = np.stack([stay[:, [0, 2]], stay[:, [1, 3]]], axis=1)  # [arms, level, state]
+    transitions = np.stack([1.0 - adhere, adhere], axis=3)
+    constraint = Budget(np.ones(arms, np.int64), pulls)
+    return _instance("adherence", random, (transitions, adhere), constraint, episodes, horizon, seed, arms=arms, pulls=pulls)
+
+
+def _checked(arms: int, pulls: int, horizon: int, episodes: int, seed: int) -> np.random.Generator:
+    if not 1 <= pulls <= arms:
+        raise UsageError(f"pulls: {pulls} is not accepted; accepted: 1 to arms = {arms}")
+    for name, value in (("horizon", horizon), ("episodes", episodes)):
+        if value < 1:
+            raise UsageError(f"{name}: {value} is not accepted; accepted: an integer from 1")
+    return np.random.default_rng(seed)
+
+
+def _up(random: np.random.Generator, arms: int) -> NDArray[np.float64]:
+    """[J, 2] the chance of the paper's arms to move up: U(0, .2) if left alone, U(.7, .9) if pulled."""
+    return np.stack([random.uniform(0.0, 0.2, arms), random.uniform(0.7, 0.9, arms)], axis=1)
+
+
+def _worth(random: np.random.Generator, arms: int, pulls: int) -> NDArray[np.float64]:
+    """[J, 4] what the states of the paper's arms are worth.
+
+    The first `pulls` arms have .2, .15, .1 and then 4..6, the others .1, .15, .2 and 1..3: who looks one step ahead prefers
+    the others.
+    """
+    worth = np.tile([0.1, 0.15, 0.2, 1.0], (arms, 1))
+    worth[:pulls, :3] = [0.2, 0.15, 0.1]
+    worth[:pulls, 3] = random.integers(4, 7, pulls)
+    worth[pulls:, 3] = random.integers(1, 4, arms - pulls)
+    return worth
+
+
+def _moves(up: NDArray[np.float64], worth: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Transitions [J, A, S, S] one state up with chance up[j, a], else down; rewards [J, A, S], what the next state is worth."""
+    arms, levels = up.shape
+    states = worth.shape[1]
+    transitions = np.zeros((arms, levels, states, states))
+    for state in range(states):
+        transitions[:, :, state, min(state + 1, states - 1)] += up
+        transitions[:, :, state, max(state - 1, 0)] += 1.0 - up
+    return transitions, np.einsum("jasn,jn->jas", transitions, worth)
+
+
+def _network(points: NDArray[np.float64], wanted: int) -> NDArray[np.int64]:
+    """The shortest spanning tree of the points and the shortest other links, int64 [m, 2]."""
+    from scipy.sparse.csgraph import minimum_spanning_tree
+    from scipy.spatial.distance import cdist
+
+    between = cdist(points, points)
+    tree = {(min(i, j), max(i, j)) for i, j in zip(*(index.tolist() for index in minimum_spanning_tree(between).nonzero()))}
+    i, j = np.triu_indices(len(points), 1)
+    for k in np.argsort(between[i, j], kind="stable"):
+        if len(tree) >= wanted:
+            break
+        tree.add((int(i[k]), int(j[k])))
+    return np.array(sorted(tree), np.int64).reshape(-1, 2)
+
+
+def _instance(
+    kind: str,
+    random: np.random.Generator,
+    moves: tuple[NDArray[np.float64], NDArray[np.float64]],
+    constraint: Constraint,
+    episodes: int,
+    horizon: int,
+    seed: int,
+    levels: NDArray[np.int32] | None = None,
+    states: int | None = None,
+    **options: int,
+) -> BanditInstance:
+    """The instance of arms that move so (transitions, rewards), which says how it was made.
+
+    Episodes begin with each arm in state 1 with chance .2, else 0; with `states` given, in any of so many.
+    """
+    shape = (episodes, len(moves[0]))
+    initial = random.integers(0, states, shape) if states else (random.random(shape) < _BEGINS_UP).astype(np.int64)
+    told = " ".join(f"--option {name}={value}" for name, value in (options | {"horizon": horizon, "episodes": episodes}).items())
+    comment = f"corl generate bandits {kind} {told} --seed {seed}"
+    name = f"{kind}-{shape[1]}-{seed}"
+    return BanditInstance(
+        name, *moves, constraint, initial.astype(np.int32), horizon, seed=seed, comment=comment,
+        levels=np.full(shape[1], moves[0].shape[1], np.int32) if levels is None else levels,
+    )  # fmt: skip

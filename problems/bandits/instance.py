@@ -1,0 +1,126 @@
+"""BanditInstance: arms, the constraint that couples them, and the episodes on which policies are judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import InputError
+from corl.problems.bandits.constraints.constraint import Constraint
+
+__all__ = ["BanditInstance"]
+
+_SUM = 1e-6  # how far from 1 the probabilities of a row of a file may sum; they are then scaled
+
+
+@dataclass(frozen=True, eq=False)
+class BanditInstance:
+    """J arms that move by themselves, each with its own Markov chain for every level of action it is given.
+
+    In one step every arm j in state s is given a level a, pays `rewards[j, a, s]` and moves to a state drawn from
+    `transitions[j, a, s]`. Which levels can be given together says `constraint`. Level 0 is to leave an arm alone. Arms with
+    fewer states or levels than the widest are padded. Raises InputError where shapes or values are off.
+    """
+
+    name: str
+    transitions: NDArray[np.float64]
+    """[J, A, S, S] probabilities; zero in the padding."""
+    rewards: NDArray[np.float64]
+    """[J, A, S] the expected reward of a step."""
+    constraint: Constraint
+    initial: NDArray[np.int32]
+    """[E, J] the states in which the episodes begin."""
+    horizon: int = 20
+    """T: the steps of an episode."""
+    discount: float = 1.0
+    """gamma: a reward at time t counts gamma^t (as a share of their sum, so that objectives are rewards a step)."""
+    states: NDArray[np.int32] = None  # type: ignore[assignment]  # S for every arm by default
+    """[J] how many states an arm has."""
+    levels: NDArray[np.int32] = None  # type: ignore[assignment]  # A for every arm by default
+    """[J] how many levels of action an arm has."""
+    seed: int = 0
+    """Of the episodes: episode e draws from the seed and e alone, so all policies meet the same luck."""
+    comment: str = ""
+
+    def __post_init__(self) -> None:
+        transitions = np.ascontiguousarray(self.transitions, np.float64)
+        if transitions.ndim != 4 or transitions.shape[2] != transitions.shape[3] or 0 in transitions.shape:
+            raise InputError(f"accepted: shape [arms, levels, states, states], not {transitions.shape}", field="transitions")
+        arms, levels, states, _ = transitions.shape
+        self._set("states", self._counts(self.states, arms, states, "states"))
+        self._set("levels", self._counts(self.levels, arms, levels, "levels"))
+        self._set("transitions", self._checked(transitions))
+        rewards = np.ascontiguousarray(self.rewards, np.float64)
+        if rewards.shape != (arms, levels, states) or not np.isfinite(rewards).all():
+            raise InputError(f"accepted: finite numbers of shape [{arms}, {levels}, {states}]", field="rewards")
+        self._set("rewards", np.where(self.there, rewards, 0.0))
+        self._check_episodes(arms)
+        self.constraint.check_arms(self)
+
+    def _check_episodes(self, arms: int) -> None:
+        initial = np.asarray(self.initial)
+        if initial.ndim != 2 or initial.shape[1] != arms or len(initial) < 1 or initial.dtype.kind not in "iu":
+            raise InputError(f"accepted: integers of shape [episodes, {arms}], at least one episode", field="initial")
+        if ((initial < 0) | (initial >= self.states)).any():
+            episode, arm = np.argwhere((initial < 0) | (initial >= self.states))[0]
+            begun = f"episode {episode} begins with arm {arm} in state {initial[episode, arm]}"
+            raise InputError(f"{begun}; accepted: 0 to {self.states[arm] - 1}", field="initial")
+        self._set("initial", initial.astype(np.int32))
+        if self.horizon < 1:
+            raise InputError(f"{self.horizon}; accepted: an integer from 1", field="horizon")
+        if not 0.0 < self.discount <= 1.0:
+            raise InputError(f"{self.discount}; accepted: above 0, at most 1", field="discount")
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    @staticmethod
+    def _counts(given: NDArray[np.int32] | None, arms: int, most: int, field: str) -> NDArray[np.int32]:
+        counts = np.full(arms, most, np.int32) if given is None else np.asarray(given)
+        if counts.shape != (arms,) or counts.dtype.kind not in "iu" or counts.min() < 1 or counts.max() > most:
+            raise InputError(f"accepted: {arms} integers from 1 to {most}", field=field)
+        return counts.astype(np.int32)
+
+    def _checked(self, transitions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The probabilities, each row scaled to a sum of 1 exactly as floats allow; padding stays in its state."""
+        inside = self.there[:, :, :, None] & self.there[:, :, None, :]
+        if (bad := inside & ~((transitions >= 0.0) & (transitions <= 1.0 + _SUM))).any():
+            arm, level, state, to = np.argwhere(bad)[0]
+            value = transitions[arm, level, state, to]
+            where = f"arm {arm}, level {level}, from state {state} to {to}"
+            raise InputError(f"{where}: {value:g} is no probability; accepted: 0 to 1", field="transitions")
+        kept = np.where(inside, transitions, 0.0)
+        sums = kept.sum(axis=3)
+        if (bad := self.there & (np.abs(sums - 1.0) > _SUM)).any():
+            arm, level, state = np.argwhere(bad)[0]
+            where = f"arm {arm}, level {level}, state {state}"
+            raise InputError(f"{where}: the row sums to {sums[arm, level, state]:.9g}, not to 1", field="transitions")
+        exact = np.abs(sums - 1.0) > 1e-12
+        kept[exact & self.there] /= sums[exact & self.there][:, None]
+        kept[~self.there] = np.broadcast_to(np.eye(kept.shape[3]), kept.shape)[~self.there]
+        return kept
+
+    @cached_property
+    def there(self) -> NDArray[np.bool_]:
+        """[J, A, S] whether an arm has that level and state."""
+        _, levels, states, _ = self.transitions.shape
+        return (np.arange(levels) < self.levels[:, None])[:, :, None] & (np.arange(states) < self.states[:, None])[:, None, :]
+
+    @property
+    def arms(self) -> int:
+        """J."""
+        return len(self.transitions)
+
+    @property
+    def episodes(self) -> int:
+        """E."""
+        return len(self.initial)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """[T] what a reward at each time counts in the objective; they sum to 1."""
+        weights = self.discount ** np.arange(self.horizon, dtype=np.float64)
+        return weights / weights.sum()  # type: ignore[no-any-return]

@@ -1,0 +1,242 @@
+"""What a network sees of a partial tour with symmetric distances: distances, ranks, and a relaxation of what remains.
+
+Everything is a function of the distances between the cities shown, in units of their own, so that the features do not change
+when the plane is turned, mirrored, moved or scaled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.networks.tokens import Tokens
+from corl.problems.tsp.relaxation import branch, new_relaxation, relax
+
+__all__ = ["PAIRS", "SHOWN", "TOKENS", "plane"]
+
+TOKENS = 26
+"""F: features of a token (see _describe and _look_ahead)."""
+PAIRS = 6
+"""P: features of a pair of tokens (see _describe_pairs)."""
+SHOWN = 20
+"""Slots that a network sees at most; of optimal tours, one next city in 10,000 is farther down the list."""
+_STEPS = 32  # trees of the relaxation, and the first step in units of the mean nearest distance (tuned: README.md)
+_FIRST = 0.2
+_BEYOND = 1.0  # the distance to the nearest unseen city above its lower bound, in the same units (tuned)
+_BRANCHES = 4  # slots that are looked at more closely; of optimal next cities, 999 in 1000 are among the best four
+_CLOSE = 1.5  # ... if they are worse than the best by no more than this, in mean edges
+_BRANCH_STEPS = 12  # trees of each, and the first step in units of the mean nearest distance (tuned)
+_BRANCH_FIRST = 0.1
+
+
+def plane(observation: Mapping[str, NDArray[Any]]) -> Tokens:
+    """Tokens of TspEnvironment's observations: K slots, the origin, the destination; K + 2 tokens.
+
+    Slots after the first SHOWN are not shown as tokens, but they and "surroundings" are cities of the relaxation. Distances
+    are those of "coordinates" in a straight line, or of "distances" (which should be symmetric; of others the mean of both
+    directions is seen). The unit `scale` is about the length of the path that remains.
+    """
+    mask = np.ascontiguousarray(observation["mask"])
+    rows, tokens = mask.shape
+    none = np.zeros((rows, 0, 0))
+    points = np.ascontiguousarray(observation.get("coordinates", none))
+    around = np.ascontiguousarray(observation.get("surroundings", none))
+    matrix = np.ascontiguousarray(observation.get("distances", none))
+    shown = mask.copy()
+    shown[:, SHOWN : tokens - 2] = False
+    x = np.zeros((rows, tokens, TOKENS), np.float32)
+    pairs = np.zeros((rows, tokens, tokens, PAIRS), np.float32)
+    scale = np.ones(rows)
+    work = new_relaxation(tokens + around.shape[1] + 1)
+    _features(mask, observation["remaining"], points, around, matrix, work, x, pairs, scale)
+    return Tokens(x, shown, pairs, scale)
+
+
+@kernel
+def _features(
+    mask: Any, remaining: Any, points: Any, around: Any, matrix: Any, work: Any, x: Any, pairs: Any, scale: Any
+) -> None:
+    """Fill x, pairs and scale row by row.
+
+    Nodes 0..c-1 of a row's relaxation are its taken slots and the surroundings, then origin, destination, outside.
+    """
+    slots = mask.shape[1] - 2
+    near = np.empty((slots + around.shape[1] + 2, 3))
+    prices = np.empty(slots + around.shape[1] + 3)
+    for row in range(len(mask)):
+        m = 0
+        while m < slots and mask[row, m]:
+            m += 1
+        if m == 0:
+            continue
+        c = m
+        if around.shape[1] and points.shape[1] and m == slots:
+            c += min(around.shape[1], remaining[row] - m)
+        _costs(points, around, matrix, row, m, c, work.cost)
+        _nearest(work.cost, c, near)
+        unit = near[:c, 0].mean()
+        outside = remaining[row] > c
+        if outside:
+            _outside(work.cost, c, unit)
+        nodes = c + 3 if outside else c + 2
+        between = work.cost[c, c + 1]
+        work.cost[c, c + 1] = work.cost[c + 1, c] = work.cost[:nodes, :nodes].sum() + 1.0  # no edge of a path
+        apart = unit
+        bound = relax(work, nodes, c, outside, _STEPS, _FIRST * apart)
+        barred, work.cost[c, c + 1], work.cost[c + 1, c] = work.cost[c, c + 1], between, between
+        unit = bound / (nodes - 1)
+        if not unit > 0.0:  # all cities in one place
+            unit = 1.0
+        scale[row] = unit * (remaining[row] + 1)
+        shown = min(m, SHOWN)
+        _describe(work, near, shown, c, outside, remaining[row], unit, x[row])
+        _describe_pairs(work, shown, c, unit, pairs[row])
+        work.cost[c, c + 1] = work.cost[c + 1, c] = barred
+        _look_ahead(work, prices, shown, c, outside, bound, unit, apart, x[row])
+
+
+@kernel
+def _point(points: Any, around: Any, row: Any, m: Any, c: Any, node: Any) -> Any:
+    """The coordinates of a node."""
+    if node < m:
+        return points[row, node]
+    return around[row, node - m] if node < c else points[row, points.shape[1] - 2 + node - c]
+
+
+@kernel
+def _costs(points: Any, around: Any, matrix: Any, row: Any, m: Any, c: Any, cost: Any) -> None:
+    """Distances among the nodes of a row."""
+    ends = matrix.shape[1] - 2
+    for i in range(c + 2):
+        cost[i, i] = 0.0
+        for j in range(i):
+            length = 0.0
+            if points.shape[1]:
+                a, b = _point(points, around, row, m, c, i), _point(points, around, row, m, c, j)
+                length = math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
+            if matrix.shape[1]:  # zero where the row has coordinates
+                p, q = (i if i < m else ends + i - c), (j if j < m else ends + j - c)
+                length += 0.5 * (matrix[row, p, q] + matrix[row, q, p])
+            cost[i, j] = cost[j, i] = length
+
+
+@kernel
+def _nearest(cost: Any, m: Any, near: Any) -> None:
+    """The distances of the cities 0..m-1, the origin m and the destination m + 1 to their three nearest others.
+
+    Where there are fewer, the farthest there is stands in; the destination counts as one.
+    """
+    for i in range(m + 2):
+        a = b = c = np.inf
+        for j in range(m + 2):
+            if j in (i, m) or (i == m and j == m + 1):
+                continue
+            length = cost[i, j]
+            if length < a:
+                a, b, c = length, a, b
+            elif length < b:
+                b, c = length, b
+            elif length < c:
+                c = length
+        near[i, 0] = a
+        near[i, 1] = b if b < np.inf else near[i, 0]
+        near[i, 2] = c if c < np.inf else near[i, 1]
+
+
+@kernel
+def _outside(cost: Any, m: Any, unit: Any) -> None:
+    """Node m + 2 stands for the cities beyond the window: they are at least as far from the origin as its last city."""
+    radius = 0.0
+    for i in range(m):
+        radius = max(radius, cost[m, i])
+    for i in range(m + 2):
+        cost[m + 2, i] = cost[i, m + 2] = max(0.0, radius - cost[m, i]) + _BEYOND * unit
+    cost[m + 2, m + 2] = 0.0
+
+
+@kernel
+def _describe(work: Any, near: Any, shown: Any, c: Any, outside: Any, remaining: Any, unit: Any, x: Any) -> None:
+    """The features of each token, lengths in units of the relaxation's mean edge."""
+    cost, share, alpha, price = work.cost, work.share, work.alpha, work.price
+    o, t, slots = c, c + 1, len(x) - 2
+    cheapest = np.inf
+    for i in range(c):
+        cheapest = min(cheapest, cost[o, i] + price[i])
+    for token in range(shown + 2):
+        i = token if token < shown else c + token - shown
+        f = x[token if token < shown else slots + token - shown]
+        f[0] = math.log1p(cost[o, i] / unit)
+        f[1] = math.log1p(cost[t, i] / unit)
+        for k in range(3):
+            f[2 + k] = math.log1p(near[i, k] / unit)
+        f[5], f[6] = share[o, i], share[t, i]
+        if i < c:
+            f[7] = math.log1p(max(0.0, alpha[o, i]) / unit)
+            f[8] = math.log1p(max(0.0, alpha[t, i]) / unit)
+            f[9] = math.log1p((cost[o, i] + price[i] - cheapest) / unit)
+        f[10] = max(-3.0, min(3.0, price[i] / unit))
+        total = most = second = 0.0
+        for j in range(c + 3 if outside else c + 2):
+            if j != i:
+                total += share[i, j]
+                if share[i, j] > most:
+                    most, second = share[i, j], most
+                elif share[i, j] > second:
+                    second = share[i, j]
+        f[11], f[12], f[13] = total - 2.0, most, second
+        if outside:
+            f[14], f[15] = share[c + 2, i], math.log1p(cost[c + 2, i] / unit)
+        f[16] = 1.0 if work.parent[i] == o or work.parent[o] == i else 0.0
+        f[17] = i / 16.0 if i < c else 0.0
+        f[18], f[19] = 1.0 if i == o else 0.0, 1.0 if i == t else 0.0
+        f[20], f[21] = shown / 16.0, math.log1p(remaining - shown)
+
+
+@kernel
+def _describe_pairs(work: Any, shown: Any, c: Any, unit: Any, pairs: Any) -> None:
+    """Distance on three scales, share of the trees, nearness by alpha, and whether it is one token."""
+    slots = len(pairs) - 2
+    for first in range(shown + 2):
+        i, p = (first, first) if first < shown else (c + first - shown, slots + first - shown)
+        for second in range(first + 1):
+            j, q = (second, second) if second < shown else (c + second - shown, slots + second - shown)
+            length = work.cost[i, j] / unit
+            f = pairs[p, q]
+            f[0] = math.log1p(length)
+            f[1] = math.exp(-length)
+            f[2] = math.exp(-length * length)
+            if i != j:
+                f[3] = work.share[i, j]
+                f[4] = math.exp(-2.0 * max(0.0, work.alpha[i, j]) / unit)
+            else:
+                f[5] = 1.0
+            pairs[q, p] = f
+
+
+@kernel
+def _look_ahead(
+    work: Any, prices: Any, shown: Any, c: Any, outside: Any, bound: Any, unit: Any, apart: Any, x: Any
+) -> None:
+    """Features of the likeliest slots: how much longer the relaxed path gets when it begins there."""
+    nodes = c + 3 if outside else c + 2
+    prices[:nodes] = work.price[:nodes]
+    guess, bounds = np.empty(shown), np.full(shown, np.inf)
+    for i in range(shown):
+        guess[i] = (work.cost[c, i] + prices[i]) / unit - work.share[c, i]
+    least, best = guess.min(), np.inf
+    for _ in range(min(shown, _BRANCHES)):
+        i = guess.argmin()
+        if guess[i] > least + _CLOSE:
+            break
+        guess[i] = np.inf
+        bounds[i] = branch(work, nodes, c, outside, i, _BRANCH_STEPS, _BRANCH_FIRST * apart, prices)
+        best = min(best, bounds[i])
+    for i in range(shown):
+        over = min(3.0, (bounds[i] - best) / unit)
+        x[i, 22], x[i, 23], x[i, 24] = 1.0 if bounds[i] < np.inf else 0.0, math.log1p(over), math.exp(-8.0 * over)
+        x[i, 25] = max(-1.0, min(1.0, (best - bound) / unit))

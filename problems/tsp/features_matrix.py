@@ -1,0 +1,197 @@
+"""What a network sees of a partial tour on a matrix: reduced costs, and the assignment problem of what remains.
+
+A number added to a row or a column of the matrix adds as much to every tour. The features are functions of reduced costs in
+units of their own, so that they do not change when that is done, nor when the matrix is scaled or its cities are renumbered
+(as far as the assignment problem has one solution).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import UsageError
+from corl.jit import kernel
+from corl.networks.tokens import Tokens
+from corl.problems.tsp.remainder import Outlook
+
+__all__ = ["PAIRS", "TOKENS", "matrix"]
+
+TOKENS = 24
+"""F: features of a token (see _describe)."""
+PAIRS = 8
+"""P: features of a pair of tokens (see _describe_pairs)."""
+_SHOWN = 16  # all next cities of best tours are among them (transitions.py)
+_LEVELS = {"raw": 0, "reduced": 1, "flags": 2, "actions": 3}
+
+
+def matrix(observation: Mapping[str, NDArray[Any]], level: str = "actions") -> Tokens:
+    """Tokens of TspEnvironment's observations of matrix instances: K slots, the origin, the destination; K + 2 tokens.
+
+    Of the listed cities, the 16 are shown that the assignment is prolonged least by; the others are masked. The unit `scale`
+    is about the length of what remains.
+
+    level: how much is seen. "raw": costs alone (then a number added to a row is noticed); "reduced": reduced costs instead;
+        "flags": and the assignment's arcs and cycles, and what joining cycles costs; "actions": and what each action makes
+        of the assignment, which is what policies are trained on. Raises UsageError where an observation has no matrix.
+    """
+    if "prices" not in observation:
+        raise UsageError("the features 'matrix' are for instances that are given by a matrix; accepted for others: 'plane'")
+    mask = np.ascontiguousarray(observation["mask"]).copy()
+    rows, tokens = mask.shape
+    regret = np.where(mask[:, :-2], observation["actions"][..., 0], np.inf)
+    rank = np.argsort(np.argsort(regret, axis=1, kind="stable"), axis=1)
+    mask[:, :-2] &= rank < _SHOWN
+    mask[~mask[:, :-2].any(axis=1)] = False  # at the end nothing is left to see
+    x = np.zeros((rows, tokens, TOKENS), np.float32)
+    pairs = np.zeros((rows, tokens, tokens, PAIRS), np.float32)
+    scale = np.ones(rows)
+    cities, remaining, distances = (np.ascontiguousarray(observation[name]) for name in ("cities", "remaining", "distances"))
+    outlook = Outlook(*(np.ascontiguousarray(observation[name]) for name in Outlook._fields))
+    _features(mask, cities, remaining, distances, outlook, rank, _LEVELS[level], x, pairs, scale)
+    return Tokens(x, mask, pairs, scale)
+
+
+@kernel
+def _features(
+    mask: Any, cities: Any, remaining: Any, distances: Any, seen: Any, rank: Any, level: Any, x: Any, pairs: Any, scale: Any
+) -> None:
+    """Fill x, pairs and scale row by row."""
+    slots = mask.shape[1] - 2
+    slot = np.empty(slots + 2, np.int64)
+    cost = np.empty((slots + 2, slots + 2))
+    for row in range(len(mask)):
+        m = 0
+        for i in range(slots + 2):
+            if mask[row, i]:
+                slot[m] = i
+                m += 1
+        if m == 0:
+            continue
+        _costs(distances[row], seen.prices[row], slot[:m], level, cost)
+        unit = _unit(cost, m)
+        least = np.inf
+        for i in range(m - 2):
+            least = min(least, seen.actions[row, slot[i], 0] + seen.actions[row, slot[i], 2])
+        _describe(cost, unit, slot[:m], remaining[row], level, x[row])
+        _describe_pairs(cost, unit, slot[:m], pairs[row])
+        if level > 1:
+            _flag(unit, slot[:m], cities[row], seen, row, x[row], pairs[row])
+        if level > 2:
+            _look_ahead(unit, slot[:m], rank[row], seen.actions[row], least, x[row])
+        length = seen.bound[row] + least
+        scale[row] = length if length > 0.0 else unit * (remaining[row] + 1)
+
+
+@kernel
+def _costs(distances: Any, prices: Any, slot: Any, level: Any, cost: Any) -> None:
+    """Reduced (level > 0) or plain costs among the tokens; infinite where there is no arc of what remains."""
+    m = len(slot)
+    for i in range(m):
+        for j in range(m):
+            length = distances[slot[i], slot[j]]
+            if level:
+                length = max(0.0, length - prices[slot[i], 0] - prices[slot[j], 1])
+            cost[i, j] = length if i != j and i != m - 1 and j != m - 2 else np.inf
+    cost[m - 2, m - 1] = np.inf
+
+
+@kernel
+def _unit(cost: Any, m: Any) -> Any:
+    """The mean second best of the arcs out of a token; where it is zero, of all arcs."""
+    total, count, whole, arcs = 0.0, 0, 0.0, 0
+    for i in range(m - 1):
+        best, second = np.inf, np.inf
+        for j in range(m):
+            if cost[i, j] < np.inf:
+                whole, arcs = whole + cost[i, j], arcs + 1
+                if cost[i, j] < best:
+                    best, second = cost[i, j], best
+                elif cost[i, j] < second:
+                    second = cost[i, j]
+        if second < np.inf:
+            total, count = total + second, count + 1
+    if total > 0.0:
+        return total / count
+    return whole / arcs if whole > 0.0 else 1.0
+
+
+@kernel(inline=True)
+def _near(cost: Any, unit: Any) -> Any:
+    """1 for free, towards 0 for dear; defined for infinite costs too."""
+    return unit / (unit + max(0.0, cost))
+
+
+@kernel
+def _describe(cost: Any, unit: Any, slot: Any, remaining: Any, level: Any, x: Any) -> None:
+    """Features 0 to 3 and 5 to 10, of costs alone."""
+    m = len(slot)
+    o, d = m - 2, m - 1
+    for i in range(m):
+        f = x[slot[i]]
+        if i < o:
+            f[0], f[1] = _near(cost[o, i], unit), math.log1p(cost[o, i] / unit) if cost[o, i] > -unit else 0.0
+            f[2], f[3] = _near(cost[i, d], unit), math.log1p(cost[i, d] / unit) if cost[i, d] > -unit else 0.0
+        a = b = p = q = np.inf
+        for j in range(m):
+            if cost[i, j] < a:
+                a, b = cost[i, j], a
+            elif cost[i, j] < b:
+                b = cost[i, j]
+            if cost[j, i] < p:
+                p, q = cost[j, i], p
+            elif cost[j, i] < q:
+                q = cost[j, i]
+        f[5], f[6] = _near(b, unit), _near(q, unit)
+        f[7], f[8] = 1.0 if i == o else 0.0, 1.0 if i == d else 0.0
+        f[9], f[10] = 0.2 * math.log(remaining), 1.0 if remaining > o else 0.0
+
+
+@kernel
+def _describe_pairs(cost: Any, unit: Any, slot: Any, pairs: Any) -> None:
+    """Pair features 0 to 4: the costs there and back on two scales, and whether it is one token."""
+    m = len(slot)
+    for i in range(m):
+        for j in range(m):
+            f = pairs[slot[i], slot[j]]
+            f[0], f[1] = _near(cost[i, j], unit), _near(cost[j, i], unit)
+            f[2], f[3] = _near(cost[i, j], 0.1 * unit), _near(cost[j, i], 0.1 * unit)
+        pairs[slot[i], slot[i], 4] = 1.0
+
+
+@kernel
+def _flag(unit: Any, slot: Any, cities: Any, seen: Any, row: Any, x: Any, pairs: Any) -> None:
+    """Token features 11 to 15, pair features 5 to 7: the assignment's arcs and cycles, and what joining them costs."""
+    m = len(slot)
+    o, d = slot[m - 2], slot[m - 1]
+    successors, cycles, joints, patches = seen.successors[row], seen.cycles[row], seen.joints[row], seen.patches[row]
+    for i in slot:
+        f = x[i]
+        if i < o:
+            f[11] = 1.0 if successors[o] == cities[i] else 0.0
+            f[12] = 1.0 if successors[i] == cities[d] else 0.0
+        f[13] = 1.0 if cycles[i] == 0 else 0.0
+        f[14], f[15] = _near(patches[i, 0], unit), _near(patches[i, 1], unit)
+        for j in slot:
+            f = pairs[i, j]
+            if i != j and i != d and j != o and successors[i] == cities[j]:
+                f[5] = pairs[j, i, 6] = 1.0
+            f[7] = _near(joints[i, j], unit) if cycles[i] != cycles[j] else -_near(joints[i, j], unit)
+
+
+@kernel
+def _look_ahead(unit: Any, slot: Any, rank: Any, actions: Any, least: Any, x: Any) -> None:
+    """Features 4 and 16 to 23: what each action makes of the assignment, and its estimate against the best one's."""
+    for i in slot[:-2]:
+        f = x[i]
+        regret, cycles, joining = actions[i, 0], actions[i, 1], actions[i, 2]
+        f[16], f[17] = _near(regret, unit), math.log1p(regret / unit)
+        f[4], f[18] = rank[i] / 16.0, 0.2 * cycles
+        f[19], f[20] = _near(joining, unit), math.log1p(joining / unit)
+        worse = regret + joining - least
+        f[21], f[22] = _near(worse, 0.2 * unit), math.log1p(worse / unit)
+        f[23] = 1.0 if worse <= 1e-9 * unit else 0.0

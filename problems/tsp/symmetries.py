@@ -1,0 +1,38 @@
+"""Instances with the same tours as a given one: mirrored and turned; and a part of one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from corl.problems.tsp.instance import TspInstance
+
+__all__ = ["first_cities", "planar_symmetries"]
+
+
+def planar_symmetries(instance: TspInstance) -> list[TspInstance]:
+    """The instance under the eight symmetries of the square, itself first; every tour keeps its length.
+
+    The first two coordinates are exchanged or change their sign, which no metric of TSPLIB notices but GEO's; for GEO and
+    for a matrix the instance alone is returned.
+    """
+    if instance.points is None or instance.edge_weight_type == "GEO":
+        return [instance]
+    copies = []
+    for columns in ([0, 1], [1, 0]):
+        for signs in ([1, 1], [-1, 1], [1, -1], [-1, -1]):
+            points = instance.points.copy()
+            points[:, :2] = instance.points[:, columns] * np.array(signs, np.float64)
+            copies.append(replace(instance, points=points))
+    return [instance, *copies[1:]]
+
+
+def first_cities(instance: TspInstance, most: int) -> TspInstance:
+    """The instance of its first cities, at most `most`."""
+    if instance.n <= most:
+        return instance
+    points = None if instance.points is None else instance.points[:most]
+    matrix = None if instance.matrix is None else instance.matrix[:most, :most]
+    display = None if instance.display is None else instance.display[:most]
+    return replace(instance, points=points, matrix=matrix, ids=instance.ids[:most], display=display)

@@ -1,0 +1,94 @@
+"""Policies that anybody would try first: nothing, anything, the best of a sample, and looking one or two steps ahead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.errors import UsageError
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.bandits.instance import BanditInstance
+    from corl.run import Run
+
+__all__ = ["Myopic", "Null", "Random", "Sampling", "TwoStep"]
+
+
+@dataclass(frozen=True)
+class Null(Solver):
+    """Leaves all arms alone."""
+
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "No action"
+
+    def solve(self, instance: BanditInstance, run: Run) -> None:
+        import numpy as np
+
+        from corl.problems.bandits.policies import TablePolicy
+
+        run.report(TablePolicy(instance, np.zeros((1, *instance.rewards.shape))))
+
+
+@dataclass(frozen=True)
+class Random(Solver):
+    """A random feasible action, that cannot be extended, in every step."""
+
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "Random feasible actions"
+
+    def solve(self, instance: BanditInstance, run: Run) -> None:
+        from corl.problems.bandits.policies import RandomPolicy
+
+        run.report(RandomPolicy(instance, run.seed))
+
+
+@dataclass(frozen=True)
+class Sampling(Solver):
+    """Of so many random feasible actions the one with the highest reward in the step."""
+
+    samples: int = 100
+    """Actions looked at, from 1."""
+
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "The best of random feasible actions, one step ahead"
+
+    def __post_init__(self) -> None:
+        if self.samples < 1:
+            raise UsageError(f"samples is {self.samples}; accepted: an integer from 1")
+
+    def solve(self, instance: BanditInstance, run: Run) -> None:
+        from corl.problems.bandits.policies import SamplingPolicy
+
+        run.report(SamplingPolicy(instance, instance.rewards, self.samples, run.seed))
+
+
+@dataclass(frozen=True)
+class Myopic(Solver):
+    """The feasible action with the highest reward in the step."""
+
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "One step ahead, exactly"
+
+    def solve(self, instance: BanditInstance, run: Run) -> None:
+        from corl.problems.bandits.policies import TablePolicy
+
+        run.report(TablePolicy(instance, instance.rewards[None]))
+
+
+@dataclass(frozen=True)
+class TwoStep(Solver):
+    """One step further: what an arm could earn in the next step, if it alone were looked after, counts too."""
+
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "Two steps ahead, arm by arm"
+
+    def solve(self, instance: BanditInstance, run: Run) -> None:
+        import numpy as np
+
+        from corl.problems.bandits.policies import TablePolicy
+
+        following = np.where(instance.there, instance.rewards, -np.inf).max(axis=1)
+        following = np.where(instance.there[:, 0], following, 0.0)
+        ahead = instance.rewards + instance.discount * np.einsum("jasn,jn->jas", instance.transitions, following)
+        run.report(TablePolicy(instance, np.stack([ahead] * (instance.horizon - 1) + [instance.rewards])))

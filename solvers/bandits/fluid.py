@@ -1,0 +1,45 @@
+"""Fluid: what levels are worth under the prices of the fluid relaxation, and an exact oracle for what is feasible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.bandits.instance import BanditInstance
+    from corl.run import Run
+
+__all__ = ["Fluid"]
+
+
+@dataclass(frozen=True)
+class Fluid(Solver):
+    """The prices of the fluid relaxation at every time, and the feasible action of highest worth under them.
+
+    Its bound is on expected rewards: a policy may earn more on the luck of few episodes, and then no bound is reported.
+    """
+
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "Fluid prices: a linear program's worths of levels at every time, maximised exactly"
+
+    def prepare(self, instance: BanditInstance) -> None:
+        from corl.problems.bandits import simulation  # noqa: F401
+        from corl.solvers.bandits import fluid_program  # noqa: F401
+
+    def solve(self, instance: BanditInstance, run: Run) -> None:
+        from corl.problems.bandits.policies import TablePolicy
+        from corl.solvers.bandits.fluid_program import solve_fluid
+
+        found = solve_fluid(instance, time_limit=run.remaining)
+        if found is None:
+            return
+        run.report(TablePolicy(instance, found.worth))
+        report_bound(run, found.bound)
+
+
+def report_bound(run: Run, bound: float) -> None:
+    """Tell `run` of a bound on expected rewards, unless luck has gone beyond it."""
+    if run.objective is None or run.objective <= bound:
+        run.report_bound(bound)

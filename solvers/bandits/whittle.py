@@ -1,0 +1,60 @@
+"""Whittle: the arms' indices as worths of pulls, and an exact oracle for what is feasible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.errors import UsageError
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.bandits.instance import BanditInstance
+    from corl.run import Run
+
+__all__ = ["Whittle"]
+
+
+@dataclass(frozen=True)
+class Whittle(Solver):
+    """Pulls the feasible arms whose indices are highest in sum (Whittle 1988; with an exact oracle, beyond a mere budget).
+
+    An index is a price at which pulling and not pulling are worth the same for ever: where pulls cost unequally, or the
+    horizon is short, `fluid` knows more.
+    """
+
+    discount: float = 0.99
+    """Of the indices, above 0 and below 1; the instance's own where that is below 1."""
+
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "Whittle's index and an exact oracle"
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.discount < 1.0:
+            raise UsageError(f"discount is {self.discount}; accepted: above 0 and below 1")
+
+    def accepts(self, instance: BanditInstance) -> str:
+        return "" if instance.rewards.shape[1] == 2 else "an index is of arms with two levels"
+
+    def prepare(self, instance: BanditInstance) -> None:
+        import numpy as np
+
+        from corl.solvers.bandits.whittle_index import whittle_indices
+
+        whittle_indices(np.full((1, 2, 2, 2), 0.5), np.ones((1, 2, 2)), 0.5)
+
+    def solve(self, instance: BanditInstance, run: Run) -> None:
+        import numpy as np
+
+        from corl.problems.bandits.policies import TablePolicy
+        from corl.solvers.bandits.whittle_index import whittle_indices
+
+        discount = instance.discount if instance.discount < 1.0 else self.discount
+        indices = np.zeros((instance.arms, instance.rewards.shape[2]))
+        for states in np.unique(instance.states):  # padding is no state of an arm
+            alike = np.flatnonzero(instance.states == states)
+            chances = np.ascontiguousarray(instance.transitions[alike, :, :states, :states])
+            rewards = np.ascontiguousarray(instance.rewards[alike, :, :states])
+            indices[alike, :states], _ = whittle_indices(chances, rewards, discount)
+        worth = np.stack([np.zeros_like(indices), indices], axis=1)
+        run.report(TablePolicy(instance, worth[None]))

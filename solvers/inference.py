@@ -1,0 +1,216 @@
+"""What the solvers of every problem share: a policy to load, one thread, a budget in states shown to it, a pool to decode on."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corl import registry
+from corl.errors import UsageError
+from corl.problem import Problem
+
+if TYPE_CHECKING:
+    from corl.environment import Environment
+    from corl.run import Run
+    from corl.search.decoding import Decoded, Decoder, Evaluates
+
+__all__ = ["Session", "no_environment", "one_thread", "policy_for"]
+
+_WORK = 2.5e9  # floating-point operations of one network call, about 60 ms of one core: how late a time limit may be noticed
+_BATCH = 32  # rows of a network call, at most: more bring nothing on a CPU
+_POOL = 64  # rows that are decoded together where a decoder needs no more
+_MEMORY = 1e9  # bytes that the rows of a pool may take
+_RESERVE = 0.9  # share of the time left that a round is planned to take
+
+
+def no_environment(instance: Any) -> str:
+    """The reason why a solver that needs an environment cannot solve `instance`; "" if it has one."""
+    problem = registry.problem_of(instance)
+    if problem is None or type(problem).environment is not Problem.environment:
+        return ""
+    return f"{problem.name} has no environment"
+
+
+def policy_for(instance: Any, name: str, architecture: str = "") -> Any:
+    """The policy of that name or path, or with "" the one shipped for such instances, in evaluation mode.
+
+    Raises UsageError where there is none, naming the command that trains one, or where it is of another problem or no
+    `architecture` (with "": no policy at all).
+    """
+    from corl.networks.checkpoints import resolve, shipped
+
+    problem = registry.problem_of(instance)
+    assert problem is not None
+    wanted = name or (problem.default_policy(instance) if not architecture else "")
+    if not name and wanted not in shipped():
+        raise UsageError(_untrained(problem, wanted, architecture))
+    path = resolve(wanted)
+    network = _load(path, path.stat().st_mtime_ns)
+    if architecture and network.architecture != architecture:
+        raise UsageError(f"policy {wanted} is a network of architecture {network.architecture}; accepted: {architecture}")
+    if not hasattr(network, "evaluate"):
+        raise UsageError(f"policy {wanted} is a network of architecture {network.architecture}, which is no policy")
+    if network.problem != problem.name:
+        raise UsageError(f"policy {wanted} is for {network.problem}, not for {problem.name}")
+    return network
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path, changed: int) -> Any:
+    """The network of a file that was last changed then."""
+    from corl.networks.checkpoints import load
+
+    return load(path)[0]
+
+
+def _untrained(problem: Problem, wanted: str, architecture: str) -> str:
+    recipes = registry.recipes(problem.name)
+    own = [recipe for recipe in (wanted, wanted.removeprefix(f"{problem.name}-"), architecture) if recipe in recipes]
+    recipe = own[0] if own else "NAME"
+    there = "" if own else f" (recipes: {', '.join(recipes) or 'none'})"
+    return (
+        f"no {architecture or 'policy'} network is shipped for such instances of {problem.name}; train one with "
+        f"corl train {problem.name} --recipe {recipe} --output FILE.safetensors{there} and give it as policy=FILE.safetensors"
+    )
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """torch on one thread while the block runs, so that a seed gives the same bits."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+class Session:
+    """One instance, its symmetric copies and its starts, decoded again and again by a policy until the run says stop.
+
+    The unit of the run's budget is a state shown to the network. Every better solution is reported at once.
+    """
+
+    def __init__(self, instance: Any, run: Run, policy: Evaluates, augment: int, starts: int) -> None:
+        """augment: copies by symmetry to decode, as far as there are so many. starts: keys to begin with; 0 means all."""
+        self.run, self.policy = run, policy
+        self.width = getattr(policy, "config", {}).get("nearest")
+        self.instance, self.copies = instance, run.problem.symmetries(instance)[:augment]
+        self.starts = min(starts or math.inf, run.problem.starts(instance))
+        self.rows = 0
+        """States shown to the network so far."""
+        self.steps = 0
+        """Of them in the greedy episode."""
+        self._seconds = 0.0  # that a state takes, as last seen
+        self._mark = (0.0, 0)  # when the present decoding began, and the states shown before it
+        self.most_rows = 1
+        self._pool: Environment | None = None
+
+    @property
+    def entries(self) -> int:
+        """How many episodes are decoded side by side: copies x starts."""
+        return len(self.copies) * int(self.starts)
+
+    def first(self) -> bool:
+        """Report the greedy solution; whether there is any other, and budget left to look for it.
+
+        Where the budget ends before, the rest of the episode takes the first action listed.
+        """
+        import numpy as np
+
+        from corl.search.decoding import Greedy
+        from corl.search.decoding.rollouts import play_listed
+
+        pool = self._environment([self.instance], 1)
+        per_row = sum(array.nbytes // len(array) for array in pool.state if len(array) == 1)
+        self.most_rows = max(_POOL, int(_MEMORY / max(1, per_row)))
+        found = self._decode(Greedy(), pool, [0], None, 0)
+        self.steps = self.rows
+        if not found.complete:
+            play_listed(pool.state, 0, np.empty(pool.width, np.int32))
+            self.run.report(pool.solution(0))
+            return False
+        if not self.steps:  # an episode without choice: there is no other solution
+            return False
+        return not self.run.should_stop
+
+    def decode(self, decoder: Decoder, rows: int, number: int, together: int = _POOL) -> Decoded:
+        """Decode all entries with `rows` rows for each, so many at once as fit into `together` rows (one, at least).
+
+        `number` makes the noise of each round different.
+        """
+        import numpy as np
+
+        needed = max(rows, min(self.entries * rows, together))
+        if self._pool is None or self._pool.rows < needed:
+            self._pool = self._environment(self.copies, needed)
+        key, which = np.divmod(np.arange(self.entries), len(self.copies))
+        return self._decode(decoder, self._pool, which, key, number)
+
+    def fits(self, states: int, entries: int = 0) -> int:
+        """How many times `states` states for each of so many entries (0: all) can be shown in what is left of the budget."""
+        states *= entries or self.entries
+        if self.run.iterations is not None:
+            return (self.run.iterations - self.rows) // states
+        self._measure()
+        if self.run.time_limit is None or not self._seconds:
+            return 2**31
+        return int(_RESERVE * self.run.remaining / self._seconds) // states
+
+    def out_of_budget(self) -> None:
+        """End the run: what is left of its budget is too little for another round."""
+        self.run.stop("iterations" if self.run.iterations is not None else "time_limit")
+
+    def _environment(self, instances: list[Any], rows: int) -> Environment:
+        """With as many action slots as the policy was trained with, if it says so ("nearest" in its config)."""
+        if self.width is None:
+            return self.run.problem.environment(instances, rows)
+        return self.run.problem.environment(instances, rows, self.width)
+
+    def _decode(self, decoder: Decoder, pool: Environment, which: Any, keys: Any, number: int) -> Decoded:
+        from corl.search.decoding import Decoded, Evaluator, decode
+        from corl.search.decoding.draws import stream_keys
+
+        evaluator = Evaluator(pool, self.policy, most=self._batch(pool.width), ask=self._ask)
+        self._mark = time.perf_counter(), self.rows
+        seed = int(stream_keys(self.run.seed % 2**64, number)[0])
+        found = decode(decoder, evaluator, which, keys=keys, seed=seed, found=Decoded(on_solution=self._offer))
+        self._measure()
+        return found
+
+    def _measure(self) -> None:
+        """Update the seconds that a state takes."""
+        began, before = self._mark
+        if self.rows > before:
+            self._seconds = (time.perf_counter() - began) / (self.rows - before)
+
+    def _ask(self, rows: int) -> bool:
+        """Draw so many units from the run's budget."""
+        self.rows += rows
+        while rows:
+            granted = self.run.budget(rows)
+            if not granted:
+                return False
+            rows -= granted
+        return True
+
+    def _offer(self, entry: int, total: float, solution: Any) -> None:
+        """Report a solution that promises to be better."""
+        value = -total if self.run.problem.sense == "min" else total
+        if self.run.objective is None or self.run.problem.better(value, self.run.objective):
+            self.run.report(solution)
+
+    def _batch(self, slots: int) -> int:
+        """Rows of a network call: a fixed number, so that bits do not depend on the machine's speed."""
+        parameters = getattr(self.policy, "parameters", None)
+        if parameters is None:
+            return _BATCH
+        work = 2.0 * sum(weights.numel() for weights in parameters()) * (slots + 2)
+        return max(1, min(_BATCH, int(_WORK / work)))

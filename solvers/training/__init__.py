@@ -1,0 +1,1 @@
+"""Recipes for every problem with an environment."""

@@ -1,0 +1,1 @@
+"""The engine behind `ils` for asymmetric instances."""

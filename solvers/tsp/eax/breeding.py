@@ -1,0 +1,206 @@
+"""What an EAX run holds between two looks at the clock: the cities renumbered, the population, the best tour, the elite."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.problems.tsp.instance import TspInstance
+from corl.problems.tsp.metric import EXPLICIT, Metric, metric_of
+from corl.rng import random_state
+from corl.run import Run
+from corl.solvers.tsp.candidates import neighbours
+from corl.solvers.tsp.construction import candidate_edges, greedy_edge, length_of, random_greedy, space_filling_order
+from corl.solvers.tsp.eax.assembly import order_of
+from corl.solvers.tsp.eax.mating import begin_generation, mate, mating_of
+from corl.solvers.tsp.eax.population import Population, count_edges, population_of, put_tour
+from corl.solvers.tsp.eax.three_opt import local_search, set_tour, three_opt
+from corl.solvers.tsp.one_tree import held_karp_bound
+
+__all__ = ["Breeding"]
+
+_LOOKS = 20_000  # cities that the local search looks at between two looks at the clock
+_MEMORY = 1 << 30  # bytes for the population's links
+_BOUND_SHARE, _BOUND_LEAST = 0.05, 0.05  # of the time limit, and seconds: what the bound may take
+_BOUND_SECONDS = 4e-5  # per city: less than this is not enough for a good one (as in ils)
+_QUADRANT_SECONDS = 4e-5  # per city: under shorter limits the neighbours are simply the nearest, found in a third of the time
+_LEAST, _MOST = 20, 1000  # tours in a population of automatic size
+_EPOCH_STARTS = 6.0  # an epoch at n = 1000 takes this many times as long as its start tours (measured)
+_EPOCH_ITERATIONS = 40  # iterations that one tour of a population takes until it has converged (estimated)
+
+
+class Breeding:
+    """The run of an EAX. Inside, cities are numbered along a Hilbert curve: what is near in space is near in memory."""
+
+    def __init__(self, instance: TspInstance, run: Run, candidates: int, per_quadrant: int, children: int, noise: float) -> None:
+        self.instance, self.run, self.n = instance, run, instance.n
+        self.children, self.noise = children, noise
+        metric = metric_of(instance)
+        self.names = space_filling_order(metric)
+        if metric.kind != EXPLICIT:
+            metric = Metric(metric.kind, metric.points[self.names], metric.matrix)
+        self.metric = metric
+        if run.time_limit is not None and run.time_limit < _QUADRANT_SECONDS * self.n:
+            per_quadrant = 0
+        self.neighbours, self.lengths = neighbours(instance, metric, candidates, per_quadrant)
+        self.edges = candidate_edges(self.neighbours, self.lengths)
+        self.least = 1e-10 * float(np.abs(self.lengths).mean()) or 1e-12
+        self.places = max(1, self.n // 2000)
+        self.state = random_state(run.seed)
+        self.search = local_search(self.n)
+        self.mating = mating_of(self.n)
+        self.population: Population = population_of(0, self.n)
+        self.waiting: list[NDArray[np.int32]] = []
+        """Tours that enter the next population."""
+        self.elite: Population = population_of(0, self.n)
+        self.best, self.best_tour, self.untold = np.inf, self.names, False
+
+    def first_tour(self) -> None:
+        """Report a greedy tour, then that after 3-opt; both it and a warm start wait for the first population."""
+        tour = greedy_edge(self.metric, self.neighbours, self.lengths)
+        self.run.report(self.names[tour])
+        self.waiting = [tour]
+        if self.run.warm_start is not None:
+            renumbered = np.empty(self.n, np.int32)
+            renumbered[self.names] = np.arange(self.n, dtype=np.int32)
+            self.waiting.append(renumbered[self.run.warm_start])
+
+    # ---------------------------------------------------------------- sizes
+    def fitting_size(self) -> int:
+        """How many tours can converge in the budget: by the time that start tours take, or by the iterations given."""
+        run = self.run
+        if run.iterations is not None:
+            size = run.iterations / _EPOCH_ITERATIONS
+        elif run.time_limit is not None:
+            size = run.remaining / (self._start_seconds() * _EPOCH_STARTS * (self.n / 1000) ** 0.2)
+        else:
+            size = 300.0
+        return self._bounded(max(250.0, size / 2) if size > 250.0 else size)  # room for two epochs (tuned)
+
+    def next_size(self, size: int, epochs: float) -> int:
+        """The next population's size, when the budget left is that of so many epochs like the last.
+
+        Populations grow while there is room; an epoch's cost grows a little faster than its population, hence the factor.
+        """
+        return self._bounded(size * 0.8 * min(epochs, 4.0))
+
+    def _bounded(self, size: float) -> int:
+        return int(max(2, min(max(_LEAST, min(size, _MOST)), _MEMORY // (8 * self.n))))
+
+    def _start_seconds(self) -> float:
+        """Seconds that a start tour takes here, from a few thrown-away ones."""
+        state = random_state(self.run.seed, 1)
+        seconds = []
+        for _ in range(3):
+            began = self.run.elapsed
+            if self._start(state) is None:
+                break
+            seconds.append(self.run.elapsed - began)
+        return max(min(seconds, default=1.0), 1e-6)
+
+    # ---------------------------------------------------------------- starts
+    def _start(self, state: NDArray[np.uint64]) -> float | None:
+        """A random greedy tour to 3-opt, left in self.search; returns its length."""
+        first, second, weight = self.edges
+        return self._improve(random_greedy(self.metric, first, second, weight, self.noise, state))
+
+    def _improve(self, tour: NDArray[np.int32]) -> float | None:
+        """3-opt; the tour's length, or None where the run must stop first."""
+        set_tour(self.search, tour)
+        length = length_of(self.metric, tour)
+        while self.search.ring[1] > 0:
+            if self.run.should_stop:
+                return None
+            length -= three_opt(self.metric, self.neighbours, self.lengths, self.search, self.least, _LOOKS)
+        return float(length)
+
+    def start_population(self, size: int) -> bool:
+        """Fill a new population with start tours. False where the run must stop first."""
+        self.population = population_of(0, self.n)  # free the old one first
+        self.population = population_of(size, self.n)
+        made = 0
+        while made < size:
+            granted = self.run.budget(size - made)
+            if granted == 0:
+                return False
+            for _ in range(granted):
+                length = self._improve(self.waiting.pop()) if self.waiting else self._start(self.state)
+                if length is None:
+                    return False
+                put_tour(self.population.links[made], self.search.tour)
+                self.population.lengths[made] = length
+                made += 1
+                self._note_best()
+            self.report(only_when_due=True)
+        count_edges(self.population)
+        return True
+
+    # ---------------------------------------------------------------- generations
+    def generation(self, stage: int) -> bool:
+        """Mate every tour with the next in a random order. False where the run must stop first."""
+        begin_generation(self.population, self.mating, self.state)
+        done, size = 0, len(self.population.lengths)
+        while done < size:
+            granted = self.run.budget(size - done)
+            if granted == 0:
+                self._note_best()
+                return False
+            mate(
+                self.metric, self.neighbours, self.lengths, self.population, self.mating,
+                done, granted, stage, self.children, self.places, self.least, self.state,
+            )  # fmt: skip
+            done += granted
+            self.report(only_when_due=True)
+        self._note_best()
+        return True
+
+    def tally(self) -> tuple[int, int]:
+        """Of the last generation: children that replaced their parent, AB-cycles found."""
+        return int(self.mating.tally[0]), int(self.mating.tally[1])
+
+    def blur(self) -> None:
+        """Make the next start tours more different: these were all the same."""
+        self.noise = min(1.0, 2.0 * self.noise + 0.1)
+
+    def best_length(self) -> float:
+        """The length of the population's best tour."""
+        return float(self.population.lengths.min())
+
+    def keep_elite(self) -> None:
+        """Remember the best tenth of the population for the next one."""
+        best = np.argsort(self.population.lengths, kind="stable")[: max(2, len(self.population.lengths) // 10)]
+        self.elite = self.population._replace(links=self.population.links[best], lengths=self.population.lengths[best])
+
+    def inject_elite(self) -> None:
+        """The elite of the last population takes the place of the worst tours of this one."""
+        worst = np.argsort(-self.population.lengths, kind="stable")[: len(self.elite.lengths)]
+        if len(worst):
+            self.population.links[worst] = self.elite.links[: len(worst)]
+            self.population.lengths[worst] = self.elite.lengths[: len(worst)]
+            count_edges(self.population)
+
+    # ---------------------------------------------------------------- the best tour
+    def report(self, only_when_due: bool = False) -> None:
+        """Tell the run of the best tour, where it has not been told."""
+        if self.untold and not (only_when_due and not self.run.report_due):
+            self.run.report(self.best_tour)
+            self.untold = False
+
+    def _note_best(self) -> None:
+        """Keep the population's best tour where it is a new best. Called at points that the size of grants cannot move."""
+        if self.best_length() < self.best - self.least:
+            self.best = self.best_length()
+            order, position = np.empty(self.n, np.int32), np.empty(self.n, np.int32)
+            order_of(self.population.links[int(np.argmin(self.population.lengths))], order, position)
+            self.best_tour, self.untold = self.names[order], True
+
+    def report_bound(self) -> None:
+        """Prove a Held-Karp bound in a twentieth of the time, where that is enough for one."""
+        seconds = None
+        if self.run.time_limit is not None:
+            seconds = min(max(_BOUND_SHARE * self.run.time_limit, _BOUND_LEAST), 0.5 * self.run.remaining)
+            if seconds < _BOUND_SECONDS * self.n:
+                return
+        bound = held_karp_bound(self.instance, self.metric, self.neighbours, self.lengths, self.run, seconds=seconds)
+        if bound is not None:
+            self.run.report_bound(bound)

@@ -1,0 +1,211 @@
+"""The generations of EAX: pairs of tours are mated, and a child that improves on its parent A takes A's place.
+
+Nagata & Kobayashi, INFORMS J. Computing 25 (2013): sections 2.1 (generation model), 3.1 (stage 1, single AB-cycles),
+3.2 (selection by entropy) and, simplified, 3.3 (stage 2, blocks of AB-cycles).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.rng import next_u64, shuffle
+from corl.solvers.tsp.eax.ab_cycles import Cycles, cycles_of, find_cycles
+from corl.solvers.tsp.eax.assembly import Assembly, apply, assemble, assembly_of, order_of
+from corl.solvers.tsp.eax.population import change_frequency, frequency
+
+__all__ = ["Mating", "begin_generation", "mate", "mating_of"]
+
+_NEAR = 5  # stage 2 takes cycles that touch the centre cycle or this many nearest neighbours of its cities (tuned)
+_FLAT = 1e9  # a child that costs no entropy counts as if it cost 1e-9
+
+
+class Mating(NamedTuple):
+    """Memory for matings of tours of n cities."""
+
+    cycles: Cycles
+    work: Assembly
+    shuffled: NDArray[np.int32]
+    """[n + 2] AB-cycles in random order."""
+    owner: NDArray[np.int32]
+    """[n, 2] stage 2: up to two AB-cycles that pass through a city, -1 where none. All -1 between matings."""
+    marked: NDArray[np.int32]
+    """[n + 2] stage 2: the last E-set that a cycle was considered for."""
+    members: NDArray[np.int32]
+    """[n + 2] the AB-cycles of an E-set."""
+    tally: NDArray[np.int64]
+    """[2] in this generation: children that took their parent's place, AB-cycles found."""
+
+
+def mating_of(n: int) -> Mating:
+    """Memory for tours of n cities."""
+    shuffled, marked, members = (np.zeros(n + 2, np.int32) for _ in range(3))
+    return Mating(cycles_of(n), assembly_of(n), shuffled, np.full((n, 2), -1, np.int32), marked, members, np.zeros(2, np.int64))
+
+
+@kernel
+def begin_generation(population, mating, state):
+    """Draw the order of the matings and set the tally to zero."""
+    shuffle(state, population.turn)
+    mating.tally[:] = 0
+
+
+@kernel
+def mate(metric, neighbours, lengths, population, mating, first, count, stage, children, places, least, state):
+    """Do matings first .. first + count - 1 of this generation.
+
+    `stage` 1: an E-set is one AB-cycle; 2: a block of them. `children` E-sets are tried and the best child is taken;
+    that up to `places` times per mating, on different parts of the tour (more than 1 for large n).
+    """
+    size = len(population.turn)
+    for i in range(first, first + count):
+        a, b = population.turn[i], population.turn[i + 1 if i + 1 < size else 0]
+        links = population.links[a]
+        found = find_cycles(links, population.links[b], mating.cycles, state)
+        mating.tally[1] += found
+        if found < stage:
+            continue
+        if stage == 2:
+            _own_cities(mating, found)
+        gain = _breed(metric, neighbours, lengths, population, mating, links, found, stage, children, places, least, state)
+        population.lengths[a] -= gain
+        if stage == 2:
+            _disown_cities(mating, found)
+
+
+@kernel
+def _breed(metric, neighbours, lengths, population, mating, links, found, stage, children, places, least, state):
+    """Replace parent A (`links`) by its best child, up to `places` times; returns the total gain."""
+    work = mating.work
+    order_of(links, work.order, work.position)
+    shuffled = mating.shuffled[:found]
+    for c in range(found):
+        shuffled[c] = c
+    shuffle(state, shuffled)
+    total, c, placed = 0.0, 0, 0
+    while c < found and placed < places:
+        best, best_gain, best_count, tried = 0.0, 0.0, 0, 0
+        while c < found and tried < children:
+            size = 1
+            mating.members[0] = shuffled[c]
+            if stage == 2:
+                size = _block(neighbours, mating, c + 1, state)
+            c += 1
+            if size < stage:  # stage 2: the single cycle was stage 1's
+                continue
+            length = _collect(links, mating, size, placed > 0)
+            if length == 0:
+                continue
+            tried += 1
+            gain, count = assemble(metric, neighbours, lengths, links, work, length, least)
+            if count == 0:
+                continue
+            loss = _entropy_loss(population, work.changes, count)
+            value = gain / loss if loss > 1.0 / _FLAT else gain * _FLAT
+            if value > best:
+                best, best_gain, best_count = value, gain, count
+                work.chosen[:count] = work.changes[:count]
+        if best_count > 0:
+            _take(population, links, work.chosen, best_count)
+            total += best_gain
+            placed += 1
+            if c < found and placed < places:
+                order_of(links, work.order, work.position)
+    mating.tally[0] += placed
+    return total
+
+
+@kernel
+def _collect(links, mating, size, changed):
+    """Write the E-set of mating.members[:size] into the assembly; returns its length in cities.
+
+    0 where parent A has `changed` since the AB-cycles were found and the E-set no longer fits it.
+    """
+    cities, starts, work = mating.cycles.cities, mating.cycles.starts, mating.work
+    length = 0
+    for m in range(size):
+        start, stop = starts[mating.members[m]], starts[mating.members[m] + 1]
+        first = length
+        for i in range(start, stop, 2):
+            u, v = cities[i], cities[i + 1]
+            if changed:
+                w = cities[i + 2 if i + 2 < stop else start]
+                if (links[u, 0] != v and links[u, 1] != v) or links[v, 0] == w or links[v, 1] == w:
+                    return 0
+            work.city[length], work.city[length + 1] = u, v
+            work.mate[length], work.mate[length + 1] = length - 1, length + 2
+            length += 2
+        work.mate[first], work.mate[length - 1] = length - 1, first
+    return length
+
+
+@kernel
+def _entropy_loss(population, changes, count):
+    """How much of the population's edge entropy is lost with the child: a heuristic sum over its changes."""
+    edges, entropy, size = population.edges, population.entropy, len(population.lengths)
+    loss = 0.0
+    for i in range(count):
+        f = frequency(edges, changes[i, 0], changes[i, 1])
+        if f > 0:
+            loss += entropy[f] - entropy[f - 1]
+        f = frequency(edges, changes[i, 0], changes[i, 2])
+        if f < size:
+            loss += entropy[f] - entropy[f + 1]
+    return loss
+
+
+@kernel
+def _take(population, links, changes, count):
+    """The child takes parent A's place."""
+    apply(links, changes, count)
+    for i in range(count):
+        change_frequency(population.edges, changes[i, 0], changes[i, 1], -1)
+        change_frequency(population.edges, changes[i, 0], changes[i, 2], 1)
+
+
+# ---------------------------------------------------------------- stage 2
+@kernel
+def _own_cities(mating, found):
+    """Note for every city the (at most two) AB-cycles that pass through it."""
+    cities, starts, owner = mating.cycles.cities, mating.cycles.starts, mating.owner
+    for c in range(found):
+        mating.marked[c] = 0
+        for i in range(starts[c], starts[c + 1]):
+            if owner[cities[i], 0] < 0:
+                owner[cities[i], 0] = c
+            elif owner[cities[i], 0] != c:
+                owner[cities[i], 1] = c
+
+
+@kernel
+def _disown_cities(mating, found):
+    for i in range(mating.cycles.starts[found]):
+        mating.owner[mating.cycles.cities[i]] = -1
+
+
+@kernel
+def _block(neighbours, mating, stamp, state):
+    """Add to the centre cycle members[0] each cycle that touches it or its surroundings, with probability 1/2.
+
+    Returns the number of cycles. A plain stand-in for the paper's Block2 strategy, whose tabu search costs more than it
+    brings in seconds.
+    """
+    cities, starts, members, marked = mating.cycles.cities, mating.cycles.starts, mating.members, mating.marked
+    centre = members[0]
+    marked[centre] = stamp
+    size = 1
+    near = min(_NEAR, neighbours.shape[1])
+    for i in range(starts[centre], starts[centre + 1]):
+        for k in range(-1, near):
+            city = cities[i] if k < 0 else neighbours[cities[i], k]
+            for h in range(2):
+                c = mating.owner[city, h]
+                if c >= 0 and marked[c] != stamp:
+                    marked[c] = stamp
+                    if next_u64(state) >> np.uint64(63):
+                        members[size] = c
+                        size += 1
+    return size

@@ -1,0 +1,123 @@
+"""`Eax`: edge assembly crossover on a population of 3-opt tours.
+
+Nagata & Kobayashi, A powerful genetic algorithm using edge assembly crossover for the traveling salesman problem,
+INFORMS J. Computing 25 (2013), in epochs: a population that has converged gives way to a new one, into which its best
+tours come again later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.errors import UsageError
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.tsp.instance import TspInstance
+    from corl.run import Run
+    from corl.solvers.tsp.eax.breeding import Breeding
+
+__all__ = ["Eax", "epoch"]
+
+_PROGRAMME_CITIES = 9  # up to so many, all start tours are often the same; dynamic programming takes no time
+_FEW = 0.02  # stage 1 ends when a smaller share of the population is replaced in a generation (tuned)
+_IDLE = 8  # generations without any replacement that end an epoch
+_STALE = 15  # generations of stage 2 without a new best tour that end an epoch (tuned) ...
+_SLOW = 0.05  # ... when a smaller share of the population is replaced; 4 times as many otherwise (tuned)
+_MOST_CITIES = 50_000  # beyond, a population takes hours to converge: ils is the better one by far
+
+
+@dataclass(frozen=True)
+class Eax(Solver):
+    """Edge assembly crossover: the best solver here for symmetric instances of about 10 to 20,000 cities."""
+
+    population: int = 0
+    """Tours in the population, at least 2; 0: as many as can converge in the time or the iterations given."""
+    candidates: int = 10
+    """Neighbours of a city that the local search may link it to, at least 5."""
+    per_quadrant: int = 2
+    """So many of them from each quadrant around the city, in the plane; 0: simply the nearest."""
+    children: int = 30
+    """Children tried for each pair of parents, at least 1 (the paper's N_ch)."""
+    noise: float = 0.3
+    """0..1: how much the lengths of edges are blurred when the start tours are made."""
+
+    title: ClassVar[str] = "Edge assembly crossover (Nagata & Kobayashi 2013) from 3-opt starts"
+    iteration: ClassVar[str] = "one start tour, or the mating of one pair of tours"
+
+    def __post_init__(self) -> None:
+        if self.population < 0 or self.population == 1:
+            raise UsageError(f"population is {self.population}; accepted: 0 (automatic), or an integer from 2")
+        if self.candidates < 5:
+            raise UsageError(f"candidates is {self.candidates}; accepted: an integer from 5")
+        if self.per_quadrant < 0:
+            raise UsageError(f"per_quadrant is {self.per_quadrant}; accepted: an integer from 0")
+        if self.children < 1:
+            raise UsageError(f"children is {self.children}; accepted: an integer from 1")
+        if not 0.0 <= self.noise <= 1.0:
+            raise UsageError(f"noise is {self.noise}; accepted: 0 to 1")
+
+    def accepts(self, instance: TspInstance) -> str:
+        if not instance.symmetric:
+            return "it takes symmetric distances only"
+        if instance.n > _MOST_CITIES:
+            return f"it keeps many tours in memory: at most {_MOST_CITIES} cities"
+        return ""
+
+    def prepare(self, instance: TspInstance) -> None:
+        from corl.problems.tsp.problem import Tsp
+        from corl.run import Run
+        from corl.solvers.tsp.constructions import tiny_like
+        from corl.solvers.tsp.eax.breeding import Breeding
+
+        tiny = tiny_like(instance)
+        breeding = Breeding(tiny, Run(Tsp(), tiny, iterations=60), self.candidates, self.per_quadrant, self.children, self.noise)
+        breeding.first_tour()
+        epoch(breeding, 20)  # without the bound, which could prove the first tour optimal and end the run
+        breeding.run = Run(Tsp(), tiny, iterations=1)
+        breeding.report_bound()
+        if instance.n < tiny.n:  # the bound of a handful of cities, and dynamic programming, have kernels of their own
+            self.solve(instance, Run(Tsp(), instance, iterations=1))
+
+    def solve(self, instance: TspInstance, run: Run) -> None:
+        from corl.solvers.tsp.eax.breeding import Breeding
+
+        if instance.n <= _PROGRAMME_CITIES:
+            from corl.problems.tsp.metric import metric_of
+            from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
+
+            tour = shortest_tour(metric_of(instance), instance.n)
+            run.report(tour)
+            run.report_bound(run.problem.evaluate(instance, tour))
+            return
+        breeding = Breeding(instance, run, self.candidates, self.per_quadrant, self.children, self.noise)
+        breeding.first_tour()
+        breeding.report_bound()
+        size = self.population or breeding.fitting_size()
+        while not run.should_stop:
+            began = run.fraction
+            epoch(breeding, size)
+            spent, left = run.fraction - began, 1.0 - run.fraction
+            if not self.population:
+                size = breeding.next_size(size, left / spent if spent > 0.0 else 1.0)
+        breeding.report()
+
+
+def epoch(breeding: Breeding, size: int) -> None:
+    """One population from its start tours to the end of stage 2 (or to the end of the run)."""
+    if not breeding.start_population(size):
+        return
+    stage, idle, stale, best = 1, 0, 0, float("inf")
+    while breeding.generation(stage):
+        replaced, cycles = breeding.tally()
+        idle = 0 if replaced else idle + 1
+        stale, best = (0, breeding.best_length()) if breeding.best_length() < best else (stale + 1, best)
+        if cycles == 0 and idle == 1 and stage == 1 and stale == 0:  # in the first generation
+            breeding.blur()
+        if cycles == 0 or idle >= _IDLE or (stage == 2 and stale >= (_STALE if replaced < _SLOW * size else 4 * _STALE)):
+            break
+        if stage == 1 and replaced < _FEW * size:
+            stage, stale, idle = 2, 0, 0
+            breeding.inject_elite()
+    breeding.keep_elite()

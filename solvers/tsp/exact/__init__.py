@@ -1,0 +1,1 @@
+"""Proven optima: dynamic programming for few cities, branch and cut for more."""

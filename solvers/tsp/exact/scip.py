@@ -1,0 +1,112 @@
+"""The integer programme of exact_branch in SCIP, with sub-tour elimination as a constraint handler."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyscipopt
+from numpy.typing import NDArray
+from pyscipopt.scip import PY_SCIP_RESULT as SCIP_RESULT
+
+from corl.solvers.tsp.exact.cuts import Relaxation, sides_below
+
+__all__ = ["Programme"]
+
+_VIOLATED = 2.0 - 1e-3  # a cut in an LP solution with less than this is separated
+_CONNECTED = 1.0  # in an integral one: no edge at all
+
+
+class Programme:
+    """min c x over the edges of a relaxation, its cuts and all others like them, for tours shorter than `limit`."""
+
+    def __init__(self, relaxation: Relaxation, needed: NDArray[np.bool_], limit: float, seconds: float) -> None:
+        self.bound = -math.inf
+        """The dual bound so far, as the handler last saw it."""
+        self._limit = limit
+        self._model = model = pyscipopt.Model()
+        model.hideOutput()
+        model.setParam("misc/catchctrlc", False)
+        model.setParam("misc/allowstrongdualreds", False)  # the model's rows are not all of its constraints
+        if math.isfinite(seconds):
+            model.setParam("limits/time", max(seconds, 0.01))
+        i, j = relaxation.edges.T
+        costs = relaxation.matrix[i, j]
+        self._x = [model.addVar(vtype="B", obj=float(c), lb=float(must)) for c, must in zip(costs, needed)]
+        for rows, exactly in ((relaxation.degree_rows(), True), (relaxation.rows(), False)):
+            for r in range(rows.shape[0]):
+                total = pyscipopt.quicksum(self._x[e] for e in rows.indices[rows.indptr[r] : rows.indptr[r + 1]])
+                model.addCons(total == 2 if exactly else total >= 2)
+        model.setObjlimit(limit)
+        handler = _Subtours(self, relaxation.edges, len(relaxation.matrix))
+        model.includeConshdlr(
+            handler, "subtours", "x(delta(S)) >= 2", sepapriority=0, enfopriority=-1, chckpriority=-1, sepafreq=1,
+            propfreq=-1, eagerfreq=-1, maxprerounds=0, delaysepa=False, delayprop=False, needscons=False,
+        )  # fmt: skip
+
+    def solve(self) -> None:
+        """Run SCIP; blocks, without the interpreter's lock."""
+        self._model.optimizeNogil()
+
+    def stop(self) -> None:
+        """Ask `solve` to return; from any thread."""
+        self._model.interruptSolve()
+
+    def chosen(self) -> NDArray[np.bool_] | None:
+        """The edges of the best tour shorter than the limit, bool [m]; None if none was found."""
+        model = self._model
+        if model.getNSols() == 0:
+            return None
+        solution = model.getBestSol()
+        chosen = np.array([model.getSolVal(solution, v) > 0.5 for v in self._x])
+        return chosen if model.getSolObjVal(solution) < self._limit else None
+
+    def final_bound(self) -> float:
+        """A bound on the tours over these edges that are shorter than the limit; inf if there are none."""
+        if self._model.getStatus() == "infeasible":
+            return math.inf
+        bound = float(self._model.getDualbound())
+        return bound if abs(bound) < 1e15 else -math.inf
+
+
+class _Subtours(pyscipopt.Conshdlr):
+    """One handler for all sub-tours: no constraint objects, rows made where a solution violates them."""
+
+    def __init__(self, programme: Programme, edges: NDArray[np.int64], n: int) -> None:
+        self._programme, self._edges, self._n = programme, edges, n
+
+    def _sides(self, solution: Any, most: float) -> NDArray[np.bool_]:
+        """Violated vertex sets of a solution (None: the LP's)."""
+        values = np.array([self.model.getSolVal(solution, v) for v in self._programme._x])
+        weights = np.zeros((self._n, self._n))
+        weights[self._edges[:, 0], self._edges[:, 1]] = values
+        return sides_below(weights + weights.T, most)
+
+    def _cut(self, most: float) -> Any:
+        """Add the cuts that the LP solution violates; returns SCIP's result, None if there is none."""
+        bound = float(self.model.getDualbound())
+        if abs(bound) < 1e15:
+            self._programme.bound = max(self._programme.bound, bound)
+        sides = self._sides(None, most)
+        for side in sides:
+            crossing = np.flatnonzero(side[self._edges[:, 0]] != side[self._edges[:, 1]])
+            self.model.addCons(pyscipopt.quicksum(self._programme._x[e] for e in crossing) >= 2, removable=True, initial=True)
+        return SCIP_RESULT.CONSADDED if len(sides) else None
+
+    def conscheck(self, constraints, solution, checkintegrality, checklprows, printreason, completely):
+        good = not len(self._sides(solution, _CONNECTED))
+        return {"result": SCIP_RESULT.FEASIBLE if good else SCIP_RESULT.INFEASIBLE}
+
+    def consenfolp(self, constraints, n_useful, solinfeasible):
+        return {"result": self._cut(_VIOLATED) or SCIP_RESULT.FEASIBLE}
+
+    def consenfops(self, constraints, n_useful, solinfeasible, objinfeasible):
+        return {"result": SCIP_RESULT.SOLVELP}
+
+    def conssepalp(self, constraints, n_useful):
+        return {"result": self._cut(_VIOLATED) or SCIP_RESULT.DIDNOTFIND}
+
+    def conslock(self, constraint, locktype, nlockspos, nlocksneg):
+        for v in self._programme._x:
+            self.model.addVarLocks(v, nlocksneg + nlockspos, nlockspos + nlocksneg)

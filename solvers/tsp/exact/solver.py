@@ -1,0 +1,77 @@
+"""`Exact`: proven optima. Dynamic programming to 12 cities; beyond, for symmetric instances, branch and cut."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.errors import UsageError
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.tsp.instance import TspInstance
+    from corl.run import Run
+
+__all__ = ["Exact"]
+
+_PROGRAMME_CITIES = 12
+_MOST_CITIES = 400  # an LP and a matrix that stay small; proofs take minutes from about 200 on
+
+
+@dataclass(frozen=True)
+class Exact(Solver):
+    """Dynamic programming (Held & Karp) to 12 cities, in milliseconds; then subtour cuts, reduced costs and SCIP.
+
+    Where the time does not suffice for the proof, the bound is that of the subtour relaxation (about 0.7 % below optimal)
+    or better, and the tour is that of eax.
+    """
+
+    heuristic_seconds: float = 0.01
+    """Time per city that eax may take for the first tours."""
+
+    title: ClassVar[str] = "proven optimum: dynamic programming, or branch and cut for symmetric instances"
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.heuristic_seconds < math.inf:
+            raise UsageError(f"heuristic_seconds is {self.heuristic_seconds}; accepted: a number above 0")
+
+    def accepts(self, instance: TspInstance) -> str:
+        if instance.n <= _PROGRAMME_CITIES:
+            return ""
+        if not instance.symmetric:
+            return f"it takes asymmetric instances up to {_PROGRAMME_CITIES} cities, not {instance.n}"
+        if instance.n > _MOST_CITIES:
+            return f"it takes up to {_MOST_CITIES} cities, not {instance.n}"
+        return ""
+
+    def prepare(self, instance: TspInstance) -> None:
+        import numpy as np
+
+        from corl.problems.tsp.metric import metric_of
+        from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
+
+        shortest_tour(metric_of(instance), 1)
+        if instance.n > _PROGRAMME_CITIES:
+            import pyscipopt  # noqa: F401
+
+            from corl.solvers.tsp.dense import compile_dense
+            from corl.solvers.tsp.eax.solver import Eax
+            from corl.solvers.tsp.exact.cuts import sides_below
+
+            Eax().prepare(instance)
+            compile_dense(instance)
+            sides_below(np.ones((3, 3)), 0.0)
+
+    def solve(self, instance: TspInstance, run: Run) -> None:
+        from corl.problems.tsp.metric import metric_of
+        from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
+
+        if instance.n <= _PROGRAMME_CITIES:
+            run.report(shortest_tour(metric_of(instance), instance.n))
+            assert run.objective is not None
+            run.report_bound(run.objective)
+            return
+        from corl.solvers.tsp.exact.branch import branch_and_cut
+
+        branch_and_cut(instance, run, self.heuristic_seconds * instance.n)

@@ -1,0 +1,1 @@
+"""Heatmap + MCTS for the TSP: sampled k-opt actions guided by edge weights."""

@@ -1,0 +1,160 @@
+"""Sampled k-opt actions: simulation, selection by potential, and back-propagation into the weights.
+
+Fu, Qiu & Zha, Generalize a small pre-trained model to arbitrarily large TSP instances, AAAI 2021, section "Reinforcement
+learning by Monte Carlo tree search"; Pan et al., Rethinking the "heatmap + Monte Carlo tree search" paradigm, 2024.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from corl.jit import kernel
+from corl.problems.tsp.metric import distance
+from corl.rng import uniform
+from corl.solvers.tsp.heatmap.state import reverse_path, undo
+
+__all__ = ["Rules", "add_visit", "add_weight", "learn", "simulate"]
+
+
+class Rules(NamedTuple):
+    """The numbers of a search."""
+
+    alpha: float
+    """How much rarely chosen edges are favoured."""
+    beta: float
+    """How much an improvement adds to the weights of its new edges."""
+    candidates: int
+    """C: edges of a city that an action may add, the heaviest."""
+    depth: int
+    """D: most pairs (a_i, b_i) of an action."""
+    tries: int
+    """Actions without gain that end an episode (H n), or that a queued city is given."""
+    criterion: bool
+    """Whether an action is given up as soon as what it has removed is no longer than what it has added."""
+    stretch: int
+    """Most cities in each of the three stretches that a kick exchanges."""
+    most: int
+    """Cities up to which an action may reverse a path (of the shorter side)."""
+    least: float
+    """Gains up to this one are rounding errors."""
+
+
+@kernel(inline=True)
+def _after(mcts, city, forward):
+    """The next city in the given direction of the tour."""
+    n, i = len(mcts.order), mcts.position[city]
+    if forward:
+        return mcts.order[i + 1 if i + 1 < n else 0]
+    return mcts.order[i - 1 if i > 0 else n - 1]
+
+
+@kernel(inline=True)
+def _shifted(mcts, b, a_next):
+    """How many cities reversing the path from `b` to the city before `a_next` moves in the array."""
+    n = len(mcts.order)
+    size = abs(mcts.position[a_next] - mcts.position[b])
+    return min(size, n - size)
+
+
+@kernel
+def _select(mcts, rules, a_1, b, gain, explore, forward):
+    """The column of a_{i+1} among the candidates of b_i = `b`, drawn in proportion to Z among those with Z >= 1; -1: none.
+
+    Z = W / (mean of the row) + alpha sqrt(ln(M + 1) / (Q + 1)), `explore` being alpha sqrt(ln(M + 1)).
+    """
+    n = len(mcts.order)
+    scale = (n - 1) / mcts.total[b]
+    following = _after(mcts, b, forward)
+    total = 0.0
+    for c in range(rules.candidates):
+        z = 0.0
+        a_next = mcts.near[b, c]
+        if a_next != a_1 and a_next != following and not (rules.criterion and mcts.lengths[b, c] >= gain):
+            z = mcts.weight[b, c] * scale
+            if explore > 0.0:
+                z += explore / math.sqrt(mcts.visits[b, c] + 1.0)
+            if z < 1.0 or (rules.most < n and _shifted(mcts, b, a_next) > rules.most):
+                z = 0.0
+        mcts.choice[c] = z
+        total += z
+    if total <= 0.0:
+        return -1
+    left, chosen = uniform(mcts.random) * total, -1
+    for c in range(rules.candidates):
+        if mcts.choice[c] > 0.0:
+            chosen = c
+            left -= mcts.choice[c]
+            if left < 0.0:
+                break
+    return chosen
+
+
+@kernel
+def simulate(metric, mcts, rules, a_1, forward):
+    """Sample one action that begins by removing the edge from `a_1` to the next city in the given direction.
+
+    Where it gains, the tour is left changed, `ends` holds the action, and the gain is returned; otherwise the tour is put
+    back and 0 returned.
+    """
+    mcts.counts[0] += 1
+    mark = mcts.counts[1]
+    explore = rules.alpha * math.sqrt(math.log(mcts.counts[0] + 0.0)) if rules.alpha > 0.0 else 0.0
+    b = _after(mcts, a_1, forward)
+    gain = distance(metric, a_1, b)
+    mcts.ends[0], mcts.ends[1] = a_1, b
+    pairs = 1
+    while pairs <= rules.depth:
+        c = _select(mcts, rules, a_1, b, gain, explore, forward)
+        if c < 0:
+            break
+        a_next = mcts.near[b, c]
+        b_next = _after(mcts, a_next, not forward)
+        if rules.alpha > 0.0:
+            mcts.visits[b, c] += 1
+            add_visit(mcts, a_next, b)
+        gain += distance(metric, a_next, b_next) - mcts.lengths[b, c]
+        forward = reverse_path(mcts, b, b_next, forward)
+        b = b_next
+        mcts.ends[2 * pairs], mcts.ends[2 * pairs + 1] = a_next, b
+        pairs += 1
+        closed = gain - distance(metric, b, a_1)
+        if closed > rules.least:
+            mcts.counts[4] = pairs
+            return closed
+    undo(mcts, mark)
+    return 0.0
+
+
+@kernel
+def add_visit(mcts, i, j):
+    """Count one more choice of the edge from city i to j, where i lists it."""
+    for c in range(mcts.near.shape[1]):
+        if mcts.near[i, c] == j:
+            mcts.visits[i, c] += 1
+
+
+@kernel
+def learn(mcts, rules, gain):
+    """Back-propagation: W(b_i, a_{i+1}) += beta (exp(gain / length) - 1) for the new edges of the action in `ends`.
+
+    `gain` was had from a tour of length[0] + gain.
+    """
+    before = mcts.length[0] + gain
+    if rules.beta <= 0.0 or before <= 0.0:
+        return
+    step = rules.beta * math.expm1(gain / before)
+    pairs = mcts.counts[4]
+    for i in range(pairs):
+        b, a_next = mcts.ends[2 * i + 1], mcts.ends[2 * i + 2 if i + 1 < pairs else 0]
+        add_weight(mcts, b, a_next, step)
+        add_weight(mcts, a_next, b, step)
+
+
+@kernel
+def add_weight(mcts, i, j, step):
+    """Add to the weight of the edge from city i to j, where i lists it."""
+    for c in range(mcts.near.shape[1]):
+        if mcts.near[i, c] == j:
+            mcts.weight[i, c] += step
+            mcts.total[i] += step

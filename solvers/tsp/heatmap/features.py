@@ -1,0 +1,115 @@
+"""What the graph network sees of an instance: cities and their candidate edges in units of local distances.
+
+Everything is relative to a city's neighbourhood, so that one network serves instances of any size, scale and place.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.problems.tsp.instance import TspInstance
+from corl.problems.tsp.metric import Metric, metric_of
+from corl.solvers.tsp.candidates import neighbours
+from corl.solvers.tsp.construction import candidate_edges, join_edges, sorted_order
+
+__all__ = ["CANDIDATES", "EDGES", "FEATURES", "NODES", "EdgeGraph", "edge_graph", "links_of", "readable", "symmetric", "turned"]
+
+FEATURES = "candidate-edges"
+"""The name of these features in a network's config."""
+NODES, EDGES = 3, 9
+"""Features of a node and of an edge."""
+CANDIDATES = 10
+"""Neighbours of a city: its two nearest in each quadrant, then the nearest (they miss 1 optimal edge in 3000)."""
+_PER_QUADRANT = 2
+_FAR = 4.0  # local units: longer distances are all the same to the network
+
+
+class EdgeGraph(NamedTuple):
+    """The candidate edges of n cities, K for each: the edge e = i K + c joins city i and its neighbour near[i, c]."""
+
+    near: NDArray[np.int32]
+    """[n, K], nearest first."""
+    lengths: NDArray[np.float64]
+    """[n, K]"""
+    nodes: NDArray[np.float32]
+    """[n, NODES]: the nearest and the mean neighbour's distance over the mean around it, the share of lists it is in."""
+    edges: NDArray[np.float32]
+    """[n K, EDGES]: the distance over the mean at either end and over the nearest; its rank in both lists (1 where it is in
+    one only); whether it is in both; whether a greedy tour takes it; the direction from i, [2], over the mean at i."""
+
+
+def readable(instance: TspInstance) -> bool:
+    """Whether an instance has what the features are made of: coordinates in the plane."""
+    return instance.points is not None and instance.points.shape[1] == 2 and instance.edge_weight_type != "GEO" and instance.n > 3
+
+
+def edge_graph(instance: TspInstance, metric: Metric | None = None) -> EdgeGraph:
+    """The graph of a readable instance; `metric`: its own, cities perhaps renumbered. Time and memory O(n K)."""
+    metric = metric_of(instance) if metric is None else metric
+    near, lengths = neighbours(instance, metric, CANDIDATES, _PER_QUADRANT)
+    first, second, weight = candidate_edges(near, lengths)
+    link, far = np.full((instance.n, 2), -1, np.int32), np.arange(instance.n, dtype=np.int32)
+    join_edges(first, second, sorted_order(weight), link, far)
+    return EdgeGraph(near, lengths, *_describe(metric, near, lengths, link))
+
+
+def links_of(near: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The edges as (from, to), int64 [2, n K]: messages go to a city from those in its list."""
+    return np.stack((near.ravel(), np.repeat(np.arange(len(near)), near.shape[1]))).astype(np.int64)
+
+
+def turned(edges: NDArray[np.float32], angle: float, mirrored: bool) -> NDArray[np.float32]:
+    """The edge features of the instance turned by `angle` (radians), after it was mirrored where `mirrored`."""
+    cosine, sine = np.cos(angle), np.sin(angle)
+    turn = np.array([[cosine, -sine], [sine, cosine]]) @ np.diag([1.0, -1.0 if mirrored else 1.0])
+    out = edges.copy()
+    out[:, 7:9] = edges[:, 7:9] @ turn.T
+    return out
+
+
+@kernel
+def symmetric(near, logits):
+    """float64 [n, K]: the mean of an edge's logits in both directions, where both cities list it."""
+    n, k = near.shape
+    out = np.empty((n, k))
+    for i in range(n):
+        for c in range(k):
+            out[i, c] = logits[i, c]
+            for back in range(k):
+                if near[near[i, c], back] == i:
+                    out[i, c] = 0.5 * (logits[i, c] + logits[near[i, c], back])
+    return out
+
+
+@kernel
+def _describe(metric: Metric, near, lengths, link):
+    """Node and edge features; `link` int32 [n, 2]: the greedy tour's neighbours, -1 where there is none."""
+    n, k = near.shape
+    nodes, edges = np.zeros((n, 3), np.float32), np.zeros((n * k, 9), np.float32)
+    mean = np.empty(n)
+    for i in range(n):
+        mean[i] = max(lengths[i].mean(), 1e-300)
+    for i in range(n):
+        around = 0.0
+        for c in range(k):
+            j, e = near[i, c], i * k + c
+            around += mean[j] / k
+            nodes[j, 2] += 1.0 / k
+            edges[e, 0] = min(_FAR, lengths[i, c] / mean[i])
+            edges[e, 1] = min(_FAR, lengths[i, c] / mean[j])
+            edges[e, 2] = min(_FAR, lengths[i, c] / max(lengths[i, 0], 0.1 * mean[i]))
+            edges[e, 3], edges[e, 4] = c / k, 1.0
+            for back in range(k):
+                if near[j, back] == i:
+                    edges[e, 4], edges[e, 5] = back / k, 1.0
+            edges[e, 6] = link[i, 0] == j or link[i, 1] == j
+            for axis in range(2):
+                step = (metric.points[j, axis] - metric.points[i, axis]) / mean[i]
+                edges[e, 7 + axis] = min(_FAR, max(-_FAR, step))
+        nodes[i, 0] = lengths[i, 0] / mean[i]
+        nodes[i, 1] = min(_FAR, mean[i] / around)
+    return nodes, edges

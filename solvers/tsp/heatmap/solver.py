@@ -1,0 +1,145 @@
+"""`HeatmapMcts`: k-opt actions sampled by edge weights, after "Heatmap + MCTS"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from corl.errors import UsageError
+from corl.solver import Solver
+from corl.solvers.tsp.heatmap.presets import Numbers, numbers_of
+
+if TYPE_CHECKING:
+    from corl.problems.tsp.instance import TspInstance
+    from corl.run import Run
+
+__all__ = ["HeatmapMcts"]
+
+_BY_PROGRAMME = 9  # up to so many cities dynamic programming finds the best tour at once
+_SETUP, _NETWORK = 1e-5, 1.5e-4  # seconds a city that lists and a greedy tour, and the network, take on a slow machine
+_MOST_FOR_NETWORK = 200_000  # cities, at about 20 kB each
+
+
+@dataclass(frozen=True)
+class HeatmapMcts(Solver):
+    """"Heatmap + MCTS" (Fu, Qiu & Zha 2021; re-examined by Pan et al. 2024) on sparse weights.
+
+    A baseline of the learning literature: `eax` and `ils` find better tours in the same time. Two presets: "paper" is the
+    published algorithm with its published settings; in "tuned" actions begin where a kick changed the incumbent, are given
+    up once they cannot gain, and the kick is undone where they do not make up for it.
+    """
+
+    preset: Literal["tuned", "paper"] = "tuned"
+    """Which search, and where the numbers below come from that are none."""
+    heatmap: Literal["nearest", "gnn", "softmax", "none"] = "nearest"
+    """The edges' weights: by rank among a city's nearest, by the shipped graph network (coordinates in the plane only), by a
+    softmax of distances, or all alike."""
+    alpha: float | None = None
+    """From 0: how much rarely chosen edges are favoured."""
+    beta: float | None = None
+    """From 0: how much an improvement adds to the weights of its edges."""
+    tries: int | None = None
+    """H, at least 1: actions without gain that end an episode, for every city ("paper"), or that are sampled at a city
+    whose edges changed ("tuned")."""
+    candidates: int | None = None
+    """C, at least 2: edges of a city that an action may add, the heaviest."""
+    depth: int | None = None
+    """D, at least 1: most pairs of edges that an action exchanges after its first."""
+    stretch: int | None = None
+    """Most cities in each of the three stretches that a kick exchanges, at least 1 ("tuned")."""
+    temperature: float | None = None
+    """Above 0: of the heatmap "softmax", in mean distances of a nearest neighbour."""
+
+    title: ClassVar[str] = "k-opt actions sampled by a heatmap of edges (Fu, Qiu & Zha 2021); a baseline"
+    iteration: ClassVar[str] = "tuned: 100 cities of the first descent, then a kick; paper: an action, or 100 cities of a start"
+    limit_free: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta"):
+            value = getattr(self, name)
+            if value is not None and not 0.0 <= value < float("inf"):
+                raise UsageError(f"{name} is {value}; accepted: a number from 0")
+        for name, least in (("tries", 1), ("candidates", 2), ("depth", 1), ("stretch", 1)):
+            value = getattr(self, name)
+            if value is not None and not least <= value <= 10_000:
+                raise UsageError(f"{name} is {value}; accepted: an integer from {least} to 10000")
+        if self.temperature is not None and not 0.0 < self.temperature < float("inf"):
+            raise UsageError(f"temperature is {self.temperature}; accepted: a number above 0")
+
+    def accepts(self, instance: TspInstance) -> str:
+        from corl.solvers.tsp.heatmap.features import readable
+
+        if not instance.symmetric:
+            return "it takes symmetric distances only"
+        if self.heatmap == "gnn" and not readable(instance):
+            return "the heatmap gnn needs coordinates in the plane; heatmap=nearest takes any symmetric instance"
+        if self.heatmap == "gnn" and instance.n > _MOST_FOR_NETWORK:
+            return f"the heatmap gnn takes at most {_MOST_FOR_NETWORK} cities; heatmap=nearest takes more"
+        return ""
+
+    def prepare(self, instance: TspInstance) -> None:
+        from corl.problems.tsp.problem import Tsp
+        from corl.run import Run
+        from corl.solvers.tsp.constructions import tiny_like
+
+        tiny = tiny_like(instance)
+        self.solve(tiny, Run(Tsp(), tiny, iterations=40))
+        if instance.n < tiny.n:
+            self.solve(instance, Run(Tsp(), instance, iterations=1))
+
+    def solve(self, instance: TspInstance, run: Run) -> None:
+        from corl.problems.tsp.metric import metric_of
+        from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
+
+        if instance.n <= _BY_PROGRAMME:
+            tour = shortest_tour(metric_of(instance), instance.n)
+            run.report(tour)
+            run.report_bound(run.problem.evaluate(instance, tour))
+        elif run.remaining < (_SETUP + _NETWORK * (self.heatmap == "gnn")) * instance.n:
+            from corl.solvers.tsp.construction import space_filling_order
+
+            run.report(space_filling_order(metric_of(instance)))  # no time for more
+        elif self.preset == "paper":
+            self._sample(instance, run)
+        else:
+            self._kick(instance, run)
+
+    def _numbers(self, n: int) -> Numbers:
+        """The preset's numbers for n cities, with the options that are given."""
+        given = {name: value for name in Numbers._fields if (value := getattr(self, name)) is not None}
+        return numbers_of(self.preset, self.heatmap, n)._replace(**given)
+
+    def _sample(self, instance: TspInstance, run: Run) -> None:
+        """The paper's search: episodes from constructed tours."""
+        from corl.solvers.tsp.heatmap.episodes import episodes
+        from corl.solvers.tsp.heatmap.search import Search
+
+        search = Search(instance, run, self.heatmap, self._numbers(instance.n), published=True)
+        reported = float("inf")
+        while units := run.budget():
+            episodes(search.metric, search.mcts, search.rules, units)
+            if search.best < reported and run.report_due:
+                reported = search.best
+                search.report(run)
+        search.report(run)
+
+    def _kick(self, instance: TspInstance, run: Run) -> None:
+        """The tuned search: kicks of one tour, the user's or at first the greedy one."""
+        from corl.solvers.tsp.construction import greedy_edge, length_of
+        from corl.solvers.tsp.heatmap.kicks import begin, kicks
+        from corl.solvers.tsp.heatmap.search import Search
+        from corl.solvers.tsp.heatmap.state import set_tour
+
+        search = Search(instance, run, self.heatmap, self._numbers(instance.n), published=False)
+        mcts, metric = search.mcts, search.metric
+        tour = search.numbered(run.solution) if run.solution is not None else greedy_edge(metric, mcts.near, mcts.lengths)
+        set_tour(mcts, tour, length_of(metric, tour))
+        search.report(run)
+        begin(mcts)
+        reported = float("inf")
+        while units := run.budget():
+            kicks(metric, mcts, search.rules, units)
+            if search.best < reported and run.report_due:
+                reported = search.best
+                search.report(run)
+        search.report(run)

@@ -1,0 +1,1 @@
+"""Iterated local search with Lin-Kernighan steps."""

@@ -1,0 +1,297 @@
+"""Lin-Kernighan search of bounded depth on an array tour that is not touched until a move pays.
+
+Lin & Kernighan, Oper. Res. 21 (1973): from t1, break the edge to a neighbour t2, and turn the Hamiltonian path t2 .. t1
+step by step: join its end to a near city c and break an edge at c, as long as the gain so far is positive. Here the path
+is a short list of segments of the tour, so that a step costs O(depth) and nothing is reversed in vain; an improving closed
+tour is written by moving all its segments but the longest. Two kinds of step:
+
+- break (c, the city before c): the path's front is reversed, and the path may be closed at once (a 2-opt step);
+- break (c, the city after c): the front becomes a cycle, which the next step must open (or-opt and pure 3-opt).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.problems.tsp.metric import distance
+from corl.solvers.tsp.ils.rearrange import Tour, log_is_full, rearrange, rearranged_tour
+
+__all__ = ["Search", "enqueue", "new_search", "settle"]
+
+_BEFORE, _AFTER, _OPEN_AFTER, _OPEN_BEFORE = range(4)  # which edge at c is broken; the last two open a cycle
+
+
+class Search(NamedTuple):
+    """A tour, the cities still to look at, and the scratch of the search; L levels, at most L + 2 segments."""
+
+    tour: Tour
+    queue: NDArray[np.int32]
+    """[n] ring buffer of cities to look at."""
+    queued: NDArray[np.bool_]
+    """[n] whether a city is in it."""
+    ring: NDArray[np.int64]
+    """[2] its head and length."""
+    breadth: NDArray[np.int64]
+    """[L] steps tried at each level."""
+    first: NDArray[np.int32]
+    """[L + 1, L + 3] by level and segment: its first position, relative to t2 in the direction t1 -> t2."""
+    last: NDArray[np.int32]
+    """[L + 1, L + 3] its last position (before `first` where the segment is reversed)."""
+    shape: NDArray[np.int64]
+    """[L + 1, 5] by level: segments, segments of the open cycle (0: none), the end city, steps found, steps tried."""
+    gain: NDArray[np.float64]
+    """[L + 1] by level: the gain before closing."""
+    step: NDArray[np.int64]
+    """[L + 1, B + 1] by level and rank, best first: see `_packed`. The last slot in use holds the one that closes best."""
+    step_gain: NDArray[np.float64]
+    """[L + 1, B + 1] the gain after each step."""
+
+
+def new_search(n: int, breadth: tuple[int, ...]) -> Search:
+    """Memory for searches on tours of n cities; `breadth[l]` steps are tried at level l."""
+    levels, widest = len(breadth), max(breadth)
+    return Search(
+        rearranged_tour(n, levels + 2), np.empty(n, np.int32), np.zeros(n, np.bool_), np.zeros(2, np.int64),
+        np.array(breadth, np.int64), np.zeros((levels + 1, levels + 3), np.int32),
+        np.zeros((levels + 1, levels + 3), np.int32), np.zeros((levels + 1, 5), np.int64), np.zeros(levels + 1),
+        np.zeros((levels + 1, widest + 1), np.int64), np.zeros((levels + 1, widest + 1)),
+    )  # fmt: skip
+
+
+@kernel(inline=True)
+def enqueue(search, city):
+    """Put a city into the queue, unless it is there."""
+    if not search.queued[city]:
+        search.queued[city] = True
+        n = len(search.queue)
+        at = search.ring[0] + search.ring[1]
+        search.queue[at - n if at >= n else at] = city
+        search.ring[1] += 1
+
+
+@kernel(inline=True)
+def next_in_queue(search):
+    """Take the first city out of the queue, which must not be empty."""
+    head = search.ring[0]
+    city = search.queue[head]
+    search.queued[city] = False
+    search.ring[0] = head + 1 if head + 1 < len(search.queue) else 0
+    search.ring[1] -= 1
+    return city
+
+
+@kernel
+def settle(metric, neighbours, lengths, search, least, most, cities):
+    """Make improving moves from up to `cities` queued cities, fewer where the queue ends or the tour's log is full;
+    returns the total gain. For the rest see `_improve_city`."""
+    total = 0.0
+    for _ in range(cities):
+        if search.ring[1] == 0:
+            break
+        city = next_in_queue(search)
+        while not log_is_full(search.tour):
+            gain = _improve_city(metric, neighbours, lengths, search, city, least, most)
+            if gain == 0.0:
+                break
+            total += gain
+    return total
+
+
+@kernel(inline=True)
+def _improve_city(metric, neighbours, lengths, search, t1, least, most):
+    """Make the first improving move found from t1, queue the cities at its edges, and return its gain (0: there is none).
+
+    `least`: gains up to it count as rounding errors. Moves that shift more than `most` cities are passed over.
+    """
+    order, position = search.tour.order, search.tour.position
+    n, levels = len(order), len(search.breadth)
+    for backwards in range(2):
+        zero = position[t1] - 1 if backwards else position[t1] + 1
+        if zero < 0:
+            zero = n - 1
+        elif zero == n:
+            zero = 0
+        t2 = order[zero]
+        search.first[0, 0], search.last[0, 0] = 0, n - 1
+        shape = search.shape
+        shape[0, 0], shape[0, 1], shape[0, 2], shape[0, 4] = 1, 0, t2, 0
+        search.gain[0] = distance(metric, t1, t2)
+        level = 0
+        while level >= 0:
+            if shape[level, 4] == 0:  # new: find its steps
+                closing = _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards, least)
+                if closing > least:
+                    _take(search, level, search.breadth[level])
+                    if _carry_out(search, level + 1, zero, backwards, most):
+                        return closing
+            rank = shape[level, 4]
+            if level + 1 == levels or rank == shape[level, 3]:
+                level -= 1
+                continue
+            shape[level, 4] = rank + 1
+            _take(search, level, rank)
+            level += 1
+            shape[level, 4] = 0
+    return 0.0
+
+
+@kernel(inline=True)
+def _at(order, zero, backwards, r):
+    """The city at relative position r."""
+    n = len(order)
+    at = zero - r if backwards else zero + r
+    if at < 0:
+        at += n
+    elif at >= n:
+        at -= n
+    return order[at]
+
+
+@kernel(inline=True)
+def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards, least):
+    """Fill step[level] with the best steps by gain, and slot `breadth` with the one that closes best; returns the gain
+    of that closed tour (-inf: none)."""
+    order, position, first, last = search.tour.order, search.tour.position, search.first, search.last
+    step, step_gain = search.step, search.step_gain
+    n, width, levels = len(order), neighbours.shape[1], len(search.breadth)
+    cycle, end = search.shape[level, 1], search.shape[level, 2]
+    gain, breadth = search.gain[level], search.breadth[level]
+    inner = level + 1 < levels  # more levels follow, so that steps are worth listing
+    found, best = 0, -np.inf
+    for k in range(width):
+        left = gain - lengths[end, k]
+        if left <= least:
+            break
+        c = neighbours[end, k]
+        r = zero - position[c] if backwards else position[c] - zero
+        if r < 0:
+            r += n
+        i = 0
+        while not (first[level, i] <= r <= last[level, i] or last[level, i] <= r <= first[level, i]):
+            i += 1
+        if cycle and i >= cycle:
+            continue
+        forward = first[level, i] <= last[level, i]
+        for side in range(2):
+            if side == 0:
+                if r == first[level, i]:  # that edge was added
+                    continue
+                kind = _OPEN_BEFORE if cycle else _BEFORE
+            else:
+                if r == last[level, i] or (not cycle and not inner):
+                    continue
+                kind = _OPEN_AFTER if cycle else _AFTER
+            other = _at(order, zero, backwards, r + 1 if forward == (side == 1) else r - 1)
+            total = left + distance(metric, c, other)
+            if kind != _AFTER:
+                closing = total - distance(metric, other, t1)
+                if closing > best:
+                    best = closing
+                    step[level, breadth] = _packed(r, i, kind, other)
+                    step_gain[level, breadth] = total
+            if inner and (found < breadth or total > step_gain[level, found - 1]):
+                at = min(found, breadth - 1)
+                found = at + 1
+                while at > 0 and step_gain[level, at - 1] < total:
+                    step_gain[level, at] = step_gain[level, at - 1]
+                    step[level, at] = step[level, at - 1]
+                    at -= 1
+                step_gain[level, at] = total
+                step[level, at] = _packed(r, i, kind, other)
+    search.shape[level, 3] = found
+    return best
+
+
+@kernel(inline=True)
+def _packed(r, i, kind, other):
+    """A step in one integer: relative position of c (28 bits), its segment (5), the kind (2), the new end city (28)."""
+    return (np.int64(r) << 35) | (np.int64(i) << 30) | (np.int64(kind) << 28) | np.int64(other)
+
+
+@kernel(inline=True)
+def _take(search, level, rank):
+    """Write the path after step `rank` of `level` to the level above."""
+    step = search.step[level, rank]
+    r, i, kind, end = step >> 35, (step >> 30) & 31, (step >> 28) & 3, step & 0xFFFFFFF
+    x, y, up = search.first, search.last, level + 1
+    segments, cycle = search.shape[level, 0], search.shape[level, 1]
+    after = _AFTER <= kind <= _OPEN_AFTER
+    other = r + 1 if (x[level, i] <= y[level, i]) == after else r - 1  # the relative position of the new end
+    m = 0
+    if kind == _BEFORE:
+        x[up, 0], y[up, 0], m = other, x[level, i], 1
+        for j in range(i - 1, -1, -1):
+            x[up, m], y[up, m] = y[level, j], x[level, j]
+            m += 1
+        x[up, m], y[up, m] = r, y[level, i]
+        kept = i + 1
+    elif kind == _AFTER:
+        for j in range(i):
+            x[up, j], y[up, j] = x[level, j], y[level, j]
+        x[up, i], y[up, i] = x[level, i], r
+        m, kept = i + 1, i + 1
+        x[up, m], y[up, m] = other, y[level, i]
+    elif kind == _OPEN_AFTER:
+        x[up, 0], y[up, 0], m = other, y[level, i], 1
+        for q in range(1, cycle):
+            j = i + q if i + q < cycle else i + q - cycle
+            x[up, m], y[up, m] = x[level, j], y[level, j]
+            m += 1
+        x[up, m], y[up, m] = x[level, i], r
+        kept = cycle
+    else:
+        x[up, 0], y[up, 0], m = other, x[level, i], 1
+        for q in range(1, cycle):
+            j = i - q if i >= q else i - q + cycle
+            x[up, m], y[up, m] = y[level, j], x[level, j]
+            m += 1
+        x[up, m], y[up, m] = y[level, i], r
+        kept = cycle
+    m += 1
+    for j in range(kept, segments):
+        x[up, m], y[up, m] = x[level, j], y[level, j]
+        m += 1
+    search.shape[up, 0], search.shape[up, 1], search.shape[up, 2] = m, (i + 1 if kind == _AFTER else 0), end
+    search.gain[up] = search.step_gain[level, rank]
+
+
+@kernel
+def _carry_out(search, level, zero, backwards, most):
+    """Write the closed path of `level` to the tour: its longest segment stays, the others move into the gap between its
+    ends. False, and nothing done, where they hold more than `most` cities."""
+    tour, m = search.tour, search.shape[level, 0]
+    x, y = search.first[level], search.last[level]
+    n = len(tour.order)
+    longest, size = 0, 0
+    for i in range(m):
+        if abs(y[i] - x[i]) + 1 > size:
+            longest, size = i, abs(y[i] - x[i]) + 1
+    if n - size > most:
+        return False
+    for i in range(m):
+        enqueue(search, _at(tour.order, zero, backwards, x[i]))
+        enqueue(search, _at(tour.order, zero, backwards, y[i]))
+    # Read the cyclic sequence so that the longest segment runs in the array's own direction.
+    ahead = x[longest] <= y[longest]  # in relative positions
+    along = ahead != backwards
+    low, high = min(x[longest], y[longest]), max(x[longest], y[longest])
+    start = zero - low + 1 if backwards else zero + high + 1  # the array position after its end
+    start = start - n if start >= n else (start + n if start < 0 else start)
+    for q in range(1, m):
+        i = longest + q if along else longest - q
+        i = i - m if i >= m else (i + m if i < 0 else i)
+        low = max(x[i], y[i]) if backwards else min(x[i], y[i])  # its lowest array position, relative
+        at = zero - low if backwards else zero + low
+        offset = at - start
+        while offset < 0:
+            offset += n
+        while offset >= n:
+            offset -= n
+        tour.offset[q - 1], tour.size[q - 1] = offset, abs(y[i] - x[i]) + 1
+        tour.reverse[q - 1] = (x[i] <= y[i]) != ahead
+    rearrange(tour, start, m - 1)
+    return True

@@ -1,0 +1,1 @@
+"""Recipes that train networks for the travelling salesman problem."""

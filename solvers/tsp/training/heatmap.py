@@ -1,0 +1,184 @@
+"""Recipe `tsp.heatmap`: a graph network learns which candidate edges are in the tours that our eax finds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import UsageError
+from corl.learning.recipe import Recipe
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from corl.learning.training import Training
+    from corl.problems.tsp.instance import TspInstance
+    from corl.solvers.tsp.heatmap.features import EdgeGraph
+
+__all__ = ["HeatmapRecipe", "Lessons"]
+
+_TEACHER_ITERATIONS = 10  # of eax for every city: within 0.03 % of the best tour at 100 to 500 cities (measured)
+_CLIP = 1.0  # largest norm of the gradient
+
+
+@dataclass(frozen=True)
+class HeatmapRecipe(Recipe):
+    """Cross-entropy on every candidate edge of mixed instances: is it in the tour or not.
+
+    New instances are solved while the network trains, one every few steps, and are drawn again and again from then on.
+    """
+
+    smallest: int = 100
+    """Fewest cities of an instance, at least 12."""
+    largest: int = 500
+    """Most cities of an instance; sizes between are drawn on a logarithmic scale."""
+    clustered: float = 0.2
+    """Share of clustered instances, 0..1; the others are uniform."""
+    batch: int = 500
+    """Cities that a step looks at, in whole instances (one at least)."""
+    every: int = 4
+    """Steps from one new instance to the next, at least 1."""
+    width: int = 48
+    """Numbers that the network keeps for each city and each edge, at least 1."""
+    layers: int = 6
+    """Rounds of messages, at least 1."""
+    rate: float = 2e-3
+    """The largest learning rate, above 0; it rises over 2 % of the run and falls to 0 as a cosine."""
+
+    title: ClassVar[str] = "edge probabilities for heatmap-mcts, from tours of eax"
+    step: ClassVar[str] = "one optimiser step on instances of about `batch` cities"
+
+    def __post_init__(self) -> None:
+        if not 12 <= self.smallest <= self.largest:
+            raise UsageError(f"sizes are {self.smallest} to {self.largest}; accepted: from 12, in rising order")
+        if not 0.0 <= self.clustered <= 1.0:
+            raise UsageError(f"clustered is {self.clustered}; accepted: 0 to 1")
+        for name in ("batch", "every", "width", "layers"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is {getattr(self, name)}; accepted: an integer from 1")
+        if not self.rate > 0.0:
+            raise UsageError(f"rate is {self.rate}; accepted: a number above 0")
+
+    def train(self, training: Training) -> None:
+        import torch
+        from torch.nn import functional
+
+        from corl.networks.graph import GatedGraphNetwork
+        from corl.solvers.tsp.heatmap.features import EDGES, FEATURES, NODES
+
+        network = GatedGraphNetwork(training.problem.name, FEATURES, NODES, EDGES, self.width, self.layers).to(training.device)
+        optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
+        lessons, random = Lessons(self, training.seed), training.generator(1)
+        training.manage(network=network, optimiser=optimiser, lessons=lessons, random=random)
+        while training.budget():
+            if training.step % self.every == 0:
+                lessons.add()
+            nodes, links, edges, wanted = (part.to(training.device) for part in _batch(lessons.draw(random, self.batch), random))
+            for group in optimiser.param_groups:
+                group["lr"] = self.rate * _schedule(training.fraction)
+            with training.autocast():
+                logits = network(nodes, links, edges)
+            loss = functional.binary_cross_entropy_with_logits(logits.float(), wanted)
+            optimiser.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(network.parameters(), _CLIP)
+            optimiser.step()
+            training.log(loss=loss.item(), tours=len(lessons.tours))
+        training.save(network)
+
+
+class Lessons:
+    """Instances with the tours that eax found; the instances follow from the seed, so that a snapshot holds tours alone."""
+
+    def __init__(self, recipe: HeatmapRecipe, seed: int) -> None:
+        from corl.problems.tsp.problem import Tsp
+        from corl.registry import solver
+
+        self.recipe, self.seed = recipe, seed
+        self.problem, self.teacher = Tsp(), solver("tsp", "eax")()
+        self.tours: list[NDArray[np.int32]] = []
+        self.graphs: list[tuple[EdgeGraph, NDArray[np.bool_]]] = []
+
+    def instance(self, number: int) -> TspInstance:
+        """The instance of that number."""
+        from corl.problems.tsp.generators import clustered, uniform
+
+        random = np.random.default_rng([self.seed, 0, number])
+        low, high = np.log(self.recipe.smallest), np.log(self.recipe.largest + 1)
+        size, name = int(np.exp(random.uniform(low, high))), int(random.integers(2**31))
+        if random.random() < self.recipe.clustered:
+            return clustered(size=size, seed=name)
+        return uniform(size=size, edge_weight_type="EXACT_2D", seed=name)
+
+    def add(self) -> None:
+        """Solve one more instance."""
+        from corl.run import Run
+
+        instance = self.instance(len(self.tours))
+        run = Run(self.problem, instance, iterations=_TEACHER_ITERATIONS * instance.n)
+        self.teacher.solve(instance, run)
+        self._append(instance, run.solution)
+
+    def _append(self, instance: TspInstance, tour: NDArray[np.int32]) -> None:
+        from corl.solvers.tsp.heatmap.features import edge_graph
+
+        graph = edge_graph(instance)
+        self.tours.append(np.asarray(tour, np.int32))
+        self.graphs.append((graph, tour_edges(graph.near, tour)))
+
+    def draw(self, random: np.random.Generator, cities: int) -> list[tuple[EdgeGraph, NDArray[np.bool_]]]:
+        """Graphs of instances that have about so many cities together, with what is wanted of their edges."""
+        drawn: list[tuple[EdgeGraph, NDArray[np.bool_]]] = []
+        count = 0
+        while count < cities:
+            graph, wanted = self.graphs[random.integers(len(self.graphs))]
+            if drawn and count + len(graph.near) > 1.2 * cities:
+                break
+            drawn.append((graph, wanted))
+            count += len(graph.near)
+        return drawn
+
+    def state_dict(self) -> dict[str, Any]:
+        """The tours, end to end."""
+        return {"tours": np.concatenate(self.tours) if self.tours else np.zeros(0, np.int32)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """The inverse of `state_dict`."""
+        at, self.tours, self.graphs = 0, [], []
+        while at < len(state["tours"]):
+            instance = self.instance(len(self.tours))
+            self._append(instance, state["tours"][at : at + instance.n])
+            at += instance.n
+
+
+def tour_edges(near: NDArray[np.int32], tour: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """bool [n K]: whether the edge from city i to near[i, c] is in the tour."""
+    before, after = np.empty(len(tour), np.int32), np.empty(len(tour), np.int32)
+    before[tour], after[tour] = np.roll(tour, 1), np.roll(tour, -1)
+    return ((near == before[:, None]) | (near == after[:, None])).ravel()
+
+
+def _batch(drawn: list[tuple[EdgeGraph, NDArray[np.bool_]]], random: np.random.Generator) -> tuple[Tensor, ...]:
+    """Several graphs as one, each turned by a random angle and perhaps mirrored: nodes, links, edges, wanted float32 [E]."""
+    import torch
+
+    from corl.solvers.tsp.heatmap.features import links_of, turned
+
+    nodes, links, edges, offset = [], [], [], 0
+    for graph, _ in drawn:
+        nodes.append(graph.nodes)
+        links.append(links_of(graph.near) + offset)
+        edges.append(turned(graph.edges, random.uniform(0.0, 2.0 * np.pi), bool(random.integers(2))))
+        offset += len(graph.near)
+    wanted = np.concatenate([wanted for _, wanted in drawn]).astype(np.float32)
+    arrays = np.concatenate(nodes), np.concatenate(links, 1), np.concatenate(edges), wanted
+    return tuple(torch.from_numpy(array) for array in arrays)
+
+
+def _schedule(fraction: float) -> float:
+    """Share of the largest learning rate: a short rise, then a cosine to 0."""
+    return float(min(fraction / 0.02, 0.5 + 0.5 * np.cos(np.pi * fraction))) if fraction > 0.0 else 0.01

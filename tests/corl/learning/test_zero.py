@@ -1,0 +1,106 @@
+"""The loops of AlphaZero and MuZero: they learn, by the sign of their loss and nothing else, and resume to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from corl.cli.main import main
+from corl.errors import UsageError
+from corl.learning import alphazero, muzero
+from corl.learning.selfplay import Source
+from corl.learning.training import Training, train
+from corl.learning.watch import greedy
+from corl.networks import checkpoints
+
+SMALL = {"size": 6, "episodes": 8, "updates": 2, "batch": 16, "simulations": 4, "width": 8, "layers": 1, "heads": 2, "watch": 4}
+LEARNING = {"size": 8, "episodes": 64, "updates": 8, "simulations": 8, "width": 32, "layers": 1, "watch": 0, "rate": 3e-3}
+RECIPES = pytest.mark.parametrize("name", ["alphazero", "muzero"])
+
+
+@RECIPES
+def test_a_resumed_run_ends_alike(knapsack, tmp_path, name):
+    """Interrupted after 3 of 5 steps, in the middle of a generation, and resumed, a run ends with the unbroken one's bits."""
+    whole, part = tmp_path / "whole.safetensors", tmp_path / "part.safetensors"
+    common = {"seed": 4, "device": "cpu", "steps": 5, "recipe_options": SMALL}
+    train(knapsack.NAME, name, output=whole, **common)
+
+    def interrupt(training):
+        if training.step == 2:
+            training.interrupt()
+
+    broken = train(knapsack.NAME, name, output=part, on_progress=interrupt, **common)
+    assert broken.limit == "interrupted" and broken.step == 3
+    done = train(knapsack.NAME, name, output=part, resume=True, **common)
+    assert done.step == 5 and set(done.metrics) >= {"loss", "policy", "value", "objective", "greedy"}
+    first, second = load_file(whole), load_file(part)
+    assert first.keys() == second.keys() and all(torch.equal(first[key], second[key]) for key in first)
+    network, header = checkpoints.load(part)
+    assert network.has_value and header["training"]["options"]["size"] == 6
+
+
+@RECIPES
+def test_options_are_checked(name):
+    """What no training can have is refused in one line."""
+    from corl import registry
+
+    recipe = registry.recipe("tsp", name)
+    for option, value in {"episodes": 0, "rate": 0.0, "value_weight": -1.0, "simulations": 0}.items():
+        with pytest.raises(UsageError, match=rf"^{option} is {value}; accepted: "):
+            recipe(**{option: value})
+
+
+def test_a_replay_smaller_than_a_generation_is_refused(knapsack, tmp_path, capfd):
+    """The error names both numbers."""
+    options = [f"--option={key}={value}" for key, value in (SMALL | {"replay": 3}).items()]
+    command = ["train", knapsack.NAME, "--recipe", "alphazero", "--steps", "1", "--output", str(tmp_path / "a.safetensors")]
+    assert main([*command, *options]) == 2
+    assert "do not fit a replay of 3" in capfd.readouterr().err
+
+
+def gaps(knapsack, name, steps):
+    """Mean gaps to the optimum of 64 fresh instances, in percent: of the untrained network, and of the trained one."""
+    from corl import registry
+
+    class Kept(Training):
+        network = None
+
+        def save(self, network):
+            self.network = network.eval()
+
+    problem, means = knapsack.Knapsack(), []
+    instances = Source(problem, "", {"size": LEARNING["size"]}, 99).instances(0, 64)
+    best = np.array([knapsack.best(instance) for instance in instances])
+    for count in (1, steps):
+        torch.manual_seed(0)
+        options = LEARNING | ({"rate": 1e-9} if count == 1 else {})
+        training = Kept(problem, seed=0, device="cpu", steps=count)
+        registry.recipe(problem.name, name)(**options).train(training)
+        means.append(100.0 * float(np.mean(1.0 - greedy(problem, instances, training.network) / best)))
+    return means
+
+
+@pytest.mark.slow
+@RECIPES
+def test_it_learns(knapsack, name):
+    """120 steps at least halve the gap of the policy alone, and bring it below 6 %."""
+    before, after = gaps(knapsack, name, 120)
+    assert after < 0.5 * before and after < 6.0
+
+
+@pytest.mark.slow
+@RECIPES
+def test_it_does_not_learn_with_the_sign_flipped(knapsack, name, monkeypatch):
+    """With the loss negated and all else the same, the gap of the policy alone is no smaller than 80 % of what it was."""
+    module = {"alphazero": alphazero, "muzero": muzero}[name]
+    loss = module.loss
+
+    def flipped(*arguments):
+        total, terms = loss(*arguments)
+        return -total, terms
+
+    monkeypatch.setattr(module, "loss", flipped)
+    before, after = gaps(knapsack, name, 120)
+    assert after > 0.8 * before
