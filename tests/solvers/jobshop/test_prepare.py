@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from corl.problems.jobshop.generators import demirkol, flexible, tardiness, taillard
+from corl.problems.jobshop.generators import demirkol, flexible, taillard, tardiness
 from corl.problems.jobshop.problem import JobShop
 from corl.registry import solver
 from corl.run import Run
