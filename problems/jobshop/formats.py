@@ -61,28 +61,33 @@ def read_text(text: Text, name: str = "", flexible: bool = False) -> JobShopInst
 def recognises(head: str) -> bool:
     """Whether a file that begins so looks like one of these formats.
 
-    Of plain numbers: a header of two or three, and every whole line after it a row of the standard or the flexible format,
-    one of them with two operations at least.
+    Of plain numbers: a header of two or three, and at least half of the whole lines after it rows of the standard or the
+    flexible format, one of them with two operations at least. (So `read` can say what is wrong with the others.)
     """
     if _JSON.match(head) or _TITLE.search(head):
         return True
     text = Text(head)
     try:
         lines, _ = _lines(text)
-        jobs, machines = _size(text, lines[0])
+        machines = _size(text, lines[0])[1]
         if _SECTION.search(head):
             return True
         rows = lines[1:]
         if len(head) >= _HEAD:  # the last line is cut: it counts only where it is the only one, and then up to the cut
             *rows, (number, tokens) = rows
             rows = rows or [(number, tokens[: (len(tokens) - 1) // 2 * 2])]
-        if not 1 <= len(rows) <= jobs:
-            return False
-        flexible = len(lines[0][1]) == 3 or any(len(tokens) % 2 for _, tokens in rows)
-        row = _flexible_row if flexible else _standard_row
-        return max(len(row(text, line, machines)) for line in rows) > 1
+        counts = [max(_count(row, text, line, machines) for row in (_standard_row, _flexible_row)) for line in rows]
+        return len(lines[0][1]) <= 3 and max(counts, default=0) > 1 and 2 * sum(map(bool, counts)) >= len(counts)
     except (InputError, IndexError, ValueError):
         return False
+
+
+def _count(row: Callable[[Text, _Line, int], list[_Operation]], text: Text, line: _Line, machines: int) -> int:
+    """How many operations a line has in a format; 0 where it has a fault."""
+    try:
+        return len(row(text, line, machines))
+    except InputError:
+        return 0
 
 
 def _lines(text: Text) -> tuple[list[_Line], str]:
