@@ -29,6 +29,7 @@ class CpSat(Solver):
     hint: bool = True
     """Whether to begin from the best dispatching rule where the user gives no schedule."""
 
+    limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
     title: ClassVar[str] = "CP-SAT (OR-Tools): any job shop, with proven bounds"
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Tabu"]
 
-_MOST_PAIRS = 500_000_000  # pairs of operations of one machine: 4 bytes each
+_MOST_PAIRS = 100_000_000  # pairs of operations of one machine: 4 bytes each
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Tabu(Solver):
         longest = int((1.4 if instance.jobs <= 2 * instance.machines else 1.5) * shortest)
         begin(search)
         while units := run.budget():
-            while units:
+            while units and not run.should_stop:
                 if search.counts[IDLE] >= self.cut:
                     population.add(search, search.best, int(search.counts[VALUE]))
                     population.start(search)
