@@ -56,7 +56,10 @@ def main() -> int:
     watch = Watch()
     event.register("numba:compile", watch)
     random = np.random.default_rng(0)
-    samples = {"tsp": [random.random((40, 2)), np.ones((6, 6)) - np.eye(6), random.random((40, 40))]}
+    samples: dict[str, list[Any]] = {
+        "jobshop": [[[(0, 3), (1, 2)], [(1, 4), (0, 1)]], [[(0, 3), [(1, 2), (2, 5)]]]],
+        "tsp": [random.random((40, 2)), np.ones((6, 6)) - np.eye(6), random.random((40, 40))],
+    }
     for name in registry.problems():
         problem = registry.problem(name)
         instances = [problem.adapt(sample) for sample in samples.get(name, [])]

@@ -1,0 +1,1 @@
+"""The job shop: classic, with release and due dates, with flexible machines."""

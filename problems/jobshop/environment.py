@@ -1,0 +1,142 @@
+"""Building a schedule operation by operation, as a Markov decision process (README.md, "As a decision process")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.problems.jobshop.instance import JobShopInstance, Schedule
+from corl.problems.jobshop.transitions import ACTIVE, NON_DELAY, SEMI_ACTIVE, JobShopState, reset_rows, slots
+
+__all__ = ["JobShopEnvironment"]
+
+_KINDS = {"semi-active": SEMI_ACTIVE, "active": ACTIVE, "non-delay": NON_DELAY}
+_FEATURES = ("job", "machine", "duration", "start", "ready", "free", "rest", "left", "due", "weight")
+
+
+class JobShopEnvironment(Environment):
+    """A pool of partial schedules. An action is a choice (an index into `choice_machine`): the next operation of a job on one
+    of its machines, which is put behind all that the machine does so far, as early as it can start there.
+
+    `schedules` says which are legal: "semi-active" all; "active" those that Giffler and Thompson's conflict sets allow, among
+    which is an optimal schedule of every regular objective; "non-delay" those that can start first, whose schedules are good
+    but need not hold an optimal one. At most `width` are listed, those that can start first. The reward of a step is minus
+    the growth of the estimate (the objective if all jobs went on without waiting), the base minus the first estimate.
+    """
+
+    def __init__(
+        self,
+        instances: Sequence[JobShopInstance],
+        rows: int,
+        schedules: Literal["semi-active", "active", "non-delay"] = "active",
+        width: int = 128,
+    ) -> None:
+        if not instances or rows < 1 or width < 1:
+            raise UsageError("an environment takes at least one instance, one row and one listed action")
+        if schedules not in _KINDS:
+            raise UsageError(f"schedules: {schedules!r} is not accepted; accepted: {', '.join(_KINDS)}")
+        self.instances, self.rows = list(instances), rows
+        self.width = min(width, max(_most_choices(instance) for instance in instances))
+        self.state = _pool(self.instances, rows, _KINDS[schedules])
+        self.reset(np.arange(rows), 0)
+
+    def reset(self, rows: ArrayLike, which: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.float64]:
+        """See Environment.reset; the bases are minus the longest job's end, or minus the least weighted tardiness, of jobs that
+        never wait. Nothing is random: `keys` change nothing."""
+        at = self._checked(rows)
+        instances = np.broadcast_to(np.asarray(which, np.int64), at.shape).copy()
+        if len(instances) and (instances.min() < 0 or instances.max() >= len(self.instances)):
+            raise UsageError(f"instances are integers from 0 to {len(self.instances) - 1}")
+        bases = np.empty(len(at))
+        reset_rows(self.state, at, instances, bases)
+        return bases
+
+    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+        """What each listed action is. All arrays are [R, K] but `remaining`; empty slots are 0.
+
+        action: int32, as `actions` lists them, -1 where there are fewer; mask: bool, whether there is one.
+        job, machine: int64, numbers in the instance; duration: of the operation there.
+        start: int64, when it would start: the later of ready (when its job is) and free (when its machine is).
+        rest: int64, the least time from its start to the job's end; left: the operations of the job from this one on.
+        due, weight: int64, of the job (2**62 where the instance has no due dates).
+        remaining: int32 [R], operations that are not scheduled.
+        """
+        at = self._checked(rows)
+        actions = self.actions(at)
+        table = np.zeros((*actions.shape, len(_FEATURES)), np.int64)
+        slots(self.state, at, actions, table)
+        seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "remaining": self.state.left[at]}
+        return seen | {name: table[:, :, k] for k, name in enumerate(_FEATURES)}
+
+    def solution(self, row: int) -> Schedule:
+        """The schedule of a row. Raises UsageError while operations are not scheduled."""
+        at = int(self._checked(row)[0])
+        instance = self.instances[int(self.state.instance[at])]
+        if self.state.left[at]:
+            raise UsageError(f"row {at} has {self.state.left[at]} of {instance.operations} operations to schedule")
+        chosen = self.state.chosen[at, : instance.operations]
+        return Schedule(self.state.start[at, : instance.operations].copy(), instance.choice_machine[chosen])
+
+
+def _most_choices(instance: JobShopInstance) -> int:
+    """How many choices the next operations of all jobs have together, at the most."""
+    return int(np.maximum.reduceat(np.diff(instance.choice_first), instance.first[:-1]).sum())
+
+
+def _pool(instances: list[JobShopInstance], rows: int, kind: int) -> JobShopState:
+    """The pool over `instances`; the rows are for `reset`."""
+
+    def sizes(of: str) -> NDArray[np.int64]:
+        return np.array([getattr(instance, of) for instance in instances], np.int64)
+
+    def joined(parts: list[Any], dtype: type) -> NDArray[Any]:
+        return np.concatenate(parts).astype(dtype)
+
+    jobs, machines, operations = sizes("jobs"), sizes("machines"), sizes("operations")
+    choices = np.array([len(instance.choice_machine) for instance in instances], np.int64)
+    never = 2**62
+    dues = [np.full(i.jobs, never) if i.due is None else i.due for i in instances]
+    j, m, o = int(jobs.max()), int(machines.max()), int(operations.max())
+    return JobShopState(
+        kind=np.array([kind], np.int64),
+        tardy=np.array([instance.objective == "weighted_tardiness" for instance in instances]),
+        jobs=jobs,
+        machines=machines,
+        operations=operations,
+        choices=choices,
+        job_at=np.cumsum(jobs) - jobs,
+        operation_at=np.cumsum(operations) - operations,
+        choice_at=np.cumsum(choices) - choices,
+        opening=joined([i.first[:-1] for i in instances], np.int32),
+        closing=joined([i.first[1:] for i in instances], np.int32),
+        release=joined([i.release for i in instances], np.int64),
+        due=joined(dues, np.int64),
+        weight=joined([i.weight for i in instances], np.int64),
+        job=joined([i.job for i in instances], np.int32),
+        begin=joined([i.choice_first[:-1] for i in instances], np.int32),
+        end=joined([i.choice_first[1:] for i in instances], np.int32),
+        rest=joined([_rest(i) for i in instances], np.int64),
+        owner=joined([np.repeat(np.arange(i.operations), np.diff(i.choice_first)) for i in instances], np.int32),
+        machine=joined([i.choice_machine for i in instances], np.int32),
+        duration=joined([i.choice_duration for i in instances], np.int64),
+        instance=np.zeros(rows, np.int32),
+        left=np.zeros(rows, np.int32),
+        estimate=np.zeros(rows),
+        next=np.zeros((rows, j), np.int32),
+        ready=np.zeros((rows, j), np.int64),
+        free=np.zeros((rows, m), np.int64),
+        start=np.zeros((rows, o), np.int64),
+        chosen=np.zeros((rows, o), np.int32),
+    )
+
+
+def _rest(instance: JobShopInstance) -> NDArray[np.int64]:
+    """Of each operation, the least time from its start to the end of its job."""
+    total = np.cumsum(instance.shortest[::-1], dtype=np.int64)[::-1]
+    after = np.append(total, 0)[instance.first[1:]]
+    return np.asarray(total - after[instance.job])

@@ -1,0 +1,149 @@
+"""The judge: whether a schedule keeps every rule, and what it is worth. It shares no code with the solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.errors import Infeasible
+from corl.problems.jobshop.instance import JobShopInstance, Schedule
+
+__all__ = ["check_schedule", "completion", "objective", "schedule_of_orders"]
+
+_LATEST = 2**53  # of a start: sums stay exact
+
+
+def objective(instance: JobShopInstance, schedule: Any) -> float:
+    """The makespan, or the total weighted tardiness. Raises Infeasible, naming the first rule that is broken."""
+    end = completion(instance, check_schedule(instance, schedule))
+    if instance.objective == "makespan":
+        return float(end.max())
+    assert instance.due is not None
+    return float(sum(w * max(0, c - d) for w, c, d in zip(instance.weight.tolist(), end.tolist(), instance.due.tolist())))
+
+
+def completion(instance: JobShopInstance, schedule: Schedule) -> NDArray[np.int64]:
+    """When each job ends, int64 [jobs]; `schedule` is a feasible one."""
+    last = instance.first[1:] - 1
+    return np.asarray((schedule.start + _durations(instance, schedule.machine))[last])
+
+
+def check_schedule(instance: JobShopInstance, schedule: Any) -> Schedule:
+    """`schedule` (start, machine) with int64 and int32 arrays, if it is feasible.
+
+    Every operation is on a machine that can do it, begins when the one before it in its job has ended (the first not before
+    the job's release date), and of two operations on a machine one ends before the other begins or as it does: an operation
+    of duration zero may stand between two others, not within one. Raises Infeasible, naming the first fault.
+    """
+    start, machine = _arrays(instance, schedule)
+    duration = _durations(instance, machine)
+    end = start + duration
+    opening = instance.first[:-1]
+    ready = np.empty_like(start)
+    ready[1:] = end[:-1]
+    ready[opening] = instance.release
+    if (early := start < ready).any():
+        at = int(early.argmax())
+        what = "the job is released" if at in opening else "the operation before it ends"
+        raise Infeasible(f"{_place(instance, at)} starts at {start[at]}; {what} at {ready[at]}")
+    order = np.lexsort((end, start, machine))
+    here, there = order[:-1], order[1:]
+    if (overlap := (machine[here] == machine[there]) & (end[here] > start[there])).any():
+        a, b = int(here[overlap][0]), int(there[overlap][0])
+        on = f"machine {machine[a] + instance.first_machine}"
+        message = f"{on} does {_place(instance, a)} until {end[a]} and {_place(instance, b)} from {start[b]}"
+        raise Infeasible(message)
+    return Schedule(start, machine)
+
+
+def _arrays(instance: JobShopInstance, schedule: Any) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    try:
+        start, machine = (np.asarray(part) for part in schedule)
+    except (TypeError, ValueError):
+        raise Infeasible("a schedule is a pair: the starts and the machines of all operations") from None
+    for what, array in (("starts", start), ("machines", machine)):
+        if array.shape != (instance.operations,) or array.dtype.kind not in "iu":
+            given = f"{array.dtype} of shape {list(array.shape)}"
+            raise Infeasible(f"the {what} are {given}; accepted: {instance.operations} integers, one for every operation")
+    if (outside := (start < 0) | (start > _LATEST)).any():
+        at = int(outside.argmax())
+        raise Infeasible(f"{_place(instance, at)} starts at {start[at]}; accepted: 0 to 2**53")
+    if (outside := (machine < 0) | (machine >= instance.machines)).any():
+        at = int(outside.argmax())
+        base = instance.first_machine
+        accepted = f"accepted: {base} to {instance.machines - 1 + base}"
+        raise Infeasible(f"{_place(instance, at)} is on machine {machine[at] + base}; {accepted}")
+    return start.astype(np.int64), machine.astype(np.int32)
+
+
+def _durations(instance: JobShopInstance, machine: NDArray[np.int32]) -> NDArray[np.int64]:
+    """How long each operation takes on its machine. Raises Infeasible for a machine that cannot do it."""
+    counts = np.diff(instance.choice_first)
+    chosen = instance.choice_machine == np.repeat(machine, counts)
+    able = np.add.reduceat(chosen.astype(np.int64), instance.choice_first[:-1])
+    if (able == 0).any():
+        at = int((able == 0).argmax())
+        base = instance.first_machine
+        accepted = ", ".join(str(choice + base) for choice, _ in instance.choices(at))
+        raise Infeasible(f"{_place(instance, at)} is on machine {machine[at] + base}; accepted: {accepted}")
+    return np.asarray(instance.choice_duration[chosen], np.int64)
+
+
+def _place(instance: JobShopInstance, operation: int) -> str:
+    job = int(np.searchsorted(instance.first, operation, side="right")) - 1
+    return f"operation {operation - int(instance.first[job])} of job {job}"
+
+
+def schedule_of_orders(instance: JobShopInstance, orders: Sequence[ArrayLike]) -> Schedule:
+    """The schedule that starts everything as early as the orders of the machines allow.
+
+    orders[m] lists the operations (flat numbers) that machine m does, in order; each operation stands in one of them.
+    Raises Infeasible where one is missing, done twice, on a machine that cannot do it, or waits for itself in a cycle.
+    """
+    if len(orders) != instance.machines:
+        raise Infeasible(f"there are orders of {len(orders)} machines; accepted: {instance.machines}")
+    machine = np.full(instance.operations, -1, np.int32)
+    before = np.full(instance.operations, -1, np.int64)
+    for m, order in enumerate(orders):
+        previous = -1
+        for operation in np.asarray(order, np.int64).tolist():
+            if not 0 <= operation < instance.operations:
+                raise Infeasible(f"operation {operation} is not in the instance; accepted: 0 to {instance.operations - 1}")
+            if machine[operation] >= 0:
+                raise Infeasible(f"{_place(instance, operation)} is done twice")
+            machine[operation], before[operation], previous = m, previous, operation
+    if (machine < 0).any():
+        raise Infeasible(f"{_place(instance, int((machine < 0).argmax()))} is not done")
+    return Schedule(_earliest(instance, machine, before), machine)
+
+
+def _earliest(instance: JobShopInstance, machine: NDArray[np.int32], before: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The least starts where `before` is each operation's predecessor on its machine (-1: none)."""
+    duration, job = _durations(instance, machine), instance.job
+    opening = set(instance.first[:-1].tolist())
+    after: list[list[int]] = [[] for _ in range(instance.operations)]
+    waits = np.zeros(instance.operations, np.int64)
+    for i in range(instance.operations):
+        for earlier in ([] if i in opening else [i - 1]) + ([] if before[i] < 0 else [int(before[i])]):
+            after[earlier].append(i)
+            waits[i] += 1
+    start = np.zeros(instance.operations, np.int64)
+    for i in opening:
+        start[i] = instance.release[job[i]]
+    ready = np.flatnonzero(waits == 0).tolist()
+    done = 0
+    while ready:
+        i = ready.pop()
+        done += 1
+        for later in after[i]:
+            start[later] = max(start[later], start[i] + duration[i])
+            waits[later] -= 1
+            if waits[later] == 0:
+                ready.append(later)
+    if done < instance.operations:
+        at = int((waits > 0).argmax())
+        raise Infeasible(f"{_place(instance, at)} waits for itself: the orders of the machines make a cycle")
+    return start

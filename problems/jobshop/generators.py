@@ -1,0 +1,170 @@
+"""Random instances: Taillard's and Demirkol's generators exactly, with due dates, and flexible ones.
+
+Everything here but `flexible` draws from the congruential generator of Bratley, Fox and Schrage that E. Taillard gives
+(Benchmarks for basic scheduling problems, EJOR 64, 1993, section 2), so that the published seeds give the published files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from corl.errors import UsageError
+from corl.problems.jobshop.instance import HORIZON, JobShopInstance, from_jobs
+
+__all__ = ["GENERATORS", "demirkol", "flexible", "taillard", "tardiness"]
+
+_LARGEST = 1_000_000  # operations
+_SEEDS = 2**31 - 2
+
+
+class _Lehmer:
+    """x <- 16807 x mod (2^31 - 1)."""
+
+    def __init__(self, seed: int) -> None:
+        self._x = seed
+
+    def raw(self) -> int:
+        """The next state, 1..2^31 - 2."""
+        self._x = 16807 * self._x % (2**31 - 1)
+        return self._x
+
+    def uniform(self, low: int, high: int) -> int:
+        """An integer in low..high, with the rounding that Taillard prescribes."""
+        return low + int(self.raw() / (2**31 - 1) * (high - low + 1))
+
+
+def taillard(
+    *, jobs: int = 15, machines: int = 15, time_seed: int | None = None, machine_seed: int | None = None, seed: int = 0
+) -> JobShopInstance:
+    """Durations uniform in 1..99, each job through all machines in random order (Taillard 1993, section 5).
+
+    The two seeds are those published for ta01-ta80; where they are not given, they are drawn from `seed`.
+    """
+    _check_size(jobs, machines)
+    drawn = [int(value) for value in np.random.default_rng(seed).integers(1, _SEEDS + 1, 2)]
+    time_seed, machine_seed = drawn[0] if time_seed is None else time_seed, drawn[1] if machine_seed is None else machine_seed
+    _check_seed("time_seed", time_seed)
+    _check_seed("machine_seed", machine_seed)
+    comment = f"corl generate jobshop taillard --option jobs={jobs} --option machines={machines} "
+    comment += f"--option time_seed={time_seed} --option machine_seed={machine_seed}"
+    rows = _taillard_rows(jobs, machines, time_seed, machine_seed)
+    return from_jobs(rows, machines, name=f"taillard-{jobs}x{machines}", comment=comment)
+
+
+def _taillard_rows(jobs: int, machines: int, time_seed: int, machine_seed: int) -> list[list[list[tuple[int, int]]]]:
+    times, visits = _Lehmer(time_seed), _Lehmer(machine_seed)
+    rows = [[times.uniform(1, 99) for _ in range(machines)] for _ in range(jobs)]
+    orders = []
+    for _ in range(jobs):
+        order = list(range(machines))
+        for i in range(machines):
+            k = visits.uniform(i, machines - 1)
+            order[i], order[k] = order[k], order[i]
+        orders.append(order)
+    return [[[choice] for choice in zip(order, row)] for order, row in zip(orders, rows)]
+
+
+def demirkol(
+    *, jobs: int = 20, machines: int = 15, two_sets: bool = False, lehmer_seed: int | None = None, seed: int = 0
+) -> JobShopInstance:
+    """Durations uniform in 1..200, each job through all machines in random order (Demirkol, Mehta and Uzsoy, EJOR 109, 1998).
+
+    With `two_sets` every job visits the first half of the machines before the second (the harder dmu41-dmu80). `lehmer_seed`
+    is the published one; 78 of the 80 files come out of theirs (not dmu29 and dmu59). Where it is not given, it is drawn from
+    `seed`. The order of a job's machines is that of as many random numbers, its durations are drawn after it.
+    """
+    _check_size(jobs, machines)
+    given = int(np.random.default_rng(seed).integers(1, _SEEDS + 1)) if lehmer_seed is None else lehmer_seed
+    _check_seed("lehmer_seed", given)
+    random, half, rows = _Lehmer(given), machines // 2, []
+    for _ in range(jobs):
+        keys = [(two_sets and machine >= half, random.raw(), machine) for machine in range(machines)]
+        rows.append([[(machine, random.uniform(1, 200))] for *_, machine in sorted(keys)])
+    comment = f"corl generate jobshop demirkol --option jobs={jobs} --option machines={machines} "
+    comment += f"--option two_sets={str(two_sets).lower()} --option lehmer_seed={given}"
+    return from_jobs(rows, machines, name=f"demirkol-{jobs}x{machines}", comment=comment)
+
+
+def tardiness(
+    *, jobs: int = 10, machines: int = 10, tightness: float = 1.3, latest_release: int = 0, seed: int = 0
+) -> JobShopInstance:
+    """Taillard's durations and orders with due dates and weights, for the total weighted tardiness (Singer and Pinedo, 1998).
+
+    A job is due `tightness` times its total duration after its release date, which is uniform in 0..latest_release. The
+    first fifth of the jobs weigh 4, the last fifth 1, the others 2.
+    """
+    _check_size(jobs, machines)
+    if not 0.0 <= tightness <= 1000.0:
+        raise UsageError(f"tightness: {tightness} is not accepted; accepted: 0 to 1000")
+    if not 0 <= latest_release <= HORIZON // 2:
+        raise UsageError(f"latest_release: {latest_release} is not accepted; accepted: 0 to {HORIZON // 2:,}")
+    random = np.random.default_rng(seed)
+    time_seed, machine_seed = (int(value) for value in random.integers(1, _SEEDS + 1, 2))
+    rows = _taillard_rows(jobs, machines, time_seed, machine_seed)
+    release = random.integers(0, latest_release, jobs, endpoint=True)
+    work = np.array([sum(duration for ((_, duration),) in row) for row in rows])
+    weight = np.full(jobs, 2)
+    weight[: jobs // 5], weight[jobs - jobs // 5 :] = 4, 1
+    comment = f"corl generate jobshop tardiness --option jobs={jobs} --option machines={machines} "
+    comment += f"--option tightness={tightness} --option latest_release={latest_release} --seed {seed}"
+    return from_jobs(
+        rows,
+        machines,
+        name=f"tardiness-{jobs}x{machines}",
+        release=release,
+        due=release + np.floor(tightness * work).astype(np.int64),
+        weight=weight,
+        objective="weighted_tardiness",
+        comment=comment,
+    )
+
+
+def flexible(
+    *, jobs: int = 10, machines: int = 6, operations: int = 6, choices: int = 3, spread: float = 0.2, seed: int = 0
+) -> JobShopInstance:
+    """Flexible: each job has 1 to 2 `operations` - 1 operations, each 1 to 2 `choices` - 1 machines, uniformly (NumPy's PCG64).
+
+    An operation has a duration uniform in 1..99, which differs by up to the fraction `spread` from machine to machine.
+    """
+    _check_size(jobs, machines)
+    most = jobs * operations
+    if not (operations >= 1 and most <= _LARGEST):
+        raise UsageError(f"operations: {operations} is not accepted; accepted: from 1, up to {_LARGEST:,} in all")
+    if not 1 <= choices <= machines:
+        raise UsageError(f"choices: {choices} is not accepted; accepted: 1 to machines")
+    if not 0.0 <= spread <= 1.0:
+        raise UsageError(f"spread: {spread} is not accepted; accepted: 0 to 1")
+    random = np.random.default_rng(seed)
+    rows = []
+    for _ in range(jobs):
+        row = []
+        for _ in range(int(random.integers(1, 2 * operations))):
+            able = random.choice(machines, min(machines, int(random.integers(1, 2 * choices))), replace=False)
+            duration = int(random.integers(1, 100))
+            factor = 1.0 + spread * (2.0 * random.random(len(able)) - 1.0)
+            row.append([(int(m), max(1, round(duration * float(f)))) for m, f in zip(np.sort(able), factor)])
+        rows.append(row)
+    comment = f"corl generate jobshop flexible --option jobs={jobs} --option machines={machines} "
+    comment += f"--option operations={operations} --option choices={choices} --option spread={spread} --seed {seed}"
+    return from_jobs(rows, machines, name=f"flexible-{jobs}x{machines}", first_machine=1, comment=comment)
+
+
+def _check_size(jobs: int, machines: int) -> None:
+    if not (jobs >= 1 and machines >= 1 and jobs * machines <= _LARGEST):
+        raise UsageError(f"jobs, machines: {jobs} x {machines} is not accepted; accepted: from 1, up to {_LARGEST:,} operations")
+
+
+def _check_seed(field: str, seed: int) -> None:
+    if not 1 <= seed <= _SEEDS:
+        raise UsageError(f"{field}: {seed} is not accepted; accepted: 1 to {_SEEDS:,}")
+
+
+GENERATORS: dict[str, Callable[..., Any]] = {
+    "taillard": taillard,
+    "demirkol": demirkol,
+    "tardiness": tardiness,
+    "flexible": flexible,
+}

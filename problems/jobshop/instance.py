@@ -1,0 +1,211 @@
+"""JobShopInstance: the data of one job shop, flat arrays with offsets; and Schedule, a solution of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.errors import InputError
+
+__all__ = ["HORIZON", "LARGEST_MACHINES", "OBJECTIVES", "JobShopInstance", "Schedule", "from_jobs"]
+
+HORIZON = 10**9
+"""What all durations (the longest of each operation), and the latest release date, may add up to: every start and end of a
+schedule without needless idle time is an int32, and weighted sums of them stay exact in float64."""
+LARGEST_MACHINES = 1_000_000
+_LARGEST_WEIGHT = 10**6
+OBJECTIVES = ("makespan", "weighted_tardiness")
+
+
+class Schedule(NamedTuple):
+    """A solution: when each operation starts and on which machine, both in the instance's flat order of operations."""
+
+    start: NDArray[np.int64]
+    """int64 [operations]"""
+    machine: NDArray[np.int32]
+    """int32 [operations], 0..machines-1."""
+
+
+@dataclass(frozen=True, eq=False)
+class JobShopInstance:
+    """Jobs, each a chain of operations; an operation takes one machine, or one of several, without interruption.
+
+    Operations 0..o-1 are numbered job after job: those of job j are `first[j]` to `first[j + 1] - 1`, in the order in which
+    they are done. The machines that can do operation i, and how long each takes, stand at `choice_first[i]` to
+    `choice_first[i + 1] - 1` of `choice_machine` and `choice_duration`: one in a classic job shop. Jobs may have different
+    lengths and come back to a machine; durations may be zero. Times are integers. Raises InputError naming the field.
+    """
+
+    name: str
+    machines: int
+    first: NDArray[np.int32]
+    """int32 [jobs + 1]"""
+    choice_first: NDArray[np.int32]
+    """int32 [operations + 1]"""
+    choice_machine: NDArray[np.int32]
+    """int32 [choices], 0..machines-1"""
+    choice_duration: NDArray[np.int32]
+    """int32 [choices], from 0"""
+    release: NDArray[np.int64] = None  # type: ignore[assignment]
+    """int64 [jobs], before which a job cannot start; 0 by default."""
+    due: NDArray[np.int64] | None = None
+    """int64 [jobs], needed by weighted_tardiness."""
+    weight: NDArray[np.int64] = None  # type: ignore[assignment]
+    """int64 [jobs], of a time unit that a job is late; 1 by default."""
+    objective: Literal["makespan", "weighted_tardiness"] = "makespan"
+    """What is minimised: when the last job ends, or the weighted sum of how late the jobs end."""
+    first_machine: int = 0
+    """The number of machine 0 in the file, 0 or 1."""
+    comment: str = ""
+
+    def __post_init__(self) -> None:
+        if self.objective not in OBJECTIVES:
+            raise InputError(f"{self.objective!r} is not known; accepted: {', '.join(OBJECTIVES)}", field="objective")
+        if not 1 <= self.machines <= LARGEST_MACHINES:
+            raise InputError(f"{self.machines} is not accepted; accepted: 1 to {LARGEST_MACHINES:,}", field="machines")
+        if self.first_machine not in (0, 1):
+            raise InputError(f"{self.first_machine} is not accepted; accepted: 0 or 1", field="first_machine")
+        self._take("first", np.int32)
+        self._take("choice_first", np.int32)
+        _check_offsets("first", self.first, len(self.choice_first) - 1, "a job has at least one operation")
+        self._take("choice_machine", np.int32, 0, self.machines - 1)
+        self._take("choice_duration", np.int32, 0, HORIZON, len(self.choice_machine))
+        _check_offsets("choice_first", self.choice_first, len(self.choice_machine), "an operation has at least one machine")
+        self._check_choices()
+        jobs = self.jobs
+        for field, default in (("release", 0), ("weight", 1)):
+            if getattr(self, field) is None:
+                object.__setattr__(self, field, np.full(jobs, default, np.int64))
+        self._take("release", np.int64, 0, HORIZON, jobs)
+        self._take("weight", np.int64, 0, _LARGEST_WEIGHT, jobs)
+        if self.due is not None:
+            self._take("due", np.int64, 0, 2 * HORIZON, jobs)
+        elif self.objective == "weighted_tardiness":
+            raise InputError("missing; weighted_tardiness needs one for every job", field="due")
+        if self.horizon > HORIZON:
+            message = f"the longest durations and the latest release date add up to {self.horizon:,}; accepted: {HORIZON:,}"
+            raise InputError(message, field="durations")
+
+    def _take(self, field: str, kind: type, low: int = 0, high: int = 2**31 - 1, length: int | None = None) -> None:
+        """Make a field a contiguous array of integers in low..high. Raises InputError."""
+        try:
+            array = np.asarray(getattr(self, field))
+        except ValueError:  # ragged
+            array = np.zeros((0, 0))
+        if array.ndim != 1 or array.dtype.kind not in "iu" or (length is not None and len(array) != length):
+            many = "" if length is None else f"{length:,} "
+            raise InputError(f"accepted: an array of {many}integers", field=field)
+        if len(array) and not (array.min() >= low and array.max() <= high):
+            at = int(((array < low) | (array > high)).argmax())
+            raise InputError(f"entry {at} is {array[at]}; accepted: {low} to {high:,}", field=field)
+        object.__setattr__(self, field, np.ascontiguousarray(array, kind))
+
+    def _check_choices(self) -> None:
+        if self.flexible:
+            owner = np.repeat(np.arange(self.operations), np.diff(self.choice_first))
+            pair = np.sort(owner * np.int64(self.machines) + self.choice_machine)
+            if (again := pair[1:] == pair[:-1]).any():
+                operation, machine = divmod(int(pair[1:][again][0]), self.machines)
+                message = f"operation {operation} has machine {machine} twice; accepted: each once"
+                raise InputError(message, field="choice_machine")
+
+    # ---------------------------------------------------------------- what follows from it
+    @property
+    def jobs(self) -> int:
+        """The number of jobs."""
+        return len(self.first) - 1
+
+    @property
+    def operations(self) -> int:
+        """The number of operations."""
+        return len(self.choice_first) - 1
+
+    @property
+    def flexible(self) -> bool:
+        """Whether an operation has a choice of machines."""
+        return len(self.choice_machine) > self.operations
+
+    @property
+    def job(self) -> NDArray[np.int32]:
+        """The job of each operation, int32 [operations]."""
+        return np.repeat(np.arange(self.jobs, dtype=np.int32), np.diff(self.first))
+
+    @property
+    def shortest(self) -> NDArray[np.int32]:
+        """The least duration of each operation over its machines, int32 [operations]."""
+        return np.asarray(np.minimum.reduceat(self.choice_duration, self.choice_first[:-1]))
+
+    @property
+    def longest(self) -> NDArray[np.int32]:
+        """The greatest duration of each operation over its machines, int32 [operations]."""
+        return np.asarray(np.maximum.reduceat(self.choice_duration, self.choice_first[:-1]))
+
+    @property
+    def horizon(self) -> int:
+        """By when every schedule that keeps no machine waiting for nothing has ended."""
+        return int(self.longest.sum(dtype=np.int64) + self.release.max())
+
+    def choices(self, operation: int) -> list[tuple[int, int]]:
+        """(machine, duration) of every machine that can do an operation."""
+        here = slice(int(self.choice_first[operation]), int(self.choice_first[operation + 1]))
+        return list(zip(self.choice_machine[here].tolist(), self.choice_duration[here].tolist()))
+
+    def rows(self) -> Iterator[list[list[tuple[int, int]]]]:
+        """The jobs: for each a list over its operations of `choices`."""
+        for begin, end in zip(self.first[:-1].tolist(), self.first[1:].tolist()):
+            yield [self.choices(operation) for operation in range(begin, end)]
+
+
+def from_jobs(
+    jobs: Sequence[Sequence[Sequence[tuple[int, int]]]],
+    machines: int,
+    *,
+    name: str = "",
+    release: ArrayLike | None = None,
+    due: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    objective: Literal["makespan", "weighted_tardiness"] = "makespan",
+    first_machine: int = 0,
+    comment: str = "",
+) -> JobShopInstance:
+    """The instance of jobs[j][k] = [(machine, duration), ...], the machines that can do the k-th operation of job j.
+
+    Machines are 0..machines-1. Raises InputError.
+    """
+    operations = [operation for job in jobs for operation in job]
+    choices = [choice for operation in operations for choice in operation]
+    if not choices:
+        raise InputError("there are none; accepted: at least one job of at least one operation", field="jobs")
+    try:
+        flat = np.array(choices, np.int64).reshape(len(choices), 2)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError("accepted: operations that are lists of (machine, duration), integers", field="jobs") from None
+    return JobShopInstance(
+        name=name,
+        machines=machines,
+        first=_offsets([len(job) for job in jobs]),
+        choice_first=_offsets([len(operation) for operation in operations]),
+        choice_machine=flat[:, 0],  # type: ignore[arg-type]  # which __post_init__ makes int32
+        choice_duration=flat[:, 1],  # type: ignore[arg-type]
+        release=release,  # type: ignore[arg-type]
+        due=due,  # type: ignore[arg-type]
+        weight=weight,  # type: ignore[arg-type]
+        objective=objective,
+        first_machine=first_machine,
+        comment=comment,
+    )
+
+
+def _offsets(lengths: list[int]) -> NDArray[np.int32]:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+
+
+def _check_offsets(field: str, offsets: NDArray[np.int32], end: int, rule: str) -> None:
+    if len(offsets) < 2 or offsets[0] != 0 or offsets[-1] != end:
+        raise InputError(f"accepted: offsets from 0 to {end:,}, at least two", field=field)
+    if (short := np.diff(offsets) < 1).any():
+        raise InputError(f"entry {int(short.argmax())} is followed by none that is larger; {rule}", field=field)

@@ -1,0 +1,151 @@
+"""JobShop: the adapter of the job shop problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corl.errors import InputError
+from corl.problem import Problem
+from corl.problems.jobshop.generators import GENERATORS
+from corl.problems.jobshop.instance import JobShopInstance, Schedule, from_jobs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from corl.problems.jobshop.environment import JobShopEnvironment
+
+__all__ = ["JobShop"]
+
+_SOLUTION = 'accepted: {"start": [[...] per job], "machine": [[...] per job]}, integers, one for every operation'
+
+
+class JobShop(Problem):
+    """The job shop: classic, with release and due dates, with flexible machines.
+
+    A solution is a Schedule: the start and the machine of every operation. Modules that are only needed by one method are
+    imported there: `import corl.problems.jobshop.problem` loads NumPy alone.
+    """
+
+    name = "jobshop"
+    title = "job shop scheduling, classic and flexible; makespan or total weighted tardiness"
+    sense = "min"
+    instance_type = JobShopInstance
+    generators = GENERATORS
+
+    def evaluate(self, instance: JobShopInstance, solution: Any) -> float:
+        """The makespan or the total weighted tardiness. Raises Infeasible, naming the first rule that is broken."""
+        from corl.problems.jobshop.evaluation import objective
+
+        return objective(instance, solution)
+
+    def recognises(self, head: str) -> bool:
+        """Whether this is the head of a job shop in one of the text formats or in JSON (with its key "problem" first)."""
+        from corl.problems.jobshop.formats import recognises
+
+        return recognises(head)
+
+    def read(self, path: Path) -> JobShopInstance:
+        """The instance in a file: standard text, Taillard's, .fjs or JSON. Raises InputError or OSError."""
+        from corl.problems.jobshop.formats import read_instance
+
+        return read_instance(path)
+
+    def write(self, instance: JobShopInstance, path: Path) -> None:
+        """Write a file that `read` gives back: .fjs, .json, or else the standard text where it can hold the instance."""
+        from corl.problems.jobshop.formats import write_instance
+
+        write_instance(instance, path)
+
+    def adapt(self, data: Any) -> JobShopInstance:
+        """From a list of jobs: each a list of operations (machine, duration), or of lists of these where there is a choice.
+
+        Or from an integer array [jobs, operations, 2] of machines and durations. Machines are numbered from 0.
+        """
+        accepted = "a list of jobs, each a list of (machine, duration) or of lists of these; or an array [jobs, operations, 2]"
+        jobs = data.tolist() if hasattr(data, "tolist") else data
+        try:
+            rows = [[_choices(operation) for operation in job] for job in jobs]
+            machines = 1 + max(machine for job in rows for operation in job for machine, _ in operation)
+        except (TypeError, ValueError):
+            raise InputError(f"a {type(data).__name__} that is no list of jobs; accepted: {accepted}") from None
+        return from_jobs(rows, max(1, machines), name="array")
+
+    def to_json(self, instance: JobShopInstance, solution: Any) -> dict[str, list[list[int]]]:
+        """{"start": [[...] per job], "machine": [[...] per job]}, machines numbered as in the file."""
+        start, machine = solution
+        cuts = instance.first[1:-1]
+        return {
+            "start": [part.tolist() for part in np.split(np.asarray(start), cuts)],
+            "machine": [part.tolist() for part in np.split(np.asarray(machine) + instance.first_machine, cuts)],
+        }
+
+    def from_json(self, instance: JobShopInstance, value: Any) -> Schedule:
+        """The Schedule in the form of `to_json`; raises InputError for anything else."""
+        parts: list[Any] = [None]
+        if isinstance(value, dict) and len(value) == 2:
+            parts = [value.get(key) for key in ("start", "machine")]
+        lengths = np.diff(instance.first).tolist()
+        for part in parts:
+            if not isinstance(part, list) or len(part) != len(lengths):
+                raise InputError(_SOLUTION, field="solution")
+            for row, length in zip(part, lengths):
+                if not isinstance(row, list) or len(row) != length or not all(_is_integer(number) for number in row):
+                    raise InputError(_SOLUTION, field="solution")
+        start, machine = (np.array([number for row in part for number in row], np.int64) for part in parts)
+        return Schedule(start, (machine - instance.first_machine).astype(np.int32))
+
+    def describe(self, instance: JobShopInstance) -> dict[str, Any]:
+        """Facts for `corl info`."""
+        lengths = np.diff(instance.first)
+        facts: dict[str, Any] = {
+            "objective": instance.objective,
+            "jobs": instance.jobs,
+            "machines": instance.machines,
+            "operations": instance.operations,
+            "operations_per_job": _span(lengths),
+            "durations": _span(instance.choice_duration),
+        }
+        if instance.flexible:
+            facts["machines_per_operation"] = _span(np.diff(instance.choice_first))
+        if instance.release.any():
+            facts["release_dates"] = _span(instance.release)
+        if instance.due is not None:
+            facts["due_dates"] = _span(instance.due)
+        if instance.comment:
+            facts["comment"] = " / ".join(instance.comment.splitlines())
+        return facts
+
+    def draw(self, instance: JobShopInstance, solution: Any, axes: Axes) -> None:
+        """A Gantt chart, a row a machine and a colour a job; without a solution the jobs' operations one after the other."""
+        from corl.problems.jobshop.drawing import draw_schedule
+
+        draw_schedule(instance, solution, axes)
+
+    def environment(self, instances: Sequence[JobShopInstance], rows: int) -> JobShopEnvironment:
+        """Building a schedule operation by operation, as a pool of `rows` states over `instances`."""
+        from corl.problems.jobshop.environment import JobShopEnvironment
+
+        return JobShopEnvironment(instances, rows)
+
+
+def _choices(operation: Any) -> list[tuple[int, int]]:
+    """[(machine, duration), ...] of an operation given as a pair or as a list of pairs. Raises TypeError or ValueError."""
+    pairs = [operation] if len(operation) == 2 and not hasattr(operation[0], "__len__") else operation
+    found = [(machine, duration) for machine, duration in pairs]
+    whole = [isinstance(number, (int, np.integer)) and not isinstance(number, bool) for pair in found for number in pair]
+    if not found or not all(whole):
+        raise ValueError
+    return [(int(machine), int(duration)) for machine, duration in found]
+
+
+def _is_integer(value: Any) -> bool:
+    return type(value) is int and abs(value) < 2**31
+
+
+def _span(values: np.ndarray[Any, Any]) -> str:
+    low, high = int(values.min()), int(values.max())
+    return str(low) if low == high else f"{low} to {high}"

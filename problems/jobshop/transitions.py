@@ -1,0 +1,234 @@
+"""The pool of partial schedules and its kernels: what `corl.search` calls through `corl.search.hooks`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.search import hooks
+
+__all__ = ["ACTIVE", "NON_DELAY", "SEMI_ACTIVE", "JobShopState", "reset_rows", "slots"]
+
+SEMI_ACTIVE, ACTIVE, NON_DELAY = 0, 1, 2
+_NEVER = 2**62
+
+
+class JobShopState(NamedTuple):
+    """The pool. I instances of J jobs, M machines, O operations, C choices each (at most); R rows.
+
+    Jobs, operations and choices are numbered within their instance; its `job_at`, `operation_at`, `choice_at` say where they
+    begin in the arrays that hold those of all instances.
+    """
+
+    kind: NDArray[np.int64]
+    """[1] which schedules can be built: SEMI_ACTIVE, ACTIVE or NON_DELAY."""
+    tardy: NDArray[np.bool_]
+    """[I] whether the weighted tardiness is minimised, not the makespan."""
+    jobs: NDArray[np.int64]
+    """[I]"""
+    machines: NDArray[np.int64]
+    """[I]"""
+    operations: NDArray[np.int64]
+    """[I]"""
+    choices: NDArray[np.int64]
+    """[I]"""
+    job_at: NDArray[np.int64]
+    operation_at: NDArray[np.int64]
+    choice_at: NDArray[np.int64]
+    opening: NDArray[np.int32]
+    """Of each job, its first operation."""
+    closing: NDArray[np.int32]
+    """Of each job, one past its last operation."""
+    release: NDArray[np.int64]
+    due: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    job: NDArray[np.int32]
+    """Of each operation, its job."""
+    begin: NDArray[np.int32]
+    """Of each operation, its first choice."""
+    end: NDArray[np.int32]
+    """Of each operation, one past its last choice."""
+    rest: NDArray[np.int64]
+    """Of each operation, the least time from its start to the end of its job."""
+    owner: NDArray[np.int32]
+    """Of each choice, its operation."""
+    machine: NDArray[np.int32]
+    """Of each choice."""
+    duration: NDArray[np.int64]
+    """Of each choice."""
+    instance: NDArray[np.int32]
+    """[R] the row's instance."""
+    left: NDArray[np.int32]
+    """[R] operations that are not scheduled."""
+    estimate: NDArray[np.float64]
+    """[R] the objective if every job went on from here without waiting: a lower bound that ends as the objective."""
+    next: NDArray[np.int32]
+    """[R, J] each job's next operation; `closing` where it is done."""
+    ready: NDArray[np.int64]
+    """[R, J] from when on it can start."""
+    free: NDArray[np.int64]
+    """[R, M] from when on a machine is free."""
+    start: NDArray[np.int64]
+    """[R, O] of the operations that are scheduled."""
+    chosen: NDArray[np.int32]
+    """[R, O] their choices."""
+
+
+@kernel
+def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
+    """Make each of `rows` the empty schedule of instances[i]; bases[i] becomes minus its estimate."""
+    for i in range(len(rows)):
+        row, instance = rows[i], instances[i]
+        estimate = 0.0
+        for j in range(state.jobs[instance]):
+            at = state.job_at[instance] + j
+            state.next[row, j], state.ready[row, j] = state.opening[at], state.release[at]
+            finish = state.release[at] + state.rest[state.operation_at[instance] + state.opening[at]]
+            if state.tardy[instance]:
+                estimate += _lateness(state, at, finish)
+            else:
+                estimate = max(estimate, float(finish))
+        state.free[row, : state.machines[instance]] = 0
+        state.instance[row], state.left[row], state.estimate[row] = instance, state.operations[instance], estimate
+        bases[i] = -estimate
+
+
+@kernel(inline=True)
+def _lateness(state: Any, job: Any, finish: Any) -> Any:
+    """The weighted tardiness of a job (an index into the arrays of all instances) that ends at `finish`."""
+    return float(state.weight[job] * max(0, finish - state.due[job]))
+
+
+@kernel(inline=True)
+def _earliest(state: Any, row: Any, job: Any, choice: Any) -> Any:
+    """When a job's next operation can start on the machine of `choice` (an index into the arrays of all instances)."""
+    return max(state.ready[row, job], state.free[row, state.machine[choice]])
+
+
+@kernel
+def _conflict(state: Any, row: Any) -> Any:
+    """(machine, before): a choice is legal if it is of `machine` (-1: of any) and can start before `before`.
+
+    Semi-active: all. Non-delay: what can start first. Active: what can start on the machine where an operation can end
+    first, before that end (Giffler and Thompson, 1960).
+    """
+    kind = state.kind[0]
+    if kind == SEMI_ACTIVE:
+        return -1, _NEVER
+    instance = state.instance[row]
+    best, machine, before = _NEVER, -1, _NEVER
+    for j in range(state.jobs[instance]):
+        at = state.next[row, j]
+        if at == state.closing[state.job_at[instance] + j]:
+            continue
+        operation = state.operation_at[instance] + at
+        for choice in range(state.begin[operation], state.end[operation]):
+            c = state.choice_at[instance] + choice
+            start = _earliest(state, row, j, c)
+            key = start if kind == NON_DELAY else start + state.duration[c]
+            if key < best:
+                best, machine, before = key, state.machine[c], max(key, start + 1)
+    return (-1, best + 1) if kind == NON_DELAY else (machine, before)
+
+
+@overload(hooks.step, jit_options={"error_model": "numpy"})
+def _attach_step(state: Any, src: Any, dst: Any, action: Any) -> Any:
+    return _step if hooks.is_state(state, JobShopState) else None
+
+
+@overload(hooks.actions, jit_options={"error_model": "numpy"})
+def _attach_actions(state: Any, row: Any, out: Any) -> Any:
+    return _actions if hooks.is_state(state, JobShopState) else None
+
+
+def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
+    """Append an operation to a machine; the reward is minus what the estimate grows by."""
+    instance = state.instance[src]
+    if action < 0 or action >= state.choices[instance] or state.left[src] == 0:
+        return math.nan
+    c = state.choice_at[instance] + action
+    operation = state.owner[c]
+    job = state.job[state.operation_at[instance] + operation]
+    start = _earliest(state, src, job, c)
+    machine, before = _conflict(state, src)
+    if state.next[src, job] != operation or start >= before or (machine >= 0 and machine != state.machine[c]):
+        return math.nan
+    if src != dst:
+        _copy(state, src, dst, instance)
+    at, finish = state.job_at[instance] + job, start + state.duration[c]
+    rest = state.rest[state.operation_at[instance] + operation]
+    expected, after = state.ready[src, job] + rest, finish
+    if operation + 1 < state.closing[at]:
+        after += state.rest[state.operation_at[instance] + operation + 1]
+    before_estimate = state.estimate[src]
+    if state.tardy[instance]:
+        estimate = before_estimate + (_lateness(state, at, after) - _lateness(state, at, expected))
+    else:
+        estimate = max(before_estimate, float(after))
+    state.start[dst, operation], state.chosen[dst, operation] = start, action
+    state.next[dst, job], state.ready[dst, job], state.free[dst, state.machine[c]] = operation + 1, finish, finish
+    state.left[dst], state.estimate[dst] = state.left[src] - 1, estimate
+    return before_estimate - estimate
+
+
+@kernel
+def _copy(state: Any, src: Any, dst: Any, instance: Any) -> None:
+    state.instance[dst] = instance
+    j, m, o = state.jobs[instance], state.machines[instance], state.operations[instance]
+    state.next[dst, :j], state.ready[dst, :j] = state.next[src, :j], state.ready[src, :j]
+    state.free[dst, :m] = state.free[src, :m]
+    state.start[dst, :o], state.chosen[dst, :o] = state.start[src, :o], state.chosen[src, :o]
+
+
+def _actions(state: Any, row: Any, out: Any) -> Any:
+    """The legal choices, those that can start first before others, of these the job's with most work left, then by number."""
+    instance = state.instance[row]
+    machine, before = _conflict(state, row)
+    starts, rests = np.empty(len(out), np.int64), np.empty(len(out), np.int64)
+    count = 0
+    for j in range(state.jobs[instance]):
+        at = state.next[row, j]
+        if at == state.closing[state.job_at[instance] + j]:
+            continue
+        operation = state.operation_at[instance] + at
+        rest = state.rest[operation]
+        for choice in range(state.begin[operation], state.end[operation]):
+            c = state.choice_at[instance] + choice
+            start = _earliest(state, row, j, c)
+            if start >= before or (machine >= 0 and machine != state.machine[c]):
+                continue
+            if count == len(out):
+                if start > starts[-1] or (start == starts[-1] and rest <= rests[-1]):
+                    continue
+                count -= 1
+            i = count
+            while i > 0 and (starts[i - 1] > start or (starts[i - 1] == start and rests[i - 1] < rest)):
+                starts[i], rests[i], out[i] = starts[i - 1], rests[i - 1], out[i - 1]
+                i -= 1
+            starts[i], rests[i], out[i] = start, rest, choice
+            count += 1
+    return count
+
+
+@kernel
+def slots(state: Any, rows: Any, actions: Any, out: Any) -> None:
+    """Of each listed action of `rows`, what JobShopEnvironment.observe tells of it, in that order, into out [R, K, 10]."""
+    for i in range(len(rows)):
+        row, instance = rows[i], state.instance[rows[i]]
+        for k in range(actions.shape[1]):
+            if actions[i, k] < 0:
+                break
+            c = state.choice_at[instance] + actions[i, k]
+            operation = state.owner[c]
+            o = state.operation_at[instance] + operation
+            job, at = state.job[o], state.job_at[instance] + state.job[o]
+            seen = out[i, k]
+            seen[0], seen[1], seen[2] = job, state.machine[c], state.duration[c]
+            seen[3], seen[4], seen[5] = _earliest(state, row, job, c), state.ready[row, job], state.free[row, state.machine[c]]
+            seen[6], seen[7] = state.rest[o], state.closing[at] - operation
+            seen[8], seen[9] = state.due[at], state.weight[at]

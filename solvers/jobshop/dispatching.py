@@ -1,0 +1,104 @@
+"""Dispatching rules: greedy policies of the dispatching environment, as kernels on its pool of states."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.problems.jobshop.environment import JobShopEnvironment
+from corl.problems.jobshop.instance import JobShopInstance, Schedule
+from corl.rng import uniform
+from corl.search import hooks
+
+__all__ = ["RULES", "Dispatcher", "rules_for"]
+
+RULES = ("spt", "lpt", "mwkr", "mor", "fifo", "fdd/mwkr", "edd", "atc")
+"""Shortest and longest processing time; most work and most operations remaining; first in, first out; flow due date by most
+work remaining (Sels, Gheysen and Vanhoucke, IJPR 50, 2012); earliest due date; apparent tardiness cost (Vepsalainen and
+Morton, Management Science 33, 1987, with its look-ahead of 2)."""
+
+_LOOK_AHEAD = 2.0
+
+
+def rules_for(instance: JobShopInstance) -> tuple[int, ...]:
+    """The numbers of the rules that make sense of an instance's objective: without due dates there is no edd and no atc."""
+    return tuple(range(len(RULES) if instance.objective == "weighted_tardiness" else RULES.index("edd")))
+
+
+class Dispatcher:
+    """Builds schedules of one instance, one at a time."""
+
+    def __init__(self, instance: JobShopInstance, schedules: Literal["non-delay", "active"] = "non-delay") -> None:
+        self._environment = JobShopEnvironment([instance], 1, schedules)
+        self._listed = np.zeros(self._environment.width, np.int32)
+
+    def run(self, rule: int, noise: float, random: NDArray[np.uint64]) -> float:
+        """Build a schedule by a rule (an index into RULES), priorities multiplied by 1 to 1 + noise; returns its objective."""
+        self._environment.reset([0], [0])
+        return float(_dispatch(self._environment.state, 0, rule, noise, random, self._listed))
+
+    def schedule(self) -> Schedule:
+        """The schedule built last."""
+        return self._environment.solution(0)
+
+
+@kernel
+def _dispatch(state, row, rule, noise, random, listed):
+    """Build a schedule in `row`, always by the listed choice of the highest priority, the first of equals; its objective."""
+    while True:
+        count = hooks.actions(state, row, listed)
+        if count == 0:
+            break
+        best, chosen = -1.0, -1
+        now, mean = _clock(state, row, listed, count)
+        for k in range(count):
+            value = _priority(state, row, rule, listed[k], now, mean)
+            if noise > 0.0:
+                value *= 1.0 + noise * uniform(random)
+            if value > best:
+                best, chosen = value, listed[k]
+        hooks.step(state, row, row, chosen)
+    return state.estimate[row]
+
+
+@kernel
+def _clock(state, row, listed, count):
+    """The earliest start and the mean duration of the listed choices."""
+    base, now, total = state.choice_at[state.instance[row]], 2**62, 0
+    for k in range(count):
+        c = base + listed[k]
+        job = state.job[state.operation_at[state.instance[row]] + state.owner[c]]
+        now = min(now, max(state.ready[row, job], state.free[row, state.machine[c]]))
+        total += state.duration[c]
+    return now, total / count
+
+
+@kernel
+def _priority(state, row, rule, choice, now, mean):
+    """The priority of a choice, above 0."""
+    instance = state.instance[row]
+    c = state.choice_at[instance] + choice
+    operation = state.operation_at[instance] + state.owner[c]
+    job = state.job[operation]
+    at = state.job_at[instance] + job
+    p, rest = state.duration[c], state.rest[operation]
+    if rule == 0:
+        return 1.0 / (1.0 + p)
+    if rule == 1:
+        return 1.0 + p
+    if rule == 2:
+        return 1.0 + rest
+    if rule == 3:
+        return 1.0 + (state.closing[at] - state.owner[c])
+    if rule == 4:
+        return 1.0 / (1.0 + state.ready[row, job])
+    if rule == 5:  # the flow due date: when the operation would end if its job never waited
+        whole = state.rest[state.operation_at[instance] + state.opening[at]]
+        return (1.0 + rest) / (1.0 + state.release[at] + whole - rest + p)
+    if rule == 6:
+        return 1.0 / (1.0 + state.due[at])
+    slack = max(0.0, float(state.due[at] - rest - now))
+    return state.weight[at] / (1.0 + p) * np.exp(-slack / (_LOOK_AHEAD * (1.0 + mean))) + 1e-300

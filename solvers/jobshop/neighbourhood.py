@@ -1,0 +1,209 @@
+"""The neighbourhood N7 (Zhang, Li, Guan and Rao, Computers & Operations Research 34, 2007) on one random critical path.
+
+In every critical block, an operation goes right behind the last or right before the first one, or the first goes right
+behind, or the last right before, one within. A move is kept where it cannot make a cycle (Balas and Vazacopoulos, 1998,
+propositions 2.2 and 2.3, made strict for durations of zero), and judged by the longest path through the operations moved,
+with heads and tails as theirs would become (section 2.2 there): a lower bound on the makespan that is exact most times.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.rng import below
+
+__all__ = ["Scan", "choose_move", "feasible", "new_scan"]
+
+_FAR = 2**40
+
+
+class Scan(NamedTuple):
+    """Scratch of a look at the neighbourhood."""
+
+    path: NDArray[np.int32]
+    """[N] a critical path, last operation first."""
+    ahead: NDArray[np.int64]
+    """[N] heads or tails as a move would make them."""
+    found: NDArray[np.int64]
+    """[7] the best move that is not tabu: its estimate, from, to, ties; and a random tabu one: count, from, to."""
+
+
+def new_scan(n: int) -> Scan:
+    """For n operations."""
+    return Scan(np.zeros(n, np.int32), np.zeros(n, np.int64), np.zeros(7, np.int64))
+
+
+@kernel
+def choose_move(shop, selection, scan, tabu, now, best, makespan, random):
+    """(from, to), places of `sequence` for `shift`: the move of the least estimate among those that are not tabu.
+
+    A move is tabu if it reverses a pair whose entry in `tabu` is over `now`, unless its estimate is below `best`. Ties are
+    broken at random; where all moves are tabu a random one is taken; (-1, -1) where there is none.
+    """
+    found, path, ahead = scan.found, scan.path, scan.ahead
+    sequence, place, before, after = selection.sequence, selection.place, selection.before, selection.after
+    earlier, later, release, p = shop.earlier, shop.later, shop.release, shop.duration
+    r, q, member = selection.head, selection.tail, shop.member
+    found[:] = -1
+    found[0], found[3], found[4] = _FAR, 0, 0
+    i = _critical_path(shop.last, earlier, before, r, p, path, makespan, random) - 1
+    while i >= 0:  # blocks: runs of the path along one machine
+        j = i
+        while j > 0 and before[path[j - 1]] == path[j]:
+            j -= 1
+        first, last = np.int64(place[path[i]]), np.int64(place[path[j]])
+        m = shop.machine[path[i]]
+        size, pairs = shop.first[m + 1] - shop.first[m], shop.pair[m]
+        for k in range(_moves(last - first + 1) if j < i else 0):
+            a, b = _move(first, last, k)
+            if a < b:
+                if not feasible(sequence, later, q, p, a, b):
+                    continue
+                estimate = _judged_forward(sequence, earlier, later, before, after, release, p, r, q, ahead, a, b, found[0])
+            else:
+                if not feasible(sequence, earlier, r, p, a, b):
+                    continue
+                estimate = _judged_backward(sequence, earlier, later, before, after, release, p, r, q, ahead, b, a, found[0])
+            if estimate > found[0]:
+                continue
+            if estimate >= best and _tabu(sequence, member, tabu, pairs, size, now, a, b):
+                found[4] += 1
+                if below(random, found[4]) == 0:
+                    found[5], found[6] = a, b
+                continue
+            found[3] = 1 if estimate < found[0] else found[3] + 1
+            if found[3] == 1 or below(random, found[3]) == 0:
+                found[0], found[1], found[2] = estimate, a, b
+        i = j - 1
+    if found[1] >= 0:
+        return found[1], found[2]
+    return found[5], found[6]
+
+
+@kernel
+def _critical_path(last, earlier, before, head, p, path, makespan, random):
+    """A longest path, at random where it forks, last operation first, into `path`; returns its length."""
+    count, i = 0, -1
+    for x in last:
+        if head[x] + p[x] == makespan:
+            count += 1
+            if below(random, count) == 0:
+                i = x
+    length = 0
+    while i >= 0:
+        path[length] = i
+        length += 1
+        x, y = earlier[i], before[i]
+        by_job = x >= 0 and head[x] + p[x] == head[i]
+        by_machine = y >= 0 and head[y] + p[y] == head[i]
+        if by_job and by_machine and x != y:
+            i = x if below(random, 2) == 0 else y
+        elif by_machine:
+            i = y
+        else:
+            i = x if by_job else -1
+    return length
+
+
+@kernel(inline=True)
+def _moves(size):
+    """How many moves a block of `size` operations has."""
+    return 1 if size == 2 else 2 * (size - 1) + 2 * (size - 3)
+
+
+@kernel(inline=True)
+def _move(first, last, k):
+    """The k-th move of the block at places first..last, none twice: from, to."""
+    size = last - first + 1
+    if k < size - 1:
+        return first + k, last
+    k -= size - 1
+    if k < size - 1:
+        return first + 1 + k, first
+    k -= size - 1
+    return (first, first + 2 + k) if k < size - 3 else (last, first + 1 + k - (size - 3))
+
+
+@kernel
+def feasible(sequence, neighbour, times, p, a, b):
+    """Whether moving the operation at place a to place b is sure to make no cycle.
+
+    For a < b there must be no path from the moved one's successor in the job to what stands at b: `neighbour` is `later` and
+    `times` are the tails; for a > b they are `earlier` and the heads.
+    """
+    x, end = neighbour[sequence[a]], sequence[b]
+    slack = times[end] + p[end] - times[x] - p[x]
+    return x < 0 or (x != end and (slack > 0 or (slack == 0 and p[x] > 0)))
+
+
+@kernel
+def _judged_forward(s, earlier, later, before, after, release, p, r, q, ahead, a, b, limit):
+    """The longest path through what moves where the operation u at place a goes right behind that at place b.
+
+    Anything over `limit` once it is that.
+    """
+    u = s[a]
+    y = before[u]
+    end = np.int64(r[y] + p[y])
+    for k in range(a + 1, b + 1):
+        i = s[k]
+        x = earlier[i]
+        start = max(end, release[i], r[x] + p[x])
+        ahead[k] = start
+        end = start + p[i]
+    x, y, z = earlier[u], later[u], after[s[b]]
+    tail = p[u] + max(q[y] + p[y], q[z] + p[z])
+    longest = max(end, release[u], r[x] + p[x]) + tail
+    for k in range(b, a, -1):
+        if longest > limit:
+            return longest
+        i = s[k]
+        y = later[i]
+        tail = p[i] + max(tail, q[y] + p[y])
+        longest = max(longest, ahead[k] + tail)
+    return longest
+
+
+@kernel
+def _judged_backward(s, earlier, later, before, after, release, p, r, q, ahead, a, b, limit):
+    """The longest path through what moves where the operation v at place b goes right before that at place a."""
+    v = s[b]
+    y = after[v]
+    tail = np.int64(q[y] + p[y])
+    for k in range(b - 1, a - 1, -1):
+        i = s[k]
+        x = later[i]
+        tail = p[i] + max(tail, q[x] + p[x])
+        ahead[k] = tail
+    x, y, z = earlier[v], later[v], before[s[a]]
+    start = max(release[v], r[x] + p[x], r[z] + p[z])
+    end = start + p[v]
+    longest = end + max(tail, q[y] + p[y])
+    for k in range(a, b):
+        if longest > limit:
+            return longest
+        i = s[k]
+        x = earlier[i]
+        start = max(end, release[i], r[x] + p[x])
+        longest = max(longest, start + ahead[k])
+        end = start + p[i]
+    return longest
+
+
+@kernel
+def _tabu(sequence, member, tabu, pairs, size, now, a, b):
+    """Whether the move reverses a pair that must not be reversed yet; the table of the machine's pairs begins at `pairs`."""
+    moved = member[sequence[a]]
+    if a < b:
+        for at in range(a + 1, b + 1):
+            if tabu[pairs + member[sequence[at]] * size + moved] > now:
+                return True
+    else:
+        for at in range(b, a):
+            if tabu[pairs + moved * size + member[sequence[at]]] > now:
+                return True
+    return False

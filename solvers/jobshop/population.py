@@ -1,0 +1,72 @@
+"""The population of TS/PR (Peng, Lu and Cheng, 2015), and the starts that it gives to tabu searches."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.problems.jobshop.instance import JobShopInstance
+from corl.rng import below, random_state
+from corl.solvers.jobshop.dispatching import RULES, Dispatcher
+from corl.solvers.jobshop.relink import distance, relink
+from corl.solvers.jobshop.search import Search, new_search
+from corl.solvers.jobshop.selection import shop_of, sort_starts
+
+__all__ = ["Population", "compile_relinking", "start_by_rule"]
+
+_SHARES = (0.3, 0.5)  # of the way from one parent to the other
+_CLOSE = 10  # parents with fewer differences than this are not worth relinking
+_NOISE = 0.3  # of the dispatching rules that fill the population
+_FRESH_NOISE = 0.5  # of those that replace relinking where two parents are close
+_RULES = tuple(RULES.index(name) for name in ("mwkr", "fdd/mwkr", "mor"))
+
+
+def start_by_rule(search: Search, dispatcher: Dispatcher, rule: int, noise: float) -> None:
+    """Write the orders of a dispatching rule (an index into RULES) into `search.selection.sequence`."""
+    dispatcher.run(rule, noise, search.random)
+    sort_starts(search.shop, dispatcher.schedule().start, search.selection.sequence)
+
+
+class Population:
+    """At most `size` sequences, no two alike, and their makespans."""
+
+    def __init__(self, size: int, dispatcher: Dispatcher) -> None:
+        self._size, self._dispatcher = size, dispatcher
+        self._members: list[NDArray[np.int32]] = []
+        self._values: list[int] = []
+
+    def add(self, search: Search, sequence: NDArray[np.int32], value: int) -> None:
+        """Take a sequence in: while there is room, otherwise in place of the worst, if no worse and unlike all."""
+        for known, member in zip(self._values, self._members):
+            if known == value and distance(search.shop, member, sequence, 1) == 0:
+                return
+        if len(self._members) == self._size:
+            worst = int(np.argmax(self._values))
+            if value > self._values[worst]:
+                return
+            del self._members[worst], self._values[worst]
+        self._members.append(sequence.copy())
+        self._values.append(value)
+
+    def start(self, search: Search) -> None:
+        """Write the next start into `search.selection.sequence`: between two members; a noisy rule while there is room, or
+        where the two are close."""
+        noise, random = _NOISE, search.random
+        if len(self._members) == self._size > 1:
+            i, j = below(random, self._size), below(random, self._size - 1)
+            one, other = self._members[i], self._members[j + (j >= i)]
+            if distance(search.shop, one, other, _CLOSE) == _CLOSE:
+                relink(search.shop, one, other, *_SHARES, random, search.selection.sequence)
+                return
+            noise = _FRESH_NOISE
+        start_by_rule(search, self._dispatcher, _RULES[below(random, len(_RULES))], noise)
+
+
+def compile_relinking(instance: JobShopInstance) -> None:
+    """Call what a run calls only once its population is full."""
+    search = new_search(shop_of(instance), random_state(0))
+    start_by_rule(search, Dispatcher(instance), 0, 0.0)
+    one, other = search.selection.sequence, search.best
+    other[:] = one
+    distance(search.shop, one, other, _CLOSE)
+    relink(search.shop, one, other, *_SHARES, search.random, one)
