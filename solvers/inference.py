@@ -25,6 +25,7 @@ _WORK = 2.5e9  # floating-point operations of one network call, about 60 ms of o
 _BATCH = 32  # rows of a network call, at most: more bring nothing on a CPU
 _POOL = 64  # rows that are decoded together where a decoder needs no more
 _MEMORY = 1e9  # bytes that the rows of a pool may take
+_LISTED = 500  # steps between two looks at the clock where no network is asked
 _RESERVE = 0.9  # share of the time left that a round is planned to take
 
 
@@ -121,25 +122,40 @@ class Session:
     def first(self) -> bool:
         """Report the greedy solution; whether there is any other, and budget left to look for it.
 
-        Where the budget ends before, the rest of the episode takes the first action listed.
+        With a time limit, what the first actions listed lead to is reported before it. Where a budget of iterations ends
+        within the greedy episode, the first actions listed complete it.
         """
-        import numpy as np
-
         from corl.search.decoding import Greedy
-        from corl.search.decoding.rollouts import play_listed
 
         pool = self._environment([self.instance], 1)
         per_row = sum(array.nbytes // len(array) for array in pool.state if len(array) == 1)
         self.most_rows = max(_POOL, int(_MEMORY / max(1, per_row)))
+        if self.run.iterations is None:
+            pool.reset([0], [0])
+            if not self._complete(pool):
+                return False
         found = self._decode(Greedy(), pool, [0], None, 0)
         self.steps = self.rows
         if not found.complete:
-            play_listed(pool.state, 0, np.empty(pool.width, np.int32))
-            self.run.report(pool.solution(0))
+            if self.run.iterations is not None:
+                self._complete(pool)
             return False
         if not self.steps:  # an episode without choice: there is no other solution
             return False
         return not self.run.should_stop
+
+    def _complete(self, pool: Environment) -> bool:
+        """Play row 0 to its end by the first action listed and report it; False where the run ended before."""
+        import numpy as np
+
+        from corl.search.decoding.rollouts import play_listed
+
+        scratch = np.empty(pool.width, np.int32)
+        while not play_listed(pool.state, 0, scratch, _LISTED):
+            if self.run.should_stop and self.run.iterations is None:
+                return False
+        self.run.report(pool.solution(0))
+        return True
 
     def decode(self, decoder: Decoder, rows: int, number: int, together: int = _POOL) -> Decoded:
         """Decode all entries with `rows` rows for each, so many at once as fit into `together` rows (one, at least).

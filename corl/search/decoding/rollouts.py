@@ -111,9 +111,14 @@ def roll_out(
 
 
 @kernel
-def play_listed(state: Any, row: Any, out: Any) -> Any:
-    """Play a row of a pool's state to its end by the first action listed; returns the rewards. `out`: int32 [K], scratch."""
-    total = 0.0
+def play_listed(state: Any, row: Any, out: Any, steps: Any) -> Any:
+    """Play a row of a pool's state by the first action listed, at most so many steps; whether its episode is over then.
+
+    `out`: int32 [K], scratch.
+    """
     while hooks.actions(state, row, out) > 0:
-        total += hooks.step(state, row, row, out[0])
-    return total
+        if steps == 0:
+            return False
+        hooks.step(state, row, row, out[0])
+        steps -= 1
+    return True

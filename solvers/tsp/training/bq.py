@@ -38,11 +38,11 @@ class BqRecipe(Recipe):
     """Most cities of an instance; sizes between are drawn on a logarithmic scale."""
     tours: int = 256
     """Tours before the first step, at least 1; later one more every `every` steps."""
-    every: int = 2
+    every: int = 1
     """Steps from one new tour, or one own path, to the next, at least 1."""
-    own_from: float = 0.2
+    own_from: float = 0.05
     """Share of the run, 0..1, from which on the new paths are the policy's own beginnings, completed."""
-    own: float = 0.5
+    own: float = 0.7
     """Share of the states that are drawn from those, 0..1."""
     batch: int = 64
     """States in a step, at least 2."""
