@@ -125,11 +125,11 @@ class JobShop(Problem):
 
         draw_schedule(instance, solution, axes)
 
-    def environment(self, instances: Sequence[JobShopInstance], rows: int) -> JobShopEnvironment:
-        """Building a schedule operation by operation, as a pool of `rows` states over `instances`."""
+    def environment(self, instances: Sequence[JobShopInstance], rows: int, width: int | None = None) -> JobShopEnvironment:
+        """Building a schedule operation by operation: `rows` states over `instances`; the `width` earliest actions are listed."""
         from corl.problems.jobshop.environment import JobShopEnvironment
 
-        return JobShopEnvironment(instances, rows)
+        return JobShopEnvironment(instances, rows) if width is None else JobShopEnvironment(instances, rows, width=width)
 
 
 def _choices(operation: Any) -> list[tuple[int, int]]:
