@@ -35,27 +35,35 @@ def _search(
     rule: Any, network: Any, state: Any, trees: Trees, roots: Any, first: Any, keys: Any, simulations: Any, result: Any
 ) -> None:
     """A tree for each root; node i > 0 is row first + i - 1."""
-    actions, logits = np.empty(result.actions.shape[1], np.int32), np.empty(result.actions.shape[1], np.float32)
+    slots = result.actions.shape[1]
+    actions, logits = np.empty(slots, np.int32), np.empty(slots, np.float32)
     for b in range(len(roots)):
-        count = hooks.actions(state, roots[b], result.actions[b])
-        logits[:] = -np.inf
-        value = 0.0
-        if count > 0:
-            value = hooks.evaluate(network, state, roots[b], result.actions[b], count, logits)
-            result.evaluations[b] += 1
-        result.actions[b, count:] = -1
-        attach_root(rule, trees, 0, result.actions[b], logits, value, keys[b])
-        while trees.visits[0, 0] <= simulations and trees.branches[0, 0] > 0:
-            leaf = descend(rule, trees, 0)
-            if leaf == ENDED:
-                continue
-            parent, row = trees.parent[0, leaf], first + leaf - 1
-            above = roots[b] if parent == 0 else first + parent - 1
-            reward = step_afresh(state, above, row, trees.action[0, leaf], keys[b], leaf)
-            count = hooks.actions(state, row, actions)
-            value = 0.0
+        leaf, row, reward = 0, roots[b], 0.0
+        while True:  # each hook is called in one place: numba may fail to unify two mentions of one in a function
+            count, value = hooks.actions(state, row, actions), 0.0
             if count > 0:
                 value = hooks.evaluate(network, state, row, actions, count, logits)
                 result.evaluations[b] += 1
-            attach(trees, 0, leaf, reward, actions, logits, count, value)
+            if leaf > 0:
+                attach(trees, 0, leaf, reward, actions, logits, count, value)
+            else:
+                actions[count:] = -1
+                result.actions[b] = actions
+                attach_root(rule, trees, 0, actions, logits, value, keys[b])
+            leaf = _next_leaf(rule, trees, simulations)
+            if leaf < 0:
+                break
+            row, parent = first + leaf - 1, trees.parent[0, leaf]
+            above = roots[b] if parent == 0 else first + parent - 1
+            reward = step_afresh(state, above, row, trees.action[0, leaf], keys[b], leaf)
         read_tree(rule, trees, 0, keys[b], b, result)
+
+
+@kernel(borrow=True)
+def _next_leaf(rule: Any, trees: Trees, simulations: Any) -> Any:
+    """The leaf that the next simulation adds; ENDED when all are made."""
+    while trees.visits[0, 0] <= simulations and trees.branches[0, 0] > 0:
+        leaf = descend(rule, trees, 0)
+        if leaf >= 0:
+            return leaf
+    return ENDED

@@ -218,7 +218,7 @@ def _conclude(rule: Any, trees: Any, t: Any, key: Any, values: Any, policy: Any)
     return _best_with(rule, trees, t, most)
 
 
-@overload(tree.choose, jit_options={"error_model": "numpy", "_nrt": False})
+@overload(tree.choose, jit_options={"error_model": "numpy", "_nrt": False})  # type: ignore[typeddict-unknown-key]  # as kernel(borrow=True)
 def _attach_choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
     return _choose if is_state(rule, GumbelRule) else None
 

@@ -78,7 +78,7 @@ def forward(mlp: Any, inputs: Any, hidden: Any, outputs: Any) -> None:
                 outputs[j] += x * mlp.w2[h, j]
 
 
-@overload(hooks.evaluate, jit_options={"_nrt": False})
+@overload(hooks.evaluate, jit_options={"_nrt": False})  # type: ignore[typeddict-unknown-key]  # as kernel(borrow=True)
 def _attach_uniform(model: Any, state: Any, row: Any, actions: Any, count: Any, logits: Any) -> Any:
     return _uniform if hooks.is_model(model, Uniform) else None
 

@@ -160,7 +160,7 @@ def _conclude(rule: Any, trees: Any, t: Any, key: Any, values: Any, policy: Any)
     return chosen
 
 
-@overload(tree.choose, jit_options={"error_model": "numpy", "_nrt": False})
+@overload(tree.choose, jit_options={"error_model": "numpy", "_nrt": False})  # type: ignore[typeddict-unknown-key]  # as kernel(borrow=True)
 def _attach_choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
     return _choose if is_state(rule, PuctRule) else None
 

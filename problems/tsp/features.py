@@ -219,9 +219,7 @@ def _describe_pairs(work: Any, shown: Any, c: Any, unit: Any, pairs: Any) -> Non
 
 
 @kernel
-def _look_ahead(
-    work: Any, prices: Any, shown: Any, c: Any, outside: Any, bound: Any, unit: Any, apart: Any, x: Any
-) -> None:
+def _look_ahead(work: Any, prices: Any, shown: Any, c: Any, outside: Any, bound: Any, unit: Any, apart: Any, x: Any) -> None:
     """Features of the likeliest slots: how much longer the relaxed path gets when it begins there."""
     nodes = c + 3 if outside else c + 2
     prices[:nodes] = work.price[:nodes]
@@ -230,12 +228,12 @@ def _look_ahead(
         guess[i] = (work.cost[c, i] + prices[i]) / unit - work.share[c, i]
     least, best = guess.min(), np.inf
     for _ in range(min(shown, _BRANCHES)):
-        i = guess.argmin()
-        if guess[i] > least + _CLOSE:
+        slot = guess.argmin()
+        if guess[slot] > least + _CLOSE:
             break
-        guess[i] = np.inf
-        bounds[i] = branch(work, nodes, c, outside, i, _BRANCH_STEPS, _BRANCH_FIRST * apart, prices)
-        best = min(best, bounds[i])
+        guess[slot] = np.inf
+        bounds[slot] = branch(work, nodes, c, outside, slot, _BRANCH_STEPS, _BRANCH_FIRST * apart, prices)
+        best = min(best, bounds[slot])
     for i in range(shown):
         over = min(3.0, (bounds[i] - best) / unit)
         x[i, 22], x[i, 23], x[i, 24] = 1.0 if bounds[i] < np.inf else 0.0, math.log1p(over), math.exp(-8.0 * over)

@@ -19,8 +19,11 @@ _CANDIDATES, _PER_QUADRANT, _CHILDREN, _NOISE = 7, 2, 30, 0.3
 _PROGRAMME_CITIES = 9  # up to so many dynamic programming takes less time
 
 
-def tour_of(instance: TspInstance, seed: int) -> NDArray[np.int32]:
-    """A (near-)optimal tour of a symmetric instance of at least 5 cities, int32 [n]; the same for the same seed."""
+def tour_of(instance: TspInstance, seed: int, population: int = 0) -> NDArray[np.int32]:
+    """A (near-)optimal tour of a symmetric instance of at least 5 cities, int32 [n]; the same for the same seed.
+
+    population: of eax; 0: enough for instances of up to 200 cities.
+    """
     if instance.n <= _PROGRAMME_CITIES:
         from corl.problems.tsp.metric import metric_of
 
@@ -29,7 +32,7 @@ def tour_of(instance: TspInstance, seed: int) -> NDArray[np.int32]:
     run.start()
     breeding = Breeding(instance, run, _CANDIDATES, _PER_QUADRANT, _CHILDREN, _NOISE)
     breeding.first_tour()
-    epoch(breeding, max(_POPULATION[0], int(_POPULATION[1] * instance.n)))
+    epoch(breeding, population or max(_POPULATION[0], int(_POPULATION[1] * instance.n)))
     breeding.report()
     return np.asarray(run.solution, np.int32)
 
