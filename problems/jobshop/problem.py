@@ -126,7 +126,7 @@ class JobShop(Problem):
         draw_schedule(instance, solution, axes)
 
     def environment(self, instances: Sequence[JobShopInstance], rows: int, width: int | None = None) -> JobShopEnvironment:
-        """Building a schedule operation by operation, as a pool of `rows` states; the `width` earliest actions are listed."""
+        """Building a schedule operation by operation: `rows` states over `instances`; the `width` earliest actions are listed."""
         from corl.problems.jobshop.environment import JobShopEnvironment
 
         return JobShopEnvironment(instances, rows) if width is None else JobShopEnvironment(instances, rows, width=width)

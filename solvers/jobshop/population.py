@@ -56,7 +56,7 @@ class Population:
             i, j = below(random, self._size), below(random, self._size - 1)
             one, other = self._members[i], self._members[j + (j >= i)]
             if distance(search.shop, one, other, _CLOSE) == _CLOSE:
-                relink(search.shop, one, other, *_SHARES, random, search.selection.sequence)
+                relink(search.shop, one, other, *_SHARES, random, search.selection)
                 return
             noise = _FRESH_NOISE
         start_by_rule(search, self._dispatcher, _RULES[below(random, len(_RULES))], noise)
@@ -66,7 +66,6 @@ def compile_relinking(instance: JobShopInstance) -> None:
     """Call what a run calls only once its population is full."""
     search = new_search(shop_of(instance), random_state(0))
     start_by_rule(search, Dispatcher(instance), 0, 0.0)
-    one, other = search.selection.sequence, search.best
-    other[:] = one
-    distance(search.shop, one, other, _CLOSE)
-    relink(search.shop, one, other, *_SHARES, search.random, one)
+    search.best[:] = search.selection.sequence
+    distance(search.shop, search.best, search.best, _CLOSE)
+    relink(search.shop, search.best, search.best, *_SHARES, search.random, search.selection)

@@ -93,6 +93,13 @@ def test_describe_and_draw(random_instance, kind):
             assert f"{JOBSHOP.evaluate(instance, schedule):,.10g}" in axes.get_title()
 
 
+def test_environment(random_instance):
+    """The dispatching environment of active schedules, with as many listed actions as wanted."""
+    instance = random_instance("flexible", 5, 4, 1)
+    assert JOBSHOP.environment([instance], 2).rows == 2
+    assert JOBSHOP.environment([instance], 1, 3).actions([0]).shape == (1, 3)
+
+
 def test_importing_the_problem_is_light():
     """Finding the problem, for `corl list` or to recognise a file, loads NumPy and nothing heavier."""
     heavy = ("numba", "scipy", "matplotlib", "networkx", "torch", "ortools")

@@ -131,12 +131,12 @@ def test_relinking_stays_between(random_instance, kind, seed, share):
     instance = random_instance(kind, 6, 4, seed)
     shop, selection, random = shop_of(instance), new_selection(instance.operations), np.random.default_rng(seed)
     one, other = (random_sequence(instance, shop, random) for _ in range(2))
-    relink(shop, one, other, share, share, random_state(seed), selection.sequence)
+    relink(shop, one, other, share, share, random_state(seed), selection)
     assert rebuild(shop, selection) >= 0
     apart = distance(shop, one, other, 10**9)
     assert distance(shop, one, selection.sequence, 10**9) + distance(shop, selection.sequence, other, 10**9) == apart
     for end, parent in ((0.0, one), (1.0, other)):
-        relink(shop, one, other, end, end, random_state(seed), selection.sequence)
+        relink(shop, one, other, end, end, random_state(seed), selection)
         assert selection.sequence.tolist() == parent.tolist()
 
 
