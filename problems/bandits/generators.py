@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from corl.errors import UsageError
 from corl.problems.bandits.constraints import Budget, Capacity, Constraint, Interventions, Routing, Scheduling
+from corl.problems.bandits.constraints.interventions import TOUCHED_MOST
 from corl.problems.bandits.instance import BanditInstance
 
 __all__ = ["adherence", "budget", "capacity", "interventions", "machines", "routing", "scheduling"]
@@ -77,8 +78,9 @@ def interventions(
     for chosen, pool in ((good, np.arange(good_from, arms)), (bad, np.arange(good_from))):
         for first in range(0, len(chosen), 3):
             group = chosen[first : first + 3]
-            free = [arm for arm in pool if not touching[arm]]
-            for arm in random.permutation(free if len(free) >= 3 else pool)[:3]:
+            room = [arm for arm in pool if len(touching[arm]) + len(group) <= TOUCHED_MOST]
+            free = [arm for arm in room if not touching[arm]]
+            for arm in random.permutation(free if len(free) >= 3 else room)[:3].astype(int):
                 touching[arm] |= {int(i) for i in group}
     is_good = np.arange(arms) >= good_from
     a = np.where(is_good, random.uniform(0.7, 1.0, arms), random.uniform(0.2, 0.5, arms)).round(1)

@@ -11,7 +11,5 @@ __all__ = ["choose"]
 
 
 def choose(instance: BanditInstance, time_limit: float | None, iterations: int | None) -> str:
-    """`fluid`: level with Whittle's index where that exists, ahead of it on short horizons and unequal costs, and for
-    interventions the only one of the two (problems/bandits/README.md, "Which solver").
-    """
+    """`fluid`: it takes every constraint (an index needs arms of two levels) and proves a bound."""
     return "fluid"

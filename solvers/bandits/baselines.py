@@ -15,11 +15,21 @@ if TYPE_CHECKING:
 __all__ = ["Myopic", "Null", "Random", "Sampling", "TwoStep"]
 
 
-@dataclass(frozen=True)
-class Null(Solver):
-    """Leaves all arms alone."""
+class _Baseline(Solver):
+    """A policy that needs nothing but the instance."""
 
     limit_free: ClassVar[bool] = True
+
+    def prepare(self, instance: BanditInstance) -> None:
+        from corl.solvers.bandits.warm import warm_up
+
+        warm_up(instance)
+
+
+@dataclass(frozen=True)
+class Null(_Baseline):
+    """Leaves all arms alone."""
+
     title: ClassVar[str] = "No action"
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
@@ -31,10 +41,9 @@ class Null(Solver):
 
 
 @dataclass(frozen=True)
-class Random(Solver):
+class Random(_Baseline):
     """A random feasible action, that cannot be extended, in every step."""
 
-    limit_free: ClassVar[bool] = True
     title: ClassVar[str] = "Random feasible actions"
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
@@ -44,13 +53,12 @@ class Random(Solver):
 
 
 @dataclass(frozen=True)
-class Sampling(Solver):
+class Sampling(_Baseline):
     """Of so many random feasible actions the one with the highest reward in the step."""
 
     samples: int = 100
     """Actions looked at, from 1."""
 
-    limit_free: ClassVar[bool] = True
     title: ClassVar[str] = "The best of random feasible actions, one step ahead"
 
     def __post_init__(self) -> None:
@@ -64,10 +72,9 @@ class Sampling(Solver):
 
 
 @dataclass(frozen=True)
-class Myopic(Solver):
+class Myopic(_Baseline):
     """The feasible action with the highest reward in the step."""
 
-    limit_free: ClassVar[bool] = True
     title: ClassVar[str] = "One step ahead, exactly"
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
@@ -77,10 +84,9 @@ class Myopic(Solver):
 
 
 @dataclass(frozen=True)
-class TwoStep(Solver):
+class TwoStep(_Baseline):
     """One step further: what an arm could earn in the next step, if it alone were looked after, counts too."""
 
-    limit_free: ClassVar[bool] = True
     title: ClassVar[str] = "Two steps ahead, arm by arm"
 
     def solve(self, instance: BanditInstance, run: Run) -> None:

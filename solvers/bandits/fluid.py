@@ -25,8 +25,10 @@ class Fluid(Solver):
     title: ClassVar[str] = "Fluid prices: a linear program's worths of levels at every time, maximised exactly"
 
     def prepare(self, instance: BanditInstance) -> None:
-        from corl.problems.bandits import simulation  # noqa: F401
         from corl.solvers.bandits import fluid_program  # noqa: F401
+        from corl.solvers.bandits.warm import warm_up
+
+        warm_up(instance)
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
         from corl.problems.bandits.policies import TablePolicy

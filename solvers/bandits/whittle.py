@@ -39,8 +39,10 @@ class Whittle(Solver):
     def prepare(self, instance: BanditInstance) -> None:
         import numpy as np
 
+        from corl.solvers.bandits.warm import warm_up
         from corl.solvers.bandits.whittle_index import whittle_indices
 
+        warm_up(instance)
         whittle_indices(np.full((1, 2, 2, 2), 0.5), np.ones((1, 2, 2)), 0.5)
 
     def solve(self, instance: BanditInstance, run: Run) -> None:

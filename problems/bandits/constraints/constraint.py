@@ -138,7 +138,7 @@ class PullConstraint(Constraint):
     @staticmethod
     def gains(worth: NDArray[np.float64]) -> NDArray[np.float64]:
         """What a pull adds, float64 [R, J]; never negative (an arm that is not worth it is left alone)."""
-        return np.maximum(0.0, worth[:, :, 1] - worth[:, :, 0])
+        return np.ascontiguousarray(np.maximum(0.0, worth[:, :, 1] - worth[:, :, 0]))
 
 
 def integers(values: Mapping[str, Any], field: str, count: int | None = None, least: int = 0) -> NDArray[np.int64]:

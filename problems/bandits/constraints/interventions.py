@@ -18,9 +18,10 @@ from corl.problems.bandits.constraints.constraint import Constraint, Oracle, Rel
 if TYPE_CHECKING:
     from corl.problems.bandits.instance import BanditInstance
 
-__all__ = ["Interventions", "subset_level"]
+__all__ = ["TOUCHED_MOST", "Interventions"]
 
-_TOUCHED_MOST = 6  # interventions on one arm: it has a level for each of their 2^m sets
+TOUCHED_MOST = 6
+"""Interventions on one arm, at most: it has a level for each of their 2^m sets."""
 _MOST = 200_000  # actions that the oracle lists
 
 
@@ -41,8 +42,8 @@ class Interventions(Constraint):
 
     def __post_init__(self) -> None:
         for arm, each in enumerate(self.touching):
-            if len(each) > _TOUCHED_MOST or list(each) != sorted(set(each)) or any(not 0 <= i < self.count for i in each):
-                accepted = f"accepted: up to {_TOUCHED_MOST} of 0 to {self.count - 1}, rising"
+            if len(each) > TOUCHED_MOST or list(each) != sorted(set(each)) or any(not 0 <= i < self.count for i in each):
+                accepted = f"accepted: up to {TOUCHED_MOST} of 0 to {self.count - 1}, rising"
                 raise InputError(f"arm {arm}: {list(each)} is not accepted; {accepted}", field="constraint.touching")
         if not 0 <= self.budget <= self.count:
             raise InputError(f"{self.budget} is not accepted; accepted: 0 to {self.count}", field="constraint.budget")
@@ -154,8 +155,3 @@ class Interventions(Constraint):
             raise InputError(f"accepted: {arms} lists of interventions", field="constraint.touching")
         touching = tuple(tuple(integers({"touching": each}, "touching").tolist()) for each in found)
         return cls(values["count"], touching, values["budget"])
-
-
-def subset_level(chosen: NDArray[np.int8], touching: tuple[int, ...]) -> int:
-    """The level that the interventions chosen (int8 [N]) give an arm touched by those listed."""
-    return sum(int(chosen[intervention]) << bit for bit, intervention in enumerate(touching))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -75,6 +74,7 @@ class BqRecipe(Recipe):
     def train(self, training: Training) -> None:
         import torch
 
+        from corl.learning.schedule import warm_cosine
         from corl.networks.attention import AttentionPolicy
         from corl.problems.tsp.environment import SURROUNDINGS
         from corl.problems.tsp.features import PAIRS, SHOWN, TOKENS
@@ -92,7 +92,7 @@ class BqRecipe(Recipe):
         while training.budget():
             self._teach(training, lessons, network)
             for group in optimiser.param_groups:
-                group["lr"] = self.rate * _schedule(training.fraction)
+                group["lr"] = self.rate * warm_cosine(training.fraction, _WARM)
             chosen, value, right = losses(network, lessons.draw(self.batch, self.own, SHOWN, around))
             loss = chosen + _VALUE_WEIGHT * value
             optimiser.zero_grad()
@@ -129,8 +129,3 @@ def losses(network: Policy, states: States) -> tuple[Tensor, Tensor, Tensor]:
     there = wanted >= 0
     chosen = functional.cross_entropy(logits[there], wanted[there])
     return chosen, (value + length).square().mean(), (logits[there].argmax(1) == wanted[there]).float().mean()
-
-
-def _schedule(fraction: float) -> float:
-    """Share of the largest learning rate: a short rise, then a cosine to 0."""
-    return min((fraction + 1e-3) / _WARM, 0.5 + 0.5 * math.cos(math.pi * fraction))

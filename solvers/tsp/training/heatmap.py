@@ -23,6 +23,7 @@ __all__ = ["HeatmapRecipe", "Lessons"]
 
 _TEACHER_ITERATIONS = 10  # of eax for every city: within 0.03 % of the best tour at 100 to 500 cities (measured)
 _CLIP = 1.0  # largest norm of the gradient
+_WARM_UP = 0.02  # share of the run in which the learning rate rises
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class HeatmapRecipe(Recipe):
         import torch
         from torch.nn import functional
 
+        from corl.learning.schedule import warm_cosine
         from corl.networks.graph import GatedGraphNetwork
         from corl.solvers.tsp.heatmap.features import EDGES, FEATURES, NODES
 
@@ -79,7 +81,7 @@ class HeatmapRecipe(Recipe):
                 lessons.add()
             nodes, links, edges, wanted = (part.to(training.device) for part in _batch(lessons.draw(random, self.batch), random))
             for group in optimiser.param_groups:
-                group["lr"] = self.rate * _schedule(training.fraction)
+                group["lr"] = self.rate * warm_cosine(training.fraction, _WARM_UP)
             with training.autocast():
                 logits = network(nodes, links, edges)
             loss = functional.binary_cross_entropy_with_logits(logits.float(), wanted)
@@ -177,8 +179,3 @@ def _batch(drawn: list[tuple[EdgeGraph, NDArray[np.bool_]]], random: np.random.G
     wanted = np.concatenate([wanted for _, wanted in drawn]).astype(np.float32)
     arrays = np.concatenate(nodes), np.concatenate(links, 1), np.concatenate(edges), wanted
     return tuple(torch.from_numpy(array) for array in arrays)
-
-
-def _schedule(fraction: float) -> float:
-    """Share of the largest learning rate: a short rise, then a cosine to 0."""
-    return float(min(fraction / 0.02, 0.5 + 0.5 * np.cos(np.pi * fraction))) if fraction > 0.0 else 0.01

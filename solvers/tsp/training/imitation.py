@@ -40,6 +40,8 @@ def imitate(training: Training, network: Policy, batches: Iterator[Examples], ra
     import torch
     from torch.nn import functional
 
+    from corl.learning.schedule import warm_cosine
+
     network.to(training.device)
     optimiser = torch.optim.AdamW(network.parameters(), lr=rate)
     training.manage(network=network, optimiser=optimiser)
@@ -48,7 +50,7 @@ def imitate(training: Training, network: Policy, batches: Iterator[Examples], ra
         examples = next(batches)
         x, mask, pairs, slot, value = (torch.from_numpy(part).to(training.device) for part in examples)
         for group in optimiser.param_groups:
-            group["lr"] = rate * _schedule(training.fraction)
+            group["lr"] = rate * warm_cosine(training.fraction, _WARM_UP)
         with training.autocast():
             logits, estimate = network(x, mask, pairs)
         policy_loss = functional.cross_entropy(logits.float(), slot, ignore_index=-1)
@@ -64,8 +66,3 @@ def imitate(training: Training, network: Policy, batches: Iterator[Examples], ra
             saved = training.seconds
             training.save(network)
     training.save(network)
-
-
-def _schedule(fraction: float) -> float:
-    """Share of the largest learning rate."""
-    return float(min((fraction + 1e-3) / _WARM_UP, 0.5 + 0.5 * np.cos(np.pi * fraction)))

@@ -154,6 +154,14 @@ def test_episodes_do_not_depend_on_each_other(kind):
         assert total == together[2]
 
 
+@pytest.mark.parametrize("kind", list(PROBLEM.generators))
+def test_generators_at_any_size(kind):
+    """One arm, few arms, every arm pulled: each is an instance that can be solved."""
+    for arms, pulls in ((1, 1), (3, 1), (8, 2), (6, 6)):
+        instance = PROBLEM.generators[kind](arms=arms, pulls=pulls, horizon=2, episodes=2)
+        assert np.isfinite(PROBLEM.evaluate(instance, myopic(instance)))
+
+
 def test_discount_and_horizon_weigh_rewards():
     """With one arm that always earns 1, the objective is 1 whatever the discount; rewards later count less."""
     chances, rewards = np.ones((1, 2, 1, 1)), np.ones((1, 2, 1))

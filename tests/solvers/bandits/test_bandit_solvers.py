@@ -13,6 +13,7 @@ import corl
 from corl import registry
 from corl.problems.bandits.constraints import Budget
 from corl.problems.bandits.instance import BanditInstance
+from corl.run import Run
 from corl.solvers.bandits.fluid_program import solve_fluid
 from corl.solvers.bandits.whittle_index import whittle_indices
 
@@ -129,3 +130,20 @@ def test_auto_says_its_choice_and_reports_a_bound():
     """The default gives a policy with a bound above what it earned."""
     result = corl.solve(PROBLEM.generators["scheduling"](arms=10, pulls=3, seed=1), time_limit=20)
     assert result.solver == "fluid" and result.bound >= result.objective and result.gap < 0.1
+
+
+@pytest.mark.parametrize("kind", ["budget", "capacity", "scheduling", "routing", "interventions"])
+def test_nothing_is_compiled_inside_the_clock(kind):
+    """After `prepare`, no kernel of the simulation or of an oracle has a new signature when the instance is solved."""
+    from corl.problems.bandits import simulation
+    from corl.problems.bandits.constraints import kernels
+
+    instance = PROBLEM.generators[kind](arms=12, pulls=3, episodes=5, horizon=4, seed=7)
+    solver = registry.solver("bandits", "fluid")()
+    solver.prepare(instance)
+    compiled = [item for module in (simulation, kernels) for item in vars(module).values() if hasattr(item, "signatures")]
+    before = [len(item.signatures) for item in compiled]
+    run = Run(PROBLEM, instance, time_limit=20)
+    run.start()
+    solver.solve(instance, run)
+    assert run.objective is not None and [len(item.signatures) for item in compiled] == before
