@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import ArrayLike, NDArray
 
 from corl.errors import UsageError
 from corl.jit import kernel
 from corl.rng import hashed
 from corl.search import tree
-from corl.search.hooks import is_state
+from corl.search.hooks import attach
 from corl.search.models import Model
 from corl.search.simulation import SearchResult, check_sizes, run_search
 
@@ -131,6 +130,7 @@ def _q(trees: Any, t: Any, child: Any, mixed: Any) -> Any:
     return trees.reward[t, child] + trees.value[t, child] if trees.finished[t, child] > 0 else mixed
 
 
+@attach(tree.choose, GumbelRule, borrow=True)
 def _choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
     if node == 0:
         actions = min(trees.branches[t, 0], len(rule.table) - 1)
@@ -185,6 +185,7 @@ def _choose_inside(rule: Any, trees: Any, t: Any, node: Any) -> Any:
     return best
 
 
+@attach(tree.score_root, GumbelRule)
 def _score_root(rule: Any, trees: Any, t: Any, key: Any, weights: Any, scores: Any) -> Any:
     """Gumbel-top-k (section 3.2): g + logit; a slot's noise depends on the key and the action alone."""
     count = 0
@@ -198,6 +199,7 @@ def _score_root(rule: Any, trees: Any, t: Any, key: Any, weights: Any, scores: A
     return min(count, len(rule.table) - 1)
 
 
+@attach(tree.conclude, GumbelRule)
 def _conclude(rule: Any, trees: Any, t: Any, key: Any, values: Any, policy: Any) -> Any:
     completed = _completed(rule, trees, t, 0)
     for slot in range(len(values)):
@@ -216,18 +218,3 @@ def _conclude(rule: Any, trees: Any, t: Any, key: Any, values: Any, policy: Any)
         policy[slot] = math.exp(policy[slot] - highest)
     policy /= policy.sum()
     return _best_with(rule, trees, t, most)
-
-
-@overload(tree.choose, jit_options={"error_model": "numpy", "_nrt": False})  # type: ignore[typeddict-unknown-key]  # as kernel(borrow=True)
-def _attach_choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
-    return _choose if is_state(rule, GumbelRule) else None
-
-
-@overload(tree.score_root, jit_options={"error_model": "numpy"})
-def _attach_score_root(rule: Any, trees: Any, t: Any, key: Any, weights: Any, scores: Any) -> Any:
-    return _score_root if is_state(rule, GumbelRule) else None
-
-
-@overload(tree.conclude, jit_options={"error_model": "numpy"})
-def _attach_conclude(rule: Any, trees: Any, t: Any, key: Any, values: Any, policy: Any) -> Any:
-    return _conclude if is_state(rule, GumbelRule) else None

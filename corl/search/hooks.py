@@ -3,27 +3,68 @@
 A problem writes two scalar kernels over its pool of states (a NamedTuple of arrays, see corl.environment) and attaches
 them for its own class of state:
 
-    @overload(hooks.step)
-    def _(state, src, dst, action):
-        return my_step if hooks.is_state(state, MyState) else None
+    @attach(hooks.step, MyState)
+    def _step(state, src, dst, action): ...
 
-numba then picks the right one by the type of `state` where a kernel calls `hooks.step(...)`, at compile time and in a way
-that can be cached (functions passed as arguments or closed over cannot). `evaluate` is attached in the same way, by the
-class of the model, which is a NamedTuple of arrays or numbers as well (its weights).
+The right one is picked by the type of `state` where a kernel calls `hooks.step(...)`, at compile time and in a way that can
+be cached (functions passed as arguments or closed over cannot). `evaluate` is attached in the same way, by the class of the
+model, which is a NamedTuple of arrays or numbers as well (its weights), or by the classes of model and state.
+
+Behind each hook are two numba overloads, made once, and a table. An overload for each class would change the type that numba
+gives to the hook; where a module is imported in the middle of a compilation (reading a kernel from the disk cache imports the
+modules of the classes it names), numba would meet two types of one function and fail with "Cannot unify Function(step)".
 
 A problem whose steps draw random numbers keeps the keys of its rows in a field `key` of its state, uint64 [R].
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numba.extending import overload
 
-__all__ = ["actions", "evaluate", "is_model", "is_state", "rekey", "step"]
+__all__ = ["actions", "attach", "evaluate", "hook", "rekey", "step"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_attached: dict[tuple[Any, bool], dict[tuple[type, ...], Callable[..., Any]]] = {}
 
 
+def hook(stub: _F) -> _F:
+    """Make a function that is never called from Python one that compiled code may call, once something is attached to it."""
+    for borrow in (False, True):
+        table = _attached[stub, borrow] = {}
+        options = {"error_model": "numpy"} | ({"_nrt": False} if borrow else {})
+        overload(stub, jit_options=options, strict=False)(_chooser(table))
+    return stub
+
+
+def attach(stub: Callable[..., Any], *classes: type, borrow: bool = False) -> Callable[[_F], _F]:
+    """A decorator: compiled calls of a hook whose first arguments are of these NamedTuple classes call the decorated function.
+
+    Where two attached functions fit, the one with more classes is called. `borrow` as in `corl.jit.kernel`.
+    """
+
+    def decorate(function: _F) -> _F:
+        _attached[stub, borrow][classes] = function
+        return function
+
+    return decorate
+
+
+def _chooser(table: dict[tuple[type, ...], Callable[..., Any]]) -> Callable[..., Any]:
+    """What numba asks, with the types of a call's arguments, for the function to compile; None where this table has none."""
+
+    def choose(*types: Any) -> Callable[..., Any] | None:
+        given = [getattr(each, "instance_class", None) for each in types]
+        fitting = [classes for classes in table if list(classes) == given[: len(classes)]]
+        return table[max(fitting, key=len)] if fitting else None
+
+    return choose
+
+
+@hook
 def step(state: Any, src: int, dst: int, action: int) -> float:
     """Make row `dst` the successor of row `src` by `action`, and return the float64 reward. src == dst is allowed.
 
@@ -32,6 +73,7 @@ def step(state: Any, src: int, dst: int, action: int) -> float:
     raise NotImplementedError("only compiled code can call a hook")
 
 
+@hook
 def actions(state: Any, row: int, out: Any) -> int:
     """Write the legal actions of a row into `out` (int32 [K]), at most K, the most promising first; return how many.
 
@@ -40,6 +82,7 @@ def actions(state: Any, row: int, out: Any) -> int:
     raise NotImplementedError("only compiled code can call a hook")
 
 
+@hook
 def evaluate(model: Any, state: Any, row: int, actions: Any, count: int, logits: Any) -> float:
     """Write the logits of a row's `actions[:count]` (int32, as the hook of that name lists them) into `logits` (float32 [K]).
 
@@ -54,14 +97,6 @@ def rekey(state: Any, row: int, key: int) -> int:
     Where the state has no field `key`, nothing is random: nothing happens, and the result is 0.
     """
     raise NotImplementedError("only compiled code can call a hook")
-
-
-def is_state(numba_type: Any, state_class: type) -> bool:
-    """Whether a numba type, as an overload is given it, is that of the NamedTuple class `state_class`."""
-    return getattr(numba_type, "instance_class", None) is state_class
-
-
-is_model = is_state
 
 
 @overload(rekey)

@@ -1,14 +1,13 @@
 """Small networks that compiled code evaluates, for `corl.search.models.CompiledModel`: no call of torch in a simulation.
 
-A problem's own model is a NamedTuple that holds an `Mlp`, with an overload of `corl.search.hooks.evaluate` that writes its inputs
-and calls `forward`:
+A problem's own model is a NamedTuple that holds an `Mlp`, with a function attached to `corl.search.hooks.evaluate` that writes its
+inputs and calls `forward`:
 
     class Scores(NamedTuple):
         mlp: Mlp
 
-    @overload(hooks.evaluate)
-    def _(model, state, row, actions, count, logits):
-        return my_evaluate if hooks.is_model(model, Scores) and hooks.is_state(state, MyState) else None
+    @attach(hooks.evaluate, Scores, MyState)
+    def _evaluate(model, state, row, actions, count, logits): ...
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from corl.errors import UsageError
 from corl.jit import kernel
 from corl.search import hooks
+from corl.search.hooks import attach
 
 __all__ = ["Mlp", "Uniform", "forward", "mlp_of"]
 
@@ -78,11 +77,7 @@ def forward(mlp: Any, inputs: Any, hidden: Any, outputs: Any) -> None:
                 outputs[j] += x * mlp.w2[h, j]
 
 
-@overload(hooks.evaluate, jit_options={"_nrt": False})  # type: ignore[typeddict-unknown-key]  # as kernel(borrow=True)
-def _attach_uniform(model: Any, state: Any, row: Any, actions: Any, count: Any, logits: Any) -> Any:
-    return _uniform if hooks.is_model(model, Uniform) else None
-
-
+@attach(hooks.evaluate, Uniform, borrow=True)
 def _uniform(model: Any, state: Any, row: Any, actions: Any, count: Any, logits: Any) -> Any:
     """The hook: logits 0."""
     for k in range(count):

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import ArrayLike
 
 from corl.errors import UsageError
 from corl.jit import kernel
 from corl.rng import hashed, mix, uniform
 from corl.search import tree
-from corl.search.hooks import is_state
+from corl.search.hooks import attach
 from corl.search.models import Model
 from corl.search.simulation import SearchResult, check_sizes, run_search
 
@@ -76,6 +75,7 @@ class PuctRule(NamedTuple):
     temperature: float
 
 
+@attach(tree.choose, PuctRule, borrow=True)
 def _choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
     """argmax of q + U, q scaled to [0, 1] by the extremes of the node's value and its children's; 0 without visits."""
     children, count = trees.children[t, node], trees.branches[t, node]
@@ -103,6 +103,7 @@ def _choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
     return best
 
 
+@attach(tree.score_root, PuctRule)
 def _score_root(rule: Any, trees: Any, t: Any, key: Any, weights: Any, scores: Any) -> Any:
     """The prior, mixed with Dirichlet noise; it replaces the weights."""
     total, drawn, count = weights.sum(), 0.0, 0
@@ -136,6 +137,7 @@ def _gamma(alpha: Any, state: Any) -> Any:
             return d * v * boost
 
 
+@attach(tree.conclude, PuctRule)
 def _conclude(rule: Any, trees: Any, t: Any, key: Any, values: Any, policy: Any) -> Any:
     """Values of actions without visits are the root's own."""
     for slot in range(len(values)):
@@ -158,18 +160,3 @@ def _conclude(rule: Any, trees: Any, t: Any, key: Any, values: Any, policy: Any)
             if score > highest:
                 chosen, highest = k, score
     return chosen
-
-
-@overload(tree.choose, jit_options={"error_model": "numpy", "_nrt": False})  # type: ignore[typeddict-unknown-key]  # as kernel(borrow=True)
-def _attach_choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
-    return _choose if is_state(rule, PuctRule) else None
-
-
-@overload(tree.score_root, jit_options={"error_model": "numpy"})
-def _attach_score_root(rule: Any, trees: Any, t: Any, key: Any, weights: Any, scores: Any) -> Any:
-    return _score_root if is_state(rule, PuctRule) else None
-
-
-@overload(tree.conclude, jit_options={"error_model": "numpy"})
-def _attach_conclude(rule: Any, trees: Any, t: Any, key: Any, values: Any, policy: Any) -> Any:
-    return _conclude if is_state(rule, PuctRule) else None

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.search.hooks import hook
 
 __all__ = [
     "ENDED", "FAR", "LEAST_SPREAD", "WAITING",
@@ -109,11 +110,13 @@ def new_trees(trees: int, nodes: int, width: int, root_width: int) -> Trees:
     )
 
 
+@hook
 def choose(rule: Any, trees: Trees, t: int, node: int) -> int:
     """The edge of a node that the next simulation takes: one with a child, or number `children`, the first without."""
     raise NotImplementedError("only compiled code can call a rule")
 
 
+@hook
 def score_root(rule: Any, trees: Trees, t: int, key: int, weights: Any, scores: Any) -> int:
     """Write what the root's edges are ordered by (float64 [W], larger first) and return how many of them may be tried.
 
@@ -122,6 +125,7 @@ def score_root(rule: Any, trees: Trees, t: int, key: int, weights: Any, scores: 
     raise NotImplementedError("only compiled code can call a rule")
 
 
+@hook
 def conclude(rule: Any, trees: Trees, t: int, key: int, values: Any, policy: Any) -> int:
     """Write the completed q (float64 [W]) and the policy target (float64 [W]) by slot; return the edge of the chosen action.
 

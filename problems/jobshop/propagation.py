@@ -6,11 +6,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.search import hooks
+from corl.search.hooks import attach
 
 __all__ = ["SimulatorState", "reset_rows", "times"]
 
@@ -109,16 +109,7 @@ def _clock(state: Any, row: Any) -> Any:
     return now, then
 
 
-@overload(hooks.step, jit_options={"error_model": "numpy"})
-def _attach_step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    return _step if hooks.is_state(state, SimulatorState) else None
-
-
-@overload(hooks.actions, jit_options={"error_model": "numpy"})
-def _attach_actions(state: Any, row: Any, out: Any) -> Any:
-    return _actions if hooks.is_state(state, SimulatorState) else None
-
-
+@attach(hooks.step, SimulatorState)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Fix the next operation of a job at the present time, or (action J) wait; the reward is minus what the estimate grows by."""
     instance = state.instance[src]
@@ -182,6 +173,7 @@ def _wait(state: Any, row: Any, now: Any, then: Any) -> None:
             _raise(state, row, i, then)
 
 
+@attach(hooks.actions, SimulatorState)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The jobs that can start at the present time, by number; then waiting, where something can start later."""
     instance = state.instance[row]

@@ -6,11 +6,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.search import hooks
+from corl.search.hooks import attach
 
 __all__ = ["ACTIVE", "NON_DELAY", "SEMI_ACTIVE", "JobShopState", "reset_rows", "slots"]
 
@@ -136,16 +136,7 @@ def _conflict(state: Any, row: Any) -> Any:
     return (-1, best + 1) if kind == NON_DELAY else (machine, before)
 
 
-@overload(hooks.step, jit_options={"error_model": "numpy"})
-def _attach_step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    return _step if hooks.is_state(state, JobShopState) else None
-
-
-@overload(hooks.actions, jit_options={"error_model": "numpy"})
-def _attach_actions(state: Any, row: Any, out: Any) -> Any:
-    return _actions if hooks.is_state(state, JobShopState) else None
-
-
+@attach(hooks.step, JobShopState)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Append an operation to a machine; the reward is minus what the estimate grows by."""
     instance = state.instance[src]
@@ -185,6 +176,7 @@ def _copy(state: Any, src: Any, dst: Any, instance: Any) -> None:
     state.start[dst, :o], state.chosen[dst, :o] = state.start[src, :o], state.chosen[src, :o]
 
 
+@attach(hooks.actions, JobShopState)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The legal choices, those that can start first before others, of these the job's with most work left, then by number."""
     instance = state.instance[row]

@@ -6,12 +6,12 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.problems.tsp.metric import EXPLICIT, Metric, distance
 from corl.search import hooks
+from corl.search.hooks import attach
 
 __all__ = ["TspState", "reset_rows", "slots", "surroundings"]
 
@@ -98,16 +98,7 @@ def surroundings(state: Any, rows: Any, wanted: Any, cities: Any, out: Any) -> N
                 count += 1
 
 
-@overload(hooks.step, jit_options={"error_model": "numpy"})
-def _attach_step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    return _step if hooks.is_state(state, TspState) else None
-
-
-@overload(hooks.actions, jit_options={"error_model": "numpy"})
-def _attach_actions(state: Any, row: Any, out: Any) -> Any:
-    return _actions if hooks.is_state(state, TspState) else None
-
-
+@attach(hooks.step, TspState)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Go to an unvisited city; the reward is minus the distance, and minus the way back with the last one."""
     instance, t = state.instance[src], state.visited[src]
@@ -128,6 +119,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     return -length
 
 
+@attach(hooks.actions, TspState)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The nearest unvisited cities: from the origin's list, or from a scan where the list has too few left.
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from numba.extending import overload
 
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.jit import kernel
 from corl.search import hooks
+from corl.search.hooks import attach
 
 
 class CountState(NamedTuple):
@@ -25,36 +25,27 @@ class OtherState(NamedTuple):
     cost: np.ndarray
 
 
-@overload(hooks.step)
-def attach_step(state, src, dst, action):
-    def step(state, src, dst, action):
-        if action < 1 or action > min(2, state.left[src]):
-            return math.nan
-        state.left[dst] = state.left[src] - action
-        state.cost[dst] = state.cost[src] + action * action
-        return -float(action * action)
-
-    return step if hooks.is_state(state, CountState) else None
+@attach(hooks.step, CountState)
+def count_down(state, src, dst, action):
+    if action < 1 or action > min(2, state.left[src]):
+        return math.nan
+    state.left[dst] = state.left[src] - action
+    state.cost[dst] = state.cost[src] + action * action
+    return -float(action * action)
 
 
-@overload(hooks.actions)
-def attach_actions(state, row, out):
-    def actions(state, row, out):
-        count = min(2, state.left[row])
-        for k in range(count):
-            out[k] = k + 1
-        return count
-
-    return actions if hooks.is_state(state, CountState) else None
+@attach(hooks.actions, CountState)
+def list_one_and_two(state, row, out):
+    count = min(2, state.left[row])
+    for k in range(count):
+        out[k] = k + 1
+    return count
 
 
-@overload(hooks.actions)
-def attach_other_actions(state, row, out):
-    def actions(state, row, out):
-        out[0] = 99
-        return 1
-
-    return actions if hooks.is_state(state, OtherState) else None
+@attach(hooks.actions, OtherState)
+def list_99(state, row, out):
+    out[0] = 99
+    return 1
 
 
 class Count(Environment):

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 import corl
 from corl.environment import Environment
 from corl.networks.tokens import Tokens
 from corl.search import hooks
+from corl.search.hooks import attach
 
 NAME = "toy-knapsack"
 
@@ -47,6 +47,7 @@ class Pool(NamedTuple):
     taken: np.ndarray  # bool [R, N]
 
 
+@attach(hooks.step, Pool)
 def _step(state, src, dst, action):
     """Take an item that fits; its value is the reward."""
     i = state.instance[src]
@@ -59,6 +60,7 @@ def _step(state, src, dst, action):
     return state.values[i, action]
 
 
+@attach(hooks.actions, Pool)
 def _actions(state, row, out):
     """The items that fit."""
     i, count = state.instance[row], 0
@@ -67,16 +69,6 @@ def _actions(state, row, out):
             out[count] = item
             count += 1
     return count
-
-
-@overload(hooks.step)
-def _attach_step(state, src, dst, action):
-    return _step if hooks.is_state(state, Pool) else None
-
-
-@overload(hooks.actions)
-def _attach_actions(state, row, out):
-    return _actions if hooks.is_state(state, Pool) else None
 
 
 class Packing(Environment):

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
-from numba.extending import overload
 
 from corl.environment import Environment
 from corl.errors import SolverError, UsageError
 from corl.rng import hashed
 from corl.search import hooks
+from corl.search.hooks import attach
 from corl.search.gumbel import Gumbel
 from corl.search.mlp import forward, mlp_of
 from corl.search.models import LearnedModel, SimulatorModel, rows_needed
@@ -87,22 +87,14 @@ class TossState(NamedTuple):
     time: Any
 
 
-@overload(hooks.step)
-def _attach_step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    return _step if hooks.is_state(state, TossState) else None
-
-
-@overload(hooks.actions)
-def _attach_actions(state: Any, row: Any, out: Any) -> Any:
-    return _actions if hooks.is_state(state, TossState) else None
-
-
+@attach(hooks.step, TossState)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     reward = hashed(state.key[src], state.time[src], action)
     state.key[dst], state.time[dst] = state.key[src], state.time[src] + 1
     return reward
 
 
+@attach(hooks.actions, TossState)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     if state.time[row] == 4:
         return 0

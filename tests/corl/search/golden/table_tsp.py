@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from corl.problems.tsp.environment import TspEnvironment
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.transitions import TspState
 from corl.search import hooks
+from corl.search.hooks import attach
 from corl.search.mlp import Mlp, forward
 
 TREES = 4
@@ -80,11 +80,7 @@ class TablePolicy:
         return logits, self.network.values[last]
 
 
-@overload(hooks.evaluate)
-def _attach_tables(model: Any, state: Any, row: Any, actions: Any, count: Any, logits: Any) -> Any:
-    return _look_up if hooks.is_model(model, Tables) and hooks.is_state(state, TspState) else None
-
-
+@attach(hooks.evaluate, Tables, TspState)
 def _look_up(model: Any, state: Any, row: Any, actions: Any, count: Any, logits: Any) -> Any:
     last = state.order[row, state.visited[row] - 1]
     for k in range(count):
@@ -92,11 +88,7 @@ def _look_up(model: Any, state: Any, row: Any, actions: Any, count: Any, logits:
     return model.values[last]
 
 
-@overload(hooks.evaluate)
-def _attach_mlp(model: Any, state: Any, row: Any, actions: Any, count: Any, logits: Any) -> Any:
-    return _run_mlp if hooks.is_model(model, CityMlp) and hooks.is_state(state, TspState) else None
-
-
+@attach(hooks.evaluate, CityMlp, TspState)
 def _run_mlp(model: Any, state: Any, row: Any, actions: Any, count: Any, logits: Any) -> Any:
     n = len(model.inputs) // 2
     model.inputs[:] = 0.0
