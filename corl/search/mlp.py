@@ -1,7 +1,7 @@
 """Small networks that compiled code evaluates, for `corl.search.models.CompiledModel`: no call of torch in a simulation.
 
-A problem's own model is a NamedTuple that holds an `Mlp`, with a function attached to `corl.search.hooks.evaluate` that writes its
-inputs and calls `forward`:
+A problem's own model is a NamedTuple that holds an `Mlp`, with a function attached to `corl.search.hooks.evaluate` that
+writes its inputs and calls `forward`:
 
     class Scores(NamedTuple):
         mlp: Mlp

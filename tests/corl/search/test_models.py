@@ -12,8 +12,8 @@ from corl.environment import Environment
 from corl.errors import SolverError, UsageError
 from corl.rng import hashed
 from corl.search import hooks
-from corl.search.hooks import attach
 from corl.search.gumbel import Gumbel
+from corl.search.hooks import attach
 from corl.search.mlp import forward, mlp_of
 from corl.search.models import LearnedModel, SimulatorModel, rows_needed
 from corl.search.puct import Puct
