@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from corl.errors import UsageError
 from corl.solver import Solver
 
 if TYPE_CHECKING:
-    from corl.problems.jobshop.instance import JobShopInstance, Schedule
+    from corl.problems.jobshop.instance import JobShopInstance
     from corl.run import Run
 
 __all__ = ["CpSat"]
@@ -26,6 +24,8 @@ class CpSat(Solver):
     search_workers: int = 0
     """Its threads, at least 1; 0: as many as `workers`. With few it leaves out kinds of search, so that 8 on one core can be
     better than 1."""
+    interleave: bool = False
+    """Whether the threads take turns in a fixed order instead of running side by side."""
     hint: bool = True
     """Whether to begin from the best dispatching rule where the user gives no schedule."""
 
@@ -34,74 +34,37 @@ class CpSat(Solver):
     title: ClassVar[str] = "CP-SAT (OR-Tools): any job shop, with proven bounds"
 
     def __post_init__(self) -> None:
-        if self.search_workers < 0:
-            raise UsageError(f"search_workers is {self.search_workers}; accepted: an integer from 0")
+        from corl.solvers.cp_sat import check_threads
+
+        check_threads(self.search_workers)
 
     def prepare(self, instance: JobShopInstance) -> None:
-        from ortools.sat.python import cp_model
-
+        from corl.solvers.cp_sat import load_engine
         from corl.solvers.jobshop.dispatch import Dispatch
 
-        model = cp_model.CpModel()
-        model.new_int_var(0, 1, "")
-        cp_model.CpSolver().solve(model)
+        load_engine()
         Dispatch().prepare(instance)
 
     def solve(self, instance: JobShopInstance, run: Run) -> None:
-        from ortools.sat.python import cp_model
-
+        from corl.solvers.cp_sat import solve_model
         from corl.solvers.jobshop.cp_model import Model
-        from corl.solvers.jobshop.dispatching import Dispatcher, rules_for
 
         if self.hint and run.solution is None:
-            from corl.rng import random_state
+            _dispatch(instance, run)
+        model = None if run.should_stop else Model.build(instance, run.solution, lambda: run.should_stop)
+        if model is not None:
+            solve_model(model.model, run, model.schedule, search_workers=self.search_workers, interleave=self.interleave)
 
-            dispatcher = Dispatcher(instance)
-            for rule in rules_for(instance):
-                value = dispatcher.run(rule, 0.0, random_state(run.seed))
-                if run.objective is None or value < run.objective:
-                    run.report(dispatcher.schedule(), value)
-                if run.should_stop:
-                    return
-        model = Model.build(instance, run.solution, lambda: run.should_stop)
-        if model is None:
+
+def _dispatch(instance: JobShopInstance, run: Run) -> None:
+    """Report what the dispatching rules give."""
+    from corl.rng import random_state
+    from corl.solvers.jobshop.dispatching import Dispatcher, rules_for
+
+    dispatcher = Dispatcher(instance)
+    for rule in rules_for(instance):
+        value = dispatcher.run(rule, 0.0, random_state(run.seed))
+        if run.objective is None or value < run.objective:
+            run.report(dispatcher.schedule(), value)
+        if run.should_stop:
             return
-        schedule = model.schedule
-        found: deque[Schedule] = deque(maxlen=1)
-        bounds: deque[float] = deque(maxlen=1)
-
-        class Watch(cp_model.CpSolverSolutionCallback):
-            def on_solution_callback(self) -> None:
-                found.append(schedule(self.value))
-
-        solver = cp_model.CpSolver()
-        self._set(solver.parameters, run)
-        solver.best_bound_callback = bounds.append
-
-        def poll() -> None:
-            while found:
-                run.report(found.pop())
-            while bounds:
-                run.report_bound(_rounded(bounds.pop()))
-
-        watch = Watch()
-        status = run.call_interruptible(lambda: solver.solve(model.model, watch), solver.stop_search, poll)
-        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            run.report(schedule(solver.value))
-            run.report_bound(_rounded(solver.best_objective_bound))
-        if not run.should_stop:  # the engine's own clock ended a moment before ours
-            run.stop("time_limit")
-
-    def _set(self, parameters: Any, run: Run) -> None:
-        parameters.num_workers = self.search_workers or run.workers
-        parameters.random_seed = run.seed % 2**31
-        parameters.catch_sigint_signal = False
-        if run.time_limit is not None:
-            parameters.max_time_in_seconds = max(0.01, run.remaining)
-
-
-def _rounded(bound: float) -> float:
-    """The least integer objective that a bound allows."""
-    import math
-
-    return float(math.ceil(bound - 1e-6))

@@ -1,0 +1,109 @@
+"""OR-Tools' CP-SAT under a Run: any problem that can write itself as a `CpModel` needs only that and a way back."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from corl.errors import SolverError, UsageError
+
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import CpModel
+
+    from corl.run import Run
+
+__all__ = ["check_threads", "load_engine", "solve_model"]
+
+_LARGEST_SEED = 2**31
+_ROUNDING = 1e-6  # of the engine's bounds, which are floating-point numbers
+
+
+def check_threads(search_workers: int) -> None:
+    """Raises UsageError unless it is an integer from 0, which stands for as many threads as `workers`."""
+    if search_workers < 0:
+        raise UsageError(f"search_workers is {search_workers}; accepted: an integer from 0")
+
+
+def load_engine() -> None:
+    """Import CP-SAT and solve a model of one variable, for `Solver.prepare`."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    model.new_int_var(0, 1, "")
+    cp_model.CpSolver().solve(model)
+
+
+def solve_model(
+    model: CpModel,
+    run: Run,
+    solution: Callable[[Callable[[Any], int]], Any],
+    *,
+    search_workers: int = 0,
+    interleave: bool = False,
+    bound: Callable[[float], float] | None = None,
+    settings: Callable[[Any], object] | None = None,
+) -> None:
+    """Search until the engine is done or the run must end; report solutions, bounds, and infeasibility where it is proven.
+
+    solution: from a function that gives the value of a variable or literal, the problem's own solution.
+    search_workers: threads; 0: as many as the run's workers. interleave: they take turns in one thread, deterministically.
+    bound: from the engine's bound on the model's objective to one on the problem's; the next integer where none is given, as
+        is right where both objectives are the same and integers.
+    settings: called with the engine's parameters, to set others.
+    The engine has no interruption of its own switched on: the Run's clock and Ctrl-C end it. Raises SolverError for a model
+    that the engine refuses.
+    """
+    from ortools.sat.python import cp_model
+
+    found: deque[Any] = deque(maxlen=1)
+    bounds: deque[float] = deque(maxlen=1)
+    mapped = bound or (_up if run.problem.sense == "min" else _down)
+
+    class Watch(cp_model.CpSolverSolutionCallback):
+        def on_solution_callback(self) -> None:
+            found.append(solution(self.value))
+
+    solver = cp_model.CpSolver()
+    parameters = solver.parameters
+    parameters.num_workers = search_workers or run.workers
+    parameters.interleave_search = interleave
+    parameters.random_seed = run.seed % _LARGEST_SEED
+    parameters.catch_sigint_signal = False
+    if run.time_limit is not None:
+        parameters.max_time_in_seconds = max(0.01, run.remaining)
+    if settings is not None:
+        settings(parameters)
+    if model.has_objective():
+        solver.best_bound_callback = bounds.append
+
+    def poll() -> None:
+        while found:
+            run.report(found.pop())
+        while bounds:
+            run.report_bound(mapped(bounds.pop()))
+
+    watch = Watch()
+    status = run.call_interruptible(lambda: solver.solve(model, watch), solver.stop_search, poll)
+    if status == cp_model.MODEL_INVALID:
+        raise SolverError(f"CP-SAT refuses the model: {model.validate()}")
+    if status == cp_model.INFEASIBLE:
+        run.report_infeasible()
+        return
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        run.report(solution(solver.value))
+        if model.has_objective():
+            run.report_bound(mapped(solver.best_objective_bound))
+    if status != cp_model.OPTIMAL and run.time_limit is not None:
+        run.stop("time_limit")  # the engine's own clock ended a moment before ours; the first reason stays
+
+
+def _up(bound: float) -> float:
+    """The least integer objective that a bound from below allows."""
+    return float(math.ceil(bound - _ROUNDING))
+
+
+def _down(bound: float) -> float:
+    """The greatest integer objective that a bound from above allows."""
+    return float(math.floor(bound + _ROUNDING))
