@@ -37,7 +37,7 @@ def new_scan(n: int) -> Scan:
     return Scan(np.zeros(n, np.int32), np.zeros(n, np.int64), np.zeros(7, np.int64))
 
 
-@kernel
+@kernel(borrow=True)
 def choose_move(shop, selection, scan, tabu, now, best, makespan, random):
     """(from, to), places of `sequence` for `shift`: the move of the least estimate among those that are not tabu.
 
@@ -48,8 +48,7 @@ def choose_move(shop, selection, scan, tabu, now, best, makespan, random):
     sequence, place, before, after = selection.sequence, selection.place, selection.before, selection.after
     earlier, later, release, p = shop.earlier, shop.later, shop.release, shop.duration
     r, q, member = selection.head, selection.tail, shop.member
-    found[:] = -1
-    found[0], found[3], found[4] = _FAR, 0, 0
+    found[0], found[1], found[2], found[3], found[4], found[5], found[6] = _FAR, -1, -1, 0, 0, -1, -1
     i = _critical_path(shop.last, earlier, before, r, p, path, makespan, random) - 1
     while i >= 0:  # blocks: runs of the path along one machine
         j = i
@@ -84,7 +83,7 @@ def choose_move(shop, selection, scan, tabu, now, best, makespan, random):
     return found[5], found[6]
 
 
-@kernel
+@kernel(borrow=True)
 def _critical_path(last, earlier, before, head, p, path, makespan, random):
     """A longest path, at random where it forks, last operation first, into `path`; returns its length."""
     count, i = 0, -1
@@ -128,7 +127,7 @@ def _move(first, last, k):
     return (first, first + 2 + k) if k < size - 3 else (last, first + 1 + k - (size - 3))
 
 
-@kernel
+@kernel(borrow=True)
 def feasible(sequence, neighbour, times, p, a, b):
     """Whether moving the operation at place a to place b is sure to make no cycle.
 
@@ -140,7 +139,7 @@ def feasible(sequence, neighbour, times, p, a, b):
     return x < 0 or (x != end and (slack > 0 or (slack == 0 and p[x] > 0)))
 
 
-@kernel
+@kernel(borrow=True)
 def _judged_forward(s, earlier, later, before, after, release, p, r, q, ahead, a, b, limit):
     """The longest path through what moves where the operation u at place a goes right behind that at place b.
 
@@ -168,7 +167,7 @@ def _judged_forward(s, earlier, later, before, after, release, p, r, q, ahead, a
     return longest
 
 
-@kernel
+@kernel(borrow=True)
 def _judged_backward(s, earlier, later, before, after, release, p, r, q, ahead, a, b, limit):
     """The longest path through what moves where the operation v at place b goes right before that at place a."""
     v = s[b]
@@ -194,7 +193,7 @@ def _judged_backward(s, earlier, later, before, after, release, p, r, q, ahead, 
     return longest
 
 
-@kernel
+@kernel(borrow=True)
 def _tabu(sequence, member, tabu, pairs, size, now, a, b):
     """Whether the move reverses a pair that must not be reversed yet; the table of the machine's pairs begins at `pairs`."""
     moved = member[sequence[a]]

@@ -77,7 +77,7 @@ def advance(search, cut, shortest, longest, units):
     return units
 
 
-@kernel
+@kernel(borrow=True)
 def _forbid(shop, sequence, tabu, a, b, until):
     """Let no move undo a pair that the move of place a to place b reverses, up to the move `until`."""
     m, member = shop.machine[sequence[a]], shop.member

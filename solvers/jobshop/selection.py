@@ -118,7 +118,7 @@ def set_sequence(shop, order, sequence):
         fill[m] += 1
 
 
-@kernel
+@kernel(borrow=True)
 def rebuild(shop, selection):
     """Everything anew from `sequence`; returns the makespan, or -1 where the orders make a cycle."""
     sequence, place, before, after = selection.sequence, selection.place, selection.before, selection.after
@@ -144,7 +144,7 @@ def rebuild(shop, selection):
     return _latest(shop.last, head, p)
 
 
-@kernel
+@kernel(borrow=True)
 def _sort(earlier, later, before, after, order, rank, waits):
     """A topological order (Kahn, 1962); False if there is none."""
     n, filled = len(order), 0
@@ -172,7 +172,7 @@ def _sort(earlier, later, before, after, order, rank, waits):
     return filled == n
 
 
-@kernel
+@kernel(borrow=True)
 def _latest(last, head, p):
     """The latest end of a job: the makespan."""
     c = 0
@@ -181,7 +181,7 @@ def _latest(last, head, p):
     return c
 
 
-@kernel
+@kernel(borrow=True)
 def shift(shop, selection, a, b):
     """Move the operation at place a of `sequence` to place b of the same machine; returns the makespan.
 
@@ -206,7 +206,7 @@ def shift(shop, selection, a, b):
     return _latest(shop.last, head, p)
 
 
-@kernel
+@kernel(borrow=True)
 def _rotate(sequence, a, b):
     moved = sequence[a]
     if a < b:
@@ -218,7 +218,7 @@ def _rotate(sequence, a, b):
     sequence[b] = moved
 
 
-@kernel
+@kernel(borrow=True)
 def _link(sequence, place, before, after, low, high, begin, end):
     """before, after and place of what stands at low..high of `sequence`, and of its neighbours, within begin..end - 1."""
     for at in range(low, high + 1):
@@ -232,7 +232,7 @@ def _link(sequence, place, before, after, low, high, begin, end):
         before[sequence[high + 1]] = sequence[high]
 
 
-@kernel
+@kernel(borrow=True)
 def _reorder_forward(earlier, before, order, rank, marked, spare, u, v):
     """Repair the topological order where u now follows v: u and what follows it go behind v."""
     to, kept = rank[u], 0
@@ -254,7 +254,7 @@ def _reorder_forward(earlier, before, order, rank, marked, spare, u, v):
         rank[i] = to + k
 
 
-@kernel
+@kernel(borrow=True)
 def _reorder_backward(later, after, order, rank, marked, spare, v, u):
     """Repair the topological order where v now precedes u: v and what precedes it go before u."""
     to, kept = rank[v], 0
@@ -276,7 +276,7 @@ def _reorder_backward(later, after, order, rank, marked, spare, v, u):
         rank[i] = to - k
 
 
-@kernel
+@kernel(borrow=True)
 def _update_heads(sequence, order, rank, marked, release, earlier, before, later, after, head, p, low, high):
     """Heads anew: of what stands at low..high of `sequence`, and of all behind that depends on a changed one.
 
@@ -305,7 +305,7 @@ def _update_heads(sequence, order, rank, marked, release, earlier, before, later
         k += 1
 
 
-@kernel
+@kernel(borrow=True)
 def _update_tails(sequence, order, rank, marked, later, after, earlier, before, tail, p, low, high):
     """Tails anew: of what stands at low..high of `sequence`, and of all before that depends on a changed one."""
     k, first = -1, len(order)
