@@ -78,7 +78,7 @@ def test_settings():
         assert 0 < parameters.max_time_in_seconds <= 60.0
 
     run = solve(run=Run(Sum(), None, time_limit=60.0, seed=7, workers=2), options={"settings": look})
-    assert seen == [(2, 7, False)] and run.objective == 5.0
+    assert seen == [(2, 7, False, False)] and run.objective == 5.0
 
 
 def test_ends_when_stopped():
