@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.edge_weights import COORDINATE_TYPES
 from corl.errors import InputError
-from corl.problems.tsp.instance import COORDINATE_TYPES, EDGE_WEIGHT_TYPES, LARGEST, TspInstance
-from corl.problems.tsp.matrices import LAYOUTS, entries, entry_at, fill
+from corl.problems.tsp.instance import EDGE_WEIGHT_TYPES, TspInstance
 from corl.text import Entry, Text, keyword_parts, quoted
+from corl.tsplib import coordinates, dimension, numerals, one_of, section, square, write_coordinates
 
-__all__ = ["LARGEST_DIMENSION", "read_instance", "read_text", "write_instance"]
+__all__ = ["read_instance", "read_text", "write_instance"]
 
-LARGEST_DIMENSION = 20_000_000
-_LINES = 100_000  # written at a time
 
 _KEYWORDS = (
     "NAME", "TYPE", "COMMENT", "DIMENSION", "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT", "NODE_COORD_TYPE", "DISPLAY_DATA_TYPE",
@@ -57,28 +54,28 @@ def read_text(text: Text, name: str = "") -> TspInstance:
     """The instance in the text of a TSPLIB file; `name` stands in for a missing NAME. Raises InputError."""
     header, sections = keyword_parts(text, _KEYWORDS, _REFUSED_KEYWORDS)
     symmetric = _type(text, header)
-    n = _dimension(text, header)
-    kind = _one_of(text, header, "EDGE_WEIGHT_TYPE", EDGE_WEIGHT_TYPES, _REFUSED_WEIGHTS)
-    _one_of(text, header, "NODE_COORD_TYPE", ("TWOD_COORDS", "THREED_COORDS", "NO_COORDS"), {}, required=False)
-    _one_of(text, header, "DISPLAY_DATA_TYPE", ("COORD_DISPLAY", "TWOD_DISPLAY", "NO_DISPLAY"), {}, required=False)
+    n = dimension(text, header)
+    kind = one_of(text, header, "EDGE_WEIGHT_TYPE", EDGE_WEIGHT_TYPES, _REFUSED_WEIGHTS)
+    one_of(text, header, "NODE_COORD_TYPE", ("TWOD_COORDS", "THREED_COORDS", "NO_COORDS"), {}, required=False)
+    one_of(text, header, "DISPLAY_DATA_TYPE", ("COORD_DISPLAY", "TWOD_DISPLAY", "NO_DISPLAY"), {}, required=False)
     if kind != "EXPLICIT" and not symmetric:
         line = header["EDGE_WEIGHT_TYPE"].line
         raise text.error(f"{kind} distances are symmetric; accepted for TYPE ATSP: EXPLICIT", line=line, field="EDGE_WEIGHT_TYPE")
     points = matrix = display = ids = None
     if kind == "EXPLICIT":
-        matrix = _matrix(text, header, sections, n, symmetric)
+        matrix = square(text, header, sections, n, symmetric)
         if "NODE_COORD_SECTION" in sections:
-            ids, display = _by_city(*_coordinates(sections, "NODE_COORD_SECTION", n, 2))
+            ids, display = _by_city(*coordinates(sections, "NODE_COORD_SECTION", n, 2))
     else:
-        _section(text, header, sections, "NODE_COORD_SECTION", f"EDGE_WEIGHT_TYPE {kind}")
+        section(text, sections, "NODE_COORD_SECTION", f"EDGE_WEIGHT_TYPE {kind}")
         if "EDGE_WEIGHT_SECTION" in sections:
             message, line = (
                 f"{kind} distances come from coordinates; accepted: EXPLICIT",
                 sections["EDGE_WEIGHT_SECTION"].first_line,
             )
             raise text.error(message, line=line, field="EDGE_WEIGHT_SECTION")
-        _one_of(text, header, "EDGE_WEIGHT_FORMAT", ("FUNCTION",), {}, required=False)
-        ids, points = _coordinates(sections, "NODE_COORD_SECTION", n, COORDINATE_TYPES[kind])
+        one_of(text, header, "EDGE_WEIGHT_FORMAT", ("FUNCTION",), {}, required=False)
+        ids, points = coordinates(sections, "NODE_COORD_SECTION", n, COORDINATE_TYPES[kind])
     if "DISPLAY_DATA_SECTION" in sections:
         ids, display = _display(sections, n, ids)
     given = header.get("NAME")
@@ -103,68 +100,11 @@ def _type(text: Text, header: dict[str, Entry]) -> bool:
     return word == "TSP"
 
 
-def _dimension(text: Text, header: dict[str, Entry]) -> int:
-    entry = _required(text, header, "DIMENSION")
-    n = text.integer(entry.value, "DIMENSION", entry.line, 1, LARGEST_DIMENSION)
-    if n > max(1, len(text.content) // 2):  # a number and a blank each, at the least; so that nothing is allocated for a claim
-        message = f"{n:,} cities cannot be in a file of {len(text.content):,} characters"
-        raise text.error(message, line=entry.line, field="DIMENSION")
-    return n
-
-
-def _required(text: Text, header: dict[str, Entry], keyword: str) -> Entry:
-    if keyword not in header:
-        raise text.error("missing; accepted: a line KEYWORD : value before the data", line=text.last_line, field=keyword)
-    return header[keyword]
-
-
-def _one_of(
-    text: Text, header: dict[str, Entry], keyword: str, accepted: tuple[str, ...], refused: dict[str, str], required: bool = True
-) -> str:
-    """The value of a keyword; "" where it is missing and not required."""
-    if keyword not in header and not required:
-        return ""
-    if keyword not in header:
-        raise text.error(f"missing; accepted: {', '.join(accepted)}", line=text.last_line, field=keyword)
-    entry = header[keyword]
-    value = entry.value.upper()
-    if value not in accepted:
-        reason = refused.get(value, f"{quoted(entry.value)} is not known")
-        raise text.error(f"{reason}; accepted: {', '.join(accepted)}", line=entry.line, field=keyword)
-    return value
-
-
-# -------------------------------------------------------------------- the sections
-def _section(text: Text, header: dict[str, Entry], sections: dict[str, Text], keyword: str, because: str) -> Text:
-    if keyword not in sections:
-        raise text.error(f"missing; {because} needs it", line=text.last_line, field=keyword)
-    return sections[keyword]
-
-
-def _coordinates(sections: dict[str, Text], keyword: str, n: int, columns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """ids int64 [n] and coordinates float64 [n, columns] of a section with a city a line."""
-    part = sections[keyword]
-    table = part.table(keyword, 1 + columns)
-    if len(table) != n:
-        message = f"{len(table):,} lines of coordinates; DIMENSION says {n:,}"
-        raise part.error(message, line=part.row_line(min(n, len(table) - 1)), field=keyword)
-    ids = table[:, 0]
-    if (bad := (ids != np.floor(ids)) | (np.abs(ids) > 2**53)).any():
-        row = int(bad.argmax())
-        raise part.error(f"{float(ids[row])!r} is no city number; accepted: an integer", line=part.row_line(row), field=keyword)
-    order = np.argsort(ids, kind="stable")
-    if (again := ids[order[1:]] == ids[order[:-1]]).any():
-        row = int(order[1:][again].min())
-        raise part.error(f"city {int(ids[row])} is given twice", line=part.row_line(row), field=keyword)
-    if (bad := (np.abs(table[:, 1:]) > LARGEST).any(axis=1)).any():
-        raise part.error(f"accepted: coordinates up to {LARGEST:g} in size", line=part.row_line(int(bad.argmax())), field=keyword)
-    return ids.astype(np.int64), np.ascontiguousarray(table[:, 1:])
-
-
+# -------------------------------------------------------------------- display coordinates
 def _display(sections: dict[str, Text], n: int, ids: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Display coordinates in the order of `ids`; those of the section itself where the instance has no ids yet."""
     part = sections["DISPLAY_DATA_SECTION"]
-    own, display = _coordinates(sections, "DISPLAY_DATA_SECTION", n, 2)
+    own, display = coordinates(sections, "DISPLAY_DATA_SECTION", n, 2)
     if ids is None:
         return _by_city(own, display)
     mine, order = np.argsort(ids, kind="stable"), np.argsort(own, kind="stable")
@@ -184,28 +124,6 @@ def _by_city(ids: NDArray[np.int64], display: NDArray[np.float64]) -> tuple[NDAr
     return (ids[order], display[order]) if in_rows else (ids, display)
 
 
-def _matrix(text: Text, header: dict[str, Entry], sections: dict[str, Text], n: int, symmetric: bool) -> NDArray[np.float64]:
-    layout = _one_of(text, header, "EDGE_WEIGHT_FORMAT", LAYOUTS, {"FUNCTION": "a function is no matrix"})
-    part = _section(text, header, sections, "EDGE_WEIGHT_SECTION", "EDGE_WEIGHT_TYPE EXPLICIT")
-    values, expected = part.numbers("EDGE_WEIGHT_SECTION"), entries(layout, n)
-    if len(values) != expected:
-        line = part.token_line(expected) if len(values) > expected else part.last_line
-        message = f"{len(values):,} numbers; {layout} of {n:,} cities has {expected:,}"
-        raise part.error(message, line=line, field="EDGE_WEIGHT_SECTION")
-    matrix = fill(layout, values, n)
-    if (large := np.abs(matrix) > LARGEST).any():
-        i, j = divmod(int(large.argmax()), n)
-        line = part.token_line(entry_at(layout, i, j, n))
-        raise part.error(f"{matrix[i, j]:g} is too large; accepted: up to {LARGEST:g}", line=line, field="EDGE_WEIGHT_SECTION")
-    if symmetric and layout == "FULL_MATRIX" and (differs := matrix != matrix.T).any():
-        i, j = divmod(int(differs.argmax()), n)
-        message = (
-            f"row {j + 1}, column {i + 1} is {matrix[j, i]:g}, the entry across {matrix[i, j]:g}; accepted for such: TYPE ATSP"
-        )
-        raise part.error(message, line=part.token_line(entry_at(layout, j, i, n)), field="EDGE_WEIGHT_SECTION")
-    return matrix
-
-
 # -------------------------------------------------------------------- the writer
 def write_instance(instance: TspInstance, path: str | Path) -> None:
     """Write a TSPLIB file from which `read_instance` gives the same instance back, to the bit.
@@ -222,14 +140,14 @@ def write_instance(instance: TspInstance, path: str | Path) -> None:
             header += ["EDGE_WEIGHT_FORMAT : FULL_MATRIX"]
             header += ["DISPLAY_DATA_TYPE : TWOD_DISPLAY"] if instance.display is not None else []
             stream.write("\n".join([*header, "EDGE_WEIGHT_SECTION", ""]))
-            stream.writelines(" ".join(_numerals(row)) + "\n" for row in instance.matrix)
+            stream.writelines(" ".join(numerals(row)) + "\n" for row in instance.matrix)
         else:
             assert instance.points is not None
             stream.write("\n".join([*header, "NODE_COORD_SECTION", ""]))
-            _write_coordinates(stream, instance.ids, instance.points)
+            write_coordinates(stream, instance.ids, instance.points)
         if instance.display is not None:
             stream.write("DISPLAY_DATA_SECTION\n")
-            _write_coordinates(stream, instance.ids, instance.display)
+            write_coordinates(stream, instance.ids, instance.display)
         stream.write("EOF\n")
 
 
@@ -241,18 +159,3 @@ def _in_rows(instance: TspInstance) -> TspInstance:
         return instance
     display = None if instance.display is None else instance.display[order]
     return replace(instance, matrix=instance.matrix[np.ix_(order, order)], ids=instance.ids[order], display=display)
-
-
-def _write_coordinates(stream: TextIO, ids: NDArray[np.int64], points: NDArray[np.float64]) -> None:
-    for start in range(0, len(ids), _LINES):
-        rows = points[start : start + _LINES]
-        columns = [map(str, ids[start : start + _LINES].tolist()), *map(_numerals, rows.T)]
-        stream.writelines(map("%s\n".__mod__, map(" ".join, zip(*columns))))
-
-
-def _numerals(values: NDArray[np.float64]) -> Iterable[str]:
-    """The shortest text of each number that reads back as the same float64; whole numbers without a point."""
-    whole = values.astype(np.int64)
-    if np.array_equal(whole, values) and not np.signbit(values[values == 0]).any():
-        return map(str, whole.tolist())
-    return map(repr, values.tolist())

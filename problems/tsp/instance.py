@@ -7,18 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.edge_weights import COORDINATE_TYPES, LARGEST
 from corl.errors import InputError
 
 __all__ = ["COORDINATE_TYPES", "EDGE_WEIGHT_TYPES", "LARGEST", "TspInstance"]
-
-COORDINATE_TYPES = {
-    "EUC_2D": 2, "EUC_3D": 3, "MAX_2D": 2, "MAX_3D": 3, "MAN_2D": 2, "MAN_3D": 3,
-    "CEIL_2D": 2, "GEO": 2, "ATT": 2, "EXACT_2D": 2, "EXACT_3D": 3,
-}  # fmt: skip
-"""Edge-weight types given by coordinates, and how many a city has. EXACT_* is the unrounded Euclidean distance."""
-
-LARGEST = 1e12
-"""The largest coordinate or distance: sums of a million such distances stay exact enough in float64."""
 
 EDGE_WEIGHT_TYPES = (*COORDINATE_TYPES, "EXPLICIT")
 
@@ -67,7 +59,7 @@ class TspInstance:
         if m is None or self.points is not None or m.ndim != 2 or m.shape[0] != m.shape[1] or m.shape[0] < 1:
             raise InputError("an EXPLICIT instance has a square matrix and no points", field="matrix")
         m = np.ascontiguousarray(m, np.float64)
-        if m.diagonal().any():  # nobody goes from a city to itself; files have anything there
+        if m.diagonal().any() or np.signbit(m.diagonal()).any():  # nobody goes from a city to itself; files have anything there
             m = m.copy()
             np.fill_diagonal(m, 0.0)
         if not (m.min() >= -LARGEST and m.max() <= LARGEST):  # false for NaN as well

@@ -1,76 +1,16 @@
-"""Distances inside kernels, computed where they are needed: no N x N matrix for coordinate instances.
+"""The kernel's view of an instance's distances (corl.metric): no N x N matrix for coordinate instances.
 
-The judge (evaluation.py) does not use this file: it has formulas of its own.
+The judge (evaluation.py) does not use it: it has formulas of its own.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
-from corl.jit import kernel
+from corl.metric import ATT, CEIL, EUCLIDEAN, EXPLICIT, GEO, MANHATTAN, MAXIMUM, ROUNDED, Metric, distance, metric
 from corl.problems.tsp.instance import TspInstance
 
-__all__ = ["CEIL", "EUCLIDEAN", "EXPLICIT", "GEO", "MANHATTAN", "MAXIMUM", "ATT", "ROUNDED", "Metric", "distance", "metric_of"]
-
-EUCLIDEAN, ROUNDED, CEIL, ATT, MANHATTAN, MAXIMUM, GEO, EXPLICIT = range(8)
-
-_KINDS = {
-    "EXACT_2D": EUCLIDEAN, "EXACT_3D": EUCLIDEAN, "EUC_2D": ROUNDED, "EUC_3D": ROUNDED, "CEIL_2D": CEIL, "ATT": ATT,
-    "MAN_2D": MANHATTAN, "MAN_3D": MANHATTAN, "MAX_2D": MAXIMUM, "MAX_3D": MAXIMUM, "GEO": GEO, "EXPLICIT": EXPLICIT,
-}  # fmt: skip
-
-
-class Metric(NamedTuple):
-    """What `distance` reads. Every kind is a rounding, monotone, of a distance between `points`; EXPLICIT reads `matrix`."""
-
-    kind: int
-    points: NDArray[np.float64]
-    """float64 [n, 3]: coordinates (z = 0 in the plane); for GEO the unit vectors on the sphere; [0, 3] for EXPLICIT."""
-    matrix: NDArray[np.float64]
-    """float64 [n, n] for EXPLICIT, else [0, 0]."""
+__all__ = ["ATT", "CEIL", "EUCLIDEAN", "EXPLICIT", "GEO", "MANHATTAN", "MAXIMUM", "ROUNDED", "Metric", "distance", "metric_of"]
 
 
 def metric_of(instance: TspInstance) -> Metric:
     """The kernel's view of an instance's distances: O(n) memory beyond the instance for coordinates, none for a matrix."""
-    kind = _KINDS[instance.edge_weight_type]
-    if instance.matrix is not None:
-        return Metric(kind, np.zeros((0, 3)), instance.matrix)
-    given = instance.points
-    assert given is not None
-    points = np.zeros((len(given), 3))
-    if kind == GEO:  # TSPLIB: DDD.MM, the minutes after the point, and pi = 3.141592
-        degrees = np.trunc(given)
-        latitude, longitude = (3.141592 * (degrees + 5.0 * (given - degrees) / 3.0) / 180.0).T
-        points[:, 0] = np.cos(latitude) * np.cos(longitude)
-        points[:, 1] = np.cos(latitude) * np.sin(longitude)
-        points[:, 2] = np.sin(latitude)
-    else:
-        points[:, : given.shape[1]] = given
-    return Metric(kind, points, np.zeros((0, 0)))
-
-
-@kernel(inline=True)
-def distance(metric: Any, i: Any, j: Any) -> Any:
-    """float64 distance from city i to city j, as TSPLIB 95 (Reinelt) defines it."""
-    kind = metric.kind
-    if kind == EXPLICIT:
-        return metric.matrix[i, j]
-    p = metric.points
-    dx, dy, dz = p[i, 0] - p[j, 0], p[i, 1] - p[j, 1], p[i, 2] - p[j, 2]
-    if kind <= CEIL:
-        d = math.sqrt(dx * dx + dy * dy + dz * dz)
-        if kind == EUCLIDEAN:
-            return d
-        return math.floor(d + 0.5) if kind == ROUNDED else math.ceil(d)
-    if kind == ATT:
-        return math.ceil(math.sqrt((dx * dx + dy * dy) / 10.0))  # rounding up: TSPLIB's two-step rule comes to the same
-    if kind == MANHATTAN:
-        return math.floor(abs(dx) + abs(dy) + abs(dz) + 0.5)
-    if kind == MAXIMUM:
-        return max(math.floor(abs(dx) + 0.5), math.floor(abs(dy) + 0.5), math.floor(abs(dz) + 0.5))
-    cosine = p[i, 0] * p[j, 0] + p[i, 1] * p[j, 1] + p[i, 2] * p[j, 2]
-    return math.floor(6378.388 * math.acos(min(1.0, max(-1.0, cosine))) + 1.0)
+    return metric(instance.edge_weight_type, instance.points, instance.matrix)

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from corl.errors import Infeasible
 from corl.problems.tsp.evaluation import check_tour
-from corl.problems.tsp.formats import LARGEST_DIMENSION
 from corl.problems.tsp.instance import TspInstance
 from corl.text import Text, keyword_parts, quoted
+from corl.tsplib import LARGEST_DIMENSION
 
 __all__ = ["cities_of", "read_tour", "write_tour"]
 

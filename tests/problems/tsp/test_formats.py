@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corl.errors import InputError
+from corl.matrices import LAYOUTS, entries, entry_at
 from corl.problems.tsp.formats import read_instance, read_text, write_instance
 from corl.problems.tsp.instance import COORDINATE_TYPES, EDGE_WEIGHT_TYPES, LARGEST, TspInstance
-from corl.problems.tsp.matrices import LAYOUTS, entries, entry_at
 from corl.text import Text
 
 PLANE = """NAME : five

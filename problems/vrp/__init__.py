@@ -1,0 +1,1 @@
+"""Vehicle routing: what an instance is, its files, its judge and its Markov decision process."""

@@ -1,0 +1,149 @@
+"""The judge: what routes cost, by the formulas of corl.edge_weights, and whether they keep to every limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.edge_weights import edge_lengths
+from corl.errors import Infeasible
+from corl.problems.vrp.instance import SMALL, VrpInstance
+
+__all__ = ["Route", "Schedule", "evaluate", "routes_of", "schedule"]
+
+
+class Route(NamedTuple):
+    """What one vehicle does: from its depot to `visits`, int32 client nodes in order, and to its last depot."""
+
+    vehicle: int
+    """The vehicle type."""
+    visits: NDArray[np.int32]
+
+
+class Schedule(NamedTuple):
+    """What a route comes to, in the instance's units (times `scale`)."""
+
+    distance: float
+    load: float
+    begin: NDArray[np.float64]
+    """When service begins at each visit, leaving as late as that delays nothing."""
+    leave: float
+    back: float
+    """When the vehicle is back at the earliest."""
+    duration: float
+    """The least possible time from leaving to being back."""
+
+
+def evaluate(instance: VrpInstance, solution: Any) -> float:
+    """The objective: (distance x unit cost + fixed costs + prizes missed) / `scale`.
+
+    Raises Infeasible, naming the first broken limit in the file's ids.
+    """
+    routes = routes_of(instance, solution)
+    _check_visits(instance, routes)
+    vehicles = instance.vehicles
+    used = np.bincount([route.vehicle for route in routes], minlength=vehicles.types)
+    if (over := (vehicles.count >= 0) & (used > vehicles.count)).any():
+        kind = int(over.argmax())
+        name = "" if vehicles.types == 1 else f" of type {kind}"
+        raise Infeasible(f"{used[kind]} vehicles{name} are used; there are {vehicles.count[kind]}")
+    cost = float(vehicles.fixed_cost @ used) + instance.route_weight * len(routes)
+    for number, route in enumerate(routes, 1):
+        cost += _checked_distance(instance, number, route) * float(vehicles.unit_cost[route.vehicle])
+    missed = np.ones(instance.n, bool)
+    for route in routes:
+        missed[route.visits] = False
+    missed[: instance.depots] = False
+    cost += float(instance.prize[missed & ~instance.required].sum())
+    return cost / instance.scale
+
+
+def routes_of(instance: VrpInstance, solution: Any) -> list[Route]:
+    """The routes of a solution: Route tuples, or (for vehicles of the first type) sequences of client nodes.
+
+    Raises Infeasible where a route is not one: no clients, an unknown node, an unknown vehicle.
+    """
+    if not isinstance(solution, (Sequence, np.ndarray)) or isinstance(solution, (str, bytes)):
+        raise Infeasible("a solution is a list of routes")
+    routes = []
+    for number, each in enumerate(solution, 1):
+        vehicle, given = each if isinstance(each, Route) else (0, each)
+        try:
+            visits = np.asarray(given)
+        except ValueError:  # ragged
+            raise Infeasible(f"route {number} is no list of clients") from None
+        if visits.ndim != 1 or not len(visits):
+            raise Infeasible(f"route {number} visits nobody; leave it out" if visits.ndim == 1 else f"route {number} is no list")
+        if visits.dtype.kind not in "iu":
+            raise Infeasible(f"route {number} is a list of integers, not of {visits.dtype}")
+        if (bad := (visits < instance.depots) | (visits >= instance.n)).any():
+            node = visits[int(bad.argmax())]
+            raise Infeasible(f"route {number} visits node index {node}; clients are {instance.depots} to {instance.n - 1}")
+        if not isinstance(vehicle, (int, np.integer)) or not 0 <= vehicle < instance.vehicles.types:
+            message = f"route {number} has vehicle type {vehicle!r}; accepted: 0 to {instance.vehicles.types - 1}"
+            raise Infeasible(message)
+        routes.append(Route(int(vehicle), visits.astype(np.int32)))
+    return routes
+
+
+def schedule(instance: VrpInstance, route: Route) -> Schedule:
+    """Distance, load and times of a route, whether or not they keep to the limits (windows too late are not waited for)."""
+    vehicles, kind = instance.vehicles, route.vehicle
+    path = np.concatenate([[vehicles.start[kind]], route.visits, [vehicles.end[kind]]]).astype(np.int64)
+    legs = edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])
+    service = np.zeros(len(path)) if instance.service is None else instance.service[path]
+    opens = np.zeros(len(path)) if instance.earliest is None else instance.earliest[path]
+    closes = np.full(len(path), np.inf) if instance.latest is None else instance.latest[path]
+    begin = opens.copy()  # leaving as soon as the depot opens
+    for i in range(1, len(path)):
+        begin[i] = max(opens[i], begin[i - 1] + service[i - 1] + legs[i - 1])
+    last = closes.copy()  # the latest times at which all that follows is still in time
+    for i in range(len(path) - 2, -1, -1):
+        last[i] = min(closes[i], last[i + 1] - legs[i] - service[i])
+    busy = float(legs.sum() + service.sum())
+    # Left at t, the vehicle is back at max(back, t + busy): the later it leaves (up to last[0]) the shorter it is away.
+    back = float(begin[-1])
+    leave = max(float(begin[0]), min(float(last[0]), back - busy))
+    begin[0] = leave
+    for i in range(1, len(path) - 1):
+        begin[i] = max(opens[i], begin[i - 1] + service[i - 1] + legs[i - 1])
+    return Schedule(float(legs.sum()), float(instance.demand[path].sum()), begin[1:-1], leave, back, max(busy, back - leave))
+
+
+def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
+    """Every client at most once, and the required ones once."""
+    visits = np.concatenate([np.zeros(0, np.int32), *(route.visits for route in routes)])
+    counts = np.bincount(visits, minlength=instance.n)
+    if (counts > 1).any():
+        node = int((counts > 1).argmax())
+        at = [number for number, route in enumerate(routes, 1) for _ in range(int((route.visits == node).sum()))]
+        raise Infeasible(f"client {instance.ids[node]} is visited twice, in routes {at[0]} and {at[1]}")
+    if (missing := instance.required & (counts == 0)).any():
+        node = int(missing.argmax())
+        raise Infeasible(f"client {instance.ids[node]} must be visited and is not ({int(missing.sum())} such)")
+
+
+def _checked_distance(instance: VrpInstance, number: int, route: Route) -> float:
+    """The length of a route that keeps to every limit of its own. Raises Infeasible."""
+    vehicles, kind, scale = instance.vehicles, route.vehicle, instance.scale
+    plan = schedule(instance, route)
+    _within(plan.load, float(vehicles.capacity[kind]), f"route {number} has load", "the capacity is", 1)
+    _within(plan.distance, float(vehicles.max_distance[kind]), f"route {number} has length", "the limit is", scale)
+    if instance.windows:
+        assert instance.latest is not None
+        for node, begin in zip(route.visits, plan.begin):
+            at = f"route {number} comes to client {instance.ids[node]} at"
+            _within(float(begin), float(instance.latest[node]), at, "its window ends at", scale)
+        depot = int(vehicles.end[kind])
+        at = f"route {number} is back at depot {instance.ids[depot]} at"
+        _within(plan.back, float(instance.latest[depot]), at, "which closes at", scale)
+    _within(plan.duration, float(vehicles.max_duration[kind]), f"route {number} takes", "the limit is", scale)
+    return plan.distance
+
+
+def _within(value: float, limit: float, what: str, of: str, scale: int) -> None:
+    if value > limit + SMALL * max(1.0, abs(value)):
+        raise Infeasible(f"{what} {value / scale:.10g}; {of} {limit / scale:.10g}")

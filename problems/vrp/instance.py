@@ -1,0 +1,260 @@
+"""VrpInstance: the data of one vehicle routing problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.edge_weights import COORDINATE_TYPES, LARGEST, edge_lengths
+from corl.errors import InputError
+
+__all__ = ["EDGE_WEIGHT_TYPES", "FLEETS", "SMALL", "Vehicles", "VrpInstance"]
+
+EDGE_WEIGHT_TYPES = (*COORDINATE_TYPES, "TENTHS_2D", "EXPLICIT")
+"""TSPLIB's, EXACT_* for the unrounded Euclidean distance, and TENTHS_2D for its whole tenths (DIMACS 2022)."""
+
+FLEETS = ("distance", "fewest")
+SMALL = 1e-9
+"""Times the size of what is compared: how far float64 sums may exceed a limit."""
+
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Vehicles:
+    """K vehicle types. A scalar stands for the same in every type; arrays are float64 or int64 [K] and read-only.
+
+    Times and distances are in the instance's units. Raises InputError where a value is off.
+    """
+
+    capacity: _Floats
+    count: NDArray[np.int64] = -1  # type: ignore[assignment]
+    """How many there are; -1: as many as one likes."""
+    start: NDArray[np.int64] = 0  # type: ignore[assignment]
+    """The depot (0..D-1) that a route of this type begins at."""
+    end: NDArray[np.int64] = None  # type: ignore[assignment]
+    """The depot that it ends at; by default where it began."""
+    fixed_cost: _Floats = 0.0  # type: ignore[assignment]
+    """What a route costs, whatever its length."""
+    unit_cost: _Floats = 1.0  # type: ignore[assignment]
+    """What one unit of distance costs."""
+    max_distance: _Floats = np.inf  # type: ignore[assignment]
+    max_duration: _Floats = np.inf  # type: ignore[assignment]
+    """From leaving the depot to being back: travel, waiting and service. A vehicle leaves when that is best."""
+
+    def __post_init__(self) -> None:
+        types = len(np.atleast_1d(self.capacity))
+        if self.end is None:
+            object.__setattr__(self, "end", self.start)
+        for each in fields(self):
+            kind = np.int64 if each.name in ("count", "start", "end") else np.float64
+            given = np.asarray(getattr(self, each.name))
+            if given.ndim > 1 or (given.ndim == 1 and len(given) != types) or given.dtype.kind not in "iuf":
+                raise InputError(f"accepted: a number, or one for each of {types} vehicle types", field=each.name)
+            if kind == np.int64 and not (given == np.floor(given)).all():
+                raise InputError("accepted: integers", field=each.name)
+            values = np.array(np.broadcast_to(given, types), kind, order="C")
+            low = -1 if each.name == "count" else 0
+            if not (values >= low).all():  # false for NaN as well
+                raise InputError(f"{values[~(values >= low)][0]:g} is not accepted; accepted: from {low}", field=each.name)
+            if each.name in ("fixed_cost", "unit_cost") and not (values <= LARGEST).all():
+                raise InputError(f"accepted: finite numbers up to {LARGEST:g}", field=each.name)
+            object.__setattr__(self, each.name, _read_only(values))
+        if types == 0:
+            raise InputError("there must be a vehicle type", field="capacity")
+
+    @property
+    def types(self) -> int:
+        """K."""
+        return len(self.capacity)
+
+
+@dataclass(frozen=True, eq=False)
+class VrpInstance:
+    """D depots, then n - D clients; what it costs to go from one node to another; and the vehicles.
+
+    Nodes are 0..n-1 here, the depots first, and `ids[i]` in the file. All arrays are read-only. One unit of time is what one
+    unit of distance takes. Distances, times, prizes and fixed costs are held `scale` times as large as in the file
+    (10 for TENTHS_2D, so that they are whole); objectives are not: an objective is the sum of costs divided by `scale`.
+    Raises InputError where shapes or values are off; whether everything fits is for `feasibility.unservable` to say.
+    """
+
+    name: str
+    edge_weight_type: str
+    demand: _Floats
+    """float64 [n], not negative, 0 for depots."""
+    vehicles: Vehicles
+    points: _Floats | None = None
+    """float64 [n, 2 or 3], as in the file."""
+    matrix: _Floats | None = None
+    """float64 [n, n], for EXPLICIT: from row to column, not negative, zero on the diagonal."""
+    depots: int = 1
+    earliest: _Floats | None = None
+    """float64 [n]: service does not begin before (a vehicle waits); a depot's is when vehicles may leave. None: no windows."""
+    latest: _Floats | None = None
+    """float64 [n]: after this service does not begin; a depot's is when vehicles must be back. inf is allowed."""
+    service: _Floats | None = None
+    """float64 [n]: how long service takes, 0 for depots."""
+    prize: _Floats = None  # type: ignore[assignment]
+    """float64 [n]: what it costs not to visit a client that is not required."""
+    required: NDArray[np.bool_] = None  # type: ignore[assignment]
+    """bool [n]: whether a client must be visited; false for depots. By default all clients are."""
+    fleet: str = "distance"
+    """"fewest": a route less is worth more than any distance, see `route_weight`."""
+    ids: NDArray[np.int64] = None  # type: ignore[assignment]  # 1..n by default
+    scale: int = 1
+    display: _Floats | None = None
+    """float64 [n, 2] to draw at, where `points` are not there."""
+    comment: str = ""
+    units: tuple[str, str, str] = field(default=("", "", ""))
+    """What the file calls its units of distance, time and load, for people."""
+
+    def __post_init__(self) -> None:
+        if self.edge_weight_type not in EDGE_WEIGHT_TYPES:
+            message = f"{self.edge_weight_type!r} is not known; accepted: {', '.join(EDGE_WEIGHT_TYPES)}"
+            raise InputError(message, field="edge_weight_type")
+        if self.fleet not in FLEETS:
+            raise InputError(f"{self.fleet!r} is not known; accepted: {', '.join(FLEETS)}", field="fleet")
+        if self.scale not in (1, 10) or (self.scale == 10) != (self.edge_weight_type == "TENTHS_2D"):
+            raise InputError("accepted: 10 for TENTHS_2D, else 1", field="scale")
+        self._check_distances()
+        n, depots = self.n, self.depots
+        if not 1 <= depots < n:
+            raise InputError(f"{depots} of {n} nodes; accepted: at least one depot and at least one client", field="depots")
+        if self.vehicles.start.max() >= depots or self.vehicles.end.max() >= depots:
+            raise InputError(f"a vehicle has a depot that is not there; accepted: 0 to {depots - 1}", field="vehicles")
+        if self.ids is None:
+            object.__setattr__(self, "ids", np.arange(1, n + 1))
+        ids = np.asarray(self.ids)
+        if ids.shape != (n,) or ids.dtype.kind not in "iu" or (np.diff(np.sort(ids)) == 0).any():
+            raise InputError(f"there must be {n} different integers", field="ids")
+        object.__setattr__(self, "ids", _read_only(ids.astype(np.int64)))
+        self._check_nodes()
+
+    def _check_distances(self) -> None:
+        kind, p, m = self.edge_weight_type, self.points, self.matrix
+        if kind == "EXPLICIT":
+            if m is None or p is not None or np.ndim(m) != 2 or m.shape[0] != m.shape[1]:
+                raise InputError("an EXPLICIT instance has a square matrix and no points", field="matrix")
+            m = np.array(m, np.float64, order="C")
+            np.fill_diagonal(m, 0.0)  # nobody goes from a node to itself; files have anything there
+            if not (m <= LARGEST).all():  # false for NaN as well
+                raise InputError(f"distances must be finite and at most {LARGEST:g}", field="matrix")
+            if (m < 0).any():
+                i, j = np.unravel_index(int((m < 0).argmax()), m.shape)
+                raise InputError(f"the distance from node {i} to node {j} is {m[i, j]:g}; accepted: 0 or more", field="matrix")
+            object.__setattr__(self, "matrix", _read_only(m))
+            return
+        dimensions = COORDINATE_TYPES.get(kind, 2)
+        if p is None or m is not None or np.ndim(p) != 2 or p.shape[1] != dimensions:
+            raise InputError(f"{kind} takes points of shape [n, {dimensions}] and no matrix", field="points")
+        p = np.array(p, np.float64, order="C")
+        if not (np.abs(p) <= LARGEST).all():
+            raise InputError(f"coordinates must be finite and at most {LARGEST:g} in size", field="points")
+        object.__setattr__(self, "points", _read_only(p))
+
+    def _check_nodes(self) -> None:
+        n, depots = self.n, self.depots
+        self._floats("demand", self.demand, depots_zero=True)
+        if self.service is not None:
+            self._floats("service", self.service, depots_zero=True)
+        if (self.earliest is None) != (self.latest is None):
+            raise InputError("earliest and latest come together", field="earliest")
+        if self.earliest is not None and self.latest is not None:
+            self._floats("earliest", self.earliest)
+            self._floats("latest", self.latest, infinite=True)
+            if (bad := self.latest < self.earliest).any():
+                i = int(bad.argmax())
+                message = f"node {self.ids[i]}'s window ends at {self.latest[i] / self.scale:g}, before it begins"
+                raise InputError(f"{message} at {self.earliest[i] / self.scale:g}", field="latest")
+        self._floats("prize", np.zeros(n) if self.prize is None else self.prize, depots_zero=True)
+        required = np.arange(n) >= depots if self.required is None else np.array(self.required)
+        if required.shape != (n,) or required.dtype != np.bool_ or required[:depots].any():
+            raise InputError(f"accepted: bool [{n}], false for depots", field="required")
+        object.__setattr__(self, "required", _read_only(required))
+        if (bad := required & (self.demand > self.vehicles.capacity.max())).any():
+            i = int(bad.argmax())
+            most = self.vehicles.capacity.max()
+            message = f"client {self.ids[i]}'s demand {self.demand[i]:g} is above the capacity of every vehicle, {most:g}"
+            raise InputError(message, field="demand")
+        if self.display is not None:
+            display = np.array(self.display, np.float64, order="C")
+            if display.shape != (n, 2) or not np.isfinite(display).all():
+                raise InputError(f"display coordinates are finite and of shape [{n}, 2]", field="display")
+            object.__setattr__(self, "display", _read_only(display))
+
+    def _floats(self, name: str, given: Any, depots_zero: bool = False, infinite: bool = False) -> None:
+        values = np.array(given, np.float64)
+        if values.shape != (self.n,):
+            raise InputError(f"accepted: {self.n} numbers, one for each node", field=name)
+        good = (values >= 0) & ((values <= LARGEST) | (infinite & (values == np.inf)))
+        if not good.all():
+            i = int((~good).argmax())
+            raise InputError(f"{values[i]:g} at node {self.ids[i]} is not accepted; accepted: 0 to {LARGEST:g}", field=name)
+        if depots_zero and values[: self.depots].any():
+            raise InputError("accepted: 0 at depots", field=name)
+        object.__setattr__(self, name, _read_only(values))
+
+    @property
+    def n(self) -> int:
+        """The number of nodes, depots and clients."""
+        return len(self.points if self.points is not None else self.matrix)  # type: ignore[arg-type]
+
+    @property
+    def clients(self) -> int:
+        """The number of clients, n - D."""
+        return self.n - self.depots
+
+    @property
+    def windows(self) -> bool:
+        """Whether there are time windows."""
+        return self.earliest is not None
+
+    @property
+    def timed(self) -> bool:
+        """Whether time matters: windows, or a longest duration."""
+        return self.windows or bool((self.vehicles.max_duration < np.inf).any())
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether distances are the same both ways."""
+        return self.matrix is None or bool(np.array_equal(self.matrix, self.matrix.T))
+
+    @property
+    def integral(self) -> bool:
+        """Whether all distances and costs (times `scale`) are whole, so that a bound may be rounded up."""
+        if self.edge_weight_type.startswith("EXACT"):
+            return False
+        parts = [self.prize, self.vehicles.fixed_cost, self.vehicles.unit_cost]
+        parts += [self.matrix.ravel()] if self.matrix is not None else []
+        return all(bool((part == np.floor(part)).all()) for part in parts)
+
+    def distances_from(self, node: int) -> _Floats:
+        """float64 [n]: the distances from a node to all (times `scale`), by the judge's formulas."""
+        everything = np.arange(self.n)
+        lengths = edge_lengths(self.edge_weight_type, self.points, self.matrix, np.full(self.n, node), everything)
+        lengths = np.array(lengths)
+        lengths[node] = 0.0  # GEO has 1
+        return lengths
+
+    @cached_property
+    def route_weight(self) -> float:
+        """What a route costs beside its distance (times `scale`): 0, or with `fleet` "fewest" a power of ten that no distance
+        reaches which is worth a look, that of serving every client alone. It is added to each vehicle's fixed cost.
+        """
+        if self.fleet == "distance":
+            return 0.0
+        vehicles, alone = self.vehicles, np.zeros(self.n)
+        for start, end, cost in {*zip(vehicles.start.tolist(), vehicles.end.tolist(), vehicles.unit_cost.tolist())}:
+            back = self.distances_from(end) if self.symmetric else self.matrix[:, end]  # type: ignore[index]
+            alone = np.maximum(alone, cost * (self.distances_from(start) + back))
+        return float(self.scale * 10.0 ** np.ceil(np.log10(max(10.0, alone[self.depots :].sum() / self.scale))))
+
+
+def _read_only(values: Any) -> Any:
+    values.flags.writeable = False
+    return values
