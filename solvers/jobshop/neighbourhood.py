@@ -4,6 +4,8 @@ In every critical block, an operation goes right behind the last or right before
 behind, or the last right before, one within. A move is kept where it cannot make a cycle (Balas and Vazacopoulos, 1998,
 propositions 2.2 and 2.3, made strict for durations of zero), and judged by the longest path through the operations moved,
 with heads and tails as theirs would become (section 2.2 there): a lower bound on the makespan that is exact most times.
+A block has no gaps, so a path through the one that moves is known at once; where that alone is too long, the rest is not
+looked at.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ _FAR = 2**40
 class Scan(NamedTuple):
     """Scratch of a look at the neighbourhood."""
 
-    path: NDArray[np.int32]
+    path: NDArray[np.uint32]
     """[N] a critical path, last operation first."""
     ahead: NDArray[np.int64]
     """[N] heads or tails as a move would make them."""
@@ -34,7 +36,7 @@ class Scan(NamedTuple):
 
 def new_scan(n: int) -> Scan:
     """For n operations."""
-    return Scan(np.zeros(n, np.int32), np.zeros(n, np.int64), np.zeros(7, np.int64))
+    return Scan(np.zeros(n, np.uint32), np.zeros(n, np.int64), np.zeros(7, np.int64))
 
 
 @kernel(borrow=True)
@@ -46,10 +48,10 @@ def choose_move(shop, selection, scan, tabu, now, best, makespan, random):
     """
     found, path, ahead = scan.found, scan.path, scan.ahead
     sequence, place, before, after = selection.sequence, selection.place, selection.before, selection.after
-    earlier, later, release, p = shop.earlier, shop.later, shop.release, shop.duration
-    r, q, member = selection.head, selection.tail, shop.member
+    earlier, later, p, member = shop.earlier, shop.later, shop.duration, shop.member
+    end, rest = selection.end, selection.rest
     found[0], found[1], found[2], found[3], found[4], found[5], found[6] = _FAR, -1, -1, 0, 0, -1, -1
-    i = _critical_path(shop.last, earlier, before, r, p, path, makespan, random) - 1
+    i = _critical_path(shop.last, earlier, before, end, p, path, makespan, random) - 1
     while i >= 0:  # blocks: runs of the path along one machine
         j = i
         while j > 0 and before[path[j - 1]] == path[j]:
@@ -60,13 +62,13 @@ def choose_move(shop, selection, scan, tabu, now, best, makespan, random):
         for k in range(_moves(last - first + 1) if j < i else 0):
             a, b = _move(first, last, k)
             if a < b:
-                if not feasible(sequence, later, q, p, a, b):
+                if not feasible(sequence, later, rest, p, a, b):
                     continue
-                estimate = _judged_forward(sequence, earlier, later, before, after, release, p, r, q, ahead, a, b, found[0])
+                estimate = _judged_forward(sequence, earlier, later, before, after, p, end, rest, ahead, a, b, found[0])
             else:
-                if not feasible(sequence, earlier, r, p, a, b):
+                if not feasible(sequence, earlier, end, p, a, b):
                     continue
-                estimate = _judged_backward(sequence, earlier, later, before, after, release, p, r, q, ahead, b, a, found[0])
+                estimate = _judged_backward(sequence, earlier, later, before, after, p, end, rest, ahead, b, a, found[0])
             if estimate > found[0]:
                 continue
             if estimate >= best and _tabu(sequence, member, tabu, pairs, size, now, a, b):
@@ -84,27 +86,28 @@ def choose_move(shop, selection, scan, tabu, now, best, makespan, random):
 
 
 @kernel(borrow=True)
-def _critical_path(last, earlier, before, head, p, path, makespan, random):
+def _critical_path(last, earlier, before, end, p, path, makespan, random):
     """A longest path, at random where it forks, last operation first, into `path`; returns its length."""
-    count, i = 0, -1
+    n = len(path)
+    count, i = 0, np.uint32(n)
     for x in last:
-        if head[x] + p[x] == makespan:
+        if end[x] == makespan:
             count += 1
             if below(random, count) == 0:
                 i = x
     length = 0
-    while i >= 0:
+    while i < n:
         path[length] = i
         length += 1
-        x, y = earlier[i], before[i]
-        by_job = x >= 0 and head[x] + p[x] == head[i]
-        by_machine = y >= 0 and head[y] + p[y] == head[i]
+        x, y, start = earlier[i], before[i], end[i] - p[i]
+        by_job = x < n and end[x] == start
+        by_machine = y < n and end[y] == start
         if by_job and by_machine and x != y:
             i = x if below(random, 2) == 0 else y
         elif by_machine:
             i = y
         else:
-            i = x if by_job else -1
+            i = x if by_job else np.uint32(n)
     return length
 
 
@@ -132,64 +135,65 @@ def feasible(sequence, neighbour, times, p, a, b):
     """Whether moving the operation at place a to place b is sure to make no cycle.
 
     For a < b there must be no path from the moved one's successor in the job to what stands at b: `neighbour` is `later` and
-    `times` are the tails; for a > b they are `earlier` and the heads.
+    `times` are the rests; for a > b they are `earlier` and the ends.
     """
-    x, end = neighbour[sequence[a]], sequence[b]
-    slack = times[end] + p[end] - times[x] - p[x]
-    return x < 0 or (x != end and (slack > 0 or (slack == 0 and p[x] > 0)))
+    x, last = neighbour[sequence[a]], sequence[b]
+    if x >= len(sequence):
+        return True
+    slack = times[last] - times[x]
+    return x != last and (slack > 0 or (slack == 0 and p[x] > 0))
 
 
 @kernel(borrow=True)
-def _judged_forward(s, earlier, later, before, after, release, p, r, q, ahead, a, b, limit):
+def _judged_forward(s, earlier, later, before, after, p, end, rest, ahead, a, b, limit):
     """The longest path through what moves where the operation u at place a goes right behind that at place b.
 
     Anything over `limit` once it is that.
     """
-    u = s[a]
-    y = before[u]
-    end = np.int64(r[y] + p[y])
+    u, v = s[a], s[b]
+    done = np.int64(end[before[u]])
+    tail = np.int64(max(rest[later[u]], rest[after[v]]))
+    longest = done + (end[v] - end[u]) + p[u] + tail
+    if longest > limit:
+        return longest
     for k in range(a + 1, b + 1):
         i = s[k]
-        x = earlier[i]
-        start = max(end, release[i], r[x] + p[x])
-        ahead[k] = start
-        end = start + p[i]
-    x, y, z = earlier[u], later[u], after[s[b]]
-    tail = p[u] + max(q[y] + p[y], q[z] + p[z])
-    longest = max(end, release[u], r[x] + p[x]) + tail
+        done = max(done, end[earlier[i]])
+        ahead[k] = done
+        done += p[i]
+    tail += p[u]
+    longest = max(done, end[earlier[u]]) + tail
     for k in range(b, a, -1):
         if longest > limit:
             return longest
         i = s[k]
-        y = later[i]
-        tail = p[i] + max(tail, q[y] + p[y])
+        tail = max(tail, rest[later[i]]) + p[i]
         longest = max(longest, ahead[k] + tail)
     return longest
 
 
 @kernel(borrow=True)
-def _judged_backward(s, earlier, later, before, after, release, p, r, q, ahead, a, b, limit):
+def _judged_backward(s, earlier, later, before, after, p, end, rest, ahead, a, b, limit):
     """The longest path through what moves where the operation v at place b goes right before that at place a."""
-    v = s[b]
-    y = after[v]
-    tail = np.int64(q[y] + p[y])
+    u, v = s[a], s[b]
+    tail = np.int64(rest[after[v]])
+    done = np.int64(max(end[earlier[v]], end[before[u]]))
+    longest = done + p[v] + (rest[u] - rest[v]) + tail
+    if longest > limit:
+        return longest
     for k in range(b - 1, a - 1, -1):
         i = s[k]
-        x = later[i]
-        tail = p[i] + max(tail, q[x] + p[x])
+        tail = max(tail, rest[later[i]]) + p[i]
         ahead[k] = tail
-    x, y, z = earlier[v], later[v], before[s[a]]
-    start = max(release[v], r[x] + p[x], r[z] + p[z])
-    end = start + p[v]
-    longest = end + max(tail, q[y] + p[y])
+    done += p[v]
+    longest = done + max(tail, rest[later[v]])
     for k in range(a, b):
         if longest > limit:
             return longest
         i = s[k]
-        x = earlier[i]
-        start = max(end, release[i], r[x] + p[x])
-        longest = max(longest, start + ahead[k])
-        end = start + p[i]
+        done = max(done, end[earlier[i]])
+        longest = max(longest, done + ahead[k])
+        done += p[i]
     return longest
 
 

@@ -32,10 +32,10 @@ class Population:
 
     def __init__(self, size: int, dispatcher: Dispatcher) -> None:
         self._size, self._dispatcher = size, dispatcher
-        self._members: list[NDArray[np.int32]] = []
+        self._members: list[NDArray[np.uint32]] = []
         self._values: list[int] = []
 
-    def add(self, search: Search, sequence: NDArray[np.int32], value: int) -> None:
+    def add(self, search: Search, sequence: NDArray[np.uint32], value: int) -> None:
         """Take a sequence in: while there is room, otherwise in place of the worst, if no worse and unlike all."""
         for known, member in zip(self._values, self._members):
             if known == value and distance(search.shop, member, sequence, 1) == 0:

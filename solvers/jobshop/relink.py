@@ -33,9 +33,9 @@ def _add_times(shop, sequence, share, selection, key):
     """Add `share` times the heads in a selection to `key`, in units so fine that places in a topological order break ties."""
     selection.sequence[:] = sequence
     rebuild(shop, selection)
-    head, rank = selection.head, selection.rank
+    end, rank, p = selection.end, selection.rank, shop.duration
     for i in range(len(key)):
-        key[i] += share * (np.int64(head[i]) * len(key) + rank[i])
+        key[i] += share * (np.int64(end[i] - p[i]) * len(key) + rank[i])
 
 
 @kernel

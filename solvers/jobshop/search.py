@@ -27,7 +27,7 @@ class Search(NamedTuple):
     scan: Scan
     tabu: NDArray[np.int32]
     """[pairs] entry of (x, y): the move up to which x must not come before y again."""
-    best: NDArray[np.int32]
+    best: NDArray[np.uint32]
     """[N] the best sequence since `begin`."""
     counts: NDArray[np.int64]
     """[4] moves made in all, moves since `best` got better, the makespans of `selection` and of `best`."""
@@ -39,7 +39,7 @@ def new_search(shop: Shop, random: NDArray[np.uint64]) -> Search:
     """Memory for a search; fill `selection.sequence` and `begin`."""
     n = len(shop.machine)
     tabu = np.zeros(int(shop.pair[-1]), np.int32)
-    return Search(shop, new_selection(n), new_scan(n), tabu, np.zeros(n, np.int32), np.zeros(4, np.int64), random)
+    return Search(shop, new_selection(shop), new_scan(n), tabu, np.zeros(n, np.uint32), np.zeros(4, np.int64), random)
 
 
 @kernel

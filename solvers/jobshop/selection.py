@@ -1,12 +1,13 @@
-"""A complete selection of the disjunctive graph: the order of every machine, with heads, tails and a topological order.
+"""A complete selection of the disjunctive graph: the order of every machine, when all ends, and a topological order.
 
 Balas and Vazacopoulos (Management Science 44, 1998) call the longest path from the source to an operation its head r and
-that from its end to the sink its tail q (here without its own duration), so the makespan is the largest r + p + q. After a
-move only what changes is computed anew, in the part of the topological order behind it (heads) and before it (tails).
+that from its end to the sink its tail q. We keep r + p, when it ends, and p + q, the rest from its start, so the makespan
+is the largest r + (p + q). After a move only what is behind it in the topological order (ends) and before it (rests) is
+computed anew.
 
-An operation that is not there has the number -1; durations, heads and tails have one entry more than there are operations, a
-zero, that this number finds. Loops call no function that takes arrays: numba would count references at each call, which
-made all of this five times slower.
+An operation that is not there has a number from N on, where `end` and `rest` have entries of their own: zero, or a job's
+release date. Indices are unsigned: numba looks at each signed one for Python's negative indices, which doubles the time of
+these loops.
 """
 
 from __future__ import annotations
@@ -23,21 +24,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Selection", "Shop", "new_selection", "rebuild", "set_sequence", "shift", "shop_of", "sort_starts"]
 
+_SPARSE = 2000  # operations from which on a move computes only what depends on a change, not all behind (measured)
+
 
 class Shop(NamedTuple):
     """What the kernels know of an instance without choices: N operations, J jobs, M machines."""
 
     duration: NDArray[np.int32]
-    """[N + 1]"""
+    """[N]"""
     machine: NDArray[np.int32]
     """[N]"""
-    earlier: NDArray[np.int32]
-    """[N] the operation before in the job, -1: none."""
-    later: NDArray[np.int32]
-    """[N] the operation after in the job, -1: none."""
+    earlier: NDArray[np.uint32]
+    """[N] the operation before in the job; N + 1 + j for the first of job j."""
+    later: NDArray[np.uint32]
+    """[N] the operation after in the job, N: none."""
     release: NDArray[np.int32]
-    """[N] the job's release date where it is its first operation, else 0."""
-    last: NDArray[np.int32]
+    """[J]"""
+    last: NDArray[np.uint32]
     """[J] the last operation of each job."""
     first: NDArray[np.int32]
     """[M + 1] where the operations of a machine begin in a sequence."""
@@ -50,50 +53,51 @@ class Shop(NamedTuple):
 class Selection(NamedTuple):
     """The orders of the machines and what follows from them."""
 
-    sequence: NDArray[np.int32]
+    sequence: NDArray[np.uint32]
     """[N] the operations, machine after machine, each in its order."""
     place: NDArray[np.int32]
     """[N] where an operation stands in `sequence`."""
-    before: NDArray[np.int32]
-    """[N] the operation before on the machine, -1: none."""
-    after: NDArray[np.int32]
-    """[N] the operation after on the machine, -1: none."""
-    order: NDArray[np.int32]
+    before: NDArray[np.uint32]
+    """[N] the operation before on the machine, N: none."""
+    after: NDArray[np.uint32]
+    """[N] the operation after on the machine, N: none."""
+    order: NDArray[np.uint32]
     """[N] a topological order."""
     rank: NDArray[np.int32]
     """[N] where an operation stands in `order`."""
-    head: NDArray[np.int32]
-    """[N + 1] r, the earliest start."""
-    tail: NDArray[np.int32]
-    """[N + 1] q, the longest path from its end to the sink."""
+    end: NDArray[np.int32]
+    """[N + 1 + J] r + p, the earliest end; 0 at N, then the release dates."""
+    rest: NDArray[np.int32]
+    """[N + 1] p + q, the longest path from its start to the sink; 0 at N."""
     marked: NDArray[np.uint8]
-    """[N] scratch, all 0 between calls."""
-    spare: NDArray[np.int32]
+    """[N + 1 + J] scratch, all 0 between calls."""
+    spare: NDArray[np.uint32]
     """[N] scratch."""
 
 
 def shop_of(instance: JobShopInstance) -> Shop:
     """The Shop of an instance without choices."""
     machine, n = instance.choice_machine, instance.operations
-    earlier, later = np.arange(-1, n - 1, dtype=np.int32), np.arange(1, n + 1, dtype=np.int32)
+    earlier, later = np.arange(n, dtype=np.uint32) - np.uint32(1), np.arange(1, n + 1, dtype=np.uint32)
     opening, last = instance.first[:-1], instance.first[1:] - 1
-    earlier[opening], later[last] = -1, -1
-    release = np.zeros(n, np.int32)
-    release[opening] = instance.release
+    earlier[opening], later[last] = np.arange(n + 1, n + 1 + instance.jobs), n
     sizes = np.bincount(machine, minlength=instance.machines)
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
     member = np.empty(n, np.int32)
     grouped = np.argsort(machine, kind="stable")
     member[grouped] = np.arange(n) - first[machine[grouped]]
     pair = np.concatenate([[0], np.cumsum(sizes.astype(np.int64) ** 2)])
-    return Shop(np.append(instance.choice_duration, np.int32(0)), machine, earlier, later, release, last, first, member, pair)
+    release = instance.release.astype(np.int32)
+    return Shop(instance.choice_duration, machine, earlier, later, release, last.astype(np.uint32), first, member, pair)
 
 
-def new_selection(n: int) -> Selection:
-    """Memory for n operations; `set_sequence` or `sort_starts`, then `rebuild`, fill it."""
-    sequence, place, before, after, order, rank, spare = (np.zeros(n, np.int32) for _ in range(7))
-    head, tail = np.zeros(n + 1, np.int32), np.zeros(n + 1, np.int32)
-    return Selection(sequence, place, before, after, order, rank, head, tail, np.zeros(n, np.uint8), spare)
+def new_selection(shop: Shop) -> Selection:
+    """Memory for a selection; `set_sequence` or `sort_starts`, then `rebuild`, fill it."""
+    n, jobs = len(shop.machine), len(shop.last)
+    sequence, before, after, order, spare = (np.zeros(n, np.uint32) for _ in range(5))
+    place, rank = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    end, rest = np.concatenate([np.zeros(n + 1, np.int32), shop.release]), np.zeros(n + 1, np.int32)
+    return Selection(sequence, place, before, after, order, rank, end, rest, np.zeros(n + 1 + jobs, np.uint8), spare)
 
 
 @kernel
@@ -122,26 +126,20 @@ def set_sequence(shop, order, sequence):
 def rebuild(shop, selection):
     """Everything anew from `sequence`; returns the makespan, or -1 where the orders make a cycle."""
     sequence, place, before, after = selection.sequence, selection.place, selection.before, selection.after
+    n = len(sequence)
     for m in range(len(shop.first) - 1):
         begin, end = shop.first[m], shop.first[m + 1]
         for at in range(begin, end):
             i = sequence[at]
             place[i] = at
-            before[i] = sequence[at - 1] if at > begin else -1
-            after[i] = sequence[at + 1] if at + 1 < end else -1
-    if not _sort(shop.earlier, shop.later, before, after, selection.order, selection.rank, selection.spare):
+            before[i] = sequence[at - 1] if at > begin else n
+            after[i] = sequence[at + 1] if at + 1 < end else n
+    order, rank = selection.order, selection.rank
+    if not _sort(shop.earlier, shop.later, before, after, order, rank, selection.spare):
         return -1
-    order, head, tail, p = selection.order, selection.head, selection.tail, shop.duration
-    release, earlier, later = shop.release, shop.earlier, shop.later
-    for k in range(len(order)):
-        i = order[k]
-        x, y = earlier[i], before[i]
-        head[i] = max(release[i], head[x] + p[x], head[y] + p[y])
-    for k in range(len(order) - 1, -1, -1):
-        i = order[k]
-        x, y = later[i], after[i]
-        tail[i] = max(tail[x] + p[x], tail[y] + p[y])
-    return _latest(shop.last, head, p)
+    _sweep_ends(order, shop.earlier, before, selection.end, shop.duration, 0)
+    _sweep_rests(order, shop.later, after, selection.rest, shop.duration, n - 1)
+    return _latest(shop.last, selection.end)
 
 
 @kernel(borrow=True)
@@ -149,7 +147,7 @@ def _sort(earlier, later, before, after, order, rank, waits):
     """A topological order (Kahn, 1962); False if there is none."""
     n, filled = len(order), 0
     for i in range(n):
-        waits[i] = (earlier[i] >= 0) + (before[i] >= 0)
+        waits[i] = (earlier[i] < n) + (before[i] < n)
         if waits[i] == 0:
             order[filled] = i
             filled += 1
@@ -159,12 +157,12 @@ def _sort(earlier, later, before, after, order, rank, waits):
         rank[i] = done
         done += 1
         x, y = later[i], after[i]
-        if x >= 0:
+        if x < n:
             waits[x] -= 1
             if waits[x] == 0:
                 order[filled] = x
                 filled += 1
-        if y >= 0:
+        if y < n:
             waits[y] -= 1
             if waits[y] == 0:
                 order[filled] = y
@@ -173,11 +171,11 @@ def _sort(earlier, later, before, after, order, rank, waits):
 
 
 @kernel(borrow=True)
-def _latest(last, head, p):
+def _latest(last, end):
     """The latest end of a job: the makespan."""
     c = 0
     for i in last:
-        c = max(c, head[i] + p[i])
+        c = max(c, end[i])
     return c
 
 
@@ -188,7 +186,7 @@ def shift(shop, selection, a, b):
     The move must not make a cycle.
     """
     sequence, before, after = selection.sequence, selection.before, selection.after
-    order, rank, marked = selection.order, selection.rank, selection.marked
+    order, rank, marked, n = selection.order, selection.rank, selection.marked, len(selection.sequence)
     moved = sequence[a]
     m = shop.machine[moved]
     begin, end = shop.first[m], shop.first[m + 1]
@@ -200,10 +198,21 @@ def shift(shop, selection, a, b):
     else:
         _reorder_backward(shop.later, after, order, rank, marked, selection.spare, moved, sequence[b + 1])
     low, high = max(low - 1, begin), min(high + 1, end - 1)
-    head, tail, p = selection.head, selection.tail, shop.duration
-    _update_heads(sequence, order, rank, marked, shop.release, shop.earlier, before, shop.later, after, head, p, low, high)
-    _update_tails(sequence, order, rank, marked, shop.later, after, shop.earlier, before, tail, p, low, high)
-    return _latest(shop.last, head, p)
+    lowest, highest = n, -1
+    for at in range(low, high + 1):
+        k = rank[sequence[at]]
+        lowest, highest = min(lowest, k), max(highest, k)
+        marked[k] = n > _SPARSE
+    ends, rests, p = selection.end, selection.rest, shop.duration
+    if n > _SPARSE:
+        _update_ends(order, rank, marked, shop.earlier, before, shop.later, after, ends, p, lowest, highest)
+        for at in range(low, high + 1):
+            marked[rank[sequence[at]]] = 1
+        _update_rests(order, rank, marked, shop.later, after, shop.earlier, before, rests, p, lowest, highest)
+    else:
+        _sweep_ends(order, shop.earlier, before, ends, p, lowest)
+        _sweep_rests(order, shop.later, after, rests, p, highest)
+    return _latest(shop.last, ends)
 
 
 @kernel(borrow=True)
@@ -221,11 +230,12 @@ def _rotate(sequence, a, b):
 @kernel(borrow=True)
 def _link(sequence, place, before, after, low, high, begin, end):
     """before, after and place of what stands at low..high of `sequence`, and of its neighbours, within begin..end - 1."""
+    n = len(sequence)
     for at in range(low, high + 1):
         i = sequence[at]
         place[i] = at
-        before[i] = sequence[at - 1] if at > begin else -1
-        after[i] = sequence[at + 1] if at + 1 < end else -1
+        before[i] = sequence[at - 1] if at > begin else n
+        after[i] = sequence[at + 1] if at + 1 < end else n
     if low > begin:
         after[sequence[low - 1]] = sequence[low]
     if high + 1 < end:
@@ -236,10 +246,10 @@ def _link(sequence, place, before, after, low, high, begin, end):
 def _reorder_forward(earlier, before, order, rank, marked, spare, u, v):
     """Repair the topological order where u now follows v: u and what follows it go behind v."""
     to, kept = rank[u], 0
+    marked[u] = 1
     for k in range(rank[u], rank[v] + 1):
         i = order[k]
-        x, y = earlier[i], before[i]
-        if i == u or (x >= 0 and marked[x]) or (y >= 0 and marked[y]):
+        if marked[i] | marked[earlier[i]] | marked[before[i]]:
             marked[i] = 1
             spare[kept] = i
             kept += 1
@@ -258,10 +268,10 @@ def _reorder_forward(earlier, before, order, rank, marked, spare, u, v):
 def _reorder_backward(later, after, order, rank, marked, spare, v, u):
     """Repair the topological order where v now precedes u: v and what precedes it go before u."""
     to, kept = rank[v], 0
+    marked[v] = 1
     for k in range(rank[v], rank[u] - 1, -1):
         i = order[k]
-        x, y = later[i], after[i]
-        if i == v or (x >= 0 and marked[x]) or (y >= 0 and marked[y]):
+        if marked[i] | marked[later[i]] | marked[after[i]]:
             marked[i] = 1
             spare[kept] = i
             kept += 1
@@ -277,55 +287,60 @@ def _reorder_backward(later, after, order, rank, marked, spare, v, u):
 
 
 @kernel(borrow=True)
-def _update_heads(sequence, order, rank, marked, release, earlier, before, later, after, head, p, low, high):
-    """Heads anew: of what stands at low..high of `sequence`, and of all behind that depends on a changed one.
+def _sweep_ends(order, earlier, before, end, p, first):
+    """Ends anew from rank `first` on."""
+    for k in range(first, len(order)):
+        i = order[k]
+        x, y = end[earlier[i]], end[before[i]]
+        end[i] = (x if x > y else y) + p[i]
 
-    Here `marked` is by rank.
-    """
-    k, last = len(order), -1
-    for at in range(low, high + 1):
-        position = rank[sequence[at]]
-        marked[position] = 1
-        k, last = min(k, position), max(last, position)
+
+@kernel(borrow=True)
+def _sweep_rests(order, later, after, rest, p, last):
+    """Rests anew up to rank `last`."""
+    for k in range(last, -1, -1):
+        i = order[k]
+        x, y = rest[later[i]], rest[after[i]]
+        rest[i] = (x if x > y else y) + p[i]
+
+
+@kernel(borrow=True)
+def _update_ends(order, rank, marked, earlier, before, later, after, end, p, k, last):
+    """Ends anew: of the ranks marked within k..last, and of all behind that depends on a changed one."""
+    n = len(order)
     while k <= last:
         if marked[k]:
             marked[k] = 0
             i = order[k]
-            x, y = earlier[i], before[i]
-            r = max(release[i], head[x] + p[x], head[y] + p[y])
-            if r != head[i]:
-                head[i] = r
+            t = max(end[earlier[i]], end[before[i]]) + p[i]
+            if t != end[i]:
+                end[i] = t
                 x, y = later[i], after[i]
-                if x >= 0:
+                if x < n:
                     marked[rank[x]] = 1
                     last = max(last, rank[x])
-                if y >= 0:
+                if y < n:
                     marked[rank[y]] = 1
                     last = max(last, rank[y])
         k += 1
 
 
 @kernel(borrow=True)
-def _update_tails(sequence, order, rank, marked, later, after, earlier, before, tail, p, low, high):
-    """Tails anew: of what stands at low..high of `sequence`, and of all before that depends on a changed one."""
-    k, first = -1, len(order)
-    for at in range(low, high + 1):
-        position = rank[sequence[at]]
-        marked[position] = 1
-        k, first = max(k, position), min(first, position)
+def _update_rests(order, rank, marked, later, after, earlier, before, rest, p, first, k):
+    """Rests anew: of the ranks marked within first..k, and of all before that depends on a changed one."""
+    n = len(order)
     while k >= first:
         if marked[k]:
             marked[k] = 0
             i = order[k]
-            x, y = later[i], after[i]
-            q = max(tail[x] + p[x], tail[y] + p[y])
-            if q != tail[i]:
-                tail[i] = q
+            t = max(rest[later[i]], rest[after[i]]) + p[i]
+            if t != rest[i]:
+                rest[i] = t
                 x, y = earlier[i], before[i]
-                if x >= 0:
+                if x < n:
                     marked[rank[x]] = 1
                     first = min(first, rank[x])
-                if y >= 0:
+                if y < n:
                     marked[rank[y]] = 1
                     first = min(first, rank[y])
         k -= 1

@@ -129,10 +129,10 @@ def _report(instance: JobShopInstance, search: Search, run: Run) -> bool:
     value = int(search.counts[VALUE])
     if run.objective is not None and value >= run.objective:
         return False
-    selection = new_selection(instance.operations)
+    selection = new_selection(search.shop)
     selection.sequence[:] = search.best
     rebuild(search.shop, selection)
-    return run.report(Schedule(selection.head[:-1].astype(np.int64), instance.choice_machine), value)
+    return run.report(Schedule(selection.end[: instance.operations].astype(np.int64) - instance.choice_duration, instance.choice_machine), value)
 
 
 def _machine_counts(instance: JobShopInstance) -> list[int]:
