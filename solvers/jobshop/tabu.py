@@ -132,7 +132,8 @@ def _report(instance: JobShopInstance, search: Search, run: Run) -> bool:
     selection = new_selection(search.shop)
     selection.sequence[:] = search.best
     rebuild(search.shop, selection)
-    return run.report(Schedule(selection.end[: instance.operations].astype(np.int64) - instance.choice_duration, instance.choice_machine), value)
+    start = selection.end[: instance.operations].astype(np.int64) - instance.choice_duration
+    return run.report(Schedule(start, instance.choice_machine), value)
 
 
 def _machine_counts(instance: JobShopInstance) -> list[int]:

@@ -45,13 +45,15 @@ def test_rebuild_is_the_judge(random_instance, kind, jobs, machines, seed):
     value = rebuild(shop, selection)
     schedule = schedule_of_orders(instance, orders_of(shop, selection.sequence))
     n = instance.operations
+    ends = selection.end[:n].tolist()
     assert (selection.end[:n] - shop.duration).tolist() == schedule.start.tolist()
     assert value == JobShop().evaluate(instance, schedule)
     assert (schedule.start + selection.rest[:n]).max() == value
     again = np.zeros_like(selection.sequence)
     sort_starts(shop, schedule.start, again)
     selection.sequence[:] = again
-    assert rebuild(shop, selection) == value
+    # durations of zero at one time may change places, for the better: no path of them needs the old order
+    assert rebuild(shop, selection) <= value and (kind == "zeros" or selection.end[:n].tolist() == ends)
 
 
 def test_large_ones_update_what_depends_on_a_change():
