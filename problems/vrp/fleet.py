@@ -95,6 +95,8 @@ def _starts(text: Text, sections: dict[str, Text], count: int, depots: NDArray[n
     wanted = _by_vehicle(text, sections, keyword, count)
     matches = wanted[:, None] == depots
     if (bad := ~matches.any(axis=1)).any():
-        message = f"node {wanted[bad][0]:g} is no depot; accepted: {', '.join(map(str, depots[:10]))}"
-        raise sections[keyword].error(message, line=sections[keyword].first_line, field=keyword)
+        part, vehicle = sections[keyword], int(bad.argmax())
+        row = int(np.flatnonzero(part.table(keyword, 2)[:, 0] == vehicle + 1)[0])
+        message = f"node {wanted[vehicle]:g} is no depot; accepted: {', '.join(map(str, depots[:10]))}"
+        raise part.error(message, line=part.row_line(row), field=keyword)
     return matches.argmax(axis=1).astype(np.float64)

@@ -112,6 +112,8 @@ class VrpInstance:
     comment: str = ""
     units: tuple[str, str, str] = field(default=("", "", ""))
     """What the file calls its units of distance, time and load, for people."""
+    speed: float = 1.0
+    """Units of distance that the file's unit of time takes: its times were multiplied by it."""
 
     def __post_init__(self) -> None:
         if self.edge_weight_type not in EDGE_WEIGHT_TYPES:
@@ -121,6 +123,8 @@ class VrpInstance:
             raise InputError(f"{self.fleet!r} is not known; accepted: {', '.join(FLEETS)}", field="fleet")
         if self.scale not in (1, 10) or (self.scale == 10) != (self.edge_weight_type == "TENTHS_2D"):
             raise InputError("accepted: 10 for TENTHS_2D, else 1", field="scale")
+        if not 0.0 < self.speed < np.inf:
+            raise InputError(f"{self.speed} is not accepted; accepted: a number above 0", field="speed")
         self._check_distances()
         n, depots = self.n, self.depots
         if not 1 <= depots < n:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from corl.problem import Problem
+from corl.problems.vrp.generators import solomon, uniform, x
 from corl.problems.vrp.instance import VrpInstance
 
 __all__ = ["Vrp"]
@@ -22,6 +23,7 @@ class Vrp(Problem):
     title = "vehicle routing: capacities, time windows, fleets, depots, prizes"
     sense = "min"
     instance_type = VrpInstance
+    generators = {"uniform": uniform, "x": x, "solomon": solomon}  # noqa: RUF012
     suffixes = (".sol",)
 
     def evaluate(self, instance: VrpInstance, solution: Any) -> float:
@@ -31,17 +33,33 @@ class Vrp(Problem):
         return evaluate(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Whether this is the head of a VRPLIB file."""
-        from corl.problems.vrp.formats import recognises
+        """Whether this is the head of a VRPLIB file, of a Solomon file, or of JSON that says "problem": "vrp"."""
+        from corl.problems.vrp import formats, json_format, solomon
 
-        return recognises(head)
+        return formats.recognises(head) or solomon.recognises(head) or json_format.recognises(head)
 
     def read(self, path: Path) -> VrpInstance:
-        """The instance in a VRPLIB file. Raises InputError or OSError."""
-        from corl.problems.vrp.formats import read_text
+        """The instance in a VRPLIB, Solomon or JSON file, told apart by what is in it. Raises InputError or OSError."""
+        from corl.problems.vrp import formats, json_format, solomon
         from corl.text import Text
 
-        return read_text(Text.read(path), Path(path).stem)
+        text, stem = Text.read(path), Path(path).stem
+        if text.content.lstrip().startswith("{"):
+            return json_format.read_text(text, stem)
+        return solomon.read_text(text, stem) if solomon.recognises(text.content[:4096]) else formats.read_text(text, stem)
+
+    def write(self, instance: VrpInstance, path: Path) -> None:
+        """Write JSON (a name ending in .json) or VRPLIB, which `read` gives back to the bit. Raises UsageError."""
+        from corl.problems.vrp.json_writing import write_instance as write_json
+        from corl.problems.vrp.writing import write_instance
+
+        (write_json if Path(path).suffix.lower() == ".json" else write_instance)(instance, path)
+
+    def adapt(self, data: Any) -> VrpInstance:
+        """From a dict such as the JSON files hold (README.md). Raises InputError."""
+        from corl.problems.vrp.json_format import from_dict
+
+        return from_dict(data) if isinstance(data, dict) else super().adapt(data)  # type: ignore[no-any-return]
 
     def read_solution(self, instance: VrpInstance, path: Path) -> Any:
         """The routes in a VRPLIB .sol file. Raises InputError, OSError, or Infeasible for a client that there is not."""

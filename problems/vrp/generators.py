@@ -1,0 +1,199 @@
+"""Random instances, the same for the same seed on every machine (NumPy's PCG64 streams). `size` counts clients."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import UsageError
+from corl.problems.vrp.instance import Vehicles, VrpInstance
+
+__all__ = ["solomon", "uniform", "x"]
+
+_LARGEST = 100_000  # the X scheme has a million places
+_CAPACITIES = {10: 20, 20: 30, 50: 40, 100: 50, 200: 80, 500: 100, 1000: 250}
+_DEPOTS, _CLIENTS, _DEMANDS = ("random", "centre", "corner"), ("random", "clustered", "mixed"), 7
+_RANGES = ((1, 1), (1, 10), (5, 10), (1, 100), (50, 100))  # the first five of X's demand distributions
+_Points = NDArray[np.float64]
+_CLASSES = {  # Solomon's: horizon, capacity, service and half-width of a window, of series 1 and 2
+    ("R", 1): (230, 200, 10, 5), ("R", 2): (1000, 1000, 10, 60), ("C", 1): (1236, 200, 90, 30), ("C", 2): (3390, 700, 90, 80),
+    ("RC", 1): (240, 200, 10, 15), ("RC", 2): (960, 1000, 10, 60),
+}  # fmt: skip
+
+
+def uniform(*, size: int = 100, capacity: int = 0, optional: float = 0.0, seed: int = 0) -> VrpInstance:
+    """Depot and clients uniform in the unit square, demands 1 to 9, distances not rounded: what the learning literature has.
+
+    `capacity` 0: 20, 30, 40, 50, 80, 100, 250 from 10, 20, 50, 100, 200, 500, 1000 clients on (Kool et al., 2019, and BQ-NCO,
+    2023). `optional` is the share of clients that may be left out, each for a prize uniform up to 0.5.
+    """
+    _check_size(size)
+    _check(0.0 <= optional <= 1.0, "optional", optional, "0 to 1")
+    _check(capacity == 0 or capacity >= 9, "capacity", capacity, "0, or from 9")
+    random = np.random.default_rng(seed)
+    carried = capacity or _CAPACITIES[max((n for n in _CAPACITIES if n <= size), default=10)]
+    points = random.random((size + 1, 2))
+    demand = _with_depot(random.integers(1, 10, size))
+    free = _with_depot(random.random(size) < optional).astype(bool)
+    prize = np.where(free, _with_depot(random.random(size) * 0.5), 0.0)
+    given = (f" --option capacity={capacity}" if capacity else "") + (f" --option optional={optional}" if optional else "")
+    return VrpInstance(
+        name=f"uniform-{size}",
+        edge_weight_type="EXACT_2D",
+        demand=demand,
+        vehicles=Vehicles(np.array([carried])),
+        points=points,
+        prize=prize,
+        required=~free & (np.arange(size + 1) > 0),
+        comment=f"corl generate vrp uniform --option size={size}{given} --seed {seed}",
+    )
+
+
+def x(
+    *, size: int = 100, depot: str = "", clients: str = "", demand: int = 0, route_size: float = 0.0, seed: int = 0
+) -> VrpInstance:
+    """The scheme of the X instances (Uchoa et al., EJOR 2017, section 4): whole coordinates 0 to 1000, EUC_2D.
+
+    depot: random, centre or corner; clients: random, clustered (3 to 8 seeds, density falling by e every 40) or mixed (half
+    of each); demand: 1 unitary, 2 to 5 uniform in 1-10, 5-10, 1-100, 50-100, 6 by quadrant, 7 many small and few large;
+    route_size: clients that a vehicle carries on average, from 1. What is not given ("" or 0) is drawn.
+    """
+    _check_size(size)
+    _check(depot in ("", *_DEPOTS), "depot", depot, ", ".join(_DEPOTS))
+    _check(clients in ("", *_CLIENTS), "clients", clients, ", ".join(_CLIENTS))
+    _check(0 <= demand <= _DEMANDS, "demand", demand, "0 to 7")
+    _check(route_size == 0 or route_size >= 1, "route_size", route_size, "0, or from 1")
+    random = np.random.default_rng(seed)
+    drawn = (_DEPOTS[random.integers(3)], _CLIENTS[random.integers(3)], int(random.integers(1, 8)), random.triangular(3, 6, 25))
+    kind, spread, law, carried = depot or drawn[0], clients or drawn[1], demand or drawn[2], route_size or float(drawn[3])
+    start = {"centre": [500, 500], "corner": [0, 0]}.get(kind, random.integers(0, 1001, 2).tolist())
+    points = np.array([start, *_positions(random, size, spread)], np.float64)
+    demands = _demands(random, points[1:], law)
+    capacity = max(int(np.ceil(carried * demands.sum() / size)), int(demands.max()))
+    options = {"depot": depot, "clients": clients, "demand": demand, "route_size": route_size}
+    given = "".join(f" --option {key}={value}" for key, value in options.items() if value)
+    return VrpInstance(
+        name=f"x-{size}",
+        edge_weight_type="EUC_2D",
+        demand=_with_depot(demands),
+        vehicles=Vehicles(np.array([capacity])),
+        points=points,
+        comment=f"corl generate vrp x --option size={size}{given} --seed {seed}",
+    )
+
+
+def solomon(*, size: int = 100, kind: str = "R", series: int = 1, windows: float = 1.0, seed: int = 0) -> VrpInstance:
+    """Time windows in the manner of Solomon (1987): clients at random (R), in clusters (C) or half of each (RC).
+
+    `series` 1 has a short day, narrow windows and small vehicles, 2 a long day. `windows`: the share of clients that have one.
+    Windows lie where a vehicle of its own could come in time; in C about the times of a tour of each cluster. The square's
+    side is 100 for up to 100 clients and grows with the root of their number, and so does the day. As many vehicles as one likes.
+    """
+    _check_size(size)
+    _check((kind, series) in _CLASSES, "kind, series", f"{kind}, {series}", "R, C or RC and 1 or 2")
+    _check(0.0 <= windows <= 1.0, "windows", windows, "0 to 1")
+    random = np.random.default_rng(seed)
+    horizon, capacity, service, half = _CLASSES[kind, series]
+    side = 100.0 * max(1.0, np.sqrt(size / 100))
+    horizon = round(horizon * side / 100)
+    inner = np.rint(random.random((size, 2)) * side)
+    grouped = {"R": 0, "C": size, "RC": size // 2}[kind]
+    centres = random.random((max(1, grouped // 10), 2)) * side
+    of = random.integers(0, len(centres), grouped)
+    inner[:grouped] = np.clip(np.rint(centres[of] + random.standard_normal((grouped, 2)) * 4.0), 0, side)
+    points = np.concatenate([np.full((1, 2), np.rint(0.4 * side)), inner])
+    away = np.floor(10.0 * np.hypot(*(points - points[0]).T)) / 10.0
+    first, last = np.ceil(away), np.floor(horizon - away - service)  # when service may begin
+    middle = first + random.random(size + 1) * (last - first)
+    if kind == "C":
+        middle[1:] = _tour_times(random, inner, of, first[1:], last[1:], service)
+    wide = np.maximum(1.0, half * (0.5 + random.random(size + 1)))
+    free = random.random(size + 1) >= windows
+    earliest = np.where(free, 0.0, np.clip(np.rint(middle - wide), 0.0, last))
+    latest = np.where(free, last, np.clip(np.rint(middle + wide), first, last))
+    earliest[0], latest[0] = 0.0, horizon
+    options = f" --option kind={kind} --option series={series}" + (f" --option windows={windows}" if windows < 1 else "")
+    demand = np.clip(np.rint(15 + 8 * random.standard_normal(size)), 1, 40) if kind == "R" else random.integers(1, 5, size) * 10
+    return VrpInstance(
+        name=f"{kind}{series}-{size}",
+        edge_weight_type="TENTHS_2D",
+        demand=_with_depot(demand),
+        vehicles=Vehicles(np.array([capacity])),
+        points=points,
+        earliest=10 * earliest,
+        latest=10 * latest,
+        service=10 * _with_depot(np.full(size, service)),
+        scale=10,
+        comment=f"corl generate vrp solomon --option size={size}{options} --seed {seed}",
+    )
+
+
+def _positions(random: np.random.Generator, size: int, spread: str) -> list[tuple[int, int]]:
+    """Clients of the X scheme (section 4.2), at different places as far as the grid has room."""
+    scattered = {"random": size, "clustered": 0, "mixed": size // 2}[spread]
+    seeds = random.integers(0, 1001, (int(random.integers(3, 9)), 2))[: size - scattered]
+    clients = dict.fromkeys(map(tuple, seeds.tolist()))
+    _fill(random, clients, len(clients) + scattered, None)
+    _fill(random, clients, size, seeds)
+    return list(clients)[:size]
+
+
+def _fill(random: np.random.Generator, clients: dict[tuple[int, int], None], wanted: int, seeds: NDArray | None) -> None:
+    """Add places until there are so many; with `seeds` one at distance d from them is taken with probability sum exp(-d / 40)."""
+    while len(clients) < wanted:
+        block = random.integers(0, 1001, (4096, 2))
+        if seeds is not None:
+            apart = np.hypot(*(block[:, None, :] - seeds[None]).transpose(2, 0, 1))
+            block = block[random.random(len(block)) < np.exp(-apart / 40.0).sum(axis=1)]
+        for place in map(tuple, block.tolist()):
+            if len(clients) == wanted:
+                break
+            clients[place] = None
+
+
+def _demands(random: np.random.Generator, points: _Points, law: int) -> NDArray[np.int64]:
+    """The seven distributions of section 4.3."""
+    size = len(points)
+    if law <= len(_RANGES):
+        return random.integers(*_RANGES[law - 1], size, endpoint=True)
+    small, large = random.integers(1, 51, size), random.integers(51, 101, size)
+    if law == 6:
+        even = (points[:, 0] < 500) == (points[:, 1] < 500)
+        return np.where(even, small, large)
+    few = random.random(size) >= random.uniform(0.7, 0.95)
+    return np.where(few, random.integers(50, 101, size), random.integers(1, 11, size))
+
+
+def _tour_times(
+    random: np.random.Generator, points: _Points, of: NDArray[np.int64], first: _Points, last: _Points, service: float
+) -> _Points:
+    """When a vehicle would serve each client of a cluster, going from one to the nearest next."""
+    times = np.empty(len(points))
+    for cluster in np.unique(of):
+        left = np.flatnonzero(of == cluster)
+        at = left[0]
+        clock = first[at] + random.random() * max(0.0, float(last[at] - first[at])) * 0.3
+        while len(left):
+            clock = min(max(clock, first[at]), last[at])
+            times[at] = clock
+            left = left[left != at]
+            if len(left):
+                apart = np.hypot(*(points[left] - points[at]).T)
+                clock += service + float(apart.min())
+                if clock > last[left[apart.argmin()]]:
+                    clock = float(first[left[apart.argmin()]])
+                at = left[apart.argmin()]
+    return times
+
+
+def _with_depot(values: NDArray) -> NDArray[np.float64]:
+    return np.concatenate([[0.0], values])
+
+
+def _check_size(size: int) -> None:
+    _check(1 <= size <= _LARGEST, "size", size, f"1 to {_LARGEST:,}")
+
+
+def _check(holds: bool, name: str, value: object, accepted: str) -> None:
+    if not holds:
+        raise UsageError(f"{name}: {value} is not accepted; accepted: {accepted}")
