@@ -43,11 +43,12 @@ class Dispatch(Solver):
         return f"the rule {self.rule} needs due dates" if self.rule in ("edd", "atc") and instance.due is None else ""
 
     def prepare(self, instance: JobShopInstance) -> None:
-        from corl.problems.jobshop.generators import flexible
+        from corl.problems.jobshop.generators import flexible, taillard
         from corl.problems.jobshop.problem import JobShop
         from corl.run import Run
 
-        tiny = flexible(jobs=3, machines=3, operations=2)
+        queues = self.schedules == "non-delay" and not instance.flexible
+        tiny = taillard(jobs=3, machines=3) if queues else flexible(jobs=3, machines=3, operations=2)
         Dispatch(schedules=self.schedules).solve(tiny, Run(JobShop(), tiny, iterations=1))
 
     def solve(self, instance: JobShopInstance, run: Run) -> None:

@@ -12,15 +12,15 @@ from corl.problems.jobshop.environment import JobShopEnvironment
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.rng import uniform
 from corl.search import hooks
+from corl.solvers.jobshop.queues import Queues, priority
 
 __all__ = ["RULES", "Dispatcher", "rules_for"]
 
 RULES = ("spt", "lpt", "mwkr", "mor", "fifo", "fdd/mwkr", "edd", "atc")
 """Shortest and longest processing time; most work and most operations remaining; first in, first out; flow due date by most
 work remaining (Sels, Gheysen and Vanhoucke, IJPR 50, 2012); earliest due date; apparent tardiness cost (Vepsalainen and
-Morton, Management Science 33, 1987, with its look-ahead of 2)."""
-
-_LOOK_AHEAD = 2.0
+Morton, Management Science 33, 1987, with its look-ahead of 2; the mean is over the machine's own queue, with choices over all
+that can start)."""
 
 
 def rules_for(instance: JobShopInstance) -> tuple[int, ...]:
@@ -29,20 +29,26 @@ def rules_for(instance: JobShopInstance) -> tuple[int, ...]:
 
 
 class Dispatcher:
-    """Builds schedules of one instance, one at a time."""
+    """Builds schedules of one instance, one at a time: without delay and choices by queues, others by the environment."""
 
     def __init__(self, instance: JobShopInstance, schedules: Literal["non-delay", "active"] = "non-delay") -> None:
+        self._queues: Queues | None = None
+        if schedules == "non-delay" and not instance.flexible:
+            self._queues = Queues(instance)
+            return
         self._environment = JobShopEnvironment([instance], 1, schedules)
         self._listed = np.zeros(self._environment.width, np.int32)
 
     def run(self, rule: int, noise: float, random: NDArray[np.uint64]) -> float:
         """Build a schedule by a rule (an index into RULES), priorities multiplied by 1 to 1 + noise; returns its objective."""
+        if self._queues is not None:
+            return self._queues.run(rule, noise, random)
         self._environment.reset([0], [0])
         return float(_dispatch(self._environment.state, 0, rule, noise, random, self._listed))
 
     def schedule(self) -> Schedule:
         """The schedule built last."""
-        return self._environment.solution(0)
+        return self._environment.solution(0) if self._queues is None else self._queues.schedule()
 
 
 @kernel
@@ -84,21 +90,6 @@ def _priority(state, row, rule, choice, now, mean):
     operation = state.operation_at[instance] + state.owner[c]
     job = state.job[operation]
     at = state.job_at[instance] + job
-    p, rest = state.duration[c], state.rest[operation]
-    if rule == 0:
-        return 1.0 / (1.0 + p)
-    if rule == 1:
-        return 1.0 + p
-    if rule == 2:
-        return 1.0 + rest
-    if rule == 3:
-        return 1.0 + (state.closing[at] - state.owner[c])
-    if rule == 4:
-        return 1.0 / (1.0 + state.ready[row, job])
-    if rule == 5:  # the flow due date: when the operation would end if its job never waited
-        whole = state.rest[state.operation_at[instance] + state.opening[at]]
-        return (1.0 + rest) / (1.0 + state.release[at] + whole - rest + p)
-    if rule == 6:
-        return 1.0 / (1.0 + state.due[at])
-    slack = max(0.0, float(state.due[at] - rest - now))
-    return state.weight[at] / (1.0 + p) * np.exp(-slack / (_LOOK_AHEAD * (1.0 + mean))) + 1e-300
+    rest, left = state.rest[operation], state.closing[at] - state.owner[c]
+    whole = state.release[at] + state.rest[state.operation_at[instance] + state.opening[at]]
+    return priority(rule, state.duration[c], rest, left, state.ready[row, job], whole, state.due[at], state.weight[at], now, mean)
