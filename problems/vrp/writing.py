@@ -68,9 +68,7 @@ def _check(instance: VrpInstance) -> None:
             ((instance.prize > 0) == instance.required)[instance.depots :].any()
         ),
         "vehicles that end at another depot": bool((vehicles.start != vehicles.end).any()),
-        "vehicle types of any number beside others": vehicles.types > 1
-        and bool((vehicles.count < 0).any())
-        and not _each(instance),
+        "vehicles of any number, unless alike at every depot": bool((vehicles.count < 0).any()) and not _each(instance),
         "a vehicle type of no vehicles": bool((vehicles.count == 0).any()),
         "a matrix with ids other than 1..n": instance.matrix is not None
         and not np.array_equal(np.sort(ids), np.arange(1, instance.n + 1)),
