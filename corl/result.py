@@ -50,6 +50,13 @@ class Result:
         """|objective - bound| / |objective|, or None where one of them is unknown."""
         return relative_gap(self.objective, self.bound)
 
+    @property
+    def policy(self) -> Any:
+        """The solution, of a problem whose solutions are policies (bandits): `result.policy.act(state)`. Raises UsageError."""
+        if not callable(getattr(self.solution, "act", None)):
+            raise UsageError(f"a solution of {self.problem} is no policy" if self.solution is not None else "there is no policy")
+        return self.solution
+
     def to_json(self) -> str:
         """One JSON object; the solution in the input file's own ids; what is unknown is null, never NaN."""
         values = {key: getattr(self, key) for key in _ACCEPTED}

@@ -10,7 +10,7 @@ from corl.problems.bandits.constraints import Budget, Capacity, Constraint, Inte
 from corl.problems.bandits.constraints.interventions import TOUCHED_MOST
 from corl.problems.bandits.instance import BanditInstance
 
-__all__ = ["adherence", "budget", "capacity", "interventions", "machines", "routing", "scheduling"]
+__all__ = ["adherence", "attractor", "budget", "capacity", "interventions", "machines", "routing", "scheduling"]
 
 _STATES = 4  # of an arm of the paper (Xu, Wilder, Khalil & Tambe, ICLR 2025, appendix)
 _BEGINS_UP = 0.2  # the chance that an arm begins in state 1, not 0
@@ -144,6 +144,27 @@ def adherence(*, arms: int = 100, pulls: int = 10, horizon: int = 30, episodes: 
     transitions = np.stack([1.0 - adhere, adhere], axis=3)
     constraint = Budget(np.ones(arms, np.int64), pulls)
     return _instance("adherence", random, (transitions, adhere), constraint, episodes, horizon, seed, arms=arms, pulls=pulls)
+
+
+def attractor(*, arms: int = 40, pulls: int = 16, horizon: int = 30, episodes: int = 50, seed: int = 0) -> BanditInstance:
+    """Arms without a uniform global attractor under Whittle's index, which leads them into a cycle of two steps.
+
+    The second example of appendix E.2 of Gast, Gaujal & Yan (arXiv 2012.09064), worst with 4 pulls on 10 arms; rewards of
+    pulls are within 2 % of theirs, so that no two arms are the same.
+    """
+    random = _checked(arms, pulls, horizon, episodes, seed)
+    chances = np.array([_LEFT, _PULLED])
+    transitions = np.tile(chances / chances.sum(axis=2, keepdims=True), (arms, 1, 1, 1))
+    pulled = np.array(_EARNED) * random.uniform(0.98, 1.02, (arms, 1))
+    rewards = np.stack([np.zeros_like(pulled), pulled], axis=1)
+    constraint = Budget(np.ones(arms, np.int64), pulls)
+    options = {"arms": arms, "pulls": pulls}
+    return _instance("attractor", random, (transitions, rewards), constraint, episodes, horizon, seed, None, 3, **options)
+
+
+_LEFT = [[0.02232142, 0.10229283, 0.87538575], [0.03426605, 0.17175704, 0.79397691], [0.52324756, 0.45523298, 0.02151947]]
+_PULLED = [[0.14874601, 0.30435809, 0.54689589], [0.56845754, 0.41117331, 0.02036915], [0.25265570, 0.27310439, 0.4742399]]
+_EARNED = [0.37401552, 0.11740814, 0.07866135]
 
 
 def _checked(arms: int, pulls: int, horizon: int, episodes: int, seed: int) -> np.random.Generator:

@@ -39,6 +39,7 @@ class Bandits(Problem):
         "budget": generators.budget,
         "machines": generators.machines,
         "adherence": generators.adherence,
+        "attractor": generators.attractor,
     }
 
     def evaluate(self, instance: BanditInstance, solution: Any) -> float:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from corl.problems.bandits.instance import BanditInstance
     from corl.run import Run
 
-__all__ = ["Myopic", "Null", "Random", "Sampling", "TwoStep"]
+__all__ = ["IterativeMyopic", "Myopic", "Null", "Random", "Sampling", "TwoStep"]
 
 
 class _Baseline(Solver):
@@ -81,6 +81,18 @@ class Myopic(_Baseline):
         from corl.problems.bandits.policies import TablePolicy
 
         run.report(TablePolicy(instance, instance.rewards[None]))
+
+
+@dataclass(frozen=True)
+class IterativeMyopic(_Baseline):
+    """An action made pick by pick, each the one that adds most to the reward in the step."""
+
+    title: ClassVar[str] = "One step ahead, pick by pick"
+
+    def solve(self, instance: BanditInstance, run: Run) -> None:
+        from corl.problems.bandits.policies import IterativePolicy
+
+        run.report(IterativePolicy(instance, instance.rewards[None]))
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,10 @@ class Budget(PullConstraint):
         if spent > self.budget:
             raise Infeasible(f"the pulls cost {spent}, more than the budget of {self.budget}")
 
+    def fits(self, actions: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """See Constraint.fits."""
+        return actions @ self.costs <= self.budget  # type: ignore[no-any-return]
+
     def make_oracle(self) -> Oracle:
         """The dearest arms where all cost the same; a knapsack's dynamic program otherwise."""
         from corl.problems.bandits.constraints.kernels import dearest, knapsack

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,21 @@ class Capacity(PullConstraint):
         if sum(pulled) > self.capacities.sum() or not _fits(pulled, sorted(int(c) for c in self.capacities), set()):
             raise Infeasible(f"pulls that cost {pulled} do not fit the workers' capacities {self.capacities.tolist()}")
 
+    @cached_property
+    def _packed(self) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+        """The costs there are, and how many arms of each can be packed together (`_packings`)."""
+        kinds = np.unique(self.costs)
+        return kinds, _packings(kinds, np.array([(self.costs == kind).sum() for kind in kinds]), self.capacities)
+
+    def fits(self, actions: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """See Constraint.fits; a look at every packing for every vector of counts."""
+        kinds, packings = self._packed
+        if packings is None:
+            return super().fits(actions)
+        counts = actions.astype(np.int64) @ (self.costs[:, None] == kinds)
+        unlike, back = np.unique(counts, axis=0, return_inverse=True)
+        return np.array([(packings >= each).all(axis=1).any() for each in unlike], np.bool_)[back.reshape(-1)]
+
     def make_oracle(self) -> Oracle:
         """Of the arms of one cost the dearest go first, so that only how many of each cost can be packed matters.
 
@@ -52,8 +68,7 @@ class Capacity(PullConstraint):
         """
         from corl.problems.bandits.constraints.kernels import best_packing
 
-        kinds = np.unique(self.costs)
-        packings = _packings(kinds, np.array([(self.costs == kind).sum() for kind in kinds]), self.capacities)
+        kinds, packings = self._packed
         if packings is None:
             from corl.problems.bandits.constraints.programs import program_oracle
 

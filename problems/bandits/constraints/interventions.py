@@ -67,6 +67,10 @@ class Interventions(Constraint):
         if (chosen := sum(int(x) for x in action)) > self.budget:
             raise Infeasible(f"{chosen} interventions, more than the {self.budget} allowed")
 
+    def fits(self, actions: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """See Constraint.fits."""
+        return actions.sum(axis=1, dtype=np.int64) <= self.budget  # type: ignore[no-any-return]
+
     def given(self, actions: NDArray[np.int8]) -> NDArray[np.int8]:
         """See Constraint.given."""
         levels = np.zeros((len(actions), len(self.touching)), np.int8)

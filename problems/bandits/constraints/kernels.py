@@ -15,10 +15,16 @@ NEEDED = 2
 
 
 @kernel
+def _falling(gains: Any) -> Any:
+    """The arms by falling gain, of equal ones the first; a kernel of its own, for a sort takes seconds to compile."""
+    return np.argsort(-gains, kind="mergesort")
+
+
+@kernel
 def dearest(gains: Any, pulls: Any, actions: Any) -> None:
     """Pull the `pulls` arms of highest positive gain; of equal ones the first."""
     for r in range(len(gains)):
-        order = np.argsort(-gains[r], kind="mergesort")
+        order = _falling(gains[r])
         for k in range(min(pulls, len(order))):
             if gains[r, order[k]] > 0.0:
                 actions[r, order[k]] = 1
@@ -89,7 +95,7 @@ def best_schedule(gains: Any, inside: Any, offered: Any, budget: Any, actions: A
     room = np.empty(sets)
     taken = np.zeros(arms, np.int8)
     for r in range(len(gains)):
-        order = np.argsort(-gains[r], kind="mergesort")
+        order = _falling(gains[r])
         used[:] = 0
         taken[:] = 0
         best, total, count, depth = -1.0, 0.0, 0, 0
@@ -163,39 +169,32 @@ def _bound(gains: Any, inside: Any, offered: Any, used: Any, pulls: Any, order: 
 
 
 @kernel
-def best_visits(gains: Any, sets: Any, first: Any, budget: Any, actions: Any) -> None:
-    """For each row the set of visits whose `budget` dearest places gain most. Set v is sets[first[v] : first[v + 1]]."""
-    arms = gains.shape[1]
-    rank = np.empty(arms, np.int64)
+def best_visits(gains: Any, visits: Any, budget: Any, actions: Any) -> None:
+    """For each row the set of visits whose `budget` dearest places gain most; visits bool [V, J]."""
     for r in range(len(gains)):
-        order = np.argsort(-gains[r], kind="mergesort")
-        for k in range(arms):
-            rank[order[k]] = k
+        order = _falling(gains[r])
         best, at = -1.0, 0
-        for v in range(len(first) - 1):
-            total = _dearest_of(gains[r], sets[first[v] : first[v + 1]], rank, budget, actions[r], False)
+        for v in range(len(visits)):
+            total = _dearest_of(gains[r], visits[v], order, budget, best)
             if total > best:
                 best, at = total, v
-        _dearest_of(gains[r], sets[first[at] : first[at + 1]], rank, budget, actions[r], True)
+        left = budget
+        for arm in order:
+            if left > 0 and visits[at, arm] and gains[r, arm] > 0.0:
+                actions[r, arm] = 1
+                left -= 1
 
 
 @kernel
-def _dearest_of(gains: Any, places: Any, rank: Any, budget: Any, action: Any, write: Any) -> Any:
-    """The sum of the `budget` highest gains among `places`; with `write` they are pulled."""
-    total = 0.0
-    if len(places) <= budget:
-        for arm in places:
+def _dearest_of(gains: Any, visited: Any, order: Any, pulls: Any, best: Any) -> Any:
+    """The sum of the `pulls` highest gains among the places visited; less where it cannot exceed `best`."""
+    total, left = 0.0, pulls
+    for arm in order:
+        if left == 0 or gains[arm] <= 0.0 or total + left * gains[arm] <= best:
+            break
+        if visited[arm]:
             total += gains[arm]
-            if write and gains[arm] > 0.0:
-                action[arm] = 1
-        return total
-    ranks = np.sort(rank[places])
-    for k in range(budget):
-        for arm in places:
-            if rank[arm] == ranks[k]:
-                total += gains[arm]
-                if write and gains[arm] > 0.0:
-                    action[arm] = 1
+            left -= 1
     return total
 
 

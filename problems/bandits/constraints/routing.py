@@ -95,6 +95,13 @@ class Routing(PullConstraint):
             return None
         return np.array([[(places >> arm) & 1 for arm in range(self.places)] for places in found], np.bool_)
 
+    def fits(self, actions: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """See Constraint.fits; a look at every set of visits."""
+        if self.visits is None:
+            return super().fits(actions)
+        missed = actions.astype(np.float32) @ (~self.visits).T.astype(np.float32)
+        return (actions.sum(axis=1, dtype=np.int64) <= self.budget) & (missed == 0.0).any(axis=1)  # type: ignore[no-any-return]
+
     def make_oracle(self) -> Oracle:
         """A look at every set of visits: its `budget` places of highest gain."""
         if self.visits is None:
@@ -103,13 +110,12 @@ class Routing(PullConstraint):
             return program_oracle(self, self._program())
         from corl.problems.bandits.constraints.kernels import best_visits
 
-        sets, counts = np.nonzero(self.visits)[1].astype(np.int64), self.visits.sum(axis=1, dtype=np.int64)
-        first, budget = np.concatenate([[0], np.cumsum(counts)]), self.budget
+        visits, budget = self.visits, self.budget
 
         def best(worth: NDArray[np.float64]) -> NDArray[np.int8]:
             gains = self.gains(worth)
             actions = np.zeros(gains.shape, np.int8)
-            best_visits(gains, sets, first, budget, actions)
+            best_visits(gains, visits, budget, actions)
             return actions
 
         return best

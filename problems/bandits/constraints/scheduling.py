@@ -70,17 +70,27 @@ class Scheduling(PullConstraint):
         if flow < _NEEDED * len(pulled):
             raise Infeasible(f"pulling the arms {pulled.tolist()} takes {_NEEDED * len(pulled)} working slots; there are {flow}")
 
+    @cached_property
+    def _sets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Each arm's slots as bits [J], and what the workers offer in every set of slots [2^slots]."""
+        bits = 1 << np.arange(self.arm_slots.shape[1], dtype=np.int64)
+        sets = np.arange(1 << len(bits), dtype=np.int64)
+        return self.arm_slots @ bits, ((sets[:, None] & bits) > 0) @ self.workers_in
+
+    def fits(self, actions: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """See Constraint.fits; by Hall's theorem, as the oracle."""
+        inside, offered = self._sets
+        within = (inside[:, None] & ~np.arange(len(offered))) == 0
+        served = actions.astype(np.float64) @ within.astype(np.float64)
+        return (actions.sum(axis=1, dtype=np.int64) <= self.budget) & (_NEEDED * served <= offered).all(axis=1)  # type: ignore[no-any-return]
+
     def make_oracle(self) -> Oracle:
         """Branch and bound by Hall's theorem: pulls are feasible if for every set of slots those that can be served nowhere
         else need no more than its workers offer. The bound is the relaxation, a polymatroid, which the greedy solves.
         """
         from corl.problems.bandits.constraints.kernels import best_schedule
 
-        slots = self.arm_slots.shape[1]
-        sets = np.arange(1 << slots)
-        inside = np.array([int("".join("1" if x else "0" for x in there[::-1]), 2) for there in self.arm_slots], np.int64)
-        offered = np.array([self.workers_in[(s >> np.arange(slots)) & 1 == 1].sum() for s in sets], np.int64)
-        budget = self.budget
+        (inside, offered), budget = self._sets, self.budget
 
         def best(worth: NDArray[np.float64]) -> NDArray[np.int8]:
             gains = self.gains(worth)

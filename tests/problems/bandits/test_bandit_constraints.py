@@ -74,7 +74,7 @@ def allowed_by_definition(constraint: Constraint, action: np.ndarray) -> bool:
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_judge_and_oracle_against_everything(kind, seed):
-    """The judge allows what the definition allows; the oracle's action is feasible and no other is worth more."""
+    """The judge and `fits` allow what the definition allows; the oracle's action is feasible and no other is worth more."""
     random = np.random.default_rng(seed)
     constraint = make(kind, random)
     size = constraint.action_size
@@ -82,6 +82,7 @@ def test_judge_and_oracle_against_everything(kind, seed):
     allowed = np.array([feasible(constraint, action) for action in actions])
     chosen = random.choice(len(actions), 12, replace=False)
     assert [allowed_by_definition(constraint, actions[i]) for i in chosen] == allowed[chosen].tolist()
+    assert np.array_equal(constraint.fits(actions), allowed)
     levels = constraint.given(actions)
     worth = np.round(random.normal(size=(3, levels.shape[1], int(levels.max()) + 1 if kind == "interventions" else 2)), 2)
     found = constraint.oracle(worth)

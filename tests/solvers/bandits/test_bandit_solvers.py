@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import corl
 from corl import registry
 from corl.problems.bandits.constraints import Budget
+from corl.problems.bandits.fluid import solve_fluid
 from corl.problems.bandits.instance import BanditInstance
 from corl.run import Run
-from corl.solvers.bandits.fluid_program import solve_fluid
 from corl.solvers.bandits.whittle_index import whittle_indices
 
 PROBLEM = registry.problem("bandits")

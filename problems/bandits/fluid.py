@@ -6,6 +6,7 @@ time (Brown & Smith, Management Science 66, 2020; for a budget, Whittle 1988 and
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,8 @@ class Fluid(NamedTuple):
     """What the relaxation earns: no policy's expected mean reward a step is higher."""
     worth: NDArray[np.float64]
     """[T, J, A, S] of giving a level in a state at a time: its reward, and what the arm then earns under the prices to come."""
+    value: NDArray[np.float64]
+    """[T + 1, J, S] what an arm earns from a time on under the prices, those paid; at T what was given to come after."""
 
 
 class _Layout(NamedTuple):
@@ -49,36 +52,47 @@ class _Layout(NamedTuple):
 
 
 def solve_fluid(
-    instance: BanditInstance, begin: NDArray[np.float64] | None = None, time_limit: float | None = None
+    instance: BanditInstance,
+    begin: NDArray[np.float64] | None = None,
+    time_limit: float | None = None,
+    *,
+    start: int = 0,
+    after: NDArray[np.float64] | None = None,
+    steps: int | None = None,
 ) -> Fluid | None:
-    """The relaxation over the whole horizon from the chances `begin` [J, S] of states (the mean of the episodes' beginnings).
+    """The relaxation over the times start, start + 1, ... (`steps` of them; to the horizon) from the chances `begin` [J, S].
 
-    None where `time_limit` seconds were not enough. Columns: T times the levels and states of all arms.
+    begin: the mean of the episodes' beginnings unless given; after [J, S]: what arms are worth behind the last step (nothing).
+    None where `time_limit` seconds were not enough. Columns: the times, each with the levels and states of all arms.
     """
+    weights = instance.weights[start : None if steps is None else start + steps]
+    after = np.zeros(instance.rewards[:, 0].shape) if after is None else after
     relaxation = instance.constraint.relaxation()
     there = instance.there
     first = np.full(there.shape, -1, np.int64)
     first[there] = np.arange(there.sum())
-    layout = _Layout(first, int(there.sum()), relaxation.above.shape[1], instance.horizon)
+    layout = _Layout(first, int(there.sum()), relaxation.above.shape[1], len(weights))
     begin = initial_chances(instance) if begin is None else begin
     flow, flow_right = _flow(instance, layout, begin)
     link, where = _links(instance, layout, relaxation.chance)
     above = _repeated(relaxation.above, layout)
     cost = np.zeros(layout.times * (layout.chances + layout.shares))
-    for time, weight in enumerate(instance.weights):
+    for time, weight in enumerate(weights):
         cost[layout.mu(time) : layout.mu(time) + layout.chances] = -weight * instance.rewards[there]
+    cost[layout.mu(len(weights) - 1) : layout.mu(len(weights))] -= np.einsum("jasn,jn->jas", instance.transitions, after)[there]
     equal = _stacked(flow, link)
     right = np.concatenate([flow_right, np.zeros(link.shape[0])])
     options = {} if time_limit is None else {"time_limit": max(time_limit, 0.01)}
     limit = np.tile(relaxation.limit, layout.times)
+    begun = monotonic()
     found = linprog(cost, above, limit, equal, right, bounds=(0, None), method="highs", options=options)
-    if found.status == 1:
-        return None
+    if found.status == 1 or (found.x is None and monotonic() - begun > 0.5 * options.get("time_limit", np.inf)):
+        return None  # a limit that is met in presolve has no status of its own
     if found.x is None:
         raise SolverError(f"HiGHS could not solve the fluid relaxation: {found.message}")
     prices = np.zeros((layout.times, *there.shape[:2]))
     prices[where] = -found.eqlin.marginals[flow.shape[0] :]
-    return Fluid(-float(found.fun), _worth(instance, prices))
+    return Fluid(-float(found.fun), *_worth(instance, prices, weights, after))
 
 
 def initial_chances(instance: BanditInstance) -> NDArray[np.float64]:
@@ -147,13 +161,16 @@ def _stacked(upper: csr_array, lower: csr_array) -> csr_array:
     return csr_array(vstack([upper, lower]))
 
 
-def _worth(instance: BanditInstance, prices: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Backwards through time: each arm alone, paying the price of its level."""
+def _worth(
+    instance: BanditInstance, prices: NDArray[np.float64], weights: NDArray[np.float64], after: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Backwards through time: each arm alone, paying the price of its level. See Fluid: worth and value."""
     times, arms, levels = prices.shape
     worth = np.zeros((times, arms, levels, instance.rewards.shape[2]))
-    value = np.zeros((arms, instance.rewards.shape[2]))
+    value = np.zeros((times + 1, arms, instance.rewards.shape[2]))
+    value[times] = after
     for time in range(times - 1, -1, -1):
-        worth[time] = instance.weights[time] * instance.rewards + np.einsum("jasn,jn->jas", instance.transitions, value)
+        worth[time] = weights[time] * instance.rewards + np.einsum("jasn,jn->jas", instance.transitions, value[time + 1])
         priced = np.where(instance.there, worth[time] - prices[time][:, :, None], -np.inf)
-        value = np.where(instance.there[:, 0], priced.max(axis=1), 0.0)
-    return worth
+        value[time] = np.where(instance.there[:, 0], priced.max(axis=1), 0.0)
+    return worth, value

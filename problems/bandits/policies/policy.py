@@ -1,0 +1,88 @@
+"""BanditPolicy: what a solution of a bandit must give."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.errors import InputError, UsageError
+from corl.problems.bandits.instance import BanditInstance
+
+__all__ = ["BanditPolicy", "Memory", "natural", "numbers"]
+
+_MOST = 100_000  # actions that a policy remembers
+
+
+class Memory(dict[bytes, NDArray[np.int8]]):
+    """Actions that have been found: a policy whose actions are dear is asked for each twice or more (to judge, to verify)."""
+
+    def __reduce__(self) -> tuple[type[Memory], tuple[()]]:
+        return Memory, ()  # a policy that is sent elsewhere is evaluated anew there
+
+    def keep(self, key: bytes, action: NDArray[np.int8]) -> None:
+        """Remember an action, and nothing else where that is too much."""
+        if len(self) >= _MOST:
+            self.clear()
+        self[key] = action
+
+
+class BanditPolicy(abc.ABC):
+    """Chooses a feasible action for every state of an instance's arms. Frozen dataclasses whose numbers are never changed."""
+
+    kind: ClassVar[str]
+    """Its name in JSON."""
+    instance: BanditInstance
+
+    @abc.abstractmethod
+    def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
+        """The actions in R situations: states [R, J] at a time -> int8 [R, action_size].
+
+        keys [R]: where a random policy draws from, so that an episode does not depend on those beside it.
+        """
+
+    @abc.abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """Its numbers, without "kind"."""
+
+    @classmethod
+    @abc.abstractmethod
+    def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> BanditPolicy:
+        """The inverse of `to_json`. Raises InputError, or Infeasible where it is of other arms."""
+
+    def act(self, state: ArrayLike, time: int = 0, key: int = 0) -> NDArray[np.int8]:
+        """The action int8 [action_size] in one state of the arms [J], at a time of the episode."""
+        states = np.asarray(state)
+        if states.shape != (self.instance.arms,) or states.dtype.kind not in "iu":
+            raise UsageError(f"state: accepted: {self.instance.arms} integers, a state for each arm")
+        if ((states < 0) | (states >= self.instance.states)).any():
+            raise UsageError("state: an arm has no such state")
+        if time < 0:
+            raise UsageError(f"time is {time}; accepted: an integer from 0")
+        action: NDArray[np.int8] = self.actions(states.astype(np.int32)[None], time, np.array([key], np.uint64))[0]
+        return action
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> BanditPolicy:
+        return self
+
+
+def numbers(values: Mapping[str, Any], field: str) -> NDArray[np.float64]:
+    """The array of finite numbers in a field. Raises InputError."""
+    try:
+        array = np.array(values.get(field), np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError("accepted: numbers in lists of equal lengths", field=f"policy.{field}") from error
+    if not np.isfinite(array).all():  # None is NaN
+        raise InputError("accepted: finite numbers in lists", field=f"policy.{field}")
+    return array
+
+
+def natural(values: Mapping[str, Any], field: str, least: int = 0) -> int:
+    """The integer in a field. Raises InputError."""
+    found = values.get(field)
+    if type(found) is not int or not least <= found < 2**63:
+        raise InputError(f"accepted: an integer from {least}", field=f"policy.{field}")
+    return found

@@ -1,0 +1,68 @@
+"""A linear program in every step: the fluid relaxation from the present state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible
+from corl.problems.bandits.fluid import solve_fluid
+from corl.problems.bandits.instance import BanditInstance
+from corl.problems.bandits.policies.policy import BanditPolicy, Memory, natural, numbers
+
+__all__ = ["ResolvingPolicy", "check_value"]
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvingPolicy(BanditPolicy):
+    """Solves in every step the fluid relaxation of the next steps from the present state; its prices say what levels are worth.
+
+    What comes after those steps is worth what a table says, that of the first program (a rolling horizon).
+    """
+
+    instance: BanditInstance
+    value: NDArray[np.float64]
+    """[T + 1, J, S] what an arm in a state is worth from a time on."""
+    steps: int
+    """Of the program, from 1."""
+    _known: Memory = field(default_factory=Memory, init=False, repr=False)
+
+    kind = "resolving"
+
+    def __post_init__(self) -> None:
+        check_value(self.instance, self.value)
+
+    def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
+        """See BanditPolicy.actions; draws nothing."""
+        return np.array([self._action(state, min(time, self.instance.horizon - 1)) for state in states])
+
+    def _action(self, state: NDArray[np.int32], time: int) -> NDArray[np.int8]:
+        known = time.to_bytes(4, "little") + state.tobytes()
+        if known not in self._known:
+            begin = (state[:, None] == np.arange(self.value.shape[2])).astype(np.float64)
+            after = self.value[min(time + self.steps, self.instance.horizon)]
+            found = solve_fluid(self.instance, begin, start=time, after=after, steps=self.steps)
+            assert found is not None  # there is no time limit
+            arms = np.arange(len(state))
+            self._known.keep(known, self.instance.constraint.oracle(found.worth[0][arms, :, state][None])[0])
+        return self._known[known]
+
+    def to_json(self) -> dict[str, Any]:
+        """`value`, `steps`."""
+        return {"value": self.value.tolist(), "steps": self.steps}
+
+    @classmethod
+    def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> ResolvingPolicy:
+        """See BanditPolicy.from_json."""
+        return cls(instance, numbers(values, "value"), natural(values, "steps", 1))
+
+
+def check_value(instance: BanditInstance, value: NDArray[np.float64]) -> None:
+    """Raise Infeasible where `value` is no table [T + 1, J, S] of the instance's arms."""
+    shape = (instance.horizon + 1, instance.arms, instance.rewards.shape[2])
+    if value.shape != shape or not np.isfinite(value).all():
+        raise Infeasible(f"value: accepted: finite numbers of shape {list(shape)}, not {list(value.shape)}")

@@ -1,0 +1,128 @@
+"""Tree search with rollouts of an index: a look at what likely actions lead to, one action deep.
+
+Nodes are afterstates: an action's expected reward is known, what follows is played by a table's policy and the exact oracle.
+The luck of a search is its own, the same for all actions that it compares (common random numbers) and never the episode's:
+a search on an episode's keys would see the future.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.problems.bandits.instance import BanditInstance
+from corl.problems.bandits.policies.policy import BanditPolicy, Memory, natural, numbers
+from corl.problems.bandits.policies.resolving import check_value
+from corl.problems.bandits.policies.tables import check_table
+from corl.problems.bandits.simulation import advance, thresholds
+
+__all__ = ["RolloutPolicy"]
+
+_SPREAD = 0.3  # of the noise on worths that proposes other actions, in mean gains of an arm
+_DOUBT = 1.0  # standard errors by which an action must lead the table's own to be taken in its place
+_STREAMS = (1, 2)  # of the seed: proposals, luck
+
+
+@dataclass(frozen=True, eq=False)
+class RolloutPolicy(BanditPolicy):
+    """Of the table's best action and those for noisy worths the one that does best in rollouts of the table's policy."""
+
+    instance: BanditInstance
+    worth: NDArray[np.float64]
+    """[T, J, A, S] of levels: the policy that rolls out."""
+    value: NDArray[np.float64]
+    """[T + 1, J, S] what arms are worth where a rollout ends."""
+    breadth: int = 4
+    """Actions compared."""
+    samples: int = 8
+    """Rollouts of each."""
+    depth: int = 4
+    """Steps of a rollout, the first included."""
+    seed: int = 0
+    _known: Memory = field(default_factory=Memory, init=False, repr=False)
+
+    kind = "rollout"
+
+    def __post_init__(self) -> None:
+        check_table(self.instance, self.worth)
+        check_value(self.instance, self.value)
+
+    @cached_property
+    def _thresholds(self) -> NDArray[np.float64]:
+        return thresholds(self.instance)
+
+    def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
+        """See BanditPolicy.actions; an action depends on the state and the time alone."""
+        time = min(time, self.instance.horizon - 1)
+        names = [time.to_bytes(4, "little") + state.tobytes() for state in states]
+        missing = {name: state for name, state in zip(names, states) if name not in self._known}
+        if missing:
+            found = self._search(np.array(list(missing.values()), np.int32), time)
+            fresh = dict(zip(missing, found))
+            for name, action in fresh.items():
+                self._known.keep(name, action)
+            return np.array([fresh.get(name, self._known.get(name)) for name in names], np.int8)
+        return np.array([self._known[name] for name in names], np.int8)
+
+    def _search(self, states: NDArray[np.int32], time: int) -> NDArray[np.int8]:
+        """The best of the proposals, int8 [R, action_size]."""
+        proposals = self._proposals(states, time)
+        rows, breadth = len(states), self.breadth
+        levels = self.instance.constraint.given(proposals.reshape(rows * breadth, -1))
+        totals = self._rolled(states, levels.reshape(rows, breadth, -1), time)
+        ahead = totals - totals[:, :1]
+        mean = ahead.mean(axis=2)
+        error = ahead.std(axis=2, ddof=1) / np.sqrt(self.samples) if self.samples > 1 else np.zeros_like(mean)
+        sure = np.where(mean > _DOUBT * error, mean, 0.0)
+        return proposals[np.arange(rows), sure.argmax(axis=1)]  # type: ignore[no-any-return]
+
+    def _worth_at(self, states: NDArray[np.int32], time: int) -> NDArray[np.float64]:
+        """[R, J, A]"""
+        table = self.worth[min(time, len(self.worth) - 1)]
+        return table[np.arange(self.instance.arms)[None, :], :, states]
+
+    def _proposals(self, states: NDArray[np.int32], time: int) -> NDArray[np.int8]:
+        """int8 [R, breadth, action_size]; the first is the table's."""
+        worth = self._worth_at(states, time)
+        noise = np.random.default_rng([self.seed, _STREAMS[0], time]).standard_normal((self.breadth, *worth.shape[1:]))
+        noise[0] = 0.0
+        noise[:, :, 0] = 0.0
+        scale = _SPREAD * np.abs(worth - worth[:, :, :1]).mean(axis=(1, 2))
+        noisy = worth[:, None] + scale[:, None, None, None] * noise
+        found = self.instance.constraint.oracle(noisy.reshape(-1, *worth.shape[1:]))
+        return found.reshape(len(states), self.breadth, -1)
+
+    def _rolled(self, states: NDArray[np.int32], levels: NDArray[np.int8], time: int) -> NDArray[np.float64]:
+        """What each rollout earns, float64 [R, breadth, samples]; levels [R, breadth, J] are those of the first step."""
+        rows, breadth, arms = levels.shape
+        drawn = np.random.default_rng([self.seed, _STREAMS[1], time]).integers(0, 2**63, self.samples).astype(np.uint64)
+        keys = np.tile(drawn, rows * breadth)
+        now = np.repeat(states, breadth * self.samples, axis=0)
+        given = np.repeat(levels.reshape(-1, arms), self.samples, axis=0)
+        total, earned = np.zeros(len(now)), np.empty(len(now))
+        end = min(time + self.depth, self.instance.horizon)
+        for at in range(time, end):
+            if at > time:
+                unlike, back = np.unique(now, axis=0, return_inverse=True)
+                actions = self.instance.constraint.oracle(self._worth_at(unlike, at))
+                given = self.instance.constraint.given(actions)[back.reshape(-1)]
+            advance(self._thresholds, self.instance.rewards, now, given, keys, at, earned)
+            total += self.instance.weights[at] * earned
+        total += self.value[end][np.arange(arms)[None, :], now].sum(axis=1)
+        return total.reshape(rows, breadth, self.samples)
+
+    def to_json(self) -> dict[str, Any]:
+        """`worth`, `value`, `breadth`, `samples`, `depth`, `seed`."""
+        search = {"breadth": self.breadth, "samples": self.samples, "depth": self.depth, "seed": self.seed}
+        return {"worth": self.worth.tolist(), "value": self.value.tolist(), **search}
+
+    @classmethod
+    def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> RolloutPolicy:
+        """See BanditPolicy.from_json."""
+        sizes = [natural(values, name, 1) for name in ("breadth", "samples", "depth")]
+        return cls(instance, numbers(values, "worth"), numbers(values, "value"), *sizes, natural(values, "seed"))
