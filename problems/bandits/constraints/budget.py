@@ -46,7 +46,7 @@ class Budget(PullConstraint):
 
     def fits(self, actions: NDArray[np.int8]) -> NDArray[np.bool_]:
         """See Constraint.fits."""
-        return actions @ self.costs <= self.budget  # type: ignore[no-any-return]
+        return actions @ self.costs <= self.budget
 
     def make_oracle(self) -> Oracle:
         """The dearest arms where all cost the same; a knapsack's dynamic program otherwise."""

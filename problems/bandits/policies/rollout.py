@@ -84,7 +84,7 @@ class RolloutPolicy(BanditPolicy):
     def _worth_at(self, states: NDArray[np.int32], time: int) -> NDArray[np.float64]:
         """[R, J, A]"""
         table = self.worth[min(time, len(self.worth) - 1)]
-        return table[np.arange(self.instance.arms)[None, :], :, states]
+        return table[np.arange(self.instance.arms)[None, :], :, states]  # type: ignore[no-any-return]
 
     def _proposals(self, states: NDArray[np.int32], time: int) -> NDArray[np.int8]:
         """int8 [R, breadth, action_size]; the first is the table's."""
@@ -124,5 +124,5 @@ class RolloutPolicy(BanditPolicy):
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> RolloutPolicy:
         """See BanditPolicy.from_json."""
-        sizes = [natural(values, name, 1) for name in ("breadth", "samples", "depth")]
-        return cls(instance, numbers(values, "worth"), numbers(values, "value"), *sizes, natural(values, "seed"))
+        sizes = {name: natural(values, name, 1) for name in ("breadth", "samples", "depth")}
+        return cls(instance, numbers(values, "worth"), numbers(values, "value"), **sizes, seed=natural(values, "seed"))
