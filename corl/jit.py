@@ -33,15 +33,18 @@ _lock = threading.Lock()
 @overload
 def kernel(function: _F, /) -> _F: ...
 @overload
-def kernel(*, inline: bool = False, fastmath: bool = False, borrow: bool = False) -> Callable[[_F], _F]: ...
 def kernel(
-    function: _F | None = None, /, *, inline: bool = False, fastmath: bool = False, borrow: bool = False
+    *, inline: bool = False, fastmath: bool = False, borrow: bool = False, nogil: bool = False
+) -> Callable[[_F], _F]: ...
+def kernel(
+    function: _F | None = None, /, *, inline: bool = False, fastmath: bool = False, borrow: bool = False, nogil: bool = False
 ) -> _F | Callable[[_F], _F]:
     """Compile `function` with numba at its first call and keep the machine code on disk.
 
     `inline` asks LLVM to inline it at every call (small helpers); `fastmath` lets it reorder floating-point sums. `borrow` is for
     helpers that take a NamedTuple of many arrays and run for less than a microsecond: they and what they call count no references
     to arrays, which costs 10 ns an array and call, and can therefore neither make arrays nor assign to slices.
+    `nogil` lets other threads of Python run meanwhile.
     numba's settings are changed only while decorating, so that a user's own kernels are untouched.
     """
 
@@ -51,6 +54,8 @@ def kernel(
             options["forceinline"] = True
         if borrow:
             options["_nrt"] = False
+        if nogil:
+            options["nogil"] = True
         folder = cache_folder(function.__module__.partition(".")[0])
         with _lock:
             before, config.CACHE_DIR = config.CACHE_DIR, str(folder or "")  # type: ignore[attr-defined]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,38 +30,41 @@ def start_by_rule(search: Search, dispatcher: Dispatcher, rule: int, noise: floa
 
 
 class Population:
-    """At most `size` sequences, no two alike, and their makespans."""
+    """At most `size` sequences, no two alike, and their makespans; threads may share one."""
 
     def __init__(self, size: int, dispatcher: Dispatcher) -> None:
-        self._size, self._dispatcher = size, dispatcher
+        self.size, self._dispatcher = size, dispatcher
+        self._lock = threading.RLock()
         self._members: list[NDArray[np.uint32]] = []
         self._values: list[int] = []
 
     def add(self, search: Search, sequence: NDArray[np.uint32], value: int) -> None:
         """Take a sequence in: while there is room, otherwise in place of the worst, if no worse and unlike all."""
-        for known, member in zip(self._values, self._members):
-            if known == value and distance(search.shop, member, sequence, 1) == 0:
-                return
-        if len(self._members) == self._size:
-            worst = int(np.argmax(self._values))
-            if value > self._values[worst]:
-                return
-            del self._members[worst], self._values[worst]
-        self._members.append(sequence.copy())
-        self._values.append(value)
+        with self._lock:
+            for known, member in zip(self._values, self._members):
+                if known == value and distance(search.shop, member, sequence, 1) == 0:
+                    return
+            if len(self._members) == self.size:
+                worst = int(np.argmax(self._values))
+                if value > self._values[worst]:
+                    return
+                del self._members[worst], self._values[worst]
+            self._members.append(sequence.copy())
+            self._values.append(value)
 
     def start(self, search: Search) -> None:
         """Write the next start into `search.selection.sequence`: between two members; a noisy rule while there is room, or
         where the two are close."""
-        noise, random = _NOISE, search.random
-        if len(self._members) == self._size > 1:
-            i, j = below(random, self._size), below(random, self._size - 1)
-            one, other = self._members[i], self._members[j + (j >= i)]
-            if distance(search.shop, one, other, _CLOSE) == _CLOSE:
-                relink(search.shop, one, other, *_SHARES, random, search.selection)
-                return
-            noise = _FRESH_NOISE
-        start_by_rule(search, self._dispatcher, _RULES[below(random, len(_RULES))], noise)
+        with self._lock:
+            noise, random = _NOISE, search.random
+            if len(self._members) == self.size > 1:
+                i, j = below(random, self.size), below(random, self.size - 1)
+                one, other = self._members[i], self._members[j + (j >= i)]
+                if distance(search.shop, one, other, _CLOSE) == _CLOSE:
+                    relink(search.shop, one, other, *_SHARES, random, search.selection)
+                    return
+                noise = _FRESH_NOISE
+            start_by_rule(search, self._dispatcher, _RULES[below(random, len(_RULES))], noise)
 
 
 def compile_relinking(instance: JobShopInstance) -> None:

@@ -50,7 +50,7 @@ def begin(search):
     search.best[:] = search.selection.sequence
 
 
-@kernel
+@kernel(nogil=True)
 def advance(search, cut, shortest, longest, units):
     """Make up to `units` moves, fewer where `cut` of them made it no better, which ends the search; returns how many are left.
 

@@ -33,6 +33,7 @@ class Tabu(Solver):
     there are over twice as many jobs as machines (Zhang, Li, Rao and Guan, 2008)."""
 
     limit_free: ClassVar[bool] = True
+    own_workers: ClassVar[bool] = True
     title: ClassVar[str] = "tabu search (N7) with path relinking; makespan without choices of machines"
     iteration: ClassVar[str] = "one move"
 
@@ -71,26 +72,25 @@ class Tabu(Solver):
         from corl.rng import random_state
         from corl.solvers.jobshop.dispatching import Dispatcher
         from corl.solvers.jobshop.population import Population
-        from corl.solvers.jobshop.search import IDLE, VALUE, advance, begin, new_search
+        from corl.solvers.jobshop.search import begin, new_search
         from corl.solvers.jobshop.selection import shop_of
+        from corl.solvers.jobshop.team import Rules, Team, go_on
 
-        search = new_search(shop_of(instance), random_state(run.seed))
-        dispatcher = Dispatcher(instance)
+        search, dispatcher = new_search(shop_of(instance), random_state(run.seed)), Dispatcher(instance)
         _first_start(instance, search, dispatcher, run)
         if not run.should_stop:
             bound()
-        population = Population(self.population, dispatcher)
         shortest = self.tenure or 10 + instance.jobs // instance.machines
         longest = int((1.4 if instance.jobs <= 2 * instance.machines else 1.5) * shortest)
+        rules, population = Rules(self.cut, shortest, longest), Population(self.population, dispatcher)
         begin(search)
-        while units := run.budget():
-            while units and not run.should_stop:
-                if search.counts[IDLE] >= self.cut:
-                    population.add(search, search.best, int(search.counts[VALUE]))
-                    population.start(search)
-                    begin(search)
-                units = advance(search, self.cut, shortest, longest, units)
-                _report(instance, search, run)
+        with Team(instance, search, population, rules, run) as team:
+            while units := run.budget():
+                while units and not run.should_stop:
+                    units = go_on(search, population, rules, units)
+                    _report(instance, search, run)
+                    team.report(lambda other: _report(instance, other, run))
+            team.finish(lambda other: _report(instance, other, run))
 
 
 def _first_start(instance: JobShopInstance, search: Search, dispatcher: Dispatcher, run: Run) -> None:

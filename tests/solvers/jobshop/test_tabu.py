@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,8 +16,8 @@ from corl.run import Run
 from corl.solvers.jobshop.tabu import Tabu
 
 
-def solve(instance, iterations, seed=0, warm_start=None, **options):
-    run = Run(JobShop(), instance, iterations=iterations, seed=seed, warm_start=warm_start)
+def solve(instance, iterations, seed=0, warm_start=None, workers=1, **options):
+    run = Run(JobShop(), instance, iterations=iterations, seed=seed, warm_start=warm_start, workers=workers)
     run.start()
     Tabu(**options).solve(instance, run)
     return run
@@ -86,3 +88,22 @@ def test_refusals():
     for options in ({"population": 0}, {"cut": 0}, {"tenure": -1}):
         with pytest.raises(UsageError, match="accepted"):
             Tabu(**options)
+
+
+def test_workers_with_iterations_share_nothing():
+    """The same seed gives the same bits with three workers too, and nothing worse than the first of them alone."""
+    instance = taillard(jobs=8, machines=6, seed=3)
+    runs = [solve(instance, 1500, seed=4, population=3, cut=60, workers=workers) for workers in (1, 3, 3)]
+    assert runs[1].solution.start.tolist() == runs[2].solution.start.tolist()
+    assert runs[1].objective == runs[2].objective <= runs[0].objective
+
+
+def test_workers_share_a_population():
+    """With a target, one member of the team reaches it, through restarts from what all have found, and all end."""
+    instance = taillard(jobs=6, machines=5, seed=2)
+    best = solve(instance, 4000, population=3, cut=60).objective
+    run = Run(JobShop(), instance, time_limit=600.0, target=best, workers=3)
+    run.start()
+    Tabu(population=3, cut=60).solve(instance, run)
+    assert run.objective <= best and run.limit in ("target", "optimal")
+    assert not any(thread.name.startswith("ThreadPool") for thread in threading.enumerate())
