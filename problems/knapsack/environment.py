@@ -1,0 +1,99 @@
+"""Filling a knapsack item by item, as a Markov decision process (README.md, "As a decision process")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.problems.knapsack.evaluation import TOLERANCE
+from corl.problems.knapsack.instance import KnapsackInstance
+from corl.problems.knapsack.transitions import KnapsackState, look, reset_rows
+
+__all__ = ["KnapsackEnvironment", "density"]
+
+
+class KnapsackEnvironment(Environment):
+    """A pool of partly filled knapsacks. An action is an item that fits; the `width` densest are listed, any may be taken.
+
+    The reward of a step is the item's value, the base is 0, and the episode ends when nothing fits. What is left (BQ) is a
+    knapsack again: of the items that fit, with the capacities that remain.
+    """
+
+    def __init__(self, instances: Sequence[KnapsackInstance], rows: int, width: int = 128) -> None:
+        if not instances or rows < 1 or width < 1:
+            raise UsageError("an environment takes at least one instance, one row and one listed action")
+        self.instances, self.rows = list(instances), rows
+        self.width = min(width, max(instance.n for instance in instances))
+        self.state = _pool(self.instances, rows)
+        self.reset(np.arange(rows), 0)
+
+    def reset(self, rows: ArrayLike, which: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.float64]:
+        """See Environment.reset; the bases are 0. Nothing is random: `keys` change nothing."""
+        at = self._checked(rows)
+        instances = np.broadcast_to(np.asarray(which, np.int64), at.shape).copy()
+        if len(instances) and (instances.min() < 0 or instances.max() >= len(self.instances)):
+            raise UsageError(f"instances are integers from 0 to {len(self.instances) - 1}")
+        reset_rows(self.state, at, instances)
+        return np.zeros(len(at))
+
+    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+        """The reduced states; slot k belongs to `actions`.
+
+        action: int32 [R, K], as `actions` lists them, -1 where there are fewer; mask: bool [R, K], whether there is one.
+        values: float64 [R, K]; weights: float64 [R, K, M]; zero in empty slots and for capacities that an instance lacks.
+        left: float64 [R, M], what remains of each capacity; constraints: int64 [R], how many there are.
+        remaining: int32 [R], how many items fit, listed or not.
+        """
+        at, state = self._checked(rows), self.state
+        actions = self.actions(at)
+        values = np.zeros(actions.shape)
+        left = np.zeros((len(at), state.used.shape[1]))
+        weights = np.zeros((*actions.shape, left.shape[1]))
+        look(state, at, actions, values, weights, left)
+        constraints = state.constraints[state.instance[at]]
+        seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "values": values, "weights": weights}
+        return seen | {"left": left, "constraints": constraints, "remaining": state.fitting[at]}
+
+    def solution(self, row: int) -> NDArray[np.int32]:
+        """The items taken, int32 [k], in the instance's order. Raises UsageError while another one fits."""
+        at = int(self._checked(row)[0])
+        if self.state.fitting[at]:
+            raise UsageError(f"{self.state.fitting[at]} items still fit in row {at}")
+        return np.sort(self.state.taken[at, : self.state.picks[at]])
+
+
+def density(instance: KnapsackInstance) -> NDArray[np.float64]:
+    """float64 [n]: an item's value over the share that it uses of the capacities, summed over these; inf where that is nothing."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(instance.weights > 0, instance.weights / instance.capacities[:, None], 0.0).sum(axis=0)
+        return np.where(share > 0, instance.values / share, np.where(instance.values > 0, np.inf, 0.0))
+
+
+def _pool(instances: list[KnapsackInstance], rows: int) -> KnapsackState:
+    """The pool over `instances`; the rows are for `reset`."""
+    size = np.array([instance.n for instance in instances], np.int64)
+    constraints = np.array([instance.m for instance in instances], np.int64)
+    n, m = int(size.max()), int(constraints.max())
+    orders = [np.argsort(-density(instance), kind="stable") for instance in instances]
+    return KnapsackState(
+        size=size,
+        constraints=constraints,
+        first=np.cumsum(size) - size,
+        weights_first=np.cumsum(size * constraints) - size * constraints,
+        limits_first=np.cumsum(constraints) - constraints,
+        values=np.concatenate([instance.values for instance in instances]),
+        weights=np.concatenate([instance.weights.T.ravel() for instance in instances]),
+        limits=np.concatenate([instance.capacities * (1.0 + 0.5 * TOLERANCE) for instance in instances]),
+        order=np.concatenate(orders).astype(np.int32),
+        instance=np.zeros(rows, np.int32),
+        used=np.zeros((rows, m)),
+        fitting=np.zeros(rows, np.int32),
+        open=np.zeros((rows, n), np.int32),
+        picks=np.zeros(rows, np.int32),
+        taken=np.zeros((rows, n), np.int32),
+    )

@@ -1,0 +1,45 @@
+"""What a network sees of a partly filled knapsack: shares of what is left, and the greedy filling of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.networks.tokens import Tokens
+
+__all__ = ["TOKENS", "items"]
+
+TOKENS = 9
+"""F: features of a token."""
+
+
+def items(observation: Mapping[str, NDArray[Any]]) -> Tokens:
+    """K tokens of the listed items and one of the sack. The unit is the value of the greedy filling of what is left.
+
+    Of an item: its value; the largest and the mean share that it uses of what is left of a capacity; its density; the share
+    used by it and those listed before it together, and whether that still fits (as in the relaxation); its place in the
+    list. Of the sack: which token it is, and how many items there are (logarithm).
+    """
+    mask, values, weights = observation["mask"], observation["values"], observation["weights"]
+    rows, slots = mask.shape
+    left, constraints = observation["left"][:, None, :], observation["constraints"][:, None]
+    share = np.where(weights > 0, weights / np.where(left > 0, left, 1.0), 0.0)
+    most, mean = share.max(axis=2), share.sum(axis=2) / constraints
+    filled = np.cumsum(share, axis=1).max(axis=2)
+    inside = mask & (filled <= 1.0)
+    rest = np.where(mask & ~inside, values, 0.0).max(axis=1, initial=0.0)
+    scale = np.maximum((values * inside).sum(axis=1), rest)
+    scale = np.where(scale > 0, scale, 1.0)
+    worth = values / scale[:, None]
+    x = np.zeros((rows, slots + 1, TOKENS), np.float32)
+    parts = [worth * np.sqrt(slots), most, mean, worth / np.maximum(mean, 1e-6), np.minimum(filled, 4.0), inside]
+    for k, part in enumerate(parts):
+        x[:, :slots, k] = np.where(mask, np.minimum(part, 100.0), 0.0)
+    x[:, :slots, 6] = np.where(mask, np.arange(slots) / max(1, slots), 0.0)
+    x[:, slots, 7] = 1.0
+    x[:, slots, 8] = np.log1p(observation["remaining"]) / 5.0
+    there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
+    return Tokens(x, there, None, scale)

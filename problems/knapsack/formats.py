@@ -1,0 +1,238 @@
+"""Instance files: Pisinger's text, the plain text of many collections, and JSON.
+
+Pisinger's  the name, `n 3`, `c 10`, perhaps `z 14` (the optimum) and `time 0.01`, then a line an item `number,value,weight,x`,
+            numbers from 1, perhaps `-----`; x says whether a known solution takes the item, and may be missing. With several
+            capacities `c` has all of them, and an item as many weights (ours; only then x is never there).
+plain       "n capacity", then a line an item "value weight"; items are numbered from 1
+JSON        {"problem": "knapsack", "name": "small", "values": [5, 4], "weights": [3, 2], "capacities": 4}, or "weights":
+            [[3, 2], [1, 1]], "capacities": [4, 2]; items are numbered from "first_item" (0 unless given)
+
+Lines that begin with # are comments. Numbers are finite, from 0.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corl.errors import InputError
+from corl.files import from_json, is_number
+from corl.problems.knapsack.instance import LARGEST, LARGEST_CONSTRAINTS, LARGEST_ITEMS, KnapsackInstance
+from corl.text import Text, quoted
+
+__all__ = ["from_json_value", "read_instance", "read_text", "recognises", "write_instance"]
+
+_JSON = re.compile(r'\s*\{.*?"problem"\s*:\s*"knapsack"', re.DOTALL)
+_KEYS = ("problem", "name", "comment", "values", "weights", "capacities", "first_item")
+_SPLIT = re.compile(r"[\s,;]+")
+
+_Line = tuple[int, list[str]]
+
+
+def recognises(head: str) -> bool:
+    """Whether a file that begins so is in JSON (its key "problem" first) or in Pisinger's text. Plain text has no marks."""
+    if _JSON.match(head):
+        return True
+    keys = [line.split()[0].lower() for line in head.splitlines()[:12] if line.strip() and not line.lstrip().startswith("#")]
+    return {"n", "c"} <= set(keys[:4])
+
+
+def read_instance(path: str | Path) -> KnapsackInstance:
+    """The instance in a file, its format by the content. Raises InputError with file, line, field and what is accepted, or
+    OSError."""
+    return read_text(Text.read(path), Path(path).stem)
+
+
+def read_text(text: Text, name: str = "") -> KnapsackInstance:
+    """The instance in a text; `name` stands in where the format has none. Raises InputError."""
+    if text.content.lstrip()[:1] in ("{", "["):
+        return _read_json(text, name)
+    lines, comment = _lines(text)
+    if not lines:
+        raise text.error("nothing but comments; accepted: items and a capacity", line=text.last_line)
+    try:
+        if any(tokens[0].lower() in ("n", "c") for _, tokens in lines[:3]):
+            return _read_pisinger(text, lines, name, comment)
+        return _read_plain(text, lines, name, comment)
+    except InputError as error:
+        if error.file is not None:
+            raise
+        raise text.error(error.reason, field=error.field) from None
+
+
+def _lines(text: Text) -> tuple[list[_Line], str]:
+    """(line number, tokens between blanks and commas) of the lines that are no comments; and the comments."""
+    lines, comments = [], []
+    for number, line in text.lines():
+        if line.startswith("#"):
+            comments.append(line[1:].strip())
+        elif tokens := [token for token in _SPLIT.split(line) if token]:
+            lines.append((number, tokens))
+    return lines, "\n".join(comments)
+
+
+def _read_plain(text: Text, lines: list[_Line], name: str, comment: str) -> KnapsackInstance:
+    number, header = lines[0]
+    if len(header) != 2:
+        message = f"{quoted(' '.join(header))} is not accepted; accepted: how many items there are, and the capacity"
+        raise text.error(message, line=number, field="header")
+    n = text.integer(header[0], "items", number, 1, LARGEST_ITEMS)
+    capacity = text.number(header[1], "capacity", number, 0.0, LARGEST)
+    rows = []
+    for number, tokens in lines[1:]:
+        if len(tokens) != 2:
+            message = f"{quoted(' '.join(tokens))} is not accepted; accepted: the value and the weight of an item"
+            raise text.error(message, line=number, field="item")
+        rows.append([text.number(token, key, number, 0.0, LARGEST) for token, key in zip(tokens, ("value", "weight"))])
+    _check_count(text, lines[1:], n)
+    table = np.array(rows, np.float64)
+    return KnapsackInstance(name, table[:, 0], table[:, 1:].T.copy(), np.array([capacity]), 1, comment)
+
+
+def _check_count(text: Text, rows: list[_Line], n: int) -> None:
+    if len(rows) != n:
+        line = rows[n][0] if len(rows) > n else text.last_line
+        raise text.error(f"{len(rows):,} items; the header says {n:,}", line=line, field="items")
+
+
+def _read_pisinger(text: Text, lines: list[_Line], name: str, comment: str) -> KnapsackInstance:
+    header: dict[str, _Line] = {}
+    given, at = name, 0
+    while at < len(lines) and not lines[at][1][0][0].isdigit():
+        number, (key, *values) = lines[at]
+        if key.lower() in ("n", "c", "z", "time"):
+            if key.lower() in header:
+                raise text.error("given twice", line=number, field=key.lower())
+            header[key.lower()] = number, values
+        elif at == 0:
+            given = " ".join([key, *values])
+        else:
+            raise text.error(f"{quoted(key)} is not accepted; accepted: n, c, z, time, then the items", line=number)
+        at += 1
+    for key in ("n", "c"):
+        if key not in header or not header[key][1]:
+            where = header[key][0] if key in header else text.last_line
+            raise text.error(f"missing; accepted: a line {key!r} with its number before the items", line=where, field=key)
+    number, sizes = header["n"]
+    n = text.integer(sizes[0], "n", number, 1, LARGEST_ITEMS)
+    number, tokens = header["c"]
+    if len(tokens) > LARGEST_CONSTRAINTS:
+        raise text.error(f"{len(tokens):,} capacities; accepted: up to {LARGEST_CONSTRAINTS:,}", line=number, field="c")
+    capacities = np.array([text.number(token, "c", number, 0.0, LARGEST) for token in tokens])
+    rows = lines[at:]
+    end = next((k for k, (_, row) in enumerate(rows) if row[0].startswith("-----")), len(rows))
+    if len(rows) > end + 1:
+        raise text.error("a second instance; accepted: one in a file", line=rows[end + 1][0])
+    table = _items(text, rows[:end], n, len(capacities))
+    return KnapsackInstance(given, table[:, 0].copy(), table[:, 1:].T.copy(), capacities, 1, comment)
+
+
+def _items(text: Text, rows: list[_Line], n: int, m: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """[n, 1 + m] values and weights of lines `number,value,weights` and perhaps x."""
+    _check_count(text, rows, n)
+    table = np.empty((n, 1 + m))
+    lengths = (2 + m, 3 + m) if m == 1 else (2 + m,)
+    for k, (number, tokens) in enumerate(rows):
+        if len(tokens) not in lengths:
+            message = f"{quoted(','.join(tokens))} is not accepted; accepted: number, value and {m} weight{'s' if m > 1 else ''}"
+            raise text.error(message, line=number, field="item")
+        text.integer(tokens[0], "item number", number, k + 1, k + 1)
+        table[k, 0] = text.number(tokens[1], "value", number, 0.0, LARGEST)
+        for i in range(m):
+            table[k, 1 + i] = text.number(tokens[2 + i], "weight", number, 0.0, LARGEST)
+        if len(tokens) == 3 + m:
+            text.integer(tokens[2 + m], "x", number, 0, 1)
+    return table
+
+
+# -------------------------------------------------------------------- JSON
+def _read_json(text: Text, name: str) -> KnapsackInstance:
+    try:
+        value = from_json(text.content, file=text.file)
+    except InputError as error:
+        cause = error.__cause__
+        line = cause.lineno if isinstance(cause, json.JSONDecodeError) else None
+        raise text.error(error.reason, line=line) from None
+    if not isinstance(value, dict):
+        raise text.error("accepted: a JSON object", line=text.first_line)
+    try:
+        return from_json_value(value, name)
+    except InputError as error:
+        raise text.error(error.reason, field=error.field) from None
+
+
+def from_json_value(value: dict[str, Any], name: str = "") -> KnapsackInstance:
+    """The instance in a JSON object. Raises InputError, naming the key."""
+    if unknown := [key for key in value if key not in _KEYS]:
+        raise InputError(f"there is no key {str(unknown[0])[:40]!r}; accepted: {', '.join(_KEYS)}")
+    if value.get("problem", "knapsack") != "knapsack":
+        raise InputError(f"{value['problem']!r} is not accepted; accepted: 'knapsack'"[:200], field="problem")
+    for key in ("values", "weights", "capacities"):
+        if key not in value:
+            raise InputError("missing; accepted: numbers from 0", field=key)
+    texts = {key: value.get(key, "") for key in ("name", "comment")}
+    for key, found in texts.items():
+        if not isinstance(found, str):
+            raise InputError("accepted: a text", field=key)
+    base = value.get("first_item", 0)
+    if type(base) is not int or base not in (0, 1):
+        raise InputError("accepted: 0 or 1", field="first_item")
+    capacities, weights = value["capacities"], value["weights"]
+    if not isinstance(capacities, list):
+        capacities = [capacities]
+    if not isinstance(weights, list):
+        raise InputError("accepted: a list of numbers, or a list of such lists, one for each capacity", field="weights")
+    rows = weights if weights and isinstance(weights[0], list) else [weights]
+    values = _list(value["values"], "values")
+    table = [_list(row, f"weights[{i}]" if rows is weights else "weights") for i, row in enumerate(rows)]
+    if any(len(row) != len(values) for row in table) or len(table) != len(capacities):
+        message = f"accepted: {len(capacities)} list(s) of {len(values)} numbers, as there are capacities and values"
+        raise InputError(message, field="weights")
+    return KnapsackInstance(
+        texts["name"] or name,
+        np.array(values, np.float64),
+        np.array(table, np.float64).reshape(len(capacities), len(values)),
+        np.array(_list(capacities, "capacities"), np.float64),
+        base,
+        texts["comment"],
+    )
+
+
+def _list(value: Any, field: str) -> list[float]:
+    """A list of numbers 0..LARGEST."""
+    if not isinstance(value, list) or not value:
+        raise InputError("accepted: a list of numbers", field=field)
+    for k, item in enumerate(value):
+        if not is_number(item) or not 0.0 <= item <= LARGEST:
+            raise InputError(f"{item!r}"[:40] + f" is not accepted; accepted: a number from 0 to {LARGEST:g}", field=f"{field}[{k}]")
+    return value
+
+
+# -------------------------------------------------------------------- the writer
+def write_instance(instance: KnapsackInstance, path: Path) -> None:
+    """Write JSON where the name ends in .json, otherwise Pisinger's text, in which items are numbered from 1."""
+    with open(path, "w", encoding="utf-8", newline="\n") as stream:
+        if path.suffix.lower() == ".json":
+            head: dict[str, Any] = {"problem": "knapsack", "name": instance.name}
+            head |= {"comment": instance.comment} if instance.comment else {}
+            head |= {"first_item": 1} if instance.first_item else {}
+            head |= {"capacities": _plain(instance.capacities), "values": _plain(instance.values)}
+            head |= {"weights": [_plain(row) for row in instance.weights]}
+            stream.write(json.dumps(head) + "\n")
+            return
+        name = " ".join(instance.name.split())
+        if not name or name[0].isdigit() or name[0] == "#" or name.split()[0].lower() in ("n", "c", "z", "time"):
+            name = f"knapsack {name}".strip()  # what stands first must not look like data
+        stream.writelines(f"# {line}\n" for line in instance.comment.splitlines())
+        stream.write(f"{name}\nn {instance.n}\nc {' '.join(map(str, _plain(instance.capacities)))}\n")
+        columns = zip(_plain(instance.values), *(_plain(row) for row in instance.weights))
+        stream.writelines(f"{k},{','.join(map(str, numbers))}\n" for k, numbers in enumerate(columns, 1))
+
+
+def _plain(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
+    """Numbers whose text reads back as the same float64; whole ones without a point."""
+    return [int(value) if value.is_integer() else value for value in values.tolist()]

@@ -1,0 +1,100 @@
+"""Random instances, the same for the same seed on every machine (NumPy's PCG64 streams).
+
+Classes and ranges are those of D. Pisinger, Where are the hard knapsack problems?, Computers & Operations Research 32, 2005,
+section 3; those with several capacities are of P. Chu and J. Beasley, Journal of Heuristics 4, 1998, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import UsageError
+from corl.problems.knapsack.instance import KnapsackInstance
+
+__all__ = ["GENERATORS", "multi", "strongly_correlated", "uniform", "unit", "weakly_correlated"]
+
+_LARGEST = 1_000_000  # items
+_LARGEST_RANGE = 100_000_000
+
+
+def uniform(*, size: int = 1000, span: int = 1000, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
+    """Uncorrelated: values and weights are integers uniform in 1..span; the capacity is `fill` of all weights."""
+    _check(size, span, fill)
+    random = np.random.default_rng(seed)
+    weights, values = random.integers(1, span, (2, size), endpoint=True)
+    return _instance("uniform", size, span, fill, seed, values, weights)
+
+
+def weakly_correlated(*, size: int = 1000, span: int = 1000, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
+    """Values are uniform within span / 10 of the weights, and at least 1."""
+    _check(size, span, fill)
+    random = np.random.default_rng(seed)
+    weights = random.integers(1, span, size, endpoint=True)
+    values = np.maximum(1, weights + random.integers(-(span // 10), span // 10, size, endpoint=True))
+    return _instance("weakly-correlated", size, span, fill, seed, values, weights)
+
+
+def strongly_correlated(*, size: int = 1000, span: int = 1000, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
+    """A value is the weight plus span / 10: many items of nearly the same density, hard for branch and bound."""
+    _check(size, span, fill)
+    weights = np.random.default_rng(seed).integers(1, span, size, endpoint=True)
+    return _instance("strongly-correlated", size, span, fill, seed, weights + span // 10, weights)
+
+
+def multi(*, size: int = 100, constraints: int = 5, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
+    """Several capacities: weights uniform in 1..1000, values the mean weight of the item plus up to 500 (Chu and Beasley)."""
+    _check(size, 1000, fill)
+    if not 1 <= constraints <= 1000:
+        raise UsageError(f"constraints: {constraints} is not accepted; accepted: 1 to 1,000")
+    random = np.random.default_rng(seed)
+    weights = random.integers(0, 1000, (constraints, size), endpoint=True)
+    values = np.floor(weights.mean(axis=0) + 500.0 * random.random(size))
+    comment = f"corl generate knapsack multi --option size={size} --option constraints={constraints} --option fill={fill!r}"
+    return KnapsackInstance(
+        f"multi-{size}x{constraints}",
+        values,
+        weights.astype(np.float64),
+        np.floor(fill * weights.sum(axis=1)),
+        comment=f"{comment} --seed {seed}",
+    )
+
+
+def unit(*, size: int = 200, capacity: float = 25.0, seed: int = 0) -> KnapsackInstance:
+    """Values and weights uniform in [0, 1), not rounded: KP50, KP100 and KP200 of the learning literature (capacity 12.5, 25)."""
+    _check(size, 1, 0.5)
+    if not 0.0 <= capacity <= _LARGEST:
+        raise UsageError(f"capacity: {capacity} is not accepted; accepted: 0 to {_LARGEST:,}")
+    weights, values = np.random.default_rng(seed).random((2, size))
+    comment = f"corl generate knapsack unit --option size={size} --option capacity={capacity!r} --seed {seed}"
+    return KnapsackInstance(f"unit-{size}", values, weights[None, :], np.array([capacity]), comment=comment)
+
+
+GENERATORS: dict[str, Callable[..., KnapsackInstance]] = {
+    "uniform": uniform,
+    "weakly-correlated": weakly_correlated,
+    "strongly-correlated": strongly_correlated,
+    "multi": multi,
+    "unit": unit,
+}
+
+
+def _check(size: int, span: int, fill: float) -> None:
+    if not 1 <= size <= _LARGEST:
+        raise UsageError(f"size: {size} is not accepted; accepted: 1 to {_LARGEST:,}")
+    if not 1 <= span <= _LARGEST_RANGE:
+        raise UsageError(f"span: {span} is not accepted; accepted: 1 to {_LARGEST_RANGE:,}")
+    if not 0.0 <= fill <= 1.0:
+        raise UsageError(f"fill: {fill} is not accepted; accepted: 0 to 1")
+
+
+def _instance(
+    kind: str, size: int, span: int, fill: float, seed: int, values: NDArray[np.int64], weights: NDArray[np.int64]
+) -> KnapsackInstance:
+    comment = f"corl generate knapsack {kind} --option size={size} --option span={span} --option fill={fill!r} --seed {seed}"
+    capacity = np.array([np.floor(fill * weights.sum())])
+    return KnapsackInstance(
+        f"{kind}-{size}", values.astype(np.float64), weights[None, :].astype(np.float64), capacity, comment=comment
+    )

@@ -1,0 +1,157 @@
+"""Knapsack: the adapter of the 0-1 knapsack problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible, InputError
+from corl.problem import Problem
+from corl.problems.knapsack.generators import GENERATORS
+from corl.problems.knapsack.instance import KnapsackInstance, make_instance
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from corl.networks.tokens import Tokens
+    from corl.problems.knapsack.environment import KnapsackEnvironment
+
+__all__ = ["Knapsack"]
+
+_ADAPTED = "accepted: (values, weights, capacity), or an object with values, weights and capacities"
+
+
+def _items(observation: Mapping[str, Any]) -> Tokens:
+    """See corl.problems.knapsack.features.items."""
+    from corl.problems.knapsack.features import items
+
+    return items(observation)
+
+
+class Knapsack(Problem):
+    """The 0-1 knapsack with one or several capacities.
+
+    A solution is an integer array: the items taken, in any order. Modules that are only needed by one method are imported
+    there: `import corl.problems.knapsack.problem` loads NumPy alone.
+    """
+
+    name = "knapsack"
+    title = "0-1 knapsack, with one or several capacities"
+    sense = "max"
+    instance_type = KnapsackInstance
+    generators = GENERATORS
+    features = {"items": _items}  # noqa: RUF012
+
+    def evaluate(self, instance: KnapsackInstance, solution: Any) -> float:
+        """The value of the items taken. Raises Infeasible, naming the first fault in the file's numbers."""
+        from corl.problems.knapsack.evaluation import total_value
+
+        return total_value(instance, solution)
+
+    def recognises(self, head: str) -> bool:
+        """Whether this is the head of a knapsack in JSON (its key "problem" first) or in Pisinger's text."""
+        from corl.problems.knapsack.formats import recognises
+
+        return recognises(head)
+
+    def read(self, path: Path) -> KnapsackInstance:
+        """The instance in a file: Pisinger's or plain text, or JSON. Raises InputError or OSError."""
+        from corl.problems.knapsack.formats import read_instance
+
+        return read_instance(path)
+
+    def write(self, instance: KnapsackInstance, path: Path) -> None:
+        """Write a file that `read` gives back: .json, or else Pisinger's text, where items are numbered from 1."""
+        from corl.problems.knapsack.formats import write_instance
+
+        write_instance(instance, path)
+
+    def adapt(self, data: Any) -> KnapsackInstance:
+        """From (values [n], weights [n] or [m, n], capacity or capacities [m]), or from what a JSON file may hold."""
+        if isinstance(data, Mapping):
+            from corl.problems.knapsack.formats import from_json_value
+
+            plain = {str(key): value.tolist() if hasattr(value, "tolist") else value for key, value in data.items()}
+            return from_json_value(plain, "object")
+        if not isinstance(data, (tuple, list)) or len(data) != 3:
+            raise InputError(f"a {type(data).__name__} is no knapsack; {_ADAPTED}")
+        return make_instance("array", *data)
+
+    def to_json(self, instance: KnapsackInstance, solution: Any) -> list[int]:
+        """The items taken, in the file's numbers."""
+        return (np.asarray(solution, np.int64) + instance.first_item).tolist()  # type: ignore[no-any-return]
+
+    def from_json(self, instance: KnapsackInstance, value: Any) -> NDArray[np.int64]:
+        """int64 items 0..n-1. Raises InputError for no list of integers, Infeasible for an item that there is not."""
+        if not isinstance(value, list) or not all(type(item) is int for item in value):
+            raise InputError("accepted: a list of item numbers, integers", field="solution")
+        if huge := [item for item in value if abs(item) >= 2**62]:
+            raise Infeasible(f"there is no item {huge[0]:.3e}")
+        return np.array(value, np.int64) - instance.first_item
+
+    def describe(self, instance: KnapsackInstance) -> dict[str, Any]:
+        """Facts for `corl info`."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            fill = float((instance.capacities / instance.weights.sum(axis=1)).min())
+        facts: dict[str, Any] = {
+            "items": instance.n,
+            "capacities": instance.m,
+            "values": _span(instance.values),
+            "weights": _span(instance.weights),
+            "capacity_of_all_weights": f"{min(1.0, fill):.4g}" if fill == fill else "1",
+        }
+        if instance.comment:
+            facts["comment"] = " / ".join(instance.comment.splitlines())
+        return facts
+
+    def draw(self, instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
+        """A point an item, by weight and value; those taken stand out."""
+        from corl.problems.knapsack.drawing import draw_items
+
+        draw_items(instance, solution, axes)
+
+    def environment(
+        self, instances: Sequence[KnapsackInstance], rows: int, width: int | None = None
+    ) -> KnapsackEnvironment:
+        """Filling knapsacks item by item: `rows` states over `instances`; the `width` densest items that fit are listed."""
+        from corl.problems.knapsack.environment import KnapsackEnvironment
+
+        return KnapsackEnvironment(instances, rows) if width is None else KnapsackEnvironment(instances, rows, width)
+
+    def decisions(self, instance: KnapsackInstance, solution: Any, key: int = 0) -> NDArray[np.int64]:
+        """The items of the solution, the densest first, and then those that still fit beside them, by the same order.
+
+        An episode goes on until nothing fits, so it may end in a better solution.
+        """
+        from corl.problems.knapsack.environment import KnapsackEnvironment, density
+        from corl.problems.knapsack.evaluation import check_items
+
+        items = check_items(instance, solution)
+        items = items[np.argsort(-density(instance)[items], kind="stable")]
+        environment = KnapsackEnvironment([instance], 1, 1)
+        for item in items:
+            environment.step([0], [0], [item])
+        more = []
+        while (item := int(environment.actions([0])[0, 0])) >= 0:
+            more.append(item)
+            environment.step([0], [0], [item])
+        return np.append(items, np.array(more, np.int64))
+
+    def miniature(self, instance: KnapsackInstance) -> KnapsackInstance:
+        """Its first dozen items, with as much of the capacities."""
+        n = min(instance.n, 12)
+        if n == instance.n:
+            return instance
+        share = n / instance.n
+        return replace(
+            instance, values=instance.values[:n], weights=instance.weights[:, :n], capacities=instance.capacities * share
+        )
+
+
+def _span(values: NDArray[np.float64]) -> str:
+    return f"{values.min():.10g} to {values.max():.10g}"

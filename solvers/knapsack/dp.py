@@ -1,0 +1,165 @@
+"""`Dp`: the knapsack with one capacity, proven optimal by dynamic programming over an expanding core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.errors import UsageError
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from corl.problems.knapsack.instance import KnapsackInstance
+    from corl.run import Run
+
+__all__ = ["Dp"]
+
+_EXACT = 2.0**53  # up to which float64 sums of integers are exact
+_DIGITS = 9  # behind the point, at the most, for decimal fractions to count as integers of a smaller unit
+
+
+@dataclass(frozen=True)
+class Dp(Solver):
+    """MINKNAP (Pisinger 1997): states over a core of items that grows from the break item outwards, with reductions.
+
+    Values and weights that are integers, or decimal fractions, are computed with exactly. Others are taken as float64, and
+    the proof is then to a relative 1e-9, as the judge's own tolerance.
+    """
+
+    memory: float = 1.0
+    """Gigabytes that its states may take, above 0; where more are needed it ends with what it has, and a bound."""
+
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "dynamic programming over an expanding core (MINKNAP); one capacity, proven optimal"
+    iteration: ClassVar[str] = "one item of the core"
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.memory < float("inf"):
+            raise UsageError(f"memory is {self.memory}; accepted: gigabytes, above 0")
+
+    def accepts(self, instance: KnapsackInstance) -> str:
+        return "" if instance.m == 1 else f"it is made for one capacity, not {instance.m}"
+
+    def prepare(self, instance: KnapsackInstance) -> None:
+        import numpy as np
+
+        from corl.solvers.knapsack.core import collect, decisions, expand, new_core, upper_bound
+
+        core = new_core(np.array([3.0, 2.0]), np.ones(2), 1.0, True, 0.0)
+        expand(core, 2)
+        upper_bound(core)
+        collect(core)
+        decisions(core, np.array([True, False]))
+
+    def solve(self, instance: KnapsackInstance, run: Run) -> None:
+        import numpy as np
+
+        values, value_unit = _whole(instance.values)
+        weights, weight_unit = _whole(instance.weights[0])
+        capacity = float(instance.capacities[0])
+        # a capacity between two sums of integers may as well be the lower one; 5e-10 is within the judge's tolerance
+        capacity = float(np.floor(capacity * weight_unit * (1.0 + 1e-15))) if weight_unit else capacity * (1.0 + 5e-10)
+        free = np.flatnonzero((weights == 0.0) & (values > 0.0))
+        some = np.flatnonzero((weights > 0.0) & (weights <= capacity) & (values > 0.0))
+        some = some[np.argsort(-values[some] / weights[some], kind="stable")]
+        if weights[some].sum() <= capacity:
+            run.report(np.sort(np.concatenate([free, some])).astype(np.int32))
+            run.report_bound(run.problem.evaluate(instance, run.solution))
+            return
+        _Search(instance, run, free, some, values[some], weights[some], capacity, value_unit).run(self.memory)
+
+
+class _Search:
+    """The loop around the kernels."""
+
+    def __init__(
+        self,
+        instance: KnapsackInstance,
+        run: Run,
+        free: NDArray[np.int64],
+        some: NDArray[np.int64],
+        values: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        capacity: float,
+        unit: float,
+    ) -> None:
+        from corl.solvers.knapsack.core import RIGHT, new_core
+        from corl.solvers.knapsack.filling import fill
+
+        self.instance, self.solve, self.free, self.some = instance, run, free, some
+        self.unit = unit or 1.0
+        chosen = fill(weights, capacity)
+        self._report(chosen)
+        fixed = float(instance.values[free].sum())
+        known = float(values[chosen].sum())
+        if run.objective is not None:  # a warm start may be better
+            known = max(known, (run.objective - fixed) * self.unit * (1.0 - 1e-12))
+        self.fixed = fixed
+        self.core = new_core(values, weights, capacity, unit > 0.0, float(int(known + 1e-6)) if unit else known)
+        self.split = int(self.core.at[RIGHT])
+
+    def _report(self, chosen: NDArray[np.bool_]) -> None:
+        import numpy as np
+
+        self.solve.report(np.sort(np.concatenate([self.free, self.some[chosen]])).astype(np.int32))
+
+    def run(self, memory: float) -> None:
+        """Expand the core until the incumbent is proven optimal, or the budget or the memory ends."""
+        from corl.solvers.knapsack.core import BEST, COUNT, DONE, GOING, NODES, enlarge, expand
+
+        run, best = self.solve, -1
+        while units := run.budget():
+            status = expand(self.core, units)
+            while status not in (GOING, DONE):
+                if 40.0 * self.core.value.shape[1] + 8.0 * len(self.core.parent) > 0.5e9 * memory:
+                    self._tell()
+                    return run.stop("memory")
+                self.core = enlarge(self.core, status)
+                status = expand(self.core, 1)
+            if self.core.at[BEST] != best and self.core.at[BEST] >= 0 and (status == DONE or run.report_due):
+                self._tell_incumbent()
+            best = int(self.core.at[BEST])
+            if status == DONE:
+                run.report_bound(run.objective or 0.0)
+                return
+            assert self.core.at[COUNT] > 0 and self.core.at[NODES] >= 0
+            if run.report_due:
+                self._tell_bound()
+        self._tell()
+
+    def _tell(self) -> None:
+        self._tell_incumbent()
+        self._tell_bound()
+
+    def _tell_incumbent(self) -> None:
+        import numpy as np
+
+        from corl.solvers.knapsack.core import BEST, decisions
+
+        if self.core.at[BEST] >= 0:
+            taken = np.zeros(len(self.some), bool)
+            taken[: self.split] = True
+            decisions(self.core, taken)
+            self._report(taken)
+
+    def _tell_bound(self) -> None:
+        from corl.solvers.knapsack.core import upper_bound
+
+        self.solve.report_bound(upper_bound(self.core) / self.unit + self.fixed)
+
+
+def _whole(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Numbers times a power of ten that makes all of them integers, whose sum is exact, and that power; 0 where there is none."""
+    import numpy as np
+
+    for digits in range(_DIGITS + 1):
+        unit = 10.0**digits
+        scaled = np.rint(numbers * unit)
+        if scaled.sum() >= _EXACT:
+            break
+        if (scaled / unit == numbers).all():
+            return scaled, unit
+    return numbers, 0.0

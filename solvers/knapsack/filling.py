@@ -1,0 +1,89 @@
+"""Greedy filling by density, and the linear relaxation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corl.jit import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from corl.problems.knapsack.instance import KnapsackInstance
+
+__all__ = ["fill", "fill_all", "linear_bound", "prices"]
+
+_MOST = 5_000_000  # entries of the weights up to which the linear programme is solved; beyond, each capacity stands alone
+
+
+@kernel
+def _fill(weights, left, taken):
+    """Take the items 0, 1, ... of weights [k, m] that fit into left [m]."""
+    for i in range(len(weights)):
+        fits = True
+        for c in range(len(left)):
+            if weights[i, c] > left[c]:
+                fits = False
+                break
+        if fits:
+            taken[i] = True
+            for c in range(len(left)):
+                left[c] -= weights[i, c]
+
+
+def fill(weights: NDArray[np.float64], capacity: float) -> NDArray[np.bool_]:
+    """bool [k]: those of items with weights [k] that are taken if each that fits is, in their order."""
+    taken = np.zeros(len(weights), bool)
+    _fill(weights.reshape(-1, 1), np.array([capacity]), taken)
+    return taken
+
+
+def fill_all(instance: KnapsackInstance, order: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The items taken, int32 [k], if each that fits is, in this order."""
+    taken = np.zeros(len(order), bool)
+    _fill(np.ascontiguousarray(instance.weights.T[order]), instance.capacities * (1.0 + 5e-10), taken)
+    return np.sort(order[taken]).astype(np.int32)
+
+
+def prices(instance: KnapsackInstance) -> NDArray[np.float64]:
+    """float64 [m], from 0: dual prices of the capacities in the linear relaxation; of one capacity exactly.
+
+    Where the programme would be too large, the capacity whose own relaxation is the tightest has a price and no other.
+    """
+    usable = (instance.weights <= instance.capacities[:, None]).all(axis=0) & (instance.values > 0)
+    values, weights = instance.values[usable], instance.weights[:, usable]
+    if instance.m > 1 and weights.size <= _MOST and len(values):
+        from scipy.optimize import linprog
+
+        solved = linprog(-values, weights, instance.capacities, bounds=(0.0, 1.0), method="highs")
+        if solved.status == 0:
+            return np.maximum(0.0, -np.asarray(solved.ineqlin.marginals))
+    alone = [np.zeros(instance.m)]
+    for i in range(instance.m):
+        alone.append(np.zeros(instance.m))
+        alone[-1][i] = _price(values, weights[i], float(instance.capacities[i]))
+    return min(alone, key=lambda price: _relaxed(instance, price))
+
+
+def _price(values: NDArray[np.float64], weights: NDArray[np.float64], capacity: float) -> float:
+    """The density of the item at which a knapsack of one capacity is full; 0 where all fit."""
+    heavy = weights > 0
+    density = values[heavy] / weights[heavy]
+    order = np.argsort(-density, kind="stable")
+    full = int(np.searchsorted(np.cumsum(weights[heavy][order]), capacity, "right"))
+    return float(density[order[full]]) if full < len(order) else 0.0
+
+
+def _relaxed(instance: KnapsackInstance, price: NDArray[np.float64]) -> float:
+    """What Lagrange's relaxation of the capacities at these prices is worth: a bound whatever they are, if from 0."""
+    usable = (instance.weights <= instance.capacities[:, None]).all(axis=0)
+    gains = instance.values[usable] - price @ instance.weights[:, usable]
+    return float(price @ instance.capacities + np.maximum(0.0, gains).sum())
+
+
+def linear_bound(instance: KnapsackInstance, price: NDArray[np.float64]) -> float:
+    """A proven upper bound at `prices`; rounded down where all values are integers."""
+    bound = _relaxed(instance, price) * (1.0 + 1e-12)
+    return float(np.floor(bound + 1e-9)) if instance.integral else bound

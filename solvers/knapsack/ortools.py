@@ -1,0 +1,85 @@
+"""`OrTools`: the branch and bound of Google OR-Tools' knapsack library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from corl.problems.knapsack.instance import KnapsackInstance
+    from corl.run import Run
+
+__all__ = ["OrTools"]
+
+_LARGEST = 2.0**53  # of a sum, where the engine's int64 and our float64 are both exact
+
+
+@dataclass(frozen=True)
+class OrTools(Solver):
+    """OR-Tools' branch and bound for one or several capacities: integers only.
+
+    The engine has a time limit of its own and cannot be stopped otherwise, and it reports nothing before its end: the greedy
+    solution stands in until then. It may end at its limit without a better one.
+    """
+
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "OR-Tools' branch and bound for knapsacks; integers only"
+
+    def accepts(self, instance: KnapsackInstance) -> str:
+        import numpy as np
+
+        arrays = (instance.values, instance.weights)
+        if not all((array == np.floor(array)).all() for array in arrays):
+            return "it needs values and weights that are integers"
+        if max(float(instance.values.sum()), float(instance.weights.sum(axis=1).max())) >= _LARGEST:
+            return "the sums of values or weights are too large for it"
+        return ""
+
+    def prepare(self, instance: KnapsackInstance) -> None:
+        from ortools.algorithms.python import knapsack_solver  # noqa: F401
+
+        from corl.solvers.knapsack.greedy import Greedy
+
+        Greedy().prepare(instance)
+
+    def solve(self, instance: KnapsackInstance, run: Run) -> None:
+        from corl.solvers.knapsack.greedy import Greedy
+
+        if run.solution is None:
+            Greedy().solve(instance, run)
+        if run.should_stop:
+            return
+        found = run.call_interruptible(lambda: _search(instance, run), lambda: None)
+        if found is None:
+            return
+        items, optimal = found
+        run.report(items)
+        if optimal:
+            run.report_bound(run.problem.evaluate(instance, items))
+        elif not run.should_stop:  # the engine's own clock ended a moment before ours
+            run.stop("time_limit")
+
+
+def _search(instance: KnapsackInstance, run: Run) -> tuple[NDArray[np.int32], bool] | None:
+    """The engine's items, and whether it proved them optimal."""
+    import numpy as np
+    from ortools.algorithms.python import knapsack_solver
+
+    kind = knapsack_solver.SolverType.KNAPSACK_MULTIDIMENSION_BRANCH_AND_BOUND_SOLVER
+    solver = knapsack_solver.KnapsackSolver(kind, instance.name or "knapsack")
+    if run.time_limit is not None:
+        solver.set_time_limit(max(0.01, run.remaining))
+    # what does not fit alone is left out: the engine's bounds go wrong with such items
+    some = np.flatnonzero((instance.weights <= instance.capacities[:, None]).all(axis=0))
+    if not len(some):
+        return np.zeros(0, np.int32), True
+    values, weights = instance.values[some].astype(np.int64), instance.weights[:, some].astype(np.int64)
+    solver.init(values.tolist(), weights.tolist(), np.floor(instance.capacities).astype(np.int64).tolist())
+    solver.solve()
+    taken = [bool(solver.best_solution_contains(i)) for i in range(len(some))]
+    return some[np.array(taken)].astype(np.int32), bool(solver.is_solution_optimal())
