@@ -61,6 +61,7 @@ def main() -> None:
     random = np.random.default_rng(0)
     samples: dict[str, list[Any]] = {
         "jobshop": [[[(0, 3), (1, 2)], [(1, 4), (0, 1)]], [[(0, 3), [(1, 2), (2, 5)]]]],
+        "knapsack": [([3, 2, 4], [1, 1, 2], 2), ([3, 2, 4], [[1, 1, 2], [2, 1, 1]], [2, 2])],
         "tsp": [random.random((40, 2)), np.ones((6, 6)) - np.eye(6), random.random((40, 40))],
     }
     for name in registry.problems():

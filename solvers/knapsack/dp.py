@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Dp"]
 
-_EXACT = 2.0**53  # up to which float64 sums of integers are exact
-_DIGITS = 9  # behind the point, at the most, for decimal fractions to count as integers of a smaller unit
-
 
 @dataclass(frozen=True)
 class Dp(Solver):
@@ -47,7 +44,9 @@ class Dp(Solver):
         import numpy as np
 
         from corl.solvers.knapsack.core import collect, decisions, expand, new_core, upper_bound
+        from corl.solvers.knapsack.filling import fill
 
+        fill(np.ones(2), 1.0)
         core = new_core(np.array([3.0, 2.0]), np.ones(2), 1.0, True, 0.0)
         expand(core, 2)
         upper_bound(core)
@@ -57,11 +56,13 @@ class Dp(Solver):
     def solve(self, instance: KnapsackInstance, run: Run) -> None:
         import numpy as np
 
-        values, value_unit = _whole(instance.values)
-        weights, weight_unit = _whole(instance.weights[0])
+        from corl.solvers.knapsack.whole import room, whole
+
+        values, value_unit = whole(instance.values)
+        weights, weight_unit = whole(instance.weights[0])
         capacity = float(instance.capacities[0])
-        # a capacity between two sums of integers may as well be the lower one; 5e-10 is within the judge's tolerance
-        capacity = float(np.floor(capacity * weight_unit * (1.0 + 1e-15))) if weight_unit else capacity * (1.0 + 5e-10)
+        # between two sums of integers there is none; of other numbers, half the judge's tolerance is used
+        capacity = float(room(capacity, weight_unit)) if weight_unit else capacity * (1.0 + 5e-10)
         free = np.flatnonzero((weights == 0.0) & (values > 0.0))
         some = np.flatnonzero((weights > 0.0) & (weights <= capacity) & (values > 0.0))
         some = some[np.argsort(-values[some] / weights[some], kind="stable")]
@@ -100,6 +101,7 @@ class _Search:
         self.fixed = fixed
         self.core = new_core(values, weights, capacity, unit > 0.0, float(int(known + 1e-6)) if unit else known)
         self.split = int(self.core.at[RIGHT])
+        self.told = 0.0
 
     def _report(self, chosen: NDArray[np.bool_]) -> None:
         import numpy as np
@@ -108,26 +110,23 @@ class _Search:
 
     def run(self, memory: float) -> None:
         """Expand the core until the incumbent is proven optimal, or the budget or the memory ends."""
-        from corl.solvers.knapsack.core import BEST, COUNT, DONE, GOING, NODES, enlarge, expand
+        from corl.solvers.knapsack.core import DONE, GOING, enlarge, expand
 
-        run, best = self.solve, -1
+        run = self.solve
         while units := run.budget():
             status = expand(self.core, units)
             while status not in (GOING, DONE):
                 if 40.0 * self.core.value.shape[1] + 8.0 * len(self.core.parent) > 0.5e9 * memory:
                     self._tell()
-                    return run.stop("memory")
+                    return run.stop()
                 self.core = enlarge(self.core, status)
                 status = expand(self.core, 1)
-            if self.core.at[BEST] != best and self.core.at[BEST] >= 0 and (status == DONE or run.report_due):
-                self._tell_incumbent()
-            best = int(self.core.at[BEST])
             if status == DONE:
+                self._tell_incumbent()
                 run.report_bound(run.objective or 0.0)
                 return
-            assert self.core.at[COUNT] > 0 and self.core.at[NODES] >= 0
             if run.report_due:
-                self._tell_bound()
+                self._tell()
         self._tell()
 
     def _tell(self) -> None:
@@ -137,9 +136,10 @@ class _Search:
     def _tell_incumbent(self) -> None:
         import numpy as np
 
-        from corl.solvers.knapsack.core import BEST, decisions
+        from corl.solvers.knapsack.core import BEST, VALUE, decisions
 
-        if self.core.at[BEST] >= 0:
+        if self.core.at[BEST] >= 0 and self.core.numbers[VALUE] > self.told:
+            self.told = float(self.core.numbers[VALUE])
             taken = np.zeros(len(self.some), bool)
             taken[: self.split] = True
             decisions(self.core, taken)
@@ -149,17 +149,3 @@ class _Search:
         from corl.solvers.knapsack.core import upper_bound
 
         self.solve.report_bound(upper_bound(self.core) / self.unit + self.fixed)
-
-
-def _whole(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Numbers times a power of ten that makes all of them integers, whose sum is exact, and that power; 0 where there is none."""
-    import numpy as np
-
-    for digits in range(_DIGITS + 1):
-        unit = 10.0**digits
-        scaled = np.rint(numbers * unit)
-        if scaled.sum() >= _EXACT:
-            break
-        if (scaled / unit == numbers).all():
-            return scaled, unit
-    return numbers, 0.0
