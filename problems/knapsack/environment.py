@@ -68,7 +68,7 @@ class KnapsackEnvironment(Environment):
 
 
 def density(instance: KnapsackInstance) -> NDArray[np.float64]:
-    """float64 [n]: an item's value over the share that it uses of the capacities, summed over these; inf where that is nothing."""
+    """float64 [n]: an item's value over the sum of the shares that it uses of the capacities; inf where that is nothing."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(instance.weights > 0, instance.weights / instance.capacities[:, None], 0.0).sum(axis=0)
         return np.where(share > 0, instance.values / share, np.where(instance.values > 0, np.inf, 0.0))

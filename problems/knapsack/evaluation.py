@@ -18,7 +18,7 @@ TOLERANCE = 1e-9
 
 
 def check_items(instance: KnapsackInstance, solution: Any) -> NDArray[np.int64]:
-    """`solution` as int64 [k], if its items are different and fit. Raises Infeasible naming the first fault, in the file's numbers."""
+    """`solution` as int64 [k], if its items differ and fit. Raises Infeasible naming the first fault, in the file's numbers."""
     try:
         items = np.asarray(solution)
     except ValueError:  # ragged

@@ -208,7 +208,9 @@ def _list(value: Any, field: str) -> list[float]:
         raise InputError("accepted: a list of numbers", field=field)
     for k, item in enumerate(value):
         if not is_number(item) or not 0.0 <= item <= LARGEST:
-            raise InputError(f"{item!r}"[:40] + f" is not accepted; accepted: a number from 0 to {LARGEST:g}", field=f"{field}[{k}]")
+            raise InputError(
+                f"{item!r}"[:40] + f" is not accepted; accepted: a number from 0 to {LARGEST:g}", field=f"{field}[{k}]"
+            )
     return value
 
 

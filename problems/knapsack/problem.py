@@ -115,9 +115,7 @@ class Knapsack(Problem):
 
         draw_items(instance, solution, axes)
 
-    def environment(
-        self, instances: Sequence[KnapsackInstance], rows: int, width: int | None = None
-    ) -> KnapsackEnvironment:
+    def environment(self, instances: Sequence[KnapsackInstance], rows: int, width: int | None = None) -> KnapsackEnvironment:
         """Filling knapsacks item by item: `rows` states over `instances`; the `width` densest items that fit are listed."""
         from corl.problems.knapsack.environment import KnapsackEnvironment
 

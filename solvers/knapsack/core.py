@@ -16,7 +16,19 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 
-__all__ = ["DONE", "FULL_LISTS", "FULL_NODES", "GOING", "Core", "collect", "decisions", "enlarge", "expand", "new_core", "upper_bound"]
+__all__ = [
+    "DONE",
+    "FULL_LISTS",
+    "FULL_NODES",
+    "GOING",
+    "Core",
+    "collect",
+    "decisions",
+    "enlarge",
+    "expand",
+    "new_core",
+    "upper_bound",
+]
 
 GOING, DONE, FULL_LISTS, FULL_NODES = range(4)  # what `expand` returns
 CAPACITY, VALUE, MARGIN, DENSITY, BREAK_VALUE, BREAK_WEIGHT = range(6)  # what `numbers` holds

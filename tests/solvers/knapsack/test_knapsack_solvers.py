@@ -130,7 +130,9 @@ def test_auto():
     assert choose(reals, 1.0, None) == "greedy"
 
 
-@pytest.mark.parametrize(("solver", "option"), [("dp", {"memory": 0.0}), ("greedy", {"noise": -1.0}), ("cp-sat", {"search_workers": -1})])
+@pytest.mark.parametrize(
+    ("solver", "option"), [("dp", {"memory": 0.0}), ("greedy", {"noise": -1.0}), ("cp-sat", {"search_workers": -1})]
+)
 def test_wrong_options(solver, option):
     """Named, with what is accepted."""
     with pytest.raises(UsageError, match=f"{next(iter(option))} is .*accepted"):
