@@ -19,7 +19,7 @@ KINDS = ("integer", "decimal", "real")
 ONE = st.tuples(st.integers(1, 12), st.integers(1, 3), st.integers(0, 99), st.sampled_from(KINDS))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(kinds=st.lists(ONE, min_size=1, max_size=4), width=st.integers(1, 14), seed=st.integers(0, 10**6))
 def test_base_and_rewards_are_the_objective(random_instance, kinds, width, seed):
     """Sizes and constraints mixed: base + rewards of a random legal episode = the value; the solution is maximal.
