@@ -1,0 +1,1 @@
+"""Ruin and recreate: slack induction by string removals, in numba."""

@@ -1,0 +1,77 @@
+"""Until everybody is served, and with fewer vehicles: clients without a route are counted, and those that are often without
+one get their place first. Christiaens & Vanden Berghe (2020), section 5.4."""
+
+from __future__ import annotations
+
+import math
+
+from corl.jit import kernel
+from corl.rng import uniform
+from corl.solvers.vrp.ruin.recreate import recreate
+from corl.solvers.vrp.ruin.routes import remove, undo
+from corl.solvers.vrp.ruin.state import DONE, LOGGED, MISSED, REMOVED, TOUCHED, USED
+from corl.solvers.vrp.ruin.strings import ruin
+
+__all__ = ["drop_route", "seek"]
+
+
+@kernel
+def seek(net, plan, work, absent, absences, temperature, most, units):
+    """Up to `units` iterations, fewer if all are served that must be; returns how many were made.
+
+    absent: int32 [n + 1], the number of clients that are missing, then these; absences: int64 [n], how often each was.
+    """
+    for unit in range(units):
+        if absent[0] == 0:
+            return unit
+        change = ruin(net, plan, work)
+        for k in range(absent[0]):
+            work.removed[work.counts[REMOVED]] = absent[1 + k]
+            work.counts[REMOVED] += 1
+        change += recreate(net, plan, work, most, False)
+        plan.counts[DONE] += 1
+        before, after = 0, 0
+        for k in range(absent[0]):
+            before += absences[absent[1 + k]]
+        for k in range(work.counts[REMOVED]):
+            client = work.removed[k]
+            if plan.route[client] < 0 and net.prize[client] == math.inf:
+                after += absences[client]
+                absences[client] += 1
+        fewer = work.counts[MISSED] < absent[0] or after < before
+        alike = work.counts[MISSED] == absent[0] and after == before
+        if fewer or (alike and change < -temperature * math.log(1.0 - uniform(work.random))):
+            absent[0] = 0
+            for k in range(work.counts[REMOVED]):
+                client = work.removed[k]
+                if plan.route[client] < 0 and net.prize[client] == math.inf:
+                    absent[0] += 1
+                    absent[absent[0]] = client
+        else:
+            undo(net, plan, work)
+    return units
+
+
+@kernel
+def drop_route(net, plan, work, absent, absences):
+    """Take all clients out of the route whose clients were missing least; they are then what is absent."""
+    least, worst = -1, 0
+    for slot in range(len(plan.size)):
+        if plan.size[slot] > 0:
+            total, node = 0, plan.next[net.clients + slot]
+            while node < net.clients:
+                total += absences[node]
+                node = plan.next[node]
+            if least < 0 or total < worst:
+                least, worst = slot, total
+    work.counts[LOGGED] = work.counts[TOUCHED] = 0
+    absent[0] = 0
+    node = plan.next[net.clients + least]
+    while node < net.clients:
+        behind = plan.next[node]
+        remove(net, plan, work, node)
+        if net.prize[node] == math.inf:
+            absent[0] += 1
+            absent[absent[0]] = node
+        node = behind
+    return plan.counts[USED]

@@ -1,0 +1,45 @@
+"""Simulated annealing over ruin and recreate."""
+
+from __future__ import annotations
+
+import math
+
+from corl.jit import kernel
+from corl.rng import uniform
+from corl.solvers.vrp.ruin.recreate import recreate
+from corl.solvers.vrp.ruin.routes import undo
+from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, FOUND, MISSED
+from corl.solvers.vrp.ruin.strings import ruin
+
+__all__ = ["anneal", "begin"]
+
+_ANY = 1 << 40  # routes: no limit
+_LEAST = 1e-10  # relative gain that is more than rounding
+_EVERY = 16  # iterations between two looks at the temperature
+
+
+@kernel
+def begin(plan, value):
+    """Make the present plan, worth `value`, the best one."""
+    plan.value[CURRENT] = plan.value[BEST] = value
+    plan.best[:] = plan.prev[: len(plan.best)]
+    plan.counts[FOUND] += 1
+
+
+@kernel
+def anneal(net, plan, work, cooling, units):
+    """So many iterations. cooling: float64 [4]: first temperature, last one, iteration at which it begins, iterations."""
+    temperature = 0.0
+    for unit in range(units):
+        if unit == 0 or plan.counts[DONE] % _EVERY == 0:
+            age = (plan.counts[DONE] // _EVERY * _EVERY - cooling[2]) / cooling[3]
+            temperature = cooling[0] * (cooling[1] / cooling[0]) ** min(1.0, max(0.0, age))
+        change = ruin(net, plan, work)
+        change += recreate(net, plan, work, _ANY, True)
+        plan.counts[DONE] += 1
+        if work.counts[MISSED] > 0 or change >= -temperature * math.log(1.0 - uniform(work.random)):
+            undo(net, plan, work)
+            continue
+        plan.value[CURRENT] += change
+        if plan.value[CURRENT] < plan.value[BEST] - _LEAST * abs(plan.value[BEST]):
+            begin(plan, plan.value[CURRENT])

@@ -1,0 +1,77 @@
+"""Beside which clients a client may be inserted."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.metric import EXPLICIT, GEO, MANHATTAN, MAXIMUM, Metric
+from corl.problems.vrp.instance import VrpInstance
+from corl.solvers.vrp.ruin.pairs import pair_distances
+
+__all__ = ["nearest"]
+
+_ROWS = 4096  # clients looked at together
+_WIDER = 3  # so many times the neighbours are looked at where time windows choose among them
+_WAIT, _LATE = 0.2, 1.0  # what a unit of waiting and of lateness counts beside one of distance (Vidal et al. 2013)
+
+
+def nearest(instance: VrpInstance, metric: Metric, count: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """near int32 [n, K], apart float64 [n, K]: for each client others, the most promising first, and the distance to them.
+
+    K is `count`, or n - 1 where that is less. By distance (the shorter of both directions), and with time windows by
+    distance, waiting and lateness where one follows the other directly (the better of both orders).
+    """
+    n = instance.clients
+    count = min(count, n - 1)
+    if count == 0:
+        return np.zeros((n, 0), np.int32), np.zeros((n, 0))
+    wider = min(n - 1, _WIDER * count) if instance.windows else count
+    near = np.empty((n, count), np.int32)
+    apart = np.empty((n, count))
+    for start in range(0, n, _ROWS):
+        block = np.arange(start, min(n, start + _ROWS))
+        found = _closest(instance, metric, block, wider)
+        if instance.windows:
+            chosen = np.argsort(_proximity(instance, metric, block, found), axis=1, kind="stable")[:, :count]
+            found = np.take_along_axis(found, chosen, axis=1)
+        near[block] = found
+        apart[block] = pair_distances(metric, block + instance.depots, found + instance.depots)
+    return near, apart
+
+
+def _closest(instance: VrpInstance, metric: Metric, block: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """int [rows, count]: the closest other clients of those in `block`, closest first."""
+    depots = instance.depots
+    if metric.kind == EXPLICIT:
+        matrix = metric.matrix[depots:, depots:]
+        rows = np.minimum(matrix[block], matrix[:, block].T)
+        rows[np.arange(len(block)), block] = np.inf
+        return np.argsort(rows, axis=1, kind="stable")[:, :count]
+    from scipy.spatial import cKDTree
+
+    points = metric.points[depots:]
+    norm = {MANHATTAN: 1.0, MAXIMUM: np.inf}.get(metric.kind, 2.0)  # distances are monotone in these, on the globe too
+    assert metric.kind != GEO or np.allclose((points**2).sum(axis=1), 1.0)
+    _, found = cKDTree(points).query(points[block], count + 1, p=norm)
+    others = found != block[:, None]
+    others[others.all(axis=1), -1] = False  # among many clients at one place, one may not find itself
+    return np.asarray(found[others].reshape(len(block), count))
+
+
+def _proximity(
+    instance: VrpInstance, metric: Metric, block: NDArray[np.int64], found: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """float64 [rows, count]: how well two clients follow each other directly, in the better of both orders."""
+    assert instance.earliest is not None and instance.latest is not None
+    nodes, others = block[:, None] + instance.depots, found + instance.depots
+    service = np.zeros(instance.n) if instance.service is None else instance.service
+    latest = np.minimum(instance.latest, 1e15)
+    best = np.full(found.shape, np.inf)
+    there = pair_distances(metric, nodes[:, 0], others)
+    back = there if instance.symmetric else metric.matrix[others, nodes]
+    for one, two, d in ((nodes, others, there), (others, nodes, back)):
+        wait = np.maximum(0.0, instance.earliest[two] - d - service[one] - latest[one])
+        late = np.maximum(0.0, instance.earliest[one] + service[one] + d - latest[two])
+        best = np.minimum(best, d + _WAIT * wait + _LATE * late)
+    return best

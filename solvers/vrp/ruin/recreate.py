@@ -1,0 +1,133 @@
+"""Recreate: clients go back one by one to the cheapest position found, a few positions overlooked ("blinks").
+
+Christiaens & Vanden Berghe (2020), section 5.3. Only positions beside a client's nearest others are looked at, so that an
+iteration costs the same in a large instance as in a small one.
+"""
+
+from __future__ import annotations
+
+import math
+
+from corl.jit import kernel
+from corl.rng import below, uniform
+from corl.solvers.vrp.ruin.routes import distance, insert
+from corl.solvers.vrp.ruin.state import BLINK, MISSED, REMOVED, USED
+
+__all__ = ["cheapest", "order", "recreate"]
+
+_BLINK = 0.01  # the paper's gamma
+
+
+@kernel(borrow=True)
+def recreate(net, plan, work, most, strict):
+    """Insert the clients in work.removed, in a random one of the orders; returns the change of cost.
+
+    most: no route is opened beyond so many. work.counts[MISSED] counts clients that must be served and found no position;
+    strict: stop at the first.
+    """
+    order(net, work)
+    work.counts[MISSED] = 0
+    change = 0.0
+    for k in range(work.counts[REMOVED]):
+        client = work.removed[k]
+        after = cheapest(net, plan, work, client, most)
+        if after >= 0:
+            change += insert(net, plan, work, client, after)
+        elif net.prize[client] == math.inf:
+            work.counts[MISSED] += 1
+            if strict:
+                break
+    return change
+
+
+@kernel(inline=True, borrow=True)
+def order(net, work):
+    """Sort work.removed: at random, by demand, far or close first (4 : 4 : 2 : 1); with windows also narrow, early or late
+    first (2 each)."""
+    random, count = work.random, work.counts[REMOVED]
+    kind = below(random, 17 if net.timed else 11)
+    depot = net.clients
+    for k in range(count):
+        client = work.removed[k]
+        if kind < 4:
+            key = uniform(random)
+        elif kind < 8:
+            key = -net.demand[client]
+        elif kind < 10:
+            key = -distance(net, depot, client)
+        elif kind == 10:
+            key = distance(net, depot, client)
+        elif kind < 13:
+            key = net.latest[client] - net.earliest[client]
+        elif kind < 15:
+            key = net.earliest[client]
+        else:
+            key = -net.latest[client]
+        place = k
+        while place > 0 and work.key[place - 1] > key:
+            work.key[place], work.removed[place] = work.key[place - 1], work.removed[place - 1]
+            place -= 1
+        work.key[place], work.removed[place] = key, client
+
+
+@kernel(inline=True, borrow=True)
+def cheapest(net, plan, work, client, most):
+    """The node behind which a client goes best, or -1 where there is no place, or none that is worth its prize."""
+    best, found = net.prize[client], -1
+    demand, blink, rate = net.demand[client], work.counts[BLINK], 1.0
+    for a in range(net.near.shape[1]):
+        other = net.near[client, a]
+        slot = plan.route[other]
+        if slot < 0 or plan.room[slot] < demand:
+            continue
+        blink -= 2
+        if blink < 0:  # both sides of one neighbour at a time
+            blink = _next_blink(work)
+            continue
+        if net.mixed:
+            rate = net.unit[plan.type[slot]]
+        apart, leg = net.apart[client, a], plan.leg[other]
+        if rate * (2.0 * (apart - leg) - net.slack) < best:  # the triangle inequality; behind the other
+            behind = plan.next[other]
+            to = apart if net.symmetric else distance(net, other, client)
+            fro = distance(net, client, behind)
+            if rate * (to + fro - leg) < best and _fits(net, plan, client, other, behind, to, fro, slot):
+                best, found = rate * (to + fro - leg), other
+        before = plan.prev[other]
+        leg = plan.leg[before]
+        if rate * (2.0 * (apart - leg) - net.slack) < best:  # before the other
+            to = distance(net, before, client)
+            if rate * (to + apart - leg) < best and _fits(net, plan, client, before, other, to, apart, slot):
+                best, found = rate * (to + apart - leg), before
+    if plan.counts[USED] < most:
+        types = len(plan.free_size)
+        only = below(work.random, 2 * types) if types > 1 else types  # the cheapest type for one client is not so for all
+        for kind in range(types):
+            if plan.free_size[kind] > 0 and (only >= types or only == kind):
+                slot = plan.free[plan.first[kind] + plan.free_size[kind] - 1]
+                node = net.clients + slot
+                to, fro = distance(net, node, client), distance(net, client, node)
+                cost = net.unit[kind] * (to + fro) + net.fixed[kind]
+                if cost < best and demand <= plan.room[slot] and _fits(net, plan, client, node, node, to, fro, slot):
+                    best, found = cost, node
+    work.counts[BLINK] = blink
+    return found
+
+
+@kernel(inline=True, borrow=True)
+def _fits(net, plan, client, node, behind, to, fro, slot):
+    """Whether time windows and the route's longest length let a client in between two nodes, in constant time."""
+    if net.limited:
+        longest = net.longest[plan.type[slot]]
+        if plan.length[slot] + to + fro - plan.leg[node] + net.burden[client] > longest:
+            return False
+    if not net.timed:
+        return True
+    start = max(net.earliest[client], plan.begin[node] + net.service[node] + to)
+    return start <= net.latest[client] and start + net.service[client] + fro <= plan.last[behind]
+
+
+@kernel(borrow=True)
+def _next_blink(work):
+    """How many positions are looked at before the next ones are overlooked: geometric, one draw for each blink."""
+    return int(math.log(1.0 - uniform(work.random)) / math.log(1.0 - _BLINK))

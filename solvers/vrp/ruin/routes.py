@@ -1,0 +1,163 @@
+"""Kernels on routes: distances, taking a client out, putting one in, and undoing both."""
+
+from __future__ import annotations
+
+import math
+
+from corl.jit import kernel
+from corl.metric import EUCLIDEAN, EXPLICIT, ROUNDED, TENTHS
+from corl.metric import distance as metric_distance
+from corl.solvers.vrp.ruin.state import LOGGED, SERVED, TOUCHED, USED
+
+__all__ = ["distance", "insert", "remove", "retime_backward", "retime_forward", "undo"]
+
+
+@kernel(inline=True, borrow=True)
+def distance(net, i, j):
+    """float64 distance from node i to node j: corl.metric's, written out for the kinds that are met most."""
+    kind = net.kind
+    if kind in (ROUNDED, TENTHS, EUCLIDEAN):
+        dx, dy = net.points[i, 0] - net.points[j, 0], net.points[i, 1] - net.points[j, 1]
+        d = math.sqrt(dx * dx + dy * dy)
+        if kind == ROUNDED:
+            return math.floor(d + 0.5)
+        return d if kind == EUCLIDEAN else math.floor(10.0 * d)
+    if kind == EXPLICIT:
+        return net.metric.matrix[net.place[i], net.place[j]]
+    return _other_distance(net.metric, net.place[i], net.place[j])
+
+
+@kernel(borrow=True)
+def _other_distance(metric, i, j):
+    return 0.0 if i == j else metric_distance(metric, i, j)
+
+
+@kernel(inline=True, borrow=True)
+def remove(net, plan, work, client):
+    """Take a client out of its route and log it; returns the change of cost. The times of the route are left stale."""
+    before, behind, slot = plan.prev[client], plan.next[client], plan.route[client]
+    _log(plan, work, client, before, slot)
+    direct = distance(net, before, behind)
+    change = direct - plan.leg[before] - plan.leg[client]
+    _unlink(plan, client, direct)
+    plan.room[slot] += net.demand[client]
+    if net.limited:
+        plan.length[slot] += change - net.burden[client]
+    if net.mixed:
+        change *= net.unit[plan.type[slot]]
+    if plan.size[slot] == 0:
+        change -= net.fixed[plan.type[slot]]
+    if net.prize[client] < math.inf:
+        change += net.prize[client]
+    return change
+
+
+@kernel(inline=True, borrow=True)
+def insert(net, plan, work, client, after):
+    """Put a client without a route behind a node (a free slot's depot opens a route) and log it; returns the change of cost."""
+    slot, behind = plan.route[after], plan.next[after]
+    _log(plan, work, client, -1, slot)
+    to, fro = distance(net, after, client), distance(net, client, behind)
+    change = to + fro - plan.leg[after]
+    _link(plan, client, after, to, fro)
+    plan.room[slot] -= net.demand[client]
+    if net.limited:
+        plan.length[slot] += change + net.burden[client]
+    if net.mixed:
+        change *= net.unit[plan.type[slot]]
+    if plan.size[slot] == 1:
+        change += net.fixed[plan.type[slot]]
+    if net.prize[client] < math.inf:
+        change -= net.prize[client]
+    if net.timed:
+        retime_forward(net, plan, client, behind)
+        retime_backward(net, plan, client, after)
+    return change
+
+
+@kernel(borrow=True)
+def undo(net, plan, work):
+    """Take back all that is logged, last first; the plan is then what it was, to the bit."""
+    for k in range(work.counts[LOGGED] - 1, -1, -1):
+        client, after, slot = work.client[k], work.after[k], work.slot[k]
+        if after < 0:
+            before = plan.prev[client]
+            _unlink(plan, client, distance(net, before, plan.next[client]))
+        else:
+            _link(plan, client, after, distance(net, after, client), distance(net, client, plan.next[after]))
+        plan.room[slot] = work.room[k]
+        if net.limited:
+            plan.length[slot] = work.length[k]
+    if net.timed:
+        for k in range(work.counts[TOUCHED]):
+            depot = net.clients + work.touched[k]
+            retime_forward(net, plan, plan.next[depot], depot)
+            retime_backward(net, plan, plan.prev[depot], depot)
+
+
+@kernel(inline=True, borrow=True)
+def _log(plan, work, client, after, slot):
+    k = work.counts[LOGGED]
+    work.client[k], work.after[k], work.slot[k] = client, after, slot
+    work.room[k], work.length[k] = plan.room[slot], plan.length[slot]
+    work.counts[LOGGED] = k + 1
+    touched = work.counts[TOUCHED]
+    if touched == 0 or work.touched[touched - 1] != slot:
+        work.touched[touched] = slot
+        work.counts[TOUCHED] = touched + 1
+
+
+@kernel(inline=True, borrow=True)
+def _unlink(plan, client, direct):
+    """Close the ring behind a client; a slot that is empty then goes onto its stack."""
+    before, behind, slot = plan.prev[client], plan.next[client], plan.route[client]
+    plan.next[before], plan.prev[behind], plan.leg[before] = behind, before, direct
+    plan.route[client], plan.prev[client] = -1, -1
+    plan.size[slot] -= 1
+    plan.counts[SERVED] -= 1
+    if plan.size[slot] == 0:
+        plan.counts[USED] -= 1
+        kind = plan.type[slot]
+        plan.free[plan.first[kind] + plan.free_size[kind]] = slot
+        plan.free_size[kind] += 1
+
+
+@kernel(inline=True, borrow=True)
+def _link(plan, client, after, to, fro):
+    """Open the ring behind a node for a client; a slot that was free is then at the top of its stack and leaves it."""
+    behind, slot = plan.next[after], plan.route[after]
+    plan.next[after], plan.prev[client], plan.next[client], plan.prev[behind] = client, after, behind, client
+    plan.leg[after], plan.leg[client] = to, fro
+    plan.route[client] = slot
+    if plan.size[slot] == 0:
+        plan.counts[USED] += 1
+        plan.free_size[plan.type[slot]] -= 1
+    plan.size[slot] += 1
+    plan.counts[SERVED] += 1
+
+
+@kernel(borrow=True)
+def retime_forward(net, plan, node, until):
+    """Recompute `begin` from a node on: to `until` in any case, then as long as something changes. A depot ends it."""
+    passed = False
+    while node < net.clients:
+        before = plan.prev[node]
+        start = max(net.earliest[node], plan.begin[before] + net.service[before] + plan.leg[before])
+        passed = passed or node == until
+        if start == plan.begin[node] and passed:
+            return
+        plan.begin[node] = start
+        node = plan.next[node]
+
+
+@kernel(borrow=True)
+def retime_backward(net, plan, node, until):
+    """Recompute `last` from a node back: to `until` in any case, then as long as something changes. A depot ends it."""
+    passed = False
+    while node < net.clients:
+        last = min(net.latest[node], plan.last[plan.next[node]] - plan.leg[node] - net.service[node])
+        passed = passed or node == until
+        if last == plan.last[node] and passed:
+            return
+        plan.last[node] = last
+        node = plan.prev[node]

@@ -1,0 +1,34 @@
+"""A small instance of the same kind, to compile kernels with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corl.problems.vrp.instance import Vehicles, VrpInstance
+
+__all__ = ["tiny_like"]
+
+_CLIENTS = 12
+
+
+def tiny_like(instance: VrpInstance) -> VrpInstance:
+    """Twelve clients around one depot, with distances and limits of the instance's kind."""
+    n, random = _CLIENTS + 1, np.random.default_rng(1)
+    points = None
+    if instance.points is not None:
+        points = random.integers(1, 60, (n, instance.points.shape[1])).astype(np.float64)
+    matrix = None if instance.matrix is None else random.integers(1, 60, (n, n)).astype(np.float64)
+    demand = np.ones(n)
+    demand[0] = 0.0
+    return VrpInstance(
+        name="tiny",
+        edge_weight_type=instance.edge_weight_type,
+        demand=demand,
+        vehicles=Vehicles(capacity=np.array([4.0])),
+        points=points,
+        matrix=matrix,
+        earliest=np.zeros(n) if instance.windows else None,
+        latest=np.full(n, 1e6) if instance.windows else None,
+        fleet=instance.fleet,
+        scale=instance.scale,
+    )

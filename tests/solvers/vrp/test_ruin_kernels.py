@@ -1,0 +1,105 @@
+"""The kernels of ruin and recreate: changes add up, and are undone to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from corl.solvers.vrp.ruin.construction import cost_of, insert_all
+from corl.solvers.vrp.ruin.network import network, new_plan, new_work, routes_in
+from corl.solvers.vrp.ruin.recreate import recreate
+from corl.solvers.vrp.ruin.routes import insert, remove, undo
+from corl.solvers.vrp.ruin.state import LOGGED, MISSED, TOUCHED
+from corl.solvers.vrp.ruin.strings import ruin
+
+FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "all")
+ANY = 1 << 40
+
+
+def begun(instance, seed=0):
+    net = network(instance, 10)
+    plan = new_plan(instance, net)
+    work = new_work(net, plan, seed)
+    insert_all(net, plan, work, ANY)
+    return net, plan, work
+
+
+def picture(net, plan):
+    """All of a plan that has a meaning: rings, legs, times of clients that are served, loads, and the stacks of free slots."""
+    served = np.flatnonzero(plan.route >= 0)
+    stacks = [plan.free[at : at + size].tolist() for at, size in zip(plan.first, plan.free_size)]
+    parts = [plan.next[served], plan.prev[served], plan.route, plan.leg[served], plan.room, plan.length, plan.size, plan.counts]
+    if net.timed:
+        parts += [plan.begin[served], plan.last[served]]
+    return [part.tolist() for part in parts] + stacks
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_undo_restores_everything(make, feature):
+    """After undo a plan is what it was, every bit of it, whatever ruin and recreate did."""
+    net, plan, work = begun(make(feature, 30, 1))
+    for _ in range(200):
+        before = picture(net, plan)
+        ruin(net, plan, work)
+        recreate(net, plan, work, ANY, True)
+        changed = picture(net, plan) != before
+        undo(net, plan, work)
+        assert picture(net, plan) == before
+        if changed:
+            ruin(net, plan, work)
+            recreate(net, plan, work, ANY, True)
+            if work.counts[MISSED]:
+                undo(net, plan, work)
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_changes_add_up(make, feature):
+    """What ruin and recreate say that they change is the difference of the costs from scratch."""
+    net, plan, work = begun(make(feature, 30, 2))
+    cost = cost_of(net, plan)
+    for _ in range(200):
+        change = ruin(net, plan, work)
+        change += recreate(net, plan, work, ANY, True)
+        if work.counts[MISSED]:
+            undo(net, plan, work)
+        else:
+            assert cost_of(net, plan) == pytest.approx(cost + change, rel=1e-9)
+            cost = cost_of(net, plan)
+
+
+def test_times_are_those_of_the_whole_route(make):
+    """Earliest and latest starts, kept up to date change by change, are what a walk along each route gives."""
+    instance = make("windows", 40, 3)
+    net, plan, work = begun(instance)
+    for _ in range(100):
+        ruin(net, plan, work)
+        recreate(net, plan, work, ANY, True)
+        if work.counts[MISSED]:
+            undo(net, plan, work)
+        for node in np.flatnonzero(plan.route[: net.clients] >= 0):
+            before, behind = plan.prev[node], plan.next[node]
+            arrival = plan.begin[before] + net.service[before] + plan.leg[before]
+            assert plan.begin[node] == max(net.earliest[node], arrival)
+            assert plan.last[node] == min(net.latest[node], plan.last[behind] - plan.leg[node] - net.service[node])
+            assert plan.begin[node] <= plan.last[node]
+
+
+def test_one_client_out_and_in(make):
+    """Taking a client out and putting it back where it was changes nothing, and the two changes cancel."""
+    instance = make("fleet", 12, 4)
+    net, plan, work = begun(instance)
+    before, cost = routes_in(instance, plan, plan.prev[: net.clients]), cost_of(net, plan)
+    for client in range(net.clients):
+        work.counts[LOGGED] = work.counts[TOUCHED] = 0
+        after = plan.prev[client]
+        change = remove(net, plan, work, client)
+        assert cost + change == pytest.approx(cost_of_served(net, plan), rel=1e-9)
+        assert insert(net, plan, work, client, after) == pytest.approx(-change, rel=1e-9)
+    again = routes_in(instance, plan, plan.prev[: net.clients])
+    assert [route.visits.tolist() for route in before] == [route.visits.tolist() for route in again]
+
+
+def cost_of_served(net, plan):
+    """The cost of a plan, were the clients without a route not there."""
+    free = net._replace(prize=np.zeros(net.clients))
+    return cost_of(free, plan)

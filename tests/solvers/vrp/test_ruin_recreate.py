@@ -1,0 +1,100 @@
+"""Ruin and recreate: feasible whatever the features, optimal where that is known, the same for the same seed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corl.errors import UsageError
+from corl.problems.vrp.instance import Vehicles, VrpInstance
+from corl.problems.vrp.problem import Vrp
+from corl.run import Run
+from corl.solvers.vrp.ruin.solver import RuinRecreate
+
+FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "duration", "fewest", "all")
+
+
+def solve(instance, iterations, seed=0, warm_start=None, **options):
+    run = Run(Vrp(), instance, iterations=iterations, seed=seed, warm_start=warm_start)
+    run.start()
+    RuinRecreate(**options).solve(instance, run)
+    return run
+
+
+@settings(deadline=None, max_examples=25)
+@given(feature=st.sampled_from(FEATURES), clients=st.integers(1, 25), seed=st.integers(0, 10**6))
+def test_every_report_is_feasible(make, feature, clients, seed):
+    """Whatever is reported, with any feature, keeps to every limit and costs what is claimed (the run checks both)."""
+    instance = make(feature, clients, seed)
+    assert RuinRecreate().accepts(instance) == ""
+    run = solve(instance, 300, seed=seed % 7, neighbours=8)
+    assert run.objective is not None
+    assert run.bound is None or run.bound <= run.objective
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_tiny_instances_are_solved(make, least, feature):
+    """Six clients are served at the least cost, by enumeration of all routes."""
+    for seed in range(2):
+        instance = make(feature, 6, seed)
+        run = solve(instance, 2500, seed=1)
+        optimum = least(instance)
+        assert run.objective == pytest.approx(optimum, rel=1e-9)
+        assert run.bound is None or run.bound <= optimum * (1 + 1e-9)
+
+
+def test_chunks_do_not_matter(make, monkeypatch):
+    """The same iterations end in the same routes whatever the size of the chunks, with a smallest fleet too."""
+    budget = Run.budget
+    for feature in ("plain", "fewest", "all"):
+        instance, found = make(feature, 30, 5), []
+        for most in (1, 7, 10**6):
+            monkeypatch.setattr(Run, "budget", lambda self, cap=None, m=most: budget(self, m if cap is None else min(cap, m)))
+            run = solve(instance, 800, seed=3)
+            found.append([run.objective, [(route.vehicle, route.visits.tolist()) for route in run.solution]])
+            monkeypatch.undo()
+        assert found[0] == found[1] == found[2]
+
+
+def test_warm_starts_are_kept(make):
+    """The search begins at the user's routes: nothing worse is reported."""
+    for feature in ("plain", "windows", "all"):
+        instance = make(feature, 20, 2)
+        good = solve(instance, 2000).solution
+        again = solve(instance, 1, warm_start=good)
+        assert again.objective <= Vrp().evaluate(instance, good)
+
+
+def test_a_tight_fleet():
+    """Five vehicles for clients that fill them to the last unit, which inserting greedily does not get right."""
+    demand = np.array([0, 7, 3, 6, 4, 5, 5, 8, 2, 7, 3.0])
+    points = np.random.default_rng(4).integers(0, 100, (11, 2)).astype(float)
+    instance = VrpInstance("tight", "EUC_2D", demand, Vehicles(np.array([10.0]), count=np.array([5])), points=points)
+    run = solve(instance, 5000)
+    assert run.objective is not None and len(run.solution) == 5
+
+
+def test_fewest_counts_routes(make):
+    """With `fleet` "fewest" there are as few routes as the demand allows, though more would be shorter."""
+    points = np.array([[50, 50], [0, 50], [100, 50], [50, 0], [50, 100.0]])
+    demand = np.array([0, 1, 1, 1, 1.0])
+    instance = VrpInstance("star", "EUC_2D", demand, Vehicles(np.array([4.0])), points=points, fleet="fewest")
+    assert len(solve(instance, 500).solution) == 1
+
+
+def test_refusals(make):
+    """What it cannot do is refused by name; options out of range too."""
+    windows = make("windows", 5, 0)
+    names = ("name", "edge_weight_type", "demand", "points", "earliest", "latest", "scale")
+    base = {name: getattr(windows, name) for name in names}
+    long = VrpInstance(**base, vehicles=Vehicles(np.array([20.0]), max_duration=100.0))
+    assert "duration" in RuinRecreate().accepts(long)
+    two = make("depots", 5, 0)
+    other = Vehicles(np.array([20.0]), start=np.array([0]), end=np.array([1]))
+    apart = VrpInstance("apart", "EUC_2D", two.demand, other, points=two.points, depots=2)
+    assert "end at the depot" in RuinRecreate().accepts(apart)
+    for options in ({"neighbours": 1}, {"heat": 0.0}, {"cold": float("inf")}):
+        with pytest.raises(UsageError, match="accepted"):
+            RuinRecreate(**options)
