@@ -21,6 +21,6 @@ def choose(instance: JobShopInstance, time_limit: float | None, iterations: int 
     tabu = not Tabu().accepts(instance)
     if iterations is not None:
         return "tabu" if tabu else "dispatch"
-    if small or (not tabu and len(instance.choice_machine) <= _MODEL):
+    if small or ((instance.flexible or not tabu) and len(instance.choice_machine) <= _MODEL):
         return "cp-sat"
     return "tabu" if tabu else "dispatch"

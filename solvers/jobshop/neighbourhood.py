@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.rng import below
 
-__all__ = ["Scan", "choose_move", "feasible", "new_scan"]
+__all__ = ["Scan", "choose_move", "critical_path", "feasible", "new_scan"]
 
 _FAR = 2**40
 
@@ -51,7 +51,7 @@ def choose_move(shop, selection, scan, tabu, now, best, makespan, random):
     earlier, later, p, member = shop.earlier, shop.later, shop.duration, shop.member
     end, rest = selection.end, selection.rest
     found[0], found[1], found[2], found[3], found[4], found[5], found[6] = _FAR, -1, -1, 0, 0, -1, -1
-    i = _critical_path(shop.last, earlier, before, end, p, path, makespan, random) - 1
+    i = critical_path(shop.last, earlier, before, end, p, path, makespan, random) - 1
     while i >= 0:  # blocks: runs of the path along one machine
         j = i
         while j > 0 and before[path[j - 1]] == path[j]:
@@ -86,7 +86,7 @@ def choose_move(shop, selection, scan, tabu, now, best, makespan, random):
 
 
 @kernel(borrow=True)
-def _critical_path(last, earlier, before, end, p, path, makespan, random):
+def critical_path(last, earlier, before, end, p, path, makespan, random):
     """A longest path, at random where it forks, last operation first, into `path`; returns its length."""
     n = len(path)
     count, i = 0, np.uint32(n)

@@ -22,7 +22,20 @@ from corl.jit import kernel
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
 
-__all__ = ["Selection", "Shop", "new_selection", "rebuild", "set_sequence", "shift", "shop_of", "sort_starts"]
+__all__ = [
+    "Selection",
+    "Shop",
+    "latest",
+    "new_selection",
+    "rebuild",
+    "set_sequence",
+    "shift",
+    "shop_of",
+    "sort_starts",
+    "sweep_ends",
+    "sweep_rests",
+    "topological",
+]
 
 _SPARSE = 2000  # operations from which on a move computes only what depends on a change, not all behind (measured)
 
@@ -135,15 +148,15 @@ def rebuild(shop, selection):
             before[i] = sequence[at - 1] if at > begin else n
             after[i] = sequence[at + 1] if at + 1 < end else n
     order, rank = selection.order, selection.rank
-    if not _sort(shop.earlier, shop.later, before, after, order, rank, selection.spare):
+    if not topological(shop.earlier, shop.later, before, after, order, rank, selection.spare):
         return -1
-    _sweep_ends(order, shop.earlier, before, selection.end, shop.duration, 0)
-    _sweep_rests(order, shop.later, after, selection.rest, shop.duration, n - 1)
-    return _latest(shop.last, selection.end)
+    sweep_ends(order, shop.earlier, before, selection.end, shop.duration, 0)
+    sweep_rests(order, shop.later, after, selection.rest, shop.duration, n - 1)
+    return latest(shop.last, selection.end)
 
 
 @kernel(borrow=True)
-def _sort(earlier, later, before, after, order, rank, waits):
+def topological(earlier, later, before, after, order, rank, waits):
     """A topological order (Kahn, 1962); False if there is none."""
     n, filled = len(order), 0
     for i in range(n):
@@ -171,7 +184,7 @@ def _sort(earlier, later, before, after, order, rank, waits):
 
 
 @kernel(borrow=True)
-def _latest(last, end):
+def latest(last, end):
     """The latest end of a job: the makespan."""
     c = 0
     for i in last:
@@ -210,9 +223,9 @@ def shift(shop, selection, a, b):
             marked[rank[sequence[at]]] = 1
         _update_rests(order, rank, marked, shop.later, after, shop.earlier, before, rests, p, lowest, highest)
     else:
-        _sweep_ends(order, shop.earlier, before, ends, p, lowest)
-        _sweep_rests(order, shop.later, after, rests, p, highest)
-    return _latest(shop.last, ends)
+        sweep_ends(order, shop.earlier, before, ends, p, lowest)
+        sweep_rests(order, shop.later, after, rests, p, highest)
+    return latest(shop.last, ends)
 
 
 @kernel(borrow=True)
@@ -287,7 +300,7 @@ def _reorder_backward(later, after, order, rank, marked, spare, v, u):
 
 
 @kernel(borrow=True)
-def _sweep_ends(order, earlier, before, end, p, first):
+def sweep_ends(order, earlier, before, end, p, first):
     """Ends anew from rank `first` on."""
     for k in range(first, len(order)):
         i = order[k]
@@ -296,7 +309,7 @@ def _sweep_ends(order, earlier, before, end, p, first):
 
 
 @kernel(borrow=True)
-def _sweep_rests(order, later, after, rest, p, last):
+def sweep_rests(order, later, after, rest, p, last):
     """Rests anew up to rank `last`."""
     for k in range(last, -1, -1):
         i = order[k]

@@ -1,4 +1,4 @@
-"""`Tabu`: tabu search with path relinking, for the makespan of job shops without choices."""
+"""`Tabu`: tabu search with path relinking, for the makespan of job shops, classic and flexible."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from corl.solver import Solver
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
     from corl.run import Run
-    from corl.solvers.jobshop.dispatching import Dispatcher
-    from corl.solvers.jobshop.search import Search
+    from corl.solvers.jobshop.searcher import Searcher
 
 __all__ = ["Tabu"]
 
@@ -22,7 +21,11 @@ _MOST_PAIRS = 100_000_000  # pairs of operations of one machine: 4 bytes each
 
 @dataclass(frozen=True)
 class Tabu(Solver):
-    """Tabu search on the N7 neighbourhood, restarted between two members of a population (TS/PR: Peng, Lu and Cheng, 2015)."""
+    """Tabu search on the N7 neighbourhood, restarted between two members of a population (TS/PR: Peng, Lu and Cheng, 2015).
+
+    Where operations have choices of machines, its moves take one critical operation to any place of any of its machines.
+    With `workers`, each is a thread, and all share the population.
+    """
 
     population: int = 8
     """Schedules that starts are made of, at least 1 (the paper's 30 is for runs of an hour)."""
@@ -34,7 +37,7 @@ class Tabu(Solver):
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
-    title: ClassVar[str] = "tabu search (N7) with path relinking; makespan without choices of machines"
+    title: ClassVar[str] = "tabu search (N7; reassignment where machines are flexible) with path relinking; makespan"
     iteration: ClassVar[str] = "one move"
 
     def __post_init__(self) -> None:
@@ -46,21 +49,22 @@ class Tabu(Solver):
         if instance.objective != "makespan":
             return "it minimises the makespan only, not the weighted tardiness"
         if instance.flexible:
-            return "it takes one machine for each operation, not a choice"
+            return ""
         pairs = sum(count * count for count in _machine_counts(instance))
         if pairs > _MOST_PAIRS:
             return f"it needs a table of {pairs:,} pairs of operations, which we allow up to {_MOST_PAIRS:,}"
         return ""
 
     def prepare(self, instance: JobShopInstance) -> None:
-        from corl.problems.jobshop.generators import taillard
+        from corl.problems.jobshop.generators import flexible, taillard
         from corl.problems.jobshop.problem import JobShop
         from corl.run import Run
         from corl.solvers.jobshop.population import compile_relinking
 
-        tiny = taillard(jobs=6, machines=3)
-        Tabu(cut=5)._search(tiny, Run(JobShop(), tiny, iterations=20))
-        compile_relinking(tiny)
+        tiny = flexible(jobs=6, machines=3, operations=3) if instance.flexible else taillard(jobs=6, machines=3)
+        Tabu(cut=5, population=2)._search(tiny, Run(JobShop(), tiny, iterations=40))
+        if not instance.flexible:
+            compile_relinking(tiny)
 
     def solve(self, instance: JobShopInstance, run: Run) -> None:
         from corl.solvers.jobshop.bounds import lower_bound
@@ -69,71 +73,52 @@ class Tabu(Solver):
 
     def _search(self, instance: JobShopInstance, run: Run, bound: Callable[[], object] = lambda: None) -> None:
         """TS/PR; `bound` is called once there is a schedule."""
-        from corl.rng import random_state
-        from corl.solvers.jobshop.dispatching import Dispatcher
-        from corl.solvers.jobshop.population import Population
-        from corl.solvers.jobshop.search import begin, new_search
-        from corl.solvers.jobshop.selection import shop_of
-        from corl.solvers.jobshop.team import Rules, Team, go_on
+        from corl.solvers.jobshop.team import Team
 
-        search, dispatcher = new_search(shop_of(instance), random_state(run.seed)), Dispatcher(instance)
-        _first_start(instance, search, dispatcher, run)
+        searcher = self._searcher(instance, run.seed)
+        _first_start(instance, searcher, run)
         if not run.should_stop:
             bound()
-        shortest = self.tenure or 10 + instance.jobs // instance.machines
-        longest = int((1.4 if instance.jobs <= 2 * instance.machines else 1.5) * shortest)
-        rules, population = Rules(self.cut, shortest, longest), Population(self.population, dispatcher)
-        begin(search)
-        with Team(instance, search, population, rules, run) as team:
+        with Team(searcher, run) as team:
             while units := run.budget():
                 while units and not run.should_stop:
-                    units = go_on(search, population, rules, units)
-                    _report(instance, search, run)
-                    team.report(lambda other: _report(instance, other, run))
-            team.finish(lambda other: _report(instance, other, run))
+                    units = searcher.step(units)
+                    _report(searcher, run)
+                    team.report()
+            team.finish()
+
+    def _searcher(self, instance: JobShopInstance, seed: int) -> Searcher:
+        from corl.solvers.jobshop.classic_search import ClassicSearch
+        from corl.solvers.jobshop.dispatching import Dispatcher
+        from corl.solvers.jobshop.flexible_search import FlexibleSearch
+        from corl.solvers.jobshop.population import Population
+        from corl.solvers.jobshop.searcher import Rules
+
+        shortest = self.tenure or 10 + instance.jobs // instance.machines
+        longest = int((1.4 if instance.jobs <= 2 * instance.machines else 1.5) * shortest)
+        rules = Rules(self.cut, shortest, longest)
+        if instance.flexible:
+            return FlexibleSearch(instance, self.population, rules, seed)
+        return ClassicSearch(instance, Population(self.population, Dispatcher(instance)), rules, seed)
 
 
-def _first_start(instance: JobShopInstance, search: Search, dispatcher: Dispatcher, run: Run) -> None:
-    """Write the user's schedule, else that of the best of the dispatching rules, into `search.selection.sequence`."""
-    import numpy as np
-
+def _first_start(instance: JobShopInstance, searcher: Searcher, run: Run) -> None:
+    """Start from the user's schedule, else from that of the best of the dispatching rules."""
     from corl.solvers.jobshop.dispatching import rules_for
-    from corl.solvers.jobshop.population import start_by_rule
-    from corl.solvers.jobshop.search import begin
-    from corl.solvers.jobshop.selection import set_sequence
 
-    if run.warm_start is not None and run.solution is not None:
-        # of equal starts the shorter operation first, then the lower number: no cycle can arise
-        order = np.lexsort((instance.choice_duration, run.solution.start))
-        set_sequence(search.shop, order, search.selection.sequence)
-        return
-    best = search.best
-    for rule in rules_for(instance):
-        start_by_rule(search, dispatcher, rule, 0.0)
-        begin(search)
-        if _report(instance, search, run):
-            best = search.best.copy()
+    for rule in () if run.warm_start is not None else rules_for(instance):
+        searcher.start_by_rule(rule)
+        _report(searcher, run)
         if run.should_stop:
             return
-    search.selection.sequence[:] = best
+    searcher.start_at(run.solution)
+    _report(searcher, run)
 
 
-def _report(instance: JobShopInstance, search: Search, run: Run) -> bool:
-    """Report the schedule of `search.best`, everything as early as its orders allow, where it is better than all before."""
-    import numpy as np
-
-    from corl.problems.jobshop.instance import Schedule
-    from corl.solvers.jobshop.search import VALUE
-    from corl.solvers.jobshop.selection import new_selection, rebuild
-
-    value = int(search.counts[VALUE])
-    if run.objective is not None and value >= run.objective:
-        return False
-    selection = new_selection(search.shop)
-    selection.sequence[:] = search.best
-    rebuild(search.shop, selection)
-    start = selection.end[: instance.operations].astype(np.int64) - instance.choice_duration
-    return run.report(Schedule(start, instance.choice_machine), value)
+def _report(searcher: Searcher, run: Run) -> None:
+    """Report the best schedule since the last start where it is better than all before."""
+    if run.objective is None or searcher.value < run.objective:
+        run.report(searcher.schedule(), searcher.value)
 
 
 def _machine_counts(instance: JobShopInstance) -> list[int]:
