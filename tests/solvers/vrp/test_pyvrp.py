@@ -1,0 +1,44 @@
+"""PyVRP as a solver: feasible with every feature, from the user's solution, refused where it is not installed."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from corl.errors import UsageError
+from corl.problems.vrp.instance import Vehicles, VrpInstance
+from corl.problems.vrp.problem import Vrp
+from corl.run import Run
+from corl.solvers.vrp.pyvrp import PyVrp
+
+FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "duration", "fewest", "all")
+
+
+def solve(instance, iterations, warm_start=None):
+    run = Run(Vrp(), instance, iterations=iterations, seed=1, warm_start=warm_start)
+    run.start()
+    PyVrp().solve(instance, run)
+    return run
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_every_feature(make, least, feature):
+    """Six clients are served at the least cost, by enumeration; distances that are not whole cost a rounding."""
+    pytest.importorskip("pyvrp")
+    instance = make(feature, 6, 1)
+    run = solve(instance, 400)
+    assert run.objective == pytest.approx(least(instance), rel=1e-3 if feature == "exact" else 1e-9)
+    again = solve(instance, 1, warm_start=run.solution)
+    assert again.objective == run.objective
+
+
+def test_refusals(make, monkeypatch):
+    """Without the package the message says what to install; matrices that are too large are refused."""
+    monkeypatch.setitem(sys.modules, "pyvrp", None)
+    with pytest.raises(UsageError, match=r"corl\[peers\]"):
+        PyVrp().prepare(make("plain", 6, 1))
+    n = 12_001
+    large = VrpInstance("large", "EUC_2D", np.zeros(n), Vehicles(np.array([1.0])), points=np.zeros((n, 2)))
+    assert "n x n" in PyVrp().accepts(large)
