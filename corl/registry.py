@@ -1,7 +1,7 @@
 """Problems, solvers, recipes and networks by name, found through entry points: ours are declared exactly as anybody's would be.
 
 Groups in pyproject.toml: `corl.problems` (NAME = "module:ProblemClass"); `corl.solvers` (PROBLEM.NAME =
-"module:SolverClass", or any.NAME for a solver of every problem with an environment; PROBLEM.auto = "module:function"
+"module:SolverClass", or any.NAME for a solver of every problem with an environment and features; PROBLEM.auto = "module:function"
 chooses among them); `corl.recipes` (PROBLEM.NAME or any.NAME = "module:RecipeClass"); `corl.networks` (ARCHITECTURE =
 "module:Class", by which checkpoints name what rebuilds them).
 """
@@ -148,17 +148,18 @@ def problem_of(instance: Any) -> Problem | None:
 
 
 def _names(group: str, problem_name: str) -> list[str]:
-    """The short names in a group of what is declared for a problem or, where it has an environment, for any; sorted."""
-    owners = (problem_name, "any") if _has_environment(problem_name) else (problem_name,)
+    """The short names in a group of what is declared for a problem or, where policies can be had for it, for any; sorted."""
+    owners = (problem_name, "any") if _takes_policies(problem_name) else (problem_name,)
     return sorted({name for owner, _, name in (key.partition(".") for key in _entries(group)) if owner in owners})
 
 
-def _has_environment(problem_name: str) -> bool:
-    """Whether a problem's class gives it an environment; False where the class cannot be loaded."""
+def _takes_policies(problem_name: str) -> bool:
+    """Whether a problem has an environment, and features for networks to see; False where its class cannot be loaded."""
     try:
-        return type(problem(problem_name)).environment is not Problem.environment
+        found = problem(problem_name)
     except UsageError:
         return False
+    return type(found).environment is not Problem.environment and bool(found.features)
 
 
 def _recognises(problem: Problem, head: str) -> bool:

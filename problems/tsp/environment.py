@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
+from corl.neighbours import nearest_cities
 from corl.problems.tsp.assignment import Assignment, assignment_of
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import metric_of
-from corl.problems.tsp.neighbours import nearest_cities
 from corl.problems.tsp.remainder import Outlook, describe
 from corl.problems.tsp.transitions import TspState, reset_rows, slots, surroundings
 

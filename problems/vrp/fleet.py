@@ -51,7 +51,7 @@ def fleet(text: Text, header: dict[str, Entry], sections: dict[str, Text], depot
         table, counts = table[order], np.where(count < 0, -1, sizes[order])
     columns = dict(zip(each, table.T))
     try:
-        return Vehicles(**columns, count=counts, end=columns["start"])  # type: ignore[arg-type]
+        return Vehicles(**columns, count=counts, end=columns["start"])
     except InputError as error:
         raise text.error(error.reason, field=error.field) from None
 
@@ -81,7 +81,7 @@ def _by_vehicle(text: Text, sections: dict[str, Text], keyword: str, count: int)
     if (bad := (table[:, 1] < 0) | (table[:, 1] > LARGEST)).any():
         row = int(bad.argmax())
         raise part.error(f"{table[row, 1]:g} is not accepted; accepted: 0 to {LARGEST:g}", line=part.row_line(row), field=keyword)
-    return table[np.argsort(table[:, 0]), 1]
+    return np.array(table[np.argsort(table[:, 0]), 1])
 
 
 def _starts(text: Text, sections: dict[str, Text], count: int, depots: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -99,4 +99,4 @@ def _starts(text: Text, sections: dict[str, Text], count: int, depots: NDArray[n
         row = int(np.flatnonzero(part.table(keyword, 2)[:, 0] == vehicle + 1)[0])
         message = f"node {wanted[vehicle]:g} is no depot; accepted: {', '.join(map(str, depots[:10]))}"
         raise part.error(message, line=part.row_line(row), field=keyword)
-    return matches.argmax(axis=1).astype(np.float64)
+    return np.array(matches.argmax(axis=1), np.float64)

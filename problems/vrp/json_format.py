@@ -151,8 +151,8 @@ def _space(
 ) -> tuple[str, NDArray[np.float64] | None, NDArray[np.float64] | None, NDArray[np.float64] | None]:
     """Edge-weight type, points, matrix and display coordinates.
 
-    Of latitudes and longitudes the points are on a sphere and distances go straight through it: at 100 km they are a
-    millionth of a per cent, at 1000 km a thousandth too short.
+    Of latitudes and longitudes the points are on a sphere and distances go straight through it: 0.001 % too short at 100 km,
+    0.1 % at 1000 km.
     """
     display = None
     if "matrix" in value:
@@ -195,7 +195,7 @@ def _vehicles(value: dict[str, Any], depots: list[int], clock: _Clock) -> Vehicl
         table["unit_cost"].append(_number(vehicle, "unit_cost", where, 1.0))
         table["max_distance"].append(_number(vehicle, "max_distance", where, math.inf) * clock.scale)
         table["max_duration"].append(clock.time(vehicle, "max_duration", where, math.inf))
-    return Vehicles(**{key: np.array(values) for key, values in table.items()})  # type: ignore[arg-type]
+    return Vehicles(**{key: np.array(values) for key, values in table.items()})
 
 
 def _depot(vehicle: dict[str, Any], key: str, where: str, depots: list[int], default: int) -> int:
@@ -236,10 +236,9 @@ def _number(value: dict[str, Any], key: str, where: str, default: float | None =
     given = value.get(key, default)
     if default is not None and (given is None or given is default):
         return float(default)
-    if not is_number(given):
-        raise InputError(
-            "missing; accepted: a number" if given is None else "accepted: a number", field=f"{where}: {key}".lstrip(": ")
-        )
+    if given is None or not is_number(given):
+        missing = "missing; " if given is None else ""
+        raise InputError(f"{missing}accepted: a number", field=f"{where}: {key}".lstrip(": "))
     return float(given)
 
 

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corl.problem import Problem
 from corl.problems.vrp.generators import solomon, uniform, x
 from corl.problems.vrp.instance import VrpInstance
 
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from corl.networks.tokens import Tokens
+    from corl.problems.vrp.environment import VrpEnvironment
+
 __all__ = ["Vrp"]
+
+
+def _routes(observation: Mapping[str, Any]) -> Tokens:
+    """See corl.problems.vrp.features.routes."""
+    from corl.problems.vrp.features import routes
+
+    return routes(observation)
 
 
 class Vrp(Problem):
@@ -24,6 +40,7 @@ class Vrp(Problem):
     sense = "min"
     instance_type = VrpInstance
     generators = {"uniform": uniform, "x": x, "solomon": solomon}  # noqa: RUF012
+    features = {"routes": _routes}  # noqa: RUF012
     suffixes = (".sol",)
 
     def evaluate(self, instance: VrpInstance, solution: Any) -> float:
@@ -59,7 +76,7 @@ class Vrp(Problem):
         """From a dict such as the JSON files hold (README.md). Raises InputError."""
         from corl.problems.vrp.json_format import from_dict
 
-        return from_dict(data) if isinstance(data, dict) else super().adapt(data)  # type: ignore[no-any-return]
+        return from_dict(data) if isinstance(data, dict) else super().adapt(data)
 
     def read_solution(self, instance: VrpInstance, path: Path) -> Any:
         """The routes in a VRPLIB .sol file. Raises InputError, OSError, or Infeasible for a client that there is not."""
@@ -84,3 +101,37 @@ class Vrp(Problem):
         from corl.problems.vrp.solutions import from_json
 
         return from_json(instance, value)
+
+    def describe(self, instance: VrpInstance) -> dict[str, Any]:
+        """Facts for `corl info`."""
+        from corl.problems.vrp.facts import facts
+
+        return facts(instance)
+
+    def draw(self, instance: VrpInstance, solution: Any, axes: Axes) -> None:
+        """Draw depots and clients, and the routes where there are any, the most loaded named."""
+        from corl.problems.vrp.drawing import draw_routes
+
+        draw_routes(instance, solution, axes)
+
+    def environment(self, instances: Sequence[VrpInstance], rows: int, width: int | None = None) -> VrpEnvironment:
+        """Building routes client by client, as a pool of `rows` states over `instances`; at most `width` actions are listed.
+
+        Raises UsageError, naming it, for what the decision process does not know: several depots or vehicle types, fewer
+        vehicles than clients.
+        """
+        from corl.problems.vrp.environment import VrpEnvironment
+
+        return VrpEnvironment(instances, rows) if width is None else VrpEnvironment(instances, rows, width)
+
+    def decisions(self, instance: VrpInstance, solution: Any, key: int = 0) -> NDArray[np.integer]:
+        """The actions that build a solution, the fullest routes first; int64 [T]."""
+        from corl.problems.vrp.decisions import decisions
+
+        return decisions(instance, solution)
+
+    def miniature(self, instance: VrpInstance) -> VrpInstance:
+        """Its first dozen clients."""
+        from corl.problems.vrp.facts import first_clients
+
+        return first_clients(instance, 12)

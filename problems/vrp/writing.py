@@ -95,7 +95,8 @@ def _type(instance: VrpInstance, optional: bool) -> str:
 
 def _vehicles(instance: VrpInstance, header: list[str]) -> list[str]:
     """Adds to the header what all vehicles share; the lines of the sections for what they do not."""
-    vehicles, lines = instance.vehicles, []
+    vehicles = instance.vehicles
+    lines: list[str] = []
     total = int(vehicles.count.sum()) if (vehicles.count >= 0).all() else -1
     header += [f"VEHICLES : {total}"] if total >= 0 else []
     for keyword, (name, default) in _SECTIONS.items():

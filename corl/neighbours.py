@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.problems.tsp.metric import EXPLICIT, MANHATTAN, MAXIMUM, Metric
+from corl.metric import EXPLICIT, MANHATTAN, MAXIMUM, Metric
 
 __all__ = ["nearest_cities"]
 

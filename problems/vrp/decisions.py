@@ -1,0 +1,40 @@
+"""From routes to the decisions that build them: what imitation learns from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import UsageError
+from corl.problems.vrp.environment import refusal
+from corl.problems.vrp.evaluation import routes_of
+from corl.problems.vrp.instance import VrpInstance
+
+__all__ = ["decisions"]
+
+
+def decisions(instance: VrpInstance, solution: Any) -> NDArray[np.int64]:
+    """The environment's actions that build a solution: int64 [clients visited], one more where others are left out.
+
+    The fullest routes come first (as BQ-NCO has them; Drakulic et al., NeurIPS 2023, appendix), of two as full the one with the
+    lowest client; where direction does not matter, a route begins at its end that is nearer to the depot.
+    Raises UsageError for what the environment does not take.
+    """
+    if reason := refusal(instance):
+        raise UsageError(f"{instance.name or 'vrp'}: {reason}")
+    away = instance.distances_from(0)
+    turn = instance.symmetric and not instance.windows
+    paths = []
+    for route in routes_of(instance, solution):
+        path = route.visits.astype(np.int64)
+        if turn and (away[path[-1]], path[-1]) < (away[path[0]], path[0]):
+            path = path[::-1]
+        paths.append((-float(instance.demand[path].sum()), int(path.min()), path))
+    actions: list[int] = []
+    for _, _, path in sorted(paths, key=lambda each: each[:2]):
+        actions += [int(path[0]) + (instance.n if actions else 0), *path[1:].tolist()]
+    if len(actions) < instance.clients:
+        actions.append(0)
+    return np.array(actions, np.int64)

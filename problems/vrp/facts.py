@@ -1,0 +1,71 @@
+"""What `corl info` tells of an instance, and a small part of one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from corl.problems.vrp.feasibility import unservable
+from corl.problems.vrp.instance import VrpInstance
+
+__all__ = ["facts", "first_clients"]
+
+
+def facts(instance: VrpInstance) -> dict[str, Any]:
+    """Name -> number or short text: sizes, distances, vehicles, windows, prizes, and what cannot be served."""
+    vehicles, clients = instance.vehicles, slice(instance.depots, None)
+    found: dict[str, Any] = {"clients": instance.clients, "depots": instance.depots}
+    found["edge_weight_type"] = "EUC_2D in whole tenths (DIMACS)" if instance.scale == 10 else instance.edge_weight_type
+    found["vehicles"] = "; ".join(_vehicle(instance, k) for k in range(vehicles.types))
+    demand, capacity = float(instance.demand[instance.required].sum()), float(vehicles.capacity.max())
+    found["demand"] = f"{demand:.10g}"
+    if 0 < capacity < np.inf:
+        found["least_vehicles_by_demand"] = int(np.ceil(demand / capacity))
+    if instance.earliest is not None and instance.latest is not None:
+        width = (instance.latest - instance.earliest)[clients] / instance.scale
+        found["windows"] = f"{np.median(width):.10g} wide (median), the day is {_day(instance)}"
+    if not instance.required[clients].all():
+        free = ~instance.required[clients]
+        found["optional_clients"] = f"{int(free.sum())}, prizes {instance.prize.sum() / instance.scale:.10g} in all"
+    if instance.fleet == "fewest":
+        found["fleet"] = f"fewest routes: each counts {instance.route_weight / instance.scale:.10g}"
+    if instance.points is not None:
+        low, high = instance.points.min(axis=0), instance.points.max(axis=0)
+        found["bounding_box"] = " x ".join(f"[{a:.10g}, {b:.10g}]" for a, b in zip(low, high))
+    if reason := unservable(instance):
+        found["infeasible"] = reason
+    if instance.comment:
+        found["comment"] = " / ".join(instance.comment.splitlines())
+    return found
+
+
+def _vehicle(instance: VrpInstance, k: int) -> str:
+    """One vehicle type in words."""
+    v, scale = instance.vehicles, instance.scale
+    words = [f"{v.count[k]} of" if v.count[k] >= 0 else "any number of", f"capacity {v.capacity[k]:.10g}"]
+    words += [f"at {instance.ids[v.start[k]]}"] if instance.depots > 1 else []
+    for name in ("fixed_cost", "max_distance", "max_duration"):
+        value = float(getattr(v, name)[k])
+        words += [f"{name} {value / scale:.10g}"] if 0 < value < np.inf else []
+    words += [f"unit_cost {v.unit_cost[k]:.10g}"] if v.unit_cost[k] != 1.0 else []
+    return " ".join(words)
+
+
+def _day(instance: VrpInstance) -> str:
+    assert instance.earliest is not None and instance.latest is not None
+    depots = slice(0, instance.depots)
+    begin, end = instance.earliest[depots].min() / instance.scale, instance.latest[depots].max() / instance.scale
+    return f"[{begin:.10g}, {end:.10g}]"
+
+
+def first_clients(instance: VrpInstance, most: int) -> VrpInstance:
+    """The instance of its depots and first clients, at most `most`, with as many vehicles as there are."""
+    n = instance.depots + most
+    if instance.n <= n:
+        return instance
+    names = ("demand", "points", "earliest", "latest", "service", "prize", "required", "ids", "display")
+    cut: Any = {name: None if getattr(instance, name) is None else getattr(instance, name)[:n] for name in names}
+    matrix = None if instance.matrix is None else instance.matrix[:n, :n]
+    return replace(instance, matrix=matrix, **cut)

@@ -1,0 +1,291 @@
+"""The pool of partial solutions and its kernels: what `corl.search` calls through `corl.search.hooks`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.metric import EXPLICIT, Metric, distance
+from corl.problems.vrp.instance import SMALL
+from corl.search import hooks
+from corl.search.hooks import attach
+
+__all__ = ["Position", "VrpState", "alone", "at_depot", "look", "reset_rows", "row_metric", "under_way"]
+
+_SLACK = 0.5 * SMALL  # half the judge's, so that no rounding is between them
+
+
+class VrpState(NamedTuple):
+    """The pool. I instances, each of node 0, the depot, and clients 1..n-1 (n at most N); R rows. Costs are times `scale`."""
+
+    kind: NDArray[np.int64]
+    """[I] the metric's kind (corl.metric)."""
+    size: NDArray[np.int64]
+    """[I] n."""
+    first: NDArray[np.int64]
+    """[I] where the nodes of an instance begin in the arrays of nodes."""
+    points_first: NDArray[np.int64]
+    """[I] where its points begin."""
+    matrix_first: NDArray[np.int64]
+    """[I] where its n * n distances begin in `matrix`."""
+    listed: NDArray[np.int64]
+    """[I] the length of its neighbour lists."""
+    lists_first: NDArray[np.int64]
+    """[I] where they begin in `lists`."""
+    points: NDArray[np.float64]
+    """[sum of n over coordinate instances, 3] coordinates as the metric has them."""
+    matrix: NDArray[np.float64]
+    """[sum of n * n over matrix instances]"""
+    lists: NDArray[np.int32]
+    """The nearest nodes of every node, nearest first."""
+    limits: NDArray[np.float64]
+    """[I, 6] capacity, longest distance, longest duration, cost of a route, of a unit of distance, and the scale."""
+    demand: NDArray[np.float64]
+    """[sum of n], as the next six."""
+    earliest: NDArray[np.float64]
+    latest: NDArray[np.float64]
+    service: NDArray[np.float64]
+    prize: NDArray[np.float64]
+    """0 where required."""
+    required: NDArray[np.bool_]
+    alone: NDArray[np.bool_]
+    """Whether a route of its own can serve a client."""
+    instance: NDArray[np.int32]
+    """[R] the row's instance."""
+    visited: NDArray[np.int32]
+    """[R] how many clients are visited."""
+    wanted: NDArray[np.int32]
+    """[R] how many required clients are not."""
+    done: NDArray[np.bool_]
+    """[R] whether the rest is left out."""
+    order: NDArray[np.int32]
+    """[R, N] the clients visited in order, then the others in any order."""
+    place: NDArray[np.int32]
+    """[R, N] where a client stands in `order`."""
+    opens: NDArray[np.bool_]
+    """[R, N] whether the t-th visit begins a route."""
+    vehicle: NDArray[np.float64]
+    """[R, 5] the Position of the vehicle that is under way, after service at the last client."""
+
+
+class Position(NamedTuple):
+    """What a route under way has come to."""
+
+    load: float
+    distance: float
+    ready: float
+    """When service ends at the earliest."""
+    busy: float
+    """Travel and service so far."""
+    leave: float
+    """The latest departure from the depot that keeps all windows so far."""
+
+
+@kernel(inline=True)
+def row_metric(state: Any, instance: Any) -> Any:
+    """The Metric of one instance, of views into the pool."""
+    n, kind, start = state.size[instance], state.kind[instance], state.matrix_first[instance]
+    m = n if kind == EXPLICIT else 0
+    first = state.points_first[instance]
+    return Metric(kind, state.points[first : first + n], state.matrix[start : start + m * m].reshape((m, m)))
+
+
+@kernel
+def _within(value: Any, limit: Any) -> Any:
+    """Whether a limit is kept, but for rounding."""
+    return value <= limit + _SLACK * max(1.0, abs(value))
+
+
+@kernel
+def at_depot(state: Any, instance: Any) -> Any:
+    """The Position of a vehicle at the depot."""
+    first = state.first[instance]
+    return Position(0.0, 0.0, state.earliest[first], 0.0, state.latest[first])
+
+
+@kernel
+def under_way(state: Any, row: Any) -> Any:
+    """The Position of a row's vehicle."""
+    v = state.vehicle[row]
+    return Position(v[0], v[1], v[2], v[3], v[4])
+
+
+@kernel
+def look(state: Any, instance: Any, metric: Any, origin: Any, at: Any, client: Any) -> Any:
+    """Whether a vehicle at `origin` in Position `at` can serve `client` next and be back in time; and its Position then."""
+    first, limits = state.first[instance], state.limits[instance]
+    there, back = distance(metric, origin, client), distance(metric, client, 0)
+    node = first + client
+    begin = max(state.earliest[node], at.ready + there)
+    load, length, busy = at.load + state.demand[node], at.distance + there, at.busy + there + state.service[node]
+    leave = min(at.leave, state.latest[node] - at.busy - there)
+    ready = begin + state.service[node]
+    after = Position(load, length, ready, busy, leave)
+    if not (_within(load, limits[0]) and _within(length + back, limits[1]) and _within(begin, state.latest[node])):
+        return False, after
+    if not _within(ready + back, state.latest[first]):
+        return False, after
+    late = min(leave, state.latest[first] - busy - back)  # the latest departure at all
+    return _within(max(busy + back, ready + back - late), limits[2]), after
+
+
+@kernel
+def alone(state: Any) -> None:
+    """Fill `alone`."""
+    for instance in range(len(state.size)):
+        metric, first = row_metric(state, instance), state.first[instance]
+        for client in range(1, state.size[instance]):
+            fits, _ = look(state, instance, metric, 0, at_depot(state, instance), client)
+            state.alone[first + client] = fits
+
+
+@kernel
+def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
+    """Make each of `rows` the empty solution of instances[i]; the bases are minus all prizes."""
+    for i in range(len(rows)):
+        row, instance = rows[i], instances[i]
+        first, wanted, prizes = state.first[instance], 0, 0.0
+        for client in range(1, state.size[instance]):
+            state.order[row, client - 1], state.place[row, client] = client, client - 1
+            wanted += state.required[first + client]
+            prizes += state.prize[first + client]
+        state.instance[row], state.visited[row], state.wanted[row], state.done[row] = instance, 0, wanted, False
+        _move(state, row, at_depot(state, instance))
+        bases[i] = -prizes / state.limits[instance, 5]
+
+
+@kernel
+def _move(state: Any, row: Any, at: Any) -> None:
+    v = state.vehicle[row]
+    v[0], v[1], v[2], v[3], v[4] = at.load, at.distance, at.ready, at.busy, at.leave
+
+
+@kernel
+def _copy(state: Any, src: Any, dst: Any) -> None:
+    """Make row `dst` the same as `src`."""
+    n = state.size[state.instance[src]]
+    state.instance[dst], state.visited[dst], state.wanted[dst] = state.instance[src], state.visited[src], state.wanted[src]
+    state.done[dst] = state.done[src]
+    state.order[dst, :n], state.place[dst, :n] = state.order[src, :n], state.place[src, :n]
+    state.opens[dst, :n] = state.opens[src, :n]
+    state.vehicle[dst] = state.vehicle[src]
+
+
+@kernel
+def _leave_out(state: Any, src: Any, dst: Any) -> Any:
+    """Go home and leave out whoever is not visited."""
+    instance, t = state.instance[src], state.visited[src]
+    if src != dst:
+        _copy(state, src, dst)
+    state.done[dst] = True
+    back = distance(row_metric(state, instance), state.order[src, t - 1], 0) if t > 0 else 0.0
+    return -state.limits[instance, 4] * back / state.limits[instance, 5]
+
+
+@attach(hooks.step, VrpState)
+def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
+    """Serve a client next (1..n-1), or by a new vehicle (n + client); 0 leaves out the others, where none is required."""
+    instance, t = state.instance[src], state.visited[src]
+    n, limits = state.size[instance], state.limits[instance]
+    if state.done[src] or t >= n - 1 or action < 0 or action >= 2 * n or action == n:
+        return math.nan
+    if action == 0:
+        return _leave_out(state, src, dst) if state.wanted[src] == 0 else math.nan
+    fresh = action >= n
+    client = action - n if fresh else action
+    if state.place[src, client] < t or (fresh and t == 0):
+        return math.nan
+    metric, origin = row_metric(state, instance), state.order[src, t - 1] if t > 0 else 0
+    length = distance(metric, origin, 0) if fresh else 0.0
+    if fresh:
+        origin = 0
+    fits, after = look(
+        state, instance, metric, origin, at_depot(state, instance) if origin == 0 else under_way(state, src), client
+    )
+    if not fits:
+        return math.nan
+    if src != dst:
+        _copy(state, src, dst)
+    order, place = state.order[dst], state.place[dst]
+    moved, hole = order[t], place[client]  # the unvisited client at position t gives way
+    order[t], order[hole], place[client], place[moved] = client, moved, t, hole
+    node = state.first[instance] + client
+    state.opens[dst, t], state.visited[dst] = origin == 0, t + 1
+    state.wanted[dst] -= state.required[node]
+    _move(state, dst, after)
+    length += distance(metric, origin, client)
+    if t + 1 == n - 1:
+        length += distance(metric, client, 0)
+    cost = limits[4] * length + (limits[3] if origin == 0 else 0.0)
+    return (state.prize[node] - cost) / limits[5]
+
+
+@attach(hooks.actions, VrpState)
+def _actions(state: Any, row: Any, out: Any) -> Any:
+    """The nearest clients that can be served next, then the nearest that a new vehicle can serve, then 0 where that is legal.
+
+    Either kind has half the room, and what the other leaves of its half.
+    """
+    instance, t = state.instance[row], state.visited[row]
+    n = state.size[instance]
+    if state.done[row] or t >= n - 1:
+        return 0
+    room = len(out) - (1 if state.wanted[row] == 0 else 0)
+    near, far = np.empty(max(0, room), np.int32), np.empty(max(0, room), np.int32)
+    direct = _nearest(state, row, False, near)
+    fresh = _nearest(state, row, True, far) if t > 0 else 0
+    some = max(min(direct, room - room // 2), min(direct, room - fresh))
+    fresh = min(fresh, room - some)
+    for i in range(some):
+        out[i] = near[i]
+    for i in range(fresh):
+        out[some + i] = n + far[i]
+    if room < len(out):
+        out[some + fresh] = 0
+        return some + fresh + 1
+    return some + fresh
+
+
+@kernel
+def _nearest(state: Any, row: Any, fresh: Any, out: Any) -> Any:
+    """Fill `out` with the clients nearest to the vehicle that it, or a `fresh` one, can serve; returns how many there are.
+
+    They are taken from the neighbour list or, where that has too few, from a scan; of two as near, the lower comes first.
+    """
+    instance, t = state.instance[row], state.visited[row]
+    n, listed, first, metric = state.size[instance], state.listed[instance], state.first[instance], row_metric(state, instance)
+    origin = state.order[row, t - 1] if t > 0 else 0
+    at = under_way(state, row) if t > 0 else at_depot(state, instance)
+    wanted, count = min(len(out), n - 1 - t), 0
+    begin = state.lists_first[instance] + origin * listed
+    for i in range(begin, begin + listed):
+        if count == wanted:
+            return count
+        client = state.lists[i]
+        if client == 0 or state.place[row, client] < t or not state.alone[first + client]:
+            continue
+        if fresh or look(state, instance, metric, origin, at, client)[0]:
+            out[count] = client
+            count += 1
+    if count == wanted or listed == n - 1:
+        return count
+    lengths, count = np.empty(len(out)), 0
+    for client in state.order[row, t : n - 1]:
+        if not state.alone[first + client]:
+            continue
+        length = distance(metric, origin, client)
+        if count == len(out) and (length > lengths[-1] or (length == lengths[-1] and client > out[-1])):
+            continue
+        if not (fresh or look(state, instance, metric, origin, at, client)[0]):
+            continue
+        count = min(count + 1, len(out))
+        i = count - 1
+        while i > 0 and (lengths[i - 1] > length or (lengths[i - 1] == length and out[i - 1] > client)):
+            lengths[i], out[i] = lengths[i - 1], out[i - 1]
+            i -= 1
+        lengths[i], out[i] = length, client
+    return count
