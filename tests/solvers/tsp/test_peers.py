@@ -35,7 +35,7 @@ def solve(solver, instance, stop_after=None, **limits):
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 100])
 def test_reports_a_tour(engine, n):
     """Every size gives a tour that the judge accepts, and from 100 cities on one far better than a random one."""
-    run = solve(engine(), uniform(n), time_limit=1.5)
+    run = solve(engine(), uniform(n), time_limit=1.5 if n < 100 else 4.0)  # a busy machine starves a shorter one
     assert run.objective is not None
     if n == 100:
         assert run.objective < 0.5 * Tsp().evaluate(uniform(n), np.arange(n))
