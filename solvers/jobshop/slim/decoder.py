@@ -1,0 +1,156 @@
+"""The decoder as kernels: logits of many jobs of many partial schedules at once.
+
+A lane is a job of a partial schedule that has operations left; the numbers of a lane lie in a column, and every loop runs along
+the lanes. Without reordered sums a lane's logit has the same bits whatever lanes stand beside it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.solvers.jobshop.slim.encoder import dense
+from corl.solvers.jobshop.slim.weights import DECODER_HEADS, DECODER_WIDTH, HIDDEN, LAST, MIXED, PADDED
+
+__all__ = ["Lanes", "exponential", "logits", "new_lanes"]
+
+_EACH = DECODER_WIDTH // DECODER_HEADS  # 8, which `_attend` takes in two fours
+_ZERO, _ONE, _SLOPE = np.float32(0.0), np.float32(1.0), np.float32(0.1)
+_LIMIT = np.float32(40.0)  # of attention scores: exp(40) times a thousand jobs is a float32
+_LOG2E, _ROUND = np.float32(1.4426950408889634), np.float32(12582912.0)
+_P1, _P2, _P3 = np.float32(0.6931471805599453), np.float32(0.2402265069591007), np.float32(0.05550410866482158)
+_P4, _P5, _P6 = np.float32(0.009618129107628477), np.float32(0.0013333558146428443), np.float32(0.00015403530393381608)
+
+
+class Lanes(NamedTuple):
+    """Memory for L lanes."""
+
+    operation: NDArray[np.int32]
+    """[L] the next operation."""
+    job: NDArray[np.int32]
+    """[L] the job."""
+    begin: NDArray[np.int32]
+    """[S + 1] where the lanes of each partial schedule begin."""
+    logit: NDArray[np.float32]
+    """[L]"""
+    context: NDArray[np.float32]
+    """[PADDED + DECODER_WIDTH, L] the context, a row of zeros, and what attention makes of it."""
+    parts: NDArray[np.float32]
+    """[3 DECODER_WIDTH, L] queries, keys, values."""
+    mixed: NDArray[np.float32]
+    """[MIXED, L]"""
+    hidden: NDArray[np.float32]
+    """[HIDDEN, L]"""
+    last: NDArray[np.float32]
+    """[LAST, L]"""
+    weight: NDArray[np.float32]
+    """[L] scratch."""
+    total: NDArray[np.float32]
+    """[L] scratch."""
+
+
+def new_lanes(schedules: int, jobs: int) -> Lanes:
+    """Memory for so many partial schedules."""
+    n = schedules * jobs
+    widths = PADDED + DECODER_WIDTH, 3 * DECODER_WIDTH, MIXED, HIDDEN, LAST
+    rows = (np.zeros((width, n), np.float32) for width in widths)
+    operation, job, begin = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(schedules + 1, np.int32)
+    return Lanes(operation, job, begin, np.zeros(n, np.float32), *rows, np.zeros(n, np.float32), np.zeros(n, np.float32))
+
+
+@kernel
+def logits(weights, embedded, lanes):
+    """Fill lanes.logit from the context and the operation of every lane; embedded: [N, HIDDEN]."""
+    count = lanes.begin[-1]
+    dense(weights.attend.weight, weights.attend.bias, lanes.context, lanes.parts, count)
+    for s in range(len(lanes.begin) - 1):
+        _attend(lanes.parts, lanes.context, lanes.weight, lanes.total, np.uint64(lanes.begin[s]), np.uint64(lanes.begin[s + 1]))
+    dense(weights.mix.weight, weights.mix.bias, lanes.context, lanes.mixed, count)
+    _relu(lanes.mixed, count, _ZERO)
+    dense(weights.hidden.weight, weights.hidden.bias, lanes.mixed, lanes.hidden, count)
+    _add(embedded, lanes.operation, lanes.hidden, count)
+    _relu(lanes.hidden, count, _SLOPE)
+    dense(weights.last.weight, weights.last.bias, lanes.hidden, lanes.last, count)
+    _relu(lanes.last, count, _SLOPE)
+    for at in range(count):
+        lanes.logit[at] = _ZERO
+    for k in range(LAST):
+        w = weights.score[k]
+        for at in range(count):
+            lanes.logit[at] += w * lanes.last[k, at]
+
+
+@kernel
+def _relu(x, count, slope):
+    """x or slope x, whichever is larger, in the first `count` columns."""
+    for k in range(x.shape[0]):
+        for at in range(count):
+            value = x[k, at]
+            x[k, at] = max(value, slope * value)
+
+
+@kernel
+def _add(embedded, operation, x, count):
+    """Add the embedding of each lane's operation."""
+    for at in range(count):
+        i = operation[at]
+        for k in range(HIDDEN):
+            x[k, at] += embedded[i, k]
+
+
+@kernel(inline=True)
+def exponential(x):
+    """exp of a float32 from -87 to 88: loops over it become vector code, which those over np.exp do not.
+
+    2^(n + f): a Taylor polynomial for f in -1/2..1/2, n into the exponent's bits. The relative error is below
+    3e-7 + 1.2e-7 |x|, the second part from the rounding of log2(e) and of its product with x.
+    """
+    t = x * _LOG2E
+    n = (t + _ROUND) - _ROUND
+    f = t - n
+    power = _ONE + f * (_P1 + f * (_P2 + f * (_P3 + f * (_P4 + f * (_P5 + f * _P6)))))
+    return power * np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
+
+
+@kernel
+def _attend(parts, context, weight, total, begin, end):
+    """Attention among the lanes begin..end - 1 (uint64), into the rows of `context` from PADDED on.
+
+    Two things keep these loops vector code: each writes one row, since LLVM gives up telling more apart, and its index is
+    unsigned, since a negative one would count from the end.
+    """
+    for h in range(DECODER_HEADS):
+        q, out = h * _EACH, PADDED + h * _EACH
+        k, v = q + DECODER_WIDTH, q + 2 * DECODER_WIDTH
+        for d in range(_EACH):
+            for at in range(begin, end):
+                context[out + d, at] = _ZERO
+        for at in range(begin, end):
+            total[at] = _ZERO
+        for i in range(begin, end):
+            _weigh(parts, weight, q, k, i, begin, end)
+            for at in range(begin, end):
+                total[at] += weight[at]
+            for d in range(_EACH):
+                value = parts[v + d, i]
+                for at in range(begin, end):
+                    context[out + d, at] += weight[at] * value
+        for d in range(_EACH):
+            for at in range(begin, end):
+                context[out + d, at] /= total[at]
+
+
+@kernel
+def _weigh(parts, weight, q, k, i, begin, end):
+    """exp(query . key i) of the lanes' queries into `weight`."""
+    a0, a1, a2, a3 = parts[k, i], parts[k + 1, i], parts[k + 2, i], parts[k + 3, i]
+    b0, b1, b2, b3 = parts[k + 4, i], parts[k + 5, i], parts[k + 6, i], parts[k + 7, i]
+    for at in range(begin, end):
+        weight[at] = a0 * parts[q, at] + a1 * parts[q + 1, at] + a2 * parts[q + 2, at] + a3 * parts[q + 3, at]
+    for at in range(begin, end):
+        weight[at] += b0 * parts[q + 4, at] + b1 * parts[q + 5, at] + b2 * parts[q + 6, at] + b3 * parts[q + 7, at]
+    for at in range(begin, end):
+        weight[at] = exponential(min(max(weight[at], -_LIMIT), _LIMIT))

@@ -1,0 +1,162 @@
+"""The two graph layers as a kernel: one encoding of an instance, then no torch.
+
+Numbers of a node lie in columns, [width, N]: loops run along them, so that the order of every sum is that of the source, and
+results are the same whatever the vector length.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.solvers.jobshop.slim.plan import Plan
+from corl.solvers.jobshop.slim.weights import HEADS, WIDTH, Gat, Weights
+
+__all__ = ["Encoder", "dense", "encoded"]
+
+_EACH = WIDTH // HEADS
+_SLOPE = np.float32(0.2)  # of GATv2's leaky ReLU
+_ZERO = np.float32(0.0)
+
+
+class Encoder:
+    """Encodes the operations of an instance, some at a time, so that the clock can be looked at."""
+
+    def __init__(self, plan: Plan, weights: Weights) -> None:
+        self.plan, self.weights = plan, weights
+        n = plan.features.shape[1]
+        self._input = np.zeros((plan.features.shape[0] + 1 + 2 * WIDTH, n), np.float32)  # rows are the inputs of `embed`
+        self._input[: len(plan.features)] = plan.features
+        self._layer = 0
+        self._begin()
+
+    def advance(self, edges: int) -> bool:
+        """Go on by about so many edges; whether everything is done."""
+        plan, layer = self.plan, self._gat()
+        at = self._at
+        end = at
+        while end < len(plan.machine) and edges > 0:
+            m = plan.machine[end]
+            edges -= int(plan.begin[m + 1] - plan.begin[m])
+            end += 1
+        row = len(plan.features) + self._layer * WIDTH
+        _attend(plan, layer.attention, layer.kind, layer.bias, self._source, self._target, self._input, row, at, end)
+        self._at = end
+        if end == len(plan.machine):
+            self._layer += 1
+            if self._layer == 2:
+                return True
+            self._begin()
+        return False
+
+    def embedded(self) -> NDArray[np.float32]:
+        """float32 [N, HIDDEN] once `advance` has said that it is done."""
+        layer = self.weights.embed
+        out = np.empty((len(layer.bias), self._input.shape[1]), np.float32)
+        dense(layer.weight, layer.bias, self._input, out, out.shape[1])
+        return np.ascontiguousarray(out.T)
+
+    def _gat(self) -> Gat:
+        return self.weights.first if self._layer == 0 else self.weights.second
+
+    def _begin(self) -> None:
+        """Both linear layers of a graph layer; rows of zeros meet what was padded."""
+        layer, n = self._gat(), self._input.shape[1]
+        parts = []
+        for part in (layer.source, layer.target):
+            out = np.empty((WIDTH, n), np.float32)
+            dense(part.weight, part.bias, self._input, out, n)
+            parts.append(np.ascontiguousarray(out.T))
+        self._source, self._target = parts
+        self._at = 0
+
+
+def encoded(plan: Plan, weights: Weights) -> NDArray[np.float32]:
+    """The embeddings of all operations, float32 [N, HIDDEN]."""
+    encoder = Encoder(plan, weights)
+    while not encoder.advance(2**31):
+        pass
+    return encoder.embedded()
+
+
+@kernel
+def dense(weight, bias, x, out, lanes):
+    """out[o, l] = bias[o] + sum_k weight[o, k] x[k, l]; as many inputs and outputs as `weight` has, multiples of 4 and 2."""
+    for o in range(0, weight.shape[0], 2):
+        a, b = bias[o], bias[o + 1]
+        for at in range(lanes):
+            out[o, at] = a
+            out[o + 1, at] = b
+        for k in range(0, weight.shape[1], 4):
+            a0, a1, a2, a3 = weight[o, k], weight[o, k + 1], weight[o, k + 2], weight[o, k + 3]
+            b0, b1, b2, b3 = weight[o + 1, k], weight[o + 1, k + 1], weight[o + 1, k + 2], weight[o + 1, k + 3]
+            for at in range(lanes):
+                x0, x1, x2, x3 = x[k, at], x[k + 1, at], x[k + 2, at], x[k + 3, at]
+                out[o, at] += a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
+                out[o + 1, at] += b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
+
+
+@kernel
+def _attend(plan, attention, kind, bias, source, target, out, row, begin, end):
+    """Nodes begin..end - 1 of a GATv2 layer with ReLU, into the rows of `out` from `row` on.
+
+    source, target: [N, WIDTH]. A node hears the operations before and after it in its job, and all of its machine.
+    """
+    first = plan.first
+    job = np.searchsorted(first, begin, side="right") - 1
+    most = 0
+    for m in range(len(plan.load)):
+        most = max(most, plan.begin[m + 1] - plan.begin[m])
+    heard, of_kind = np.empty(most + 2, np.int64), np.empty(most + 2, np.int64)
+    score, total = np.empty((HEADS, most + 2), np.float32), np.empty(WIDTH, np.float32)
+    for i in range(begin, end):
+        while i >= first[job + 1]:
+            job += 1
+        count = 0
+        if i > first[job]:
+            heard[count], of_kind[count] = i - 1, 0
+            count += 1
+        if i + 1 < first[job + 1]:
+            heard[count], of_kind[count] = i + 1, 1
+            count += 1
+        for at in range(plan.begin[plan.machine[i]], plan.begin[plan.machine[i] + 1]):
+            heard[count], of_kind[count] = plan.member[at], 2
+            count += 1
+        _scores(attention, kind, source, target, i, heard, of_kind, count, score)
+        _gather(source, heard, count, score, total)
+        for d in range(WIDTH):
+            out[row + d, i] = max(total[d] + bias[d], _ZERO)
+
+
+@kernel
+def _scores(attention, kind, source, target, i, heard, of_kind, count, score):
+    """Attention of node i to what it hears, a softmax in every head, into score [HEADS, count]."""
+    for h in range(HEADS):
+        top = np.float32(-1e30)
+        for c in range(count):
+            j, e, value = heard[c], of_kind[c], _ZERO
+            for d in range(h * _EACH, (h + 1) * _EACH):
+                x = source[j, d] + target[i, d] + kind[e, d]
+                value += attention[d] * (x if x > _ZERO else _SLOPE * x)
+            score[h, c] = value
+            top = max(top, value)
+        whole = _ZERO
+        for c in range(count):
+            score[h, c] = np.exp(score[h, c] - top)
+            whole += score[h, c]
+        for c in range(count):
+            score[h, c] /= whole
+
+
+@kernel
+def _gather(source, heard, count, score, total):
+    """The weighted sum of what is heard, into total [WIDTH]."""
+    for d in range(WIDTH):
+        total[d] = _ZERO
+    for c in range(count):
+        j = heard[c]
+        for h in range(HEADS):
+            w = score[h, c]
+            for d in range(h * _EACH, (h + 1) * _EACH):
+                total[d] += w * source[j, d]

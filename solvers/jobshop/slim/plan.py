@@ -1,0 +1,73 @@
+"""What the policy is told of an instance before anything is scheduled."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.problems.jobshop.instance import JobShopInstance
+
+__all__ = ["STATIC", "Plan", "plan_of"]
+
+STATIC = 15
+"""Features of an operation."""
+_CLIP = 4.0  # mean durations, or mean lengths of a job
+_QUARTILES = (0.25, 0.5, 0.75)
+
+
+class Plan(NamedTuple):
+    """An instance of N operations, J jobs and M machines without choices, for the kernels."""
+
+    first: NDArray[np.int32]
+    """[J + 1] where the operations of each job begin."""
+    machine: NDArray[np.int32]
+    """[N]"""
+    duration: NDArray[np.int32]
+    """[N]"""
+    rest: NDArray[np.int32]
+    """[N] the duration of an operation and of all that follow it in its job."""
+    release: NDArray[np.int32]
+    """[J]"""
+    load: NDArray[np.int32]
+    """[M] the durations of all operations of a machine."""
+    begin: NDArray[np.int32]
+    """[M + 1] where the operations of a machine begin in `member`."""
+    member: NDArray[np.int32]
+    """[N] the operations, machine after machine."""
+    features: NDArray[np.float32]
+    """[STATIC, N]"""
+    unit: float
+    """The mean duration, above 0."""
+
+
+def plan_of(instance: JobShopInstance) -> Plan:
+    """The Plan of an instance without choices of machines.
+
+    The features are the paper's: the duration, the share of its job that is done with an operation and that is left after it,
+    the quartiles of the durations in its job and on its machine, and the duration's distances from these. Durations count in
+    their mean, shares in the mean length of a job, so that the network sees no time units; both are clipped.
+    """
+    machine, duration = instance.choice_machine, instance.choice_duration
+    n, first = len(machine), instance.first
+    whole = np.add.reduceat(duration, first[:-1], dtype=np.int64)
+    done = np.cumsum(duration, dtype=np.int64) - np.repeat(np.cumsum(whole) - whole, np.diff(first))
+    rest = np.repeat(whole, np.diff(first)) - done + duration
+    begin = np.concatenate([[0], np.cumsum(np.bincount(machine, minlength=instance.machines))]).astype(np.int32)
+    member = np.argsort(machine, kind="stable").astype(np.int32)
+    unit, length = float(duration.mean()) or 1.0, float(whole.mean()) or 1.0
+    of_job, of_machine = np.empty((3, n)), np.empty((3, n))
+    for a, b in pairwise(first):
+        of_job[:, a:b] = np.quantile(duration[a:b], _QUARTILES)[:, None]
+    for a, b in pairwise(begin):
+        if b > a:
+            of_machine[:, member[a:b]] = np.quantile(duration[member[a:b]], _QUARTILES)[:, None]
+    times = np.concatenate([duration[None], of_job, of_machine, duration - of_job, duration - of_machine]) / unit
+    features = np.concatenate([times[:1], done[None] / length, (rest - duration)[None] / length, times[1:]])
+    return Plan(
+        first, machine, duration, rest.astype(np.int32), instance.release.astype(np.int32),
+        np.bincount(machine, duration, instance.machines).astype(np.int32), begin, member,
+        np.clip(features, -_CLIP, _CLIP).astype(np.float32), unit,
+    )  # fmt: skip

@@ -1,0 +1,91 @@
+"""The network's weights as arrays for the kernels; the widths are fixed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from corl.solvers.jobshop.slim.network import SlimNetwork
+
+__all__ = ["CONTEXT", "DECODER_HEADS", "DECODER_WIDTH", "HEADS", "HIDDEN", "KINDS", "LAST", "MIXED", "PADDED", "WIDTH"]
+__all__ += ["Dense", "Gat", "Weights", "weights_of"]
+
+HEADS, WIDTH = 4, 64
+"""Of both graph layers: heads, and numbers of all heads together."""
+KINDS = 3
+"""Edges from the operation before in the job, from the one after, and from those on the same machine, itself among them."""
+CONTEXT, PADDED = 11, 12
+"""Features of a job while a schedule is built; rows in the kernels, whose loops take four at a time."""
+DECODER_HEADS, DECODER_WIDTH = 3, 24
+"""Of the attention among jobs."""
+MIXED, HIDDEN, LAST = 32, 64, 32
+"""Widths of the layers after it."""
+
+
+class Dense(NamedTuple):
+    """A linear layer."""
+
+    weight: NDArray[np.float32]
+    """[outputs, inputs], both multiples of 4 (zeros added)."""
+    bias: NDArray[np.float32]
+    """[outputs]"""
+
+
+class Gat(NamedTuple):
+    """A graph attention layer (Brody, Alon and Yahav, GATv2, 2022)."""
+
+    source: Dense
+    target: Dense
+    attention: NDArray[np.float32]
+    """[WIDTH]"""
+    kind: NDArray[np.float32]
+    """[KINDS, WIDTH]"""
+    bias: NDArray[np.float32]
+    """[WIDTH]"""
+
+
+class Weights(NamedTuple):
+    """Everything that the kernels need of the network."""
+
+    first: Gat
+    second: Gat
+    embed: Dense
+    """Operation -> its part of the hidden layer."""
+    attend: Dense
+    """Context -> queries, keys and values."""
+    mix: Dense
+    """Context and attention -> MIXED."""
+    hidden: Dense
+    """MIXED -> the other part of the hidden layer."""
+    last: Dense
+    score: NDArray[np.float32]
+    """[LAST]; a bias would change nothing."""
+
+
+def weights_of(network: SlimNetwork) -> Weights:
+    """The weights as they are now, copied."""
+    mix = network.mix.weight
+    padded = mix.new_zeros((MIXED, PADDED + DECODER_WIDTH))
+    padded[:, :CONTEXT], padded[:, PADDED:] = mix[:, :CONTEXT], mix[:, CONTEXT:]
+    return Weights(
+        _gat(network.first), _gat(network.second), _dense(network.embed), _dense(network.attend),
+        _dense(network.mix)._replace(weight=_array(padded)), _dense(network.hidden), _dense(network.last),
+        _array(network.score.weight[0]),
+    )  # fmt: skip
+
+
+def _array(tensor: Any) -> NDArray[np.float32]:
+    return np.array(tensor.detach().cpu().numpy(), np.float32, order="C")
+
+
+def _dense(layer: Any) -> Dense:
+    weight = _array(layer.weight)
+    return Dense(np.pad(weight, ((0, 0), (0, -weight.shape[1] % 4))), _array(layer.bias))
+
+
+def _gat(layer: Any) -> Gat:
+    kind = np.ascontiguousarray(_array(layer.lin_edge.weight).T)
+    return Gat(_dense(layer.lin_l), _dense(layer.lin_r), _array(layer.att).ravel(), kind, _array(layer.bias))
