@@ -17,7 +17,7 @@ from corl.solvers.jobshop.slim.weights import DECODER_HEADS, DECODER_WIDTH, HIDD
 
 __all__ = ["Lanes", "exponential", "logits", "new_lanes"]
 
-_EACH = DECODER_WIDTH // DECODER_HEADS  # 8, which `_attend` takes in two fours
+_EACH = DECODER_WIDTH // DECODER_HEADS  # 8, which `_weigh` takes in two fours
 _ZERO, _ONE, _SLOPE = np.float32(0.0), np.float32(1.0), np.float32(0.1)
 _LIMIT = np.float32(40.0)  # of attention scores: exp(40) times a thousand jobs is a float32
 _LOG2E, _ROUND = np.float32(1.4426950408889634), np.float32(12582912.0)
@@ -56,15 +56,16 @@ def new_lanes(schedules: int, jobs: int) -> Lanes:
     """Memory for so many partial schedules."""
     n = schedules * jobs
     widths = PADDED + DECODER_WIDTH, 3 * DECODER_WIDTH, MIXED, HIDDEN, LAST
-    rows = (np.zeros((width, n), np.float32) for width in widths)
+    context, parts, mixed, hidden, last = (np.zeros((width, n), np.float32) for width in widths)
     operation, job, begin = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(schedules + 1, np.int32)
-    return Lanes(operation, job, begin, np.zeros(n, np.float32), *rows, np.zeros(n, np.float32), np.zeros(n, np.float32))
+    logit, weight, total = (np.zeros(n, np.float32) for _ in range(3))
+    return Lanes(operation, job, begin, logit, context, parts, mixed, hidden, last, weight, total)
 
 
 @kernel
 def logits(weights, embedded, lanes):
     """Fill lanes.logit from the context and the operation of every lane; embedded: [N, HIDDEN]."""
-    count = lanes.begin[-1]
+    count = np.uint64(lanes.begin[-1])
     dense(weights.attend.weight, weights.attend.bias, lanes.context, lanes.parts, count)
     for s in range(len(lanes.begin) - 1):
         _attend(lanes.parts, lanes.context, lanes.weight, lanes.total, np.uint64(lanes.begin[s]), np.uint64(lanes.begin[s + 1]))
@@ -119,7 +120,7 @@ def exponential(x):
 def _attend(parts, context, weight, total, begin, end):
     """Attention among the lanes begin..end - 1 (uint64), into the rows of `context` from PADDED on.
 
-    Two things keep these loops vector code: each writes one row, since LLVM gives up telling more apart, and its index is
+    Two things keep these loops vector code: each meets few rows, since LLVM gives up telling many apart, and its index is
     unsigned, since a negative one would count from the end.
     """
     for h in range(DECODER_HEADS):
@@ -134,10 +135,11 @@ def _attend(parts, context, weight, total, begin, end):
             _weigh(parts, weight, q, k, i, begin, end)
             for at in range(begin, end):
                 total[at] += weight[at]
-            for d in range(_EACH):
-                value = parts[v + d, i]
+            for d in range(0, _EACH, 2):
+                v0, v1 = parts[v + d, i], parts[v + d + 1, i]
                 for at in range(begin, end):
-                    context[out + d, at] += weight[at] * value
+                    context[out + d, at] += weight[at] * v0
+                    context[out + d + 1, at] += weight[at] * v1
         for d in range(_EACH):
             for at in range(begin, end):
                 context[out + d, at] /= total[at]
@@ -151,6 +153,5 @@ def _weigh(parts, weight, q, k, i, begin, end):
     for at in range(begin, end):
         weight[at] = a0 * parts[q, at] + a1 * parts[q + 1, at] + a2 * parts[q + 2, at] + a3 * parts[q + 3, at]
     for at in range(begin, end):
-        weight[at] += b0 * parts[q + 4, at] + b1 * parts[q + 5, at] + b2 * parts[q + 6, at] + b3 * parts[q + 7, at]
-    for at in range(begin, end):
-        weight[at] = exponential(min(max(weight[at], -_LIMIT), _LIMIT))
+        far = b0 * parts[q + 4, at] + b1 * parts[q + 5, at] + b2 * parts[q + 6, at] + b3 * parts[q + 7, at]
+        weight[at] = exponential(min(max(weight[at] + far, -_LIMIT), _LIMIT))

@@ -28,7 +28,7 @@ class Encoder:
         n = plan.features.shape[1]
         self._input = np.zeros((plan.features.shape[0] + 1 + 2 * WIDTH, n), np.float32)  # rows are the inputs of `embed`
         self._input[: len(plan.features)] = plan.features
-        self._layer = 0
+        self._layer = self._at = 0
         self._begin()
 
     def advance(self, edges: int) -> bool:
@@ -54,7 +54,7 @@ class Encoder:
         """float32 [N, HIDDEN] once `advance` has said that it is done."""
         layer = self.weights.embed
         out = np.empty((len(layer.bias), self._input.shape[1]), np.float32)
-        dense(layer.weight, layer.bias, self._input, out, out.shape[1])
+        dense(layer.weight, layer.bias, self._input, out, np.uint64(out.shape[1]))
         return np.ascontiguousarray(out.T)
 
     def _gat(self) -> Gat:
@@ -66,7 +66,7 @@ class Encoder:
         parts = []
         for part in (layer.source, layer.target):
             out = np.empty((WIDTH, n), np.float32)
-            dense(part.weight, part.bias, self._input, out, n)
+            dense(part.weight, part.bias, self._input, out, np.uint64(n))
             parts.append(np.ascontiguousarray(out.T))
         self._source, self._target = parts
         self._at = 0
@@ -82,7 +82,10 @@ def encoded(plan: Plan, weights: Weights) -> NDArray[np.float32]:
 
 @kernel
 def dense(weight, bias, x, out, lanes):
-    """out[o, l] = bias[o] + sum_k weight[o, k] x[k, l]; as many inputs and outputs as `weight` has, multiples of 4 and 2."""
+    """out[o, l] = bias[o] + sum_k weight[o, k] x[k, l]; as many inputs and outputs as `weight` has, multiples of 4 and 2.
+
+    lanes: uint64, since loops over an index that could be negative become slower code.
+    """
     for o in range(0, weight.shape[0], 2):
         a, b = bias[o], bias[o + 1]
         for at in range(lanes):
