@@ -14,13 +14,13 @@ _MODEL = 20_000  # choices up to which a model for CP-SAT is built within a few 
 
 
 def choose(instance: JobShopInstance, time_limit: float | None, iterations: int | None) -> str:
-    """cp-sat for up to 60 operations, choices of machines and tardiness; tabu for other makespans; dispatch beyond both."""
+    """cp-sat for up to 60 operations and for tardiness; tabu for other makespans; dispatch beyond both."""
     from corl.solvers.jobshop.tabu import Tabu
 
     small = instance.operations <= _PROOF and (time_limit is None or time_limit >= 1.0)
     tabu = not Tabu().accepts(instance)
     if iterations is not None:
         return "tabu" if tabu else "dispatch"
-    if small or ((instance.flexible or not tabu) and len(instance.choice_machine) <= _MODEL):
+    if small or (not tabu and len(instance.choice_machine) <= _MODEL):
         return "cp-sat"
     return "tabu" if tabu else "dispatch"

@@ -14,7 +14,8 @@ from corl.solvers.jobshop.auto import choose
         ("tabu", taillard(jobs=6, machines=6), 0.5, None),
         ("tabu", taillard(), 10.0, None),
         ("tabu", taillard(), None, 100),
-        ("cp-sat", flexible(), 10.0, None),
+        ("cp-sat", flexible(jobs=4, machines=3, operations=5), 10.0, None),
+        ("tabu", flexible(jobs=20, machines=10, operations=10), 10.0, None),
         ("cp-sat", tardiness(), 10.0, None),
         ("dispatch", tardiness(), None, 10),
         ("dispatch", tardiness(jobs=300, machines=100), 10.0, None),
@@ -22,7 +23,7 @@ from corl.solvers.jobshop.auto import choose
     ],
 )
 def test_choice(expected, instance, time_limit, iterations):
-    """cp-sat for small ones, choices and tardiness; tabu for the makespan; dispatch for what is too large for both."""
+    """cp-sat for small ones and tardiness; tabu for the makespan; dispatch for what is too large for both."""
     assert choose(instance, time_limit, iterations) == expected
 
 
