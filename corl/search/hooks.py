@@ -35,7 +35,7 @@ def hook(stub: _F) -> _F:
     """Make a function that is never called from Python one that compiled code may call, once something is attached to it."""
     for borrow in (False, True):
         table = _attached[stub, borrow] = {}
-        options = {"error_model": "numpy"} | ({"_nrt": False} if borrow else {})
+        options: Any = {"error_model": "numpy"} | ({"_nrt": False} if borrow else {})
         overload(stub, jit_options=options, strict=False)(_chooser(table))
     return stub
 
