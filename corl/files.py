@@ -1,19 +1,24 @@
-"""Files and JSON: written whole or not at all, read with errors that name the file."""
+"""Files and JSON: written whole or not at all, read with errors that name the file; gzip seen through."""
 
 from __future__ import annotations
 
 import contextlib
+import gzip
+import io
 import json
 import math
 import os
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TextIO, cast
 
 from corl.errors import InputError
 
-__all__ = ["from_json", "is_number", "reading", "replacing", "to_json"]
+__all__ = ["from_json", "is_number", "opened", "plain_name", "reading", "replacing", "to_json", "writing"]
+
+_GZIP = b"\x1f\x8b"  # what every gzip file begins with (RFC 1952)
 
 
 @contextlib.contextmanager
@@ -27,6 +32,38 @@ def reading(path: Path) -> Iterator[None]:
         raise InputError(f"cannot be read: {error.strerror or error}", file=str(path)) from error
     except ValueError as error:  # what NumPy's and Python's own readers raise, in problems that are built on them
         raise InputError(f"cannot be read: {error}", file=str(path)) from error
+
+
+def plain_name(path: str | Path) -> Path:
+    """A path without the ending .gz: its `stem` and `suffix` are those of the file inside."""
+    path = Path(path)
+    return path.with_suffix("") if path.suffix.lower() == ".gz" else path
+
+
+@contextlib.contextmanager
+def opened(path: str | Path) -> Iterator[BinaryIO]:
+    """A file open to be read as bytes, uncompressed where its content is gzip's. Raises InputError where that is damaged."""
+    with open(path, "rb") as stream:
+        if stream.peek(2)[:2] != _GZIP:
+            yield stream
+            return
+        try:
+            with gzip.open(stream) as inside:
+                yield cast(BinaryIO, inside)
+        except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+            raise InputError(f"damaged gzip data ({error}); accepted: a whole file", file=str(path)) from error
+
+
+@contextlib.contextmanager
+def writing(path: str | Path) -> Iterator[TextIO]:
+    """A UTF-8 text to write into a file, line ends as LF, compressed where the name ends in .gz (the same bytes every time)."""
+    if Path(path).suffix.lower() != ".gz":
+        with open(path, "w", encoding="utf-8", newline="\n") as text:
+            yield text
+        return
+    with open(path, "wb") as stream, gzip.GzipFile("", "wb", 6, stream, mtime=0) as packed:
+        with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
+            yield text
 
 
 @contextlib.contextmanager

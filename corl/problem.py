@@ -44,6 +44,10 @@ class Problem(abc.ABC):
     def evaluate(self, instance: Any, solution: Any) -> float:
         """The objective of `solution` in the user's sense. Raises Infeasible, naming the first broken constraint."""
 
+    def of(self, instance: Any) -> Problem:
+        """This problem with the instance's own `sense`, where some are minimised and others maximised; otherwise itself."""
+        return self
+
     def recognises(self, head: str) -> bool:
         """Whether a file whose first 4096 characters are `head` looks like an instance of this problem."""
         return False

@@ -9,6 +9,7 @@ chooses among them); `corl.recipes` (PROBLEM.NAME or any.NAME = "module:RecipeCl
 from __future__ import annotations
 
 import difflib
+import io
 import logging
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from corl.errors import InputError, UsageError, described
+from corl.files import opened
 from corl.learning.recipe import Recipe
 from corl.problem import Problem
 from corl.solver import Solver
@@ -127,9 +129,12 @@ def architecture(name: str) -> type[Any]:
 
 
 def recognise(path: Path) -> Problem:
-    """The problem whose files look like this one. Raises InputError when none or several do, OSError if it cannot be read."""
-    with open(path, encoding="utf-8-sig", errors="replace") as file:
-        head = file.read(_HEAD)
+    """The problem whose files (gzipped or not) look like this one.
+
+    Raises InputError when none or several do, OSError if it cannot be read.
+    """
+    with opened(path) as stream:
+        head = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace").read(_HEAD)
     if not head.strip():
         raise InputError("the file is empty", file=str(path))
     found = [problem for problem in working_problems() if _recognises(problem, head)]

@@ -91,20 +91,25 @@ def solve(
 
 
 def load(instance: Any, problem: str | None = None) -> tuple[Problem, Any]:
-    """The problem and the Instance that `instance` (a path, an Instance, or raw data with `problem`) stands for."""
+    """The problem, in the instance's sense, and the Instance that `instance` stands for.
+
+    `instance` is a path, an Instance, or raw data with `problem`.
+    """
     if isinstance(instance, (str, os.PathLike)):
         path = Path(instance)
         with reading(path):
             adapter = registry.problem(problem) if problem else registry.recognise(path)
-            return adapter, adapter.read(path)
+            data = adapter.read(path)
+            return adapter.of(data), data
     if problem is None:
         found = registry.problem_of(instance)
         if found is None:
             names = ", ".join(registry.problems())
             raise UsageError(f"say which problem a {type(instance).__name__} is: problem= one of {names}")
-        return found, instance
+        return found.of(instance), instance
     adapter = registry.problem(problem)
-    return adapter, instance if isinstance(instance, adapter.instance_type) else adapter.adapt(instance)
+    data = instance if isinstance(instance, adapter.instance_type) else adapter.adapt(instance)
+    return adapter.of(data), data
 
 
 def name_of(instance: Any) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import InputError
+from corl.files import opened
 
 __all__ = ["LARGEST_FILE", "Entry", "Text", "keyword_parts", "quoted"]
 
@@ -45,9 +46,11 @@ class Text:
 
     @classmethod
     def read(cls, path: str | Path, largest: int = LARGEST_FILE) -> Text:
-        """The UTF-8 text in a file. Raises InputError if it is empty, binary, not UTF-8 or over `largest` bytes, or OSError."""
+        """The UTF-8 text in a file, gzipped or not. Raises InputError if it is empty, binary, not UTF-8 or over `largest` bytes.
+
+        Or OSError."""
         file = str(path)
-        with open(path, "rb") as stream:
+        with opened(path) as stream:
             data = stream.read(1 << 16)
             if b"\0" not in data:  # so that no endless binary device is read to the limit
                 data += stream.read(max(0, largest + 1 - len(data)))

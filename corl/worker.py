@@ -199,7 +199,8 @@ def _serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
     except (AttributeError, ImportError) as error:
         raise UsageError(f"workers need an instance of an importable class: {error}") from error
     seed = receive(inbox)
-    problem, instance = registry.problem(task["problem"]), task["instance"]
+    instance = task["instance"]
+    problem = registry.problem(task["problem"]).of(instance)
     solver = options.build(registry.solver(problem.name, task["solver"]), task["options"])
     solver.prepare(instance)
     best: float | None = None

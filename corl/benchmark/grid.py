@@ -123,6 +123,8 @@ class Grid:
         ordered, record, derived = tuple(ordered[at] for at in keep), record[keep], derived[keep]
         outcome, numbers = _values(record, derived, records, ordered, traces)
         sense = records[0].sense if records else "min"
+        if any(record.sense != sense for record in records):
+            raise UsageError("instances that are minimised and others that are maximised: compare them in suites of their own")
         reference, status, source = _references(records, instances)
         given = ~np.isnan(reference)
         best = _best(numbers["objective"], sense)

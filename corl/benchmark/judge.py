@@ -43,7 +43,7 @@ def judged(suite: Suite, plan: Plan, loaded: Loaded, ended: Ended, circumstances
         reason=" ".join(reason.split()),
         objective=objective,
         bound=answer.get("bound") if outcome in ("ok", "nothing") else None,
-        sense=suite.problem.sense,
+        sense=suite.problem.of(loaded.instance).sense,
         reference=reference.value if reference else None,
         reference_status=reference.status if reference else "",
         reference_source=reference.source if reference else "",

@@ -14,7 +14,7 @@ from corl import options
 from corl.benchmark.references import STATUSES, Reference, given_references, read_array, read_references
 from corl.benchmark.tables import Table
 from corl.errors import UsageError
-from corl.files import is_number, reading
+from corl.files import is_number, plain_name, reading
 from corl.problem import Problem
 
 __all__ = ["Source", "read_sources"]
@@ -80,7 +80,7 @@ def _files(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterat
         if not paths:
             raise table.error("files", f"no file matches {pattern!r} in {folder}")
         for path in paths:
-            yield Source(path.stem, "files", path.name, _reader(problem, path))
+            yield Source(plain_name(path).stem, "files", path.name, _reader(problem, path))
 
 
 def _generated(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[Source]:

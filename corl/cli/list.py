@@ -11,6 +11,7 @@ from typing import Any
 
 from corl import registry
 from corl.errors import UsageError
+from corl.files import plain_name
 from corl.progress import value
 
 __all__ = ["arguments", "execute"]
@@ -90,7 +91,7 @@ def _instances(names: list[str]) -> list[dict[str, Any]]:
         lines = table.read_text(encoding="utf-8").splitlines() if table.is_file() else []
         reference = {row["name"]: row for row in csv.DictReader(lines)}
         for file in sorted(folder.iterdir(), key=lambda file: file.name):
-            stem = file.name.rpartition(".")[0]
+            stem = plain_name(file.name).stem
             if stem in reference:
                 known = reference[stem]
                 facts = {"path": str(file), "value": float(known["value"]), "status": known["status"]}

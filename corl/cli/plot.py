@@ -19,9 +19,10 @@ def execute(args: argparse.Namespace) -> int:
     from corl.cli.check import judge, read_solution
     from corl.cli.main import one_line
     from corl.drawing import check_name, save
+    from corl.files import plain_name
     from corl.solving import load
 
-    output = args.output or Path(Path(args.file).stem + ".png")
+    output = args.output or Path(plain_name(args.file).stem + ".png")
     check_name(output)
     problem, instance = load(args.file, args.problem)
     solution = None

@@ -14,7 +14,7 @@ from typing import Any
 from corl.cli.main import one_line
 from corl.drawing import check_name
 from corl.errors import CorlError, UsageError
-from corl.files import replacing
+from corl.files import plain_name, replacing
 from corl.problem import Problem
 from corl.result import Result
 from corl.run import Improvement
@@ -71,7 +71,7 @@ def _check_targets(args: argparse.Namespace) -> None:
             raise UsageError(f"{target}: there is no folder {folder}")
         if not os.access(folder, os.W_OK):
             raise UsageError(f"{target}: the folder {folder} cannot be written to")
-        stems = [Path(file).stem for file in args.files]
+        stems = [plain_name(file).stem for file in args.files]
         if twice := [stem for k, stem in enumerate(stems) if stem in stems[:k]]:
             raise UsageError(f"{target}: several FILEs are called {twice[0]!r} and would overwrite each other's results")
     if args.plot is not None and not args.plot.is_dir():
@@ -159,7 +159,7 @@ class _Keeper:
 
 def _within(target: Path | None, file: Path, suffix: str) -> Path | None:
     """The file itself, or a file in the folder `target` named after the instance file."""
-    return target / (file.stem + suffix) if target is not None and target.is_dir() else target
+    return target / (plain_name(file).stem + suffix) if target is not None and target.is_dir() else target
 
 
 def _text(result: Result, asked: str) -> str:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import InputError
-from corl.files import from_json, is_number, reading, replacing, to_json
+from corl.files import from_json, is_number, plain_name, reading, replacing, to_json
 from corl.problems.bandits.constraints import KINDS, Capacity, Constraint, Routing, Scheduling
 from corl.problems.bandits.instance import BanditInstance
+from corl.text import Text
 
 __all__ = ["FORMAT", "read_instance", "write_instance"]
 
@@ -23,13 +24,13 @@ _PUBLISHED = "cormab-0"
 def read_instance(path: Path) -> BanditInstance:
     """The instance in a file. Raises InputError with file and field."""
     with reading(path):
-        text = path.read_text(encoding="utf-8-sig")
+        text = Text.read(path).content
     values = from_json(text, file=str(path))
     try:
         if isinstance(values, Mapping) and values.get("format") == _PUBLISHED:
-            return _published(values, path.stem)
+            return _published(values, plain_name(path).stem)
         if isinstance(values, Mapping) and values.get("format") == FORMAT:
-            return _ours(values, path.stem)
+            return _ours(values, plain_name(path).stem)
         raise InputError(f"accepted: {FORMAT!r} or {_PUBLISHED!r}", field="format")
     except InputError as error:
         raise InputError(error.reason, file=str(path), field=error.field) from error

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from corl.errors import InputError, UsageError
+from corl.files import plain_name, writing
 from corl.problems.jobshop.instance import HORIZON, LARGEST_MACHINES, JobShopInstance, from_jobs
 from corl.problems.jobshop.json_format import read_json, write_json
 from corl.text import Text, quoted
@@ -35,8 +36,8 @@ _Operation = list[tuple[int, int]]
 def read_instance(path: str | Path) -> JobShopInstance:
     """The instance in a file, its format by the content (a flexible one's name ends in .fjs, unless its header has three
     numbers). Raises InputError with file, line, field and what is accepted, or OSError."""
-    path = Path(path)
-    return read_text(Text.read(path), path.stem, path.suffix.lower() == ".fjs")
+    name = plain_name(path)
+    return read_text(Text.read(path), name.stem, name.suffix.lower() == ".fjs")
 
 
 def read_text(text: Text, name: str = "", flexible: bool = False) -> JobShopInstance:
@@ -246,7 +247,7 @@ def write_instance(instance: JobShopInstance, path: str | Path) -> None:
     Raises UsageError for an .fjs that cannot.
     """
     path = Path(path)
-    suffix = path.suffix.lower()
+    suffix = plain_name(path).suffix.lower()
     if suffix == ".fjs":
         if not plain(instance):
             raise UsageError(f"{path.name}: a .fjs file has no dates, weights or objectives; accepted: a name in .json")
@@ -257,7 +258,7 @@ def write_instance(instance: JobShopInstance, path: str | Path) -> None:
 
 
 def _write_rows(instance: JobShopInstance, path: Path, row: Callable[[list[_Operation]], str]) -> None:
-    with open(path, "w", encoding="utf-8", newline="\n") as stream:
+    with writing(path) as stream:
         stream.writelines(f"# {line}\n" for line in instance.comment.splitlines())
         stream.write(f"{instance.jobs} {instance.machines}\n")
         stream.writelines(row(job) + "\n" for job in instance.rows())

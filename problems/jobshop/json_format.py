@@ -18,7 +18,7 @@ from typing import Any
 
 from corl import options
 from corl.errors import InputError, UsageError
-from corl.files import from_json
+from corl.files import from_json, writing
 from corl.problems.jobshop.generators import GENERATORS
 from corl.problems.jobshop.instance import HORIZON, LARGEST_MACHINES, OBJECTIVES, JobShopInstance, from_jobs
 from corl.text import Text
@@ -163,7 +163,7 @@ def write_json(instance: JobShopInstance, path: Path) -> None:
         head["first_machine"] = instance.first_machine
     if instance.objective != "makespan":
         head["objective"] = instance.objective
-    with open(path, "w", encoding="utf-8", newline="\n") as stream:
+    with writing(path) as stream:
         stream.write(json.dumps(head)[:-1] + ', "jobs": [\n')
         stream.write(",\n".join(json.dumps(job) for job in _jobs(instance)))
         stream.write("\n]}\n")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from corl.edge_weights import COORDINATE_TYPES
 from corl.errors import InputError
+from corl.files import plain_name, writing
 from corl.problems.tsp.instance import EDGE_WEIGHT_TYPES, TspInstance
 from corl.text import Entry, Text, keyword_parts, quoted
 from corl.tsplib import coordinates, dimension, numerals, one_of, section, square, write_coordinates
@@ -47,7 +48,7 @@ _REFUSED_WEIGHTS = {
 
 def read_instance(path: str | Path) -> TspInstance:
     """The instance in a TSPLIB file. Raises InputError with file, line, field and what is accepted, or OSError."""
-    return read_text(Text.read(path), Path(path).stem)
+    return read_text(Text.read(path), plain_name(path).stem)
 
 
 def read_text(text: Text, name: str = "") -> TspInstance:
@@ -135,7 +136,7 @@ def write_instance(instance: TspInstance, path: str | Path) -> None:
     header = [f"NAME : {instance.name}", f"TYPE : {'TSP' if instance.symmetric else 'ATSP'}"]
     header += [f"COMMENT : {line}" for line in instance.comment.splitlines()]
     header += [f"DIMENSION : {instance.n}", f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}"]
-    with open(path, "w", encoding="utf-8", newline="\n") as stream:
+    with writing(path) as stream:
         if instance.matrix is not None:
             header += ["EDGE_WEIGHT_FORMAT : FULL_MATRIX"]
             header += ["DISPLAY_DATA_TYPE : TWOD_DISPLAY"] if instance.display is not None else []

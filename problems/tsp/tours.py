@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corl.errors import Infeasible
+from corl.files import writing
 from corl.problems.tsp.evaluation import check_tour
 from corl.problems.tsp.instance import TspInstance
 from corl.text import Text, keyword_parts, quoted
@@ -74,7 +75,7 @@ def write_tour(instance: TspInstance, tour: ArrayLike, path: str | Path, comment
     """Write a TSPLIB tour file in the instance's own ids. Raises Infeasible where `tour` is none."""
     ids = instance.ids[check_tour(instance, tour)]
     header = [f"NAME : {instance.name}", *(f"COMMENT : {line}" for line in comments), "TYPE : TOUR", f"DIMENSION : {len(ids)}"]
-    with open(path, "w", encoding="utf-8", newline="\n") as stream:
+    with writing(path) as stream:
         stream.write("\n".join([*header, "TOUR_SECTION", ""]))
         stream.writelines(f"{city}\n" for city in ids.tolist())
         stream.write("-1\nEOF\n")
