@@ -1,0 +1,1 @@
+"""Mixed-integer linear programs."""

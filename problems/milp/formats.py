@@ -1,0 +1,43 @@
+"""Instance files by content (read) and by name (written): MPS and LP, each also packed with gzip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from corl.errors import UsageError
+from corl.files import plain_name
+from corl.problems.milp.instance import MilpInstance
+from corl.problems.milp.lp_format import read_lp, recognises_lp, write_lp
+from corl.problems.milp.mps_format import read_mps, recognises_mps, write_mps
+from corl.text import Text
+
+__all__ = ["read_instance", "read_text", "recognises", "write_instance"]
+
+
+def recognises(head: str) -> bool:
+    """Whether a file that begins so looks like an MPS or an LP file."""
+    return recognises_mps(head) or recognises_lp(head)
+
+
+def read_instance(path: str | Path) -> MilpInstance:
+    """The instance in a file. Raises InputError with file, line, field and what is accepted, or OSError."""
+    return read_text(Text.read(path), plain_name(path).stem)
+
+
+def read_text(text: Text, name: str = "") -> MilpInstance:
+    """The instance in a text; `name` stands in where the format has none. Raises InputError."""
+    head = text.content[:4096]
+    if recognises_lp(head) and not recognises_mps(head):
+        return read_lp(text, name)
+    if recognises_mps(head) or text.content.lstrip()[:1] != "\\":
+        return read_mps(text, name)
+    return read_lp(text, name)
+
+
+def write_instance(instance: MilpInstance, path: str | Path) -> None:
+    """Write .lp or .mps, packed where .gz follows. Raises UsageError for other names."""
+    path = Path(path)
+    suffix = plain_name(path).suffix.lower()
+    if suffix not in (".lp", ".mps"):
+        raise UsageError(f"{path.name}: a name for an instance ends in .mps or .lp, or in .mps.gz or .lp.gz")
+    (write_lp if suffix == ".lp" else write_mps)(instance, path)

@@ -1,0 +1,276 @@
+"""Random instances of the families that learned branching is measured on, at the literature's sizes.
+
+Written from the papers' descriptions; sizes and parameters are those of Gasse, Chételat, Ferroni, Charlin and Lodi (Exact
+combinatorial optimization with graph convolutional neural networks, NeurIPS 2019), where a family is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import UsageError
+from corl.problems.milp.instance import MilpInstance, from_triplets
+
+__all__ = ["GENERATORS", "auctions", "facility_location", "independent_set", "multiple_knapsack", "set_cover"]
+
+_LARGEST = 50_000_000  # entries of the matrix
+
+
+def set_cover(
+    *, rows: int = 500, columns: int = 1000, density: float = 0.05, largest_cost: int = 100, seed: int = 0
+) -> MilpInstance:
+    """Set cover as Balas and Ho (1980) make it: minimise the cost, 1..largest_cost, of columns that cover every row.
+
+    A share `density` of the matrix is 1; every row has two columns at least and every column one row.
+    """
+    entries = round(density * rows * columns)
+    _need("rows, columns", rows >= 2 and columns >= 2 and rows * columns <= 10 * _LARGEST, "from 2")
+    _need("density", max(2 * rows, columns) <= entries <= rows * columns, "two entries a row and one a column, 1 at the most")
+    _need("largest_cost", largest_cost >= 1, "from 1")
+    random = np.random.default_rng(seed)
+    chosen = np.zeros((rows, columns), np.bool_)
+    owners = np.concatenate([random.permutation(rows) for _ in range(-(-columns // rows))])[:columns]
+    chosen[owners, np.arange(columns)] = True  # every column covers a row, spread evenly
+    for row in np.flatnonzero(chosen.sum(1) < 2):
+        lacking = 2 - int(chosen[row].sum())
+        chosen[row, random.choice(np.flatnonzero(~chosen[row]), lacking, replace=False)] = True
+    free = np.flatnonzero(~chosen.ravel())
+    chosen.ravel()[random.choice(free, max(0, entries - int(chosen.sum())), replace=False)] = True
+    row, column = np.nonzero(chosen)
+    cost = random.integers(1, largest_cost, columns, endpoint=True)
+    return from_triplets(
+        f"set-cover-{rows}x{columns}-{seed}", "min", cost, row, column, np.ones(len(row)), np.ones(rows),
+        np.full(rows, np.inf), upper=1.0, integer=True,
+        comment=_call("set-cover", seed, rows=rows, columns=columns, density=density, largest_cost=largest_cost),
+    )  # fmt: skip
+
+
+def auctions(
+    *, items: int = 100, bids: int = 500, add_item: float = 0.7, additivity: float = 0.2, most_substitutes: int = 5, seed: int = 0
+) -> MilpInstance:
+    """Combinatorial auctions with arbitrary relationships (Leyton-Brown, Pearson and Shoham 2000, section 4.3).
+
+    A bidder values each item at its common value (1..100) plus a private interest of up to half of that either way. A bundle
+    grows from an item by others that are compatible with it, with probability `add_item` for each further one; its price is
+    the sum of its values plus its size to the power 1 + `additivity`. Of the bundles that begin with one of the first one's
+    items, up to `most_substitutes` that are worth about as much are bid on too; of a bidder's bids one can win.
+    """
+    _need("items", 2 <= items <= 10_000, "2 to 10,000")
+    _need("bids", 1 <= bids <= 1_000_000, "1 to 1,000,000")
+    _need("add_item", 0.0 <= add_item < 1.0, "0 to 1, less than 1")
+    _need("additivity", -1.0 <= additivity <= 2.0, "-1 to 2")
+    _need("most_substitutes", most_substitutes >= 0, "from 0")
+    random = np.random.default_rng(seed)
+    values = random.uniform(1.0, 100.0, items)
+    affinity = np.triu(random.random((items, items)), 1)
+    affinity = affinity + affinity.T
+    affinity /= affinity.sum(1, keepdims=True)
+    market = _Market(random, values, affinity, add_item, additivity)
+    found: list[tuple[list[int], float]] = []
+    bidders: list[list[int]] = []
+    while len(found) < bids:
+        bundles = market.bidder(min(most_substitutes + 1, bids - len(found)))
+        if len(bundles) > 1:
+            bidders.append(list(range(len(found), len(found) + len(bundles))))
+        found += bundles
+    holders: list[list[int]] = [[] for _ in range(items)]
+    for bid, (bundle, _) in enumerate(found):
+        for item in bundle:
+            holders[item].append(bid)
+    groups = [group for group in holders if group] + bidders
+    options = {"add_item": add_item, "additivity": additivity, "most_substitutes": most_substitutes}
+    call = _call("auctions", seed, items=items, bids=bids, **options)
+    return _packing(f"auctions-{items}x{bids}-{seed}", [price for _, price in found], groups, call)
+
+
+class _Market:
+    """The bidders of an auction."""
+
+    def __init__(
+        self,
+        random: np.random.Generator,
+        values: NDArray[np.float64],
+        affinity: NDArray[np.float64],
+        add: float,
+        additivity: float,
+    ) -> None:
+        self.random, self.values, self.affinity, self.add, self.power = random, values, affinity, add, 1.0 + additivity
+
+    def bidder(self, most: int) -> list[tuple[list[int], float]]:
+        """Up to `most` different bundles of one bidder with their prices, all above 0, the first one at its head."""
+        interest = self.random.random(len(self.values))
+        private = self.values + self.values * (interest - 0.5)  # up to half of the common value either way
+        while True:
+            bundle = self.grow(int(self.random.choice(len(private), p=interest / interest.sum())), interest, 0)
+            price = self.price(bundle, private)
+            if price > 0.0:
+                break
+        found = {tuple(bundle): price}
+        budget, common = 1.5 * price, 0.5 * self.values[bundle].sum()  # the paper's limits for substitutes
+        candidates = [self.grow(item, interest, len(bundle)) for item in bundle]
+        offers = sorted(((self.price(other, private), tuple(other)) for other in candidates), reverse=True)
+        for offer, other in offers:
+            if len(found) < most and 0.0 <= offer <= budget and self.values[list(other)].sum() >= common:
+                found.setdefault(other, offer)
+        return [(list(key), offer) for key, offer in found.items() if offer > 0.0]
+
+    def grow(self, item: int, interest: NDArray[np.float64], size: int) -> list[int]:
+        """A sorted bundle that begins with `item`: of `size` items, or if that is 0 until a coin says stop."""
+        bundle = [item]
+        free = np.ones(len(interest), np.bool_)
+        free[item] = False
+        while free.any() and (len(bundle) < size if size else self.random.random() < self.add):
+            weight = free * interest * self.affinity[bundle].mean(0)
+            if weight.sum() <= 0.0:
+                break
+            bundle.append(int(self.random.choice(len(weight), p=weight / weight.sum())))
+            free[bundle[-1]] = False
+        return sorted(bundle)
+
+    def price(self, bundle: list[int], private: NDArray[np.float64]) -> float:
+        return float(private[bundle].sum() + len(bundle) ** self.power)
+
+
+def facility_location(*, customers: int = 35, facilities: int = 35, ratio: float = 5.0, seed: int = 0) -> MilpInstance:
+    """Capacitated facility location (Cornuéjols, Sridharan and Thizy 1991): minimise the cost of serving all demand.
+
+    Customers and facilities are uniform in the unit square. Demands are 5..35, capacities 10..160, scaled so that together
+    they are `ratio` times the demand; opening costs sqrt(capacity) x 100..110 + 0..90, serving 10 x distance x demand.
+    Columns: the share of each customer's demand that each facility serves, then which are open (binary).
+    """
+    _need("customers", customers >= 1 and facilities >= 1 and customers * facilities <= _LARGEST // 3, "from 1")
+    _need("ratio", 1.0 <= ratio <= 1e6, "1 to 1,000,000")
+    random = np.random.default_rng(seed)
+    places, sites = random.random((customers, 2)), random.random((facilities, 2))
+    demand = random.integers(5, 35, customers, endpoint=True).astype(np.float64)
+    capacity = random.integers(10, 160, facilities, endpoint=True).astype(np.float64)
+    opening = random.integers(100, 110, facilities, endpoint=True) * np.sqrt(capacity)
+    opening += random.integers(0, 90, facilities, endpoint=True)
+    capacity = np.ceil(capacity * ratio * demand.sum() / capacity.sum())
+    serving = 10.0 * np.linalg.norm(places[:, None] - sites[None], axis=2) * demand[:, None]
+    share = np.arange(customers * facilities).reshape(customers, facilities)
+    opened = share.size + np.arange(facilities)
+    rows: list[tuple[NDArray[np.int64], NDArray[np.float64], float, float]] = []
+    rows += [(share[i], np.ones(facilities), 1.0, np.inf) for i in range(customers)]
+    for j in range(facilities):
+        rows.append((np.append(share[:, j], opened[j]), np.append(demand, -capacity[j]), -np.inf, 0.0))
+    rows.append((opened, capacity, float(demand.sum()), np.inf))  # redundant, and it tightens the relaxation
+    pairs = [(i, j) for i in range(customers) for j in range(facilities)]
+    rows += [(np.array([share[i, j], opened[j]]), np.array([1.0, -1.0]), -np.inf, 0.0) for i, j in pairs]
+    names = [f"x_{i}_{j}" for i in range(1, customers + 1) for j in range(1, facilities + 1)]
+    columns, values, low, high = zip(*rows)
+    return from_triplets(
+        f"facility-location-{customers}x{facilities}-{seed}", "min", np.append(serving.ravel(), opening),
+        np.repeat(np.arange(len(rows)), [len(part) for part in columns]), np.concatenate(columns), np.concatenate(values),
+        low, high, upper=1.0, integer=np.arange(share.size + facilities) >= share.size,
+        names=[*names, *(f"y_{j}" for j in range(1, facilities + 1))],
+        comment=_call("facility-location", seed, customers=customers, facilities=facilities, ratio=ratio),
+    )  # fmt: skip
+
+
+def independent_set(*, nodes: int = 500, affinity: int = 4, seed: int = 0) -> MilpInstance:
+    """The largest independent set of a Barabási-Albert graph, edges covered greedily by cliques (Bergman et al. 2016).
+
+    The graph begins with a star of affinity + 1 nodes; each further node is joined to `affinity` others, chosen in
+    proportion to their degrees.
+    """
+    _need("nodes", 2 <= nodes <= 1_000_000, "2 to 1,000,000")
+    _need("affinity", 1 <= affinity < nodes, "1 to nodes - 1")
+    random = np.random.default_rng(seed)
+    neighbours: list[set[int]] = [set() for _ in range(nodes)]
+    ends: list[int] = []  # every node as often as it has edges
+    for node in range(affinity, nodes):
+        chosen: set[int] = set(range(affinity)) if node == affinity else set()
+        while len(chosen) < affinity:
+            chosen.add(ends[int(random.integers(len(ends)))])
+        for other in sorted(chosen):
+            neighbours[node].add(other)
+            neighbours[other].add(node)
+            ends += [node, other]
+    call = _call("independent-set", seed, nodes=nodes, affinity=affinity)
+    return _packing(f"independent-set-{nodes}-{seed}", [1.0] * nodes, _cliques(neighbours), call)
+
+
+def _cliques(neighbours: list[set[int]]) -> list[list[int]]:
+    """Cliques that hold every edge: each grown greedily from an edge that none holds so far, by the highest degree."""
+    held: set[tuple[int, int]] = set()
+    cliques = []
+    order = sorted(range(len(neighbours)), key=lambda node: (-len(neighbours[node]), node))
+    for node in order:
+        for other in sorted(neighbours[node], key=lambda k: (-len(neighbours[k]), k)):
+            if (min(node, other), max(node, other)) in held:
+                continue
+            clique, common = [node, other], neighbours[node] & neighbours[other]
+            while common:
+                best = min(common, key=lambda k: (-len(neighbours[k]), k))
+                clique.append(best)
+                common = common & neighbours[best]
+            held.update((min(a, b), max(a, b)) for a in clique for b in clique if a != b)
+            cliques.append(sorted(clique))
+    return cliques
+
+
+def multiple_knapsack(
+    *,
+    items: int = 100,
+    knapsacks: int = 6,
+    correlation: Literal["uncorrelated", "weak", "strong", "subset-sum"] = "weak",
+    seed: int = 0,
+) -> MilpInstance:
+    """0-1 multiple knapsack (Pisinger 1999; Fukunaga 2011): each item goes into one knapsack at the most.
+
+    Weights are 10..1000; profits 1..1000, weight - 99..weight + 99 (at least 1), weight + 10, or the weight itself. All
+    capacities together are half of the weights; each but the last is 0.4 to 0.6 of an equal share of all weights.
+    """
+    _need("items", items >= 1 and knapsacks >= 1 and items * knapsacks <= _LARGEST, "from 1")
+    random = np.random.default_rng(seed)
+    weight = random.integers(10, 1000, items, endpoint=True)
+    near = np.maximum(1, weight + random.integers(-99, 99, items, endpoint=True))
+    free = random.integers(1, 1000, items, endpoint=True)
+    drawn = {"uncorrelated": free, "weak": near, "strong": weight + 10, "subset-sum": weight}
+    _need("correlation", correlation in drawn, ", ".join(drawn))
+    share = weight.sum() / knapsacks
+    capacity = np.floor(random.uniform(0.4 * share, 0.6 * share, knapsacks))
+    capacity[-1] = max(0.0, float(weight.sum() // 2 - capacity[:-1].sum()))
+    column = np.arange(items * knapsacks).reshape(items, knapsacks)  # item i in knapsack k
+    rows = np.concatenate([np.repeat(np.arange(knapsacks), items), knapsacks + np.repeat(np.arange(items), knapsacks)])
+    return from_triplets(
+        f"multiple-knapsack-{items}x{knapsacks}-{seed}", "max", np.repeat(drawn[correlation], knapsacks), rows,
+        np.concatenate([column.T.ravel(), column.ravel()]), np.concatenate([np.tile(weight, knapsacks), np.ones(column.size)]),
+        np.full(knapsacks + items, -np.inf), np.append(capacity, np.ones(items)), upper=1.0, integer=True,
+        names=[f"x_{i}_{k}" for i in range(1, items + 1) for k in range(1, knapsacks + 1)],
+        comment=_call("multiple-knapsack", seed, items=items, knapsacks=knapsacks, correlation=correlation),
+    )  # fmt: skip
+
+
+def _packing(name: str, profit: list[float], groups: list[list[int]], comment: str) -> MilpInstance:
+    """max profit x, of each group one at the most, x binary."""
+    rows = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    columns = np.array([k for group in groups for k in group], np.int64)
+    return from_triplets(
+        name, "max", profit, rows, columns, np.ones(len(columns)), np.full(len(groups), -np.inf), np.ones(len(groups)),
+        upper=1.0, integer=True, comment=comment,
+    )  # fmt: skip
+
+
+def _need(field: str, fits: bool, accepted: str) -> None:
+    if not fits:
+        raise UsageError(f"{field}: not accepted; accepted: {accepted}")
+
+
+def _call(kind: str, seed: int, **options: Any) -> str:
+    given = " ".join(f"--option {key}={value}" for key, value in options.items())
+    return f"corl generate milp {kind} {given} --seed {seed}"
+
+
+GENERATORS: dict[str, Callable[..., Any]] = {
+    "set-cover": set_cover,
+    "auctions": auctions,
+    "facility-location": facility_location,
+    "independent-set": independent_set,
+    "multiple-knapsack": multiple_knapsack,
+}

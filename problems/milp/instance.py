@@ -1,0 +1,177 @@
+"""MilpInstance: a mixed-integer linear program as flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["INFINITY", "MilpInstance", "from_triplets", "numbered"]
+
+INFINITY = 1e20
+"""A bound or a side this large is none at all (as in SCIP); instances hold it as `inf`."""
+
+
+@dataclass(frozen=True, eq=False)
+class MilpInstance:
+    """min or max c x + offset, row_lower <= A x <= row_upper, lower <= x <= upper, x_j integer where `integer`.
+
+    A has m rows and n columns, as CSR: row i has the entries first[i]:first[i + 1] of `column` and `value`, sorted by
+    column, none of them zero. A lower limit may be above its upper one: such a program is infeasible, not malformed.
+    """
+
+    name: str
+    sense: Literal["min", "max"]
+    c: NDArray[np.float64]
+    """[n]"""
+    offset: float
+    first: NDArray[np.int64]
+    """[m + 1]"""
+    column: NDArray[np.int32]
+    """[nonzeros]"""
+    value: NDArray[np.float64]
+    """[nonzeros]"""
+    row_lower: NDArray[np.float64]
+    """[m], -inf where there is none."""
+    row_upper: NDArray[np.float64]
+    """[m], inf where there is none."""
+    lower: NDArray[np.float64]
+    """[n], -inf where there is none."""
+    upper: NDArray[np.float64]
+    """[n], inf where there is none."""
+    integer: NDArray[np.bool_]
+    """[n]"""
+    names: tuple[str, ...]
+    """The variables', all different."""
+    row_names: tuple[str, ...]
+    """The constraints', all different."""
+    comment: str = ""
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @property
+    def n(self) -> int:
+        """Variables."""
+        return len(self.c)
+
+    @property
+    def m(self) -> int:
+        """Constraints."""
+        return len(self.row_lower)
+
+    @property
+    def nonzeros(self) -> int:
+        """Entries of A."""
+        return len(self.value)
+
+    @cached_property
+    def row(self) -> NDArray[np.int32]:
+        """The row of each entry, [nonzeros]."""
+        return np.repeat(np.arange(self.m, dtype=np.int32), np.diff(self.first))
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Variable's name -> its number."""
+        return {name: j for j, name in enumerate(self.names)}
+
+    @property
+    def matrix(self) -> csr_array:
+        """A, as SciPy has it."""
+        from scipy.sparse import csr_array
+
+        return csr_array((self.value, self.column, self.first), shape=(self.m, self.n))
+
+    @cached_property
+    def binary(self) -> NDArray[np.bool_]:
+        """[n]: integer, from 0 to 1."""
+        return self.integer & (self.lower == 0.0) & (self.upper == 1.0)
+
+
+def numbered(letter: str, count: int) -> tuple[str, ...]:
+    """("x1", "x2", ...)."""
+    return tuple(f"{letter}{j}" for j in range(1, count + 1))
+
+
+def from_triplets(
+    name: str,
+    sense: Literal["min", "max"],
+    c: ArrayLike,
+    rows: ArrayLike,
+    columns: ArrayLike,
+    values: ArrayLike,
+    row_lower: ArrayLike,
+    row_upper: ArrayLike,
+    *,
+    lower: ArrayLike = 0.0,
+    upper: ArrayLike = np.inf,
+    integer: ArrayLike = False,
+    offset: float = 0.0,
+    names: Iterable[str] | None = None,
+    row_names: Iterable[str] | None = None,
+    comment: str = "",
+) -> MilpInstance:
+    """An instance from the entries (row, column, value) of A in any order; zeros are left out. Raises InputError.
+
+    The arrays of limits and kinds broadcast; infinite are those from INFINITY on.
+    """
+    cost, low, high = (np.array(values, np.float64, ndmin=1) for values in (c, row_lower, row_upper))
+    n, m = len(cost), len(low)
+    row, column, value = np.asarray(rows, np.int64), np.asarray(columns, np.int64), np.asarray(values, np.float64)
+    for entries, most in ((row, m), (column, n)):
+        if len(entries) != len(value) or (len(entries) and not (entries.min() >= 0 and entries.max() < most)):
+            raise InputError("not accepted; accepted: rows and columns within the matrix, one for each value", field="entries")
+    order = np.lexsort((column, row))
+    row, column, value = row[order], column[order], value[order]
+    twice = np.flatnonzero((np.diff(row) == 0) & (np.diff(column) == 0))
+    if len(twice):
+        raise InputError(f"row {row[twice[0]]} has column {column[twice[0]]} twice; accepted: once", field="matrix")
+    kept = value != 0.0
+    first = np.zeros(m + 1, np.int64)
+    first[1:] = np.cumsum(np.bincount(row[kept], minlength=m)) if m else 0
+    return MilpInstance(
+        name=name, sense=sense, c=cost, offset=float(offset), first=first, column=column[kept].astype(np.int32),
+        value=value[kept], row_lower=_unlimited(low), row_upper=_unlimited(high),
+        lower=_unlimited(np.broadcast_to(np.asarray(lower, np.float64), n)),
+        upper=_unlimited(np.broadcast_to(np.asarray(upper, np.float64), n)),
+        integer=np.array(np.broadcast_to(np.asarray(integer, np.bool_), n)),
+        names=numbered("x", n) if names is None else tuple(names),
+        row_names=numbered("c", m) if row_names is None else tuple(row_names), comment=comment,
+    )  # fmt: skip
+
+
+def _unlimited(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Infinite where it is as good as that."""
+    return np.where(np.abs(values) >= INFINITY, np.copysign(np.inf, values), values)
+
+
+def _check(instance: MilpInstance) -> None:
+    n, m = len(instance.c), len(instance.row_lower)
+    lengths: Sequence[tuple[str, int]] = [
+        ("first", m + 1), ("row_upper", m), ("row_names", m), ("lower", n), ("upper", n), ("integer", n), ("names", n),
+        ("value", len(instance.column)),
+    ]  # fmt: skip
+    for field, expected in lengths:
+        if len(getattr(instance, field)) != expected:
+            raise InputError(f"{len(getattr(instance, field)):,} values; accepted: {expected:,}", field=field)
+    if instance.sense not in ("min", "max"):
+        raise InputError(f"{instance.sense!r} is not accepted; accepted: min, max", field="sense")
+    for field in ("c", "value", "offset"):
+        if not np.isfinite(getattr(instance, field)).all():
+            raise InputError("an infinite number or none; accepted: finite numbers", field=field)
+    for field, beyond in (("row_lower", np.inf), ("row_upper", -np.inf), ("lower", np.inf), ("upper", -np.inf)):
+        limits = getattr(instance, field)
+        if np.isnan(limits).any() or (limits == beyond).any():
+            raise InputError(f"{beyond} or no number; accepted: numbers, and {-beyond} for none", field=field)
+    for field in ("names", "row_names"):
+        if len(set(getattr(instance, field))) < len(getattr(instance, field)):
+            raise InputError("a name given twice; accepted: different names", field=field)

@@ -1,0 +1,130 @@
+"""Milp: the adapter of mixed-integer linear programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import InputError
+from corl.files import is_number
+from corl.problem import Problem
+from corl.problems.milp.generators import GENERATORS
+from corl.problems.milp.instance import MilpInstance
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["MaximisedMilp", "Milp"]
+
+
+class Milp(Problem):
+    """Mixed-integer linear programs: MPS and LP files, pyscipopt Models.
+
+    A solution is the variables' values, float64 [n]. Modules that are only needed by one method are imported there.
+    """
+
+    name = "milp"
+    title = "mixed-integer linear programs, minimised or maximised as the instance says"
+    sense = "min"
+    instance_type = MilpInstance
+    generators = GENERATORS
+    suffixes = (".sol",)
+
+    def of(self, instance: MilpInstance) -> Milp:
+        """The problem that minimises or the one that maximises."""
+        return MaximisedMilp() if instance.sense == "max" else Milp()
+
+    def evaluate(self, instance: MilpInstance, solution: Any) -> float:
+        """The objective. Raises Infeasible, naming the first bound, integer or row that is broken."""
+        from corl.problems.milp.evaluation import objective
+
+        return objective(instance, solution)
+
+    def recognises(self, head: str) -> bool:
+        """Whether this is the head of an MPS or LP file."""
+        from corl.problems.milp.formats import recognises
+
+        return recognises(head)
+
+    def read(self, path: Path) -> MilpInstance:
+        """The instance in an MPS or LP file. Raises InputError or OSError."""
+        from corl.problems.milp.formats import read_instance
+
+        return read_instance(path)
+
+    def write(self, instance: MilpInstance, path: Path) -> None:
+        """Write .mps or .lp, packed where .gz follows."""
+        from corl.problems.milp.formats import write_instance
+
+        write_instance(instance, path)
+
+    def adapt(self, data: Any) -> MilpInstance:
+        """From a pyscipopt Model with linear constraints, before it is solved."""
+        from corl.problems.milp.adaptation import adapt
+
+        return adapt(data)
+
+    def read_solution(self, instance: MilpInstance, path: Path) -> NDArray[np.float64]:
+        """The solution in a .sol file."""
+        from corl.problems.milp.solutions import read_solution
+
+        return read_solution(instance, path)
+
+    def write_solution(self, instance: MilpInstance, solution: Any, path: Path) -> None:
+        """Write a .sol file in SCIP's form."""
+        from corl.problems.milp.solutions import write_solution
+
+        write_solution(instance, solution, path)
+
+    def to_json(self, instance: MilpInstance, solution: Any) -> dict[str, float]:
+        """{variable: value}, zeros left out."""
+        x = np.asarray(solution, np.float64)
+        return {instance.names[j]: float(x[j]) for j in np.flatnonzero(x).tolist()}
+
+    def from_json(self, instance: MilpInstance, value: Any) -> NDArray[np.float64]:
+        """The inverse of `to_json`. Raises InputError for anything else."""
+        if not isinstance(value, dict) or not all(is_number(number) for number in value.values()):
+            raise InputError("accepted: {variable: number, ...}", field="solution")
+        x = np.zeros(instance.n)
+        for name, number in value.items():
+            j = instance.index.get(name)
+            if j is None:
+                raise InputError("no variable has this name", field=str(name)[:40])
+            x[j] = number
+        return x
+
+    def describe(self, instance: MilpInstance) -> dict[str, Any]:
+        """Facts for `corl info`."""
+        facts: dict[str, Any] = {
+            "sense": instance.sense,
+            "variables": instance.n,
+            "binary": int(instance.binary.sum()),
+            "integer": int(instance.integer.sum()),
+            "constraints": instance.m,
+            "equations": int((instance.row_lower == instance.row_upper).sum()),
+            "nonzeros": instance.nonzeros,
+        }
+        if instance.comment:
+            facts["comment"] = " / ".join(line for line in instance.comment.splitlines() if line)[:200]
+        return facts
+
+    def draw(self, instance: MilpInstance, solution: Any, axes: Axes) -> None:
+        """The matrix, a mark an entry; with a solution the columns that are not zero in it stand out."""
+        from corl.problems.milp.drawing import draw_matrix
+
+        draw_matrix(instance, solution, axes)
+
+    def miniature(self, instance: MilpInstance) -> MilpInstance:
+        """A knapsack of a few items: solvers compile no more for a large program than for it."""
+        from corl.problems.milp.generators import multiple_knapsack
+
+        return multiple_knapsack(items=4, knapsacks=2)
+
+
+class MaximisedMilp(Milp):
+    """The same for an instance that is maximised."""
+
+    sense = "max"
