@@ -55,8 +55,11 @@ class Builder:
 
     def entry(self, row: int, column: int, value: float, line: int) -> None:
         """A coefficient of the matrix."""
-        for part, item in zip(self._entries, (row, column, value, line)):
-            part.append(item)  # type: ignore[arg-type]
+        rows, columns, values, lines = self._entries
+        rows.append(row)
+        columns.append(column)
+        values.append(value)
+        lines.append(line)
 
     def number(self, token: str, field: str, line: int) -> float:
         """A finite number."""

@@ -31,7 +31,7 @@ def objective_of(instance: MilpInstance, x: NDArray[np.float64]) -> float:
 
 def activities(instance: MilpInstance, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """A x, [m]."""
-    return np.bincount(instance.row, instance.value * x[instance.column], instance.m)
+    return np.asarray(np.bincount(instance.row, instance.value * x[instance.column], instance.m), np.float64)
 
 
 def check_solution(instance: MilpInstance, solution: Any) -> NDArray[np.float64]:

@@ -35,9 +35,9 @@ def set_cover(
     chosen = np.zeros((rows, columns), np.bool_)
     owners = np.concatenate([random.permutation(rows) for _ in range(-(-columns // rows))])[:columns]
     chosen[owners, np.arange(columns)] = True  # every column covers a row, spread evenly
-    for row in np.flatnonzero(chosen.sum(1) < 2):
-        lacking = 2 - int(chosen[row].sum())
-        chosen[row, random.choice(np.flatnonzero(~chosen[row]), lacking, replace=False)] = True
+    for poor in np.flatnonzero(chosen.sum(1) < 2).tolist():
+        lacking = 2 - int(chosen[poor].sum())
+        chosen[poor, random.choice(np.flatnonzero(~chosen[poor]), lacking, replace=False)] = True
     free = np.flatnonzero(~chosen.ravel())
     chosen.ravel()[random.choice(free, max(0, entries - int(chosen.sum())), replace=False)] = True
     row, column = np.nonzero(chosen)

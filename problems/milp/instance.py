@@ -94,7 +94,7 @@ class MilpInstance:
     @cached_property
     def binary(self) -> NDArray[np.bool_]:
         """[n]: integer, from 0 to 1."""
-        return self.integer & (self.lower == 0.0) & (self.upper == 1.0)
+        return np.asarray(self.integer & (self.lower == 0.0) & (self.upper == 1.0), np.bool_)
 
 
 def numbered(letter: str, count: int) -> tuple[str, ...]:

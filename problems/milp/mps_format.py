@@ -83,7 +83,8 @@ class _Reader:
         self.comments: list[str] = []
 
     def read(self, name: str) -> MilpInstance:
-        seen, section = [], ""
+        seen: list[str] = []
+        section = ""
         for line, content in self._lines():
             if section == "ENDATA":
                 break

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ class Milp(Problem):
 
     name = "milp"
     title = "mixed-integer linear programs, minimised or maximised as the instance says"
-    sense = "min"
+    sense: ClassVar[Literal["min", "max"]] = "min"
     instance_type = MilpInstance
     generators = GENERATORS
     suffixes = (".sol",)

@@ -1,0 +1,209 @@
+"""SCIP and HiGHS under corl: optima against brute force, limits, what they say of programs without an optimum, failures."""
+
+from __future__ import annotations
+
+import _thread
+import csv
+import gc
+import itertools
+import threading
+
+import numpy as np
+import pytest
+
+import corl
+from corl.errors import Infeasible
+from corl.problems.milp.generators import auctions, multiple_knapsack, set_cover
+from corl.problems.milp.instance import from_triplets
+from corl.problems.milp.problem import Milp
+
+RULES = ["scip", "scip-relpscost", "scip-pscost", "scip-fullstrong"]
+SOLVERS = [*RULES, "highs"]
+MILP = Milp()
+
+
+def program(seed):
+    """A program of 5 bounded integers and 3 rows, some of them infeasible; min or max with a constant."""
+    random = np.random.default_rng(seed)
+    dense = random.integers(-4, 5, (3, 5)).astype(float)
+    rows, columns = np.nonzero(dense)
+    low = random.integers(-8, 6, 3).astype(float)
+    return from_triplets(
+        f"p{seed}", ["min", "max"][seed % 2], random.integers(-9, 10, 5), rows, columns, dense[rows, columns], low,
+        low + random.integers(0, 7, 3), lower=-1, upper=2, integer=True, offset=3.5,
+    )  # fmt: skip
+
+
+def brute_force(instance):
+    """The best objective over all points, or None."""
+    values = []
+    for point in itertools.product(range(-1, 3), repeat=5):
+        try:
+            values.append(MILP.evaluate(instance, point))
+        except Infeasible:
+            continue
+    return (max if instance.sense == "max" else min)(values, default=None)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_optima(solver):
+    """On small programs: the proven optimum of brute force, or a proof that there is none."""
+    kinds = set()
+    for seed in range(4 if solver == "highs" else 8):
+        instance = program(seed)
+        best = brute_force(instance)
+        result = corl.solve(instance, solver=solver, time_limit=300)
+        assert result.objective == best and result.status == ("infeasible" if best is None else "optimal")
+        assert result.sense == instance.sense and (best is None or (result.bound == best and result.verified))
+        kinds.add(best is None)
+    assert kinds == {True, False} or solver == "highs"
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("sense", ["min", "max"])
+def test_unbounded_programs_are_said_to_be_so(solver, sense):
+    """A ray that improves for ever, with integers in it."""
+    sign = 1.0 if sense == "max" else -1.0
+    instance = from_triplets("u", sense, [sign, sign], [0, 0], [0, 1], [1.0, -1.0], [-2.0], [2.0], integer=[True, False])
+    result = corl.solve(instance, solver=solver, time_limit=300)
+    assert result.limit == "unbounded" and result.status in ("no_solution", "feasible") and result.bound is None
+
+
+@pytest.mark.parametrize("solver", ["scip", "highs"])
+def test_infeasible_programs_are_said_to_be_so(solver):
+    """By rows together, by a lower limit above an upper one, by an empty row, by bounds with no integer between."""
+    base = {
+        "name": "i",
+        "sense": "max",
+        "c": [1.0, 1.0],
+        "rows": [0, 0],
+        "columns": [0, 1],
+        "values": [2.0, 2.0],
+        "integer": True,
+    }
+    for change in (
+        {"row_lower": [3.0], "row_upper": [3.0], "upper": 5.0},
+        {"row_lower": [3.0], "row_upper": [2.0]},
+        {"row_lower": [3.0, 1.0], "row_upper": [4.0, 2.0]},
+        {"row_lower": [-9.0], "row_upper": [9.0], "lower": [0.2, 0.0], "upper": [0.8, 1.0]},
+        {"row_lower": [-9.0], "row_upper": [9.0], "lower": 2.0, "upper": 1.0},
+    ):
+        result = corl.solve(from_triplets(**(base | change)), solver=solver, time_limit=300)
+        assert (result.status, result.limit) == ("infeasible", "infeasible"), change
+
+
+def test_programs_without_rows_or_integers():
+    """Bounds alone, and a linear program."""
+    for solver in ("scip", "highs"):
+        free = from_triplets("b", "min", [1.0, -2.0], [], [], [], [], [], lower=-1.5, upper=2.5, integer=[False, True])
+        assert corl.solve(free, solver=solver, time_limit=300).objective == -5.5
+        linear = from_triplets("l", "max", [1.0, 1.0], [0, 0], [0, 1], [2.0, 1.0], [-np.inf], [3.0], upper=2.0)
+        assert corl.solve(linear, solver=solver, time_limit=300).objective == pytest.approx(2.5, abs=1e-9)
+
+
+def test_iterations_give_the_same_bits():
+    """Nodes are counted, and a seed gives the same solution, objective and bound."""
+    instance = set_cover(rows=60, columns=120, density=0.08, seed=5)
+    one, two = (corl.solve(instance, solver="scip-pscost", iterations=3, seed=7) for _ in range(2))
+    assert np.array_equal(one.solution, two.solution)
+    assert one.limit in ("iterations", "optimal") and one.objective == two.objective and one.bound == two.bound
+
+
+def test_a_warm_start_is_used():
+    """The optimum as a start is the answer of a run that may look at one node only."""
+    instance = set_cover(rows=30, columns=60, density=0.1, seed=1)
+    best = corl.solve(instance, iterations=200)
+    again = corl.solve(instance, warm_start=best.solution, iterations=1)
+    assert again.objective <= best.objective and again.trace[0][1] == best.objective
+
+
+def test_interruption_returns_the_incumbent():
+    """Ctrl-C ends SCIP in the middle; what it had found comes back."""
+    instance = multiple_knapsack(items=100, knapsacks=12, correlation="strong", seed=3)
+    sent = []
+
+    def interrupt(news):
+        if news.solution is not None and not sent:
+            sent.append(threading.Timer(0.05, _thread.interrupt_main))
+            sent[0].start()
+
+    result = corl.solve(instance, solver="scip-pscost", time_limit=600, on_improvement=interrupt)
+    assert result.limit in ("interrupted", "optimal") and result.objective is not None and result.verified
+
+
+def test_an_interrupted_highs_is_gone():
+    """HiGHS tells nothing before its end; its process ends with the run."""
+    instance = auctions(items=60, bids=400, seed=2)
+    timer = threading.Timer(0.3, _thread.interrupt_main)
+    timer.start()
+    try:
+        result = corl.solve(instance, solver="highs", time_limit=600)
+        assert result.limit in ("interrupted", "optimal")
+    except KeyboardInterrupt:  # it came before the clock started
+        pass
+    finally:
+        timer.cancel()
+
+
+def test_what_the_callback_raises_comes_through():
+    """An exception of on_improvement ends SCIP and reaches the user as itself."""
+
+    def callback(news):
+        raise KeyError("mine")
+
+    before = threading.active_count()
+    with pytest.raises(KeyError, match="mine"):
+        corl.solve(multiple_knapsack(items=60, knapsacks=6), solver="scip", time_limit=600, on_improvement=callback)
+    assert threading.active_count() <= before  # SCIP's thread is gone
+
+
+def test_an_exception_within_scip_reaches_the_user_as_itself(monkeypatch):
+    """Not as SCIP's `unspecified error`."""
+    from corl.solvers.milp import scip_model
+
+    monkeypatch.setattr(scip_model._News, "_keep", lambda self, kind: {}["lost"])
+    with pytest.raises(corl.SolverError, match="KeyError: 'lost'"):
+        corl.solve(multiple_knapsack(items=20, knapsacks=2), solver="scip", time_limit=600)
+
+
+def test_time_limits_end_both_engines():
+    """A limit that is far too short: a result that says so, with whatever there is."""
+    instance = multiple_knapsack(items=100, knapsacks=12, correlation="strong", seed=3)
+    for solver in ("scip", "highs"):
+        result = corl.solve(instance, solver=solver, time_limit=0.05)
+        assert result.limit in ("time_limit", "optimal")
+
+
+def test_auto_and_files(tmp_path):
+    """`auto` is SCIP; a packed file and its .sol file go through the whole path."""
+    instance = multiple_knapsack(items=10, knapsacks=2, seed=2)
+    MILP.write(instance, tmp_path / "k.mps.gz")
+    result = corl.solve(tmp_path / "k.mps.gz", time_limit=300)
+    assert (result.solver, result.status) == ("scip", "optimal")
+    result.write(tmp_path / "k.sol")
+    assert MILP.evaluate(instance, MILP.read_solution(instance, tmp_path / "k.sol")) == result.objective
+
+
+@pytest.mark.slow
+def test_many_solves_keep_the_memory():
+    """200 solves in one process: it grows by less than 100 MB after the first 20."""
+    resource = pytest.importorskip("resource")
+    instance = multiple_knapsack(items=12, knapsacks=3, seed=1)
+    sizes = []
+    for k in range(200):
+        assert corl.solve(instance, solver="scip", time_limit=600).status == "optimal"
+        if k in (19, 199):
+            gc.collect()
+            sizes.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    assert sizes[1] - sizes[0] < 100
+
+
+@pytest.mark.slow
+def test_shared_optima(data):
+    """Files of MIPLIB 3 that take seconds: the published optimum."""
+    names = ("flugpl", "p0033", "lseu", "misc03", "stein27", "p0201", "egout", "gen", "rgn", "bell5")
+    with open(data / "milp" / "OPTIMA.csv", encoding="utf-8", newline="") as file:
+        optima = {row["instance"]: float(row["optimum"]) for row in csv.DictReader(file)}
+    for name in names:
+        result = corl.solve(data / "milp" / "miplib3" / f"{name}.mps.gz", time_limit=600)
+        assert result.status == "optimal" and result.objective == pytest.approx(optima[f"miplib3/{name}.mps.gz"], rel=1e-6)
