@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from corl.errors import InputError
-from corl.files import from_json, is_number
+from corl.files import from_json, is_number, plain_name
 from corl.problems.knapsack.instance import LARGEST, LARGEST_CONSTRAINTS, LARGEST_ITEMS, KnapsackInstance
 from corl.text import Text, quoted
 
@@ -44,7 +44,7 @@ def recognises(head: str) -> bool:
 def read_instance(path: str | Path) -> KnapsackInstance:
     """The instance in a file, its format by the content. Raises InputError with file, line, field and what is accepted, or
     OSError."""
-    return read_text(Text.read(path), Path(path).stem)
+    return read_text(Text.read(path), plain_name(path).stem)
 
 
 def read_text(text: Text, name: str = "") -> KnapsackInstance:

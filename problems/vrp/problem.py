@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corl.files import plain_name
 from corl.problem import Problem
 from corl.problems.vrp.generators import solomon, uniform, x
 from corl.problems.vrp.instance import VrpInstance
@@ -60,7 +61,7 @@ class Vrp(Problem):
         from corl.problems.vrp import formats, json_format, solomon
         from corl.text import Text
 
-        text, stem = Text.read(path), Path(path).stem
+        text, stem = Text.read(path), plain_name(path).stem
         if text.content.lstrip().startswith("{"):
             return json_format.read_text(text, stem)
         return solomon.read_text(text, stem) if solomon.recognises(text.content[:4096]) else formats.read_text(text, stem)

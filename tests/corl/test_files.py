@@ -62,7 +62,7 @@ def test_a_packed_file_that_is_too_large(tmp_path):
         Text.read(tmp_path / "a.gz", largest=1000)
 
 
-@pytest.mark.parametrize(("problem", "name"), [("tsp", "a.tsp"), ("jobshop", "a.txt"), ("bandits", "a.json")])
+@pytest.mark.parametrize(("problem", "name"), [("tsp", "a.tsp"), ("jobshop", "a.txt"), ("bandits", "a.json"), ("milp", "a.mps")])
 def test_every_problem_reads_packed_files(tmp_path, problem, name):
     """The same instance, with the same name, from a file and from the file packed; its problem is recognised."""
     adapter = registry.problem(problem)
