@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyscipopt
 from numpy.typing import NDArray
-from pyscipopt import SCIP_EVENTTYPE
+from pyscipopt.scip import PY_SCIP_EVENTTYPE as SCIP_EVENTTYPE
 from pyscipopt.scip import Expr, ExprCons, Term
 
 from corl.problems.milp.instance import MilpInstance
