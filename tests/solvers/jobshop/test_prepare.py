@@ -16,7 +16,7 @@ INSTANCES = {
     "flexible": flexible,
     "tardiness": tardiness,
 }
-OPTIONS = {"tabu": {"cut": 20, "population": 3}, "dispatch": {"noise": 0.3}, "cp-sat": {}}
+OPTIONS = {"tabu": {"cut": 20, "population": 3}, "dispatch": {"noise": 0.3}, "cp-sat": {}, "cp-agent": {"schedules": 0}}
 
 
 def compiled():

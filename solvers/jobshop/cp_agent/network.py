@@ -1,0 +1,110 @@
+"""The agent's network in torch, for training; forward.py has the same in numba, for rollouts."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from corl.errors import UsageError
+from corl.solvers.jobshop.cp_agent.observation import FEATURES, SLOTS
+
+if TYPE_CHECKING:
+    from corl.solvers.jobshop.cp_agent.forward import Weights
+
+__all__ = ["Batch", "CpAgentNetwork"]
+
+
+class Batch(NamedTuple):
+    """B decisions: T listed jobs and C competing operations in all, L jobs that can start, at most K competitors of one."""
+
+    x: Tensor
+    """float32 [T, SLOTS, FEATURES]"""
+    there: Tensor
+    """bool [T, SLOTS]"""
+    token: Tensor
+    """int64 [C] the operations that compete for machines: listed job x SLOTS + slot."""
+    own: Tensor
+    """int64 [L] where the operation of each job that can start stands in `token`."""
+    keys: Tensor
+    """int64 [L, K] where those stand that compete with it, itself among them; padded with 0."""
+    real: Tensor
+    """bool [L, K] which of them are no padding."""
+    decision: Tensor
+    """int64 [L] the decision of each job that can start, rising."""
+    waiting: Tensor
+    """bool [B] whether waiting is offered."""
+    wanted: Tensor
+    """bool [L] whether the teacher starts it now."""
+
+
+class CpAgentNetwork(nn.Module):
+    """A job's tokens (start, window of intervals, end) attend to each other; then what can start attends to the operations that
+    compete for its machine; an MLP gives its logit, and the mean of a second MLP that of waiting.
+
+    After Tassel, Gebser and Schekotihin (ICAPS 2023, section 4). Theirs keeps 8 numbers a token; the end token of ours says
+    when the job can end, and each interval how much work its machine has, which theirs has no token for.
+    """
+
+    architecture: ClassVar[str] = "jobshop-cp"
+
+    def __init__(self, width: int = 16, hidden: int = 32) -> None:
+        super().__init__()
+        if width < 1 or hidden < 1:
+            raise UsageError(f"width and hidden are {width} and {hidden}; accepted: integers from 1")
+        self.config: dict[str, Any] = {"width": width, "hidden": hidden}
+
+        def parameter(*shape: int, inputs: int) -> nn.Parameter:
+            return nn.Parameter(torch.randn(shape) / math.sqrt(inputs))
+
+        self.embed = parameter(FEATURES, width, inputs=FEATURES)
+        self.slot = parameter(SLOTS, width, inputs=4)
+        self.inside = parameter(4, width, width, inputs=width)
+        self.inside_up = parameter(width + 1, hidden, inputs=width)
+        self.inside_down = parameter(hidden + 1, width, inputs=4 * hidden)
+        self.across = parameter(4, width, width, inputs=width)
+        self.across_up = parameter(width + 1, hidden, inputs=width)
+        self.across_down = parameter(hidden + 1, width, inputs=4 * hidden)
+        self.head = parameter(2, width + 1, width, inputs=width)
+        self.out = parameter(2, width + 1, inputs=16 * width)
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Logits of the jobs that can start, float32 [L], and of waiting, float32 [B]."""
+        tokens = batch.x @ self.embed + self.slot
+        job = batch.token // SLOTS
+        here = tokens.reshape(-1, tokens.shape[-1])[batch.token]
+        key, value = (tokens @ self.inside[k] for k in (1, 2))
+        here = _attend(here, key[job], value[job], batch.there[job], self.inside)
+        here = _between(here, self.inside_up, self.inside_down)
+        key, value = (here @ self.across[k] for k in (1, 2))
+        here = _attend(here[batch.own], key[batch.keys], value[batch.keys], batch.real, self.across)
+        here = _between(here, self.across_up, self.across_down)
+        start, wait = (torch.relu(_affine(here, self.head[k])) @ self.out[k, :-1] + self.out[k, -1] for k in range(2))
+        decisions = len(batch.waiting)
+        count = torch.bincount(batch.decision, minlength=decisions)
+        return start, torch.zeros(decisions, device=wait.device).index_add(0, batch.decision, wait) / count
+
+    def weights(self) -> Weights:
+        """Copies for the kernels."""
+        from corl.solvers.jobshop.cp_agent.forward import Weights
+
+        values = {name: np.ascontiguousarray(each.detach().cpu().numpy().copy()) for name, each in self.named_parameters()}
+        return Weights(**values)
+
+
+def _affine(x: Tensor, matrix: Tensor) -> Tensor:
+    return x @ matrix[:-1] + matrix[-1]
+
+
+def _between(x: Tensor, up: Tensor, down: Tensor) -> Tensor:
+    return x + _affine(torch.relu(_affine(x, up)), down)
+
+
+def _attend(x: Tensor, key: Tensor, value: Tensor, mask: Tensor, matrices: Tensor) -> Tensor:
+    """x [N, d] + one head of attention of it to keys and values [N, k, d], where mask [N, k] allows it."""
+    score = torch.einsum("nd,nkd->nk", x @ matrices[0], key) / math.sqrt(x.shape[-1])
+    weight = torch.softmax(score.masked_fill(~mask, -torch.inf), -1)
+    return x + torch.einsum("nk,nkd->nd", weight, value) @ matrices[3]
