@@ -10,13 +10,13 @@ from corl.solvers.vrp.ruin.absence import drop_route, seek
 from corl.solvers.vrp.ruin.annealing import begin
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all
 from corl.solvers.vrp.ruin.network import load_routes, network, new_plan, new_work, routes_in
-from corl.solvers.vrp.ruin.state import BEST, DONE, FOUND, MISSED, USED
+from corl.solvers.vrp.ruin.state import DONE, FOUND, MISSED, USED
 
 if TYPE_CHECKING:
     from corl.problems.vrp.instance import VrpInstance
     from corl.run import Run
 
-__all__ = ["Search", "compile_absence"]
+__all__ = ["Search", "compile_rest"]
 
 _NEAREST = 10  # neighbours whose mean distance is the unit of temperatures
 _ANY = 1 << 40  # routes: no limit
@@ -122,13 +122,13 @@ class Search:
         return not absent[0]
 
 
-def compile_absence(instance: VrpInstance) -> None:
-    """Call what only limited or smallest fleets need once, on a tiny instance."""
+def compile_rest(instance: VrpInstance, scarce: bool) -> None:
+    """Call once, on a tiny instance, what only warm starts need and, where vehicles are scarce, what looks for places."""
     net = network(instance, 2)
     plan = new_plan(instance, net)
     work = new_work(net, plan, 0)
-    insert_all(net, plan, work, _ANY)
-    absent, absences = np.zeros(net.clients + 1, np.int32), np.zeros(net.clients, np.int64)
-    most = drop_route(net, plan, work, absent, absences)
-    seek(net, plan, work, absent, absences, 1.0, int(most), 3)
-    assert plan.value[BEST] == 0.0
+    load_routes(instance, net, plan, work, [[node] for node in range(instance.depots, instance.n)])
+    if scarce:
+        absent, absences = np.zeros(net.clients + 1, np.int32), np.zeros(net.clients, np.int64)
+        most = drop_route(net, plan, work, absent, absences)
+        seek(net, plan, work, absent, absences, 1.0, int(most), 3)

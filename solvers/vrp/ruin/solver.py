@@ -28,7 +28,7 @@ class RuinRecreate(Solver):
 
     neighbours: int = 40
     """Clients beside which a client may be inserted, at least 2 (20: 0.05 to 0.3 % worse on X instances)."""
-    heat: float = 3.0
+    heat: float = 5.0
     """First temperature, in mean distances to the ten nearest clients; above 0."""
     cold: float = 0.025
     """Last temperature, likewise; above 0."""
@@ -60,20 +60,24 @@ class RuinRecreate(Solver):
     def prepare(self, instance: VrpInstance) -> None:
         from corl.problems.vrp.problem import Vrp
         from corl.run import Run
-        from corl.solvers.vrp.ruin.search import compile_absence
+        from corl.solvers.vrp.ruin.search import compile_rest
         from corl.solvers.vrp.ruin.tiny import tiny_like
 
         tiny = tiny_like(instance)
         self.solve(tiny, Run(Vrp(), tiny, iterations=20))
-        compile_absence(tiny)
+        scarce = instance.fleet == "fewest" or bool((instance.vehicles.count >= 0).any())
+        compile_rest(tiny, scarce)
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
+        from corl.solvers.vrp.bounds import radial_bound
         from corl.solvers.vrp.ruin.search import Search
 
         search = Search(instance, self.neighbours, run)
         if not search.serve_all(self.heat):
             return
         search.report()
+        if not run.should_stop:
+            run.report_bound(radial_bound(instance))
         if instance.fleet == "fewest":
             search.drop_routes(_FLEET_SHARE, self.heat)
         self._anneal(search, run)

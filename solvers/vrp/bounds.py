@@ -1,0 +1,65 @@
+"""A lower bound that costs next to nothing: the radial one."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.problems.vrp.instance import VrpInstance
+
+__all__ = ["radial_bound"]
+
+# How far a leg may be from its true length for rounding: down, or (those that are not listed) up by 1.
+_LOSS = {"EXACT_2D": 0.0, "EXACT_3D": 0.0, "EUC_2D": 0.5, "EUC_3D": 0.5, "MAN_2D": 1.0, "MAN_3D": 1.5}
+_LOSS |= {"MAX_2D": 0.5, "MAX_3D": 0.5, "TENTHS_2D": 1.0}
+_MOST_MATRIX = 2000  # nodes up to which shortest paths in a matrix are worth their time
+_SAFETY = 1e-9
+
+
+def radial_bound(instance: VrpInstance) -> float:
+    """A lower bound on the objective; 0 where nothing better is known.
+
+    A route is at least as long as the way to any of its clients and back, hence as the mean of these weighted by demand; a
+    client's share of that is its demand over the largest capacity (Haimovich & Rinnooy Kan, Mathematics of Operations Research
+    10, 1985, lemma 1), and likewise of a route's fixed cost. What may be left out counts at most its prize. Distances obey the
+    triangle inequality but for roundings, which are taken off for every leg; in a matrix, shortest paths are used.
+    """
+    vehicles, depots, n = instance.vehicles, instance.depots, instance.n
+    out_and_back = _distances_there_and_back(instance)
+    if out_and_back is None:
+        return 0.0
+    capacity = float(vehicles.capacity.max())
+    if not 0.0 < capacity < np.inf:
+        return 0.0
+    fixed = float(vehicles.fixed_cost.min()) + instance.route_weight
+    unit = float(vehicles.unit_cost.min())
+    loss = unit * _LOSS.get(instance.edge_weight_type, 0.0)
+    share = instance.demand[depots:] / capacity * (unit * out_and_back[depots:] + fixed)
+    share = np.where(instance.required[depots:], share, np.minimum(share, instance.prize[depots:]))
+    legs = 2.0 * (n - depots)  # the most there can be: every client alone
+    return max(0.0, (1.0 - _SAFETY) * (float(share.sum()) - loss * legs) / instance.scale)
+
+
+def _distances_there_and_back(instance: VrpInstance) -> NDArray[np.float64] | None:
+    """float64 [n]: not more than the way from the nearest depot of a vehicle to each node, and to the nearest one back."""
+    starts, ends = np.unique(instance.vehicles.start), np.unique(instance.vehicles.end)
+    if instance.matrix is None:
+        to = np.min([instance.distances_from(int(depot)) for depot in starts], axis=0)
+        back = np.min([instance.distances_from(int(depot)) for depot in ends], axis=0)
+        return np.asarray(np.maximum(0.0, to + back - 2.0 * _LOSS.get(instance.edge_weight_type, 1.0)))
+    if instance.n > _MOST_MATRIX:
+        return None
+    to = np.min([_shortest(instance.matrix, int(depot)) for depot in starts], axis=0)
+    back = np.min([_shortest(instance.matrix.T, int(depot)) for depot in ends], axis=0)
+    return np.asarray(to + back)
+
+
+def _shortest(matrix: NDArray[np.float64], start: int) -> NDArray[np.float64]:
+    """float64 [n]: lengths of shortest paths from a node (Dijkstra; a distance of 0 is an arc as any other)."""
+    reached = np.array(matrix[start])
+    left = np.ones(len(matrix), bool)
+    for _ in range(len(matrix)):
+        node = int(np.where(left, reached, np.inf).argmin())
+        left[node] = False
+        reached = np.minimum(reached, reached[node] + matrix[node])
+    return reached
