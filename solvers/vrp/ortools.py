@@ -43,6 +43,10 @@ class OrTools(Solver):
     def solve(self, instance: VrpInstance, run: Run) -> None:
         from ortools.constraint_solver import pywrapcp
 
+        from corl.problems.vrp.feasibility import unservable
+
+        if run.objective is None and unservable(instance):
+            return run.report_infeasible()
         model = _Model(instance)
         if run.should_stop:
             return

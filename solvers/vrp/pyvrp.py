@@ -50,6 +50,10 @@ class PyVrp(Solver):
         import pyvrp
         from pyvrp.IteratedLocalSearch import IteratedLocalSearchCallbacks, IteratedLocalSearchParams
 
+        from corl.problems.vrp.feasibility import unservable
+
+        if run.objective is None and unservable(instance):
+            return run.report_infeasible()
         data, left = _data(instance), [0]
 
         class Listener(IteratedLocalSearchCallbacks):  # type: ignore[misc]

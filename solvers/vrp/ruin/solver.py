@@ -69,9 +69,12 @@ class RuinRecreate(Solver):
         compile_rest(tiny, scarce)
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
+        from corl.problems.vrp.feasibility import unservable
         from corl.solvers.vrp.bounds import radial_bound
         from corl.solvers.vrp.ruin.search import Search
 
+        if run.objective is None and unservable(instance):
+            return run.report_infeasible()
         search = Search(instance, self.neighbours, run)
         if not search.serve_all(self.heat):
             return

@@ -1,0 +1,28 @@
+"""Instances that have no solution, for a reason that is cheap to see, are said to be infeasible by every solver."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from corl.problems.vrp.instance import Vehicles, VrpInstance
+from corl.problems.vrp.problem import Vrp
+from corl.registry import solver
+from corl.run import Run
+
+
+@pytest.mark.parametrize("name", ["ruin-recreate", "pyvrp", "ortools"])
+def test_infeasible(name):
+    """A fleet that cannot carry everything, and a client that cannot be reached in time."""
+    if name == "pyvrp":
+        pytest.importorskip("pyvrp")
+    points = np.array([[0, 0], [30, 40], [0, 100.0]])
+    demand = np.array([0, 3, 3.0])
+    few = VrpInstance("few", "EUC_2D", demand, Vehicles(np.array([5.0]), count=np.array([1])), points=points)
+    latest = np.array([1000, 10, 1000.0])
+    late = VrpInstance("late", "EUC_2D", demand, Vehicles(np.array([5.0])), points=points, earliest=np.zeros(3), latest=latest)
+    for instance in (few, late):
+        run = Run(Vrp(), instance, time_limit=5.0)
+        run.start()
+        solver("vrp", name)().solve(instance, run)
+        assert run.infeasible and run.objective is None and run.limit == "infeasible"
