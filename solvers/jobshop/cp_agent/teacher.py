@@ -63,7 +63,7 @@ def taught(simulator: JobShopSimulator, view: View, moves: int, random: NDArray[
     value = replay(state, view, start, lesson, sizes)
     d, t, k = (int(size) for size in sizes)
     ends = (d, d, d, d, t, t, t, t, t, k)
-    return Lesson(*(part[:end].copy() for part, end in zip(lesson, ends))), own, float(value)
+    return Lesson._make(part[:end].copy() for part, end in zip(lesson, ends)), own, float(value)
 
 
 def improved(simulator: JobShopSimulator, moves: int, random: NDArray[np.uint64]) -> NDArray[np.int64]:
