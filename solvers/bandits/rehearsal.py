@@ -29,7 +29,7 @@ def rehearse(policy: BanditPolicy, run: Run, rows: int = 1) -> bool:
     def watched(states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
         found = []
         for first in range(0, len(states), rows):
-            if run.should_stop:
+            if run.interrupted or run.remaining <= 0.0:  # not run.should_stop: iterations may be done
                 raise _Stopped
             found.append(policy.actions(states[first : first + rows], time, keys[first : first + rows]))
         return np.concatenate(found)

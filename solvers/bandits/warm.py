@@ -10,7 +10,7 @@ from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.policies import TablePolicy
 from corl.problems.bandits.simulation import simulate
 
-__all__ = ["warm_up"]
+__all__ = ["tiny", "warm_up"]
 
 _MAKERS = {
     "budget": generators.budget,
@@ -21,10 +21,14 @@ _MAKERS = {
 }
 
 
+def tiny(instance: BanditInstance) -> BanditInstance:
+    """A tiny instance with the same kind of constraint."""
+    return _MAKERS[instance.constraint.kind](arms=8, pulls=2, horizon=1, episodes=2)
+
+
 def warm_up(instance: BanditInstance) -> None:
     """Compile the simulation and the oracle of the instance's kind of constraint, on a tiny instance of it."""
-    kind = instance.constraint.kind
-    tiny = _MAKERS[kind](arms=8, pulls=2, horizon=1, episodes=2)
-    simulate(tiny, TablePolicy(tiny, tiny.rewards[None]).actions)
-    if kind == "budget":  # unequal costs take another kernel
+    small = tiny(instance)
+    simulate(small, TablePolicy(small, small.rewards[None]).actions)
+    if small.constraint.kind == "budget":  # unequal costs take another kernel
         Budget(np.array([1, 2]), 2).oracle(np.zeros((1, 2, 2)))

@@ -7,18 +7,20 @@ from typing import Any
 
 from corl.errors import InputError
 from corl.problems.bandits.instance import BanditInstance
+from corl.problems.bandits.policies.network import NetworkPolicy
 from corl.problems.bandits.policies.policy import BanditPolicy
 from corl.problems.bandits.policies.resolving import ResolvingPolicy
 from corl.problems.bandits.policies.rollout import RolloutPolicy
 from corl.problems.bandits.policies.tables import IterativePolicy, RandomPolicy, SamplingPolicy, TablePolicy
 
 __all__ = [
-    "KINDS", "BanditPolicy", "IterativePolicy", "RandomPolicy", "ResolvingPolicy", "RolloutPolicy", "SamplingPolicy",
-    "TablePolicy", "from_json",
+    "KINDS", "BanditPolicy", "IterativePolicy", "NetworkPolicy", "RandomPolicy", "ResolvingPolicy", "RolloutPolicy",
+    "SamplingPolicy", "TablePolicy", "from_json",
 ]  # fmt: skip
 
 KINDS: dict[str, type[BanditPolicy]] = {
-    kind.kind: kind for kind in (TablePolicy, RandomPolicy, SamplingPolicy, IterativePolicy, ResolvingPolicy, RolloutPolicy)
+    kind.kind: kind
+    for kind in (TablePolicy, RandomPolicy, SamplingPolicy, IterativePolicy, ResolvingPolicy, RolloutPolicy, NetworkPolicy)
 }
 """Name in JSON -> class."""
 

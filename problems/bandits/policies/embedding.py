@@ -1,0 +1,170 @@
+"""The Q-network inside a mixed-integer program, whose optimum is the network's best feasible action.
+
+ReLUs by big-M, with bounds made tight: those of the first layer are exact, found by the constraint's oracle; those of the
+second follow by intervals; units that cannot change sign need no binary variable. The feasible actions are the integer points
+of the constraint's relaxation, and levels are linear in them. Engines: HiGHS through SciPy, or SCIP.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import coo_array, csr_array, hstack, vstack
+
+from corl.errors import SolverError
+from corl.problems.bandits.instance import BanditInstance
+from corl.problems.bandits.policies.qnetwork import QNetwork
+
+__all__ = ["ENGINES", "best_embedded"]
+
+ENGINES = ("highs", "scip")
+_SLACK = 1e-9  # by which bounds of units are widened, relative
+
+
+class _Program(NamedTuple):
+    """Maximise gain x for low <= rows x <= high, 0 <= x (or as `least` says), the first `whole` integer where marked."""
+
+    gain: NDArray[np.float64]
+    rows: csr_array
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    least: NDArray[np.float64]
+    most: NDArray[np.float64]
+    integer: NDArray[np.bool_]
+
+
+def best_embedded(
+    instance: BanditInstance,
+    network: QNetwork,
+    given: tuple[NDArray[np.float64], NDArray[np.float64]],
+    worth: NDArray[np.float64],
+    engine: str = "highs",
+) -> tuple[float, NDArray[np.int8]]:
+    """(highest value, levels int8 [J]) of network + worth [J A] over all feasible actions; `given` as `given_state` says."""
+    program, chance = _program(instance, network, given, worth)
+    x = _by_scip(program) if engine == "scip" else _by_highs(program)
+    arms, width = instance.rewards.shape[:2]
+    levels = np.zeros(arms, np.int8)
+    chosen = np.flatnonzero(chance @ x[: chance.shape[1]] > 0.5)
+    levels[chosen // (width - 1)] = chosen % (width - 1) + 1
+    return float(program.gain @ x + network.b3[0]), levels
+
+
+def _program(instance: BanditInstance, network: QNetwork, given: tuple[NDArray, NDArray], worth: NDArray) -> tuple[_Program, Any]:
+    relaxation = instance.constraint.relaxation()
+    zero, added = given
+    arms, width = instance.rewards.shape[:2]
+    above = [j * width + a for j in range(arms) for a in range(1, width)]  # rows of `chance` among the pairs j A + a
+    low, high = _first_bounds(instance, zero, added)
+    program = _Builder(relaxation.above.shape[1])
+    program.at_most(relaxation.above, relaxation.limit)
+    hidden = program.relu(csr_array((relaxation.chance.T @ added[above]).T), zero, low, high)
+    into = np.maximum(low, 0.0), np.maximum(high, 0.0)
+    positive, negative = np.maximum(network.w2, 0.0), np.minimum(network.w2, 0.0)
+    second_low = network.b2 + into[0] @ positive + into[1] @ negative
+    second_high = network.b2 + into[1] @ positive + into[0] @ negative
+    selected = coo_array(
+        (network.w2.ravel(), (np.tile(np.arange(len(network.b2)), len(hidden)), np.repeat(hidden, len(network.b2))))
+    )
+    outer = program.relu(csr_array(selected), network.b2, second_low, second_high)
+    gain = np.zeros(program.size)
+    gain[: relaxation.chance.shape[1]] = relaxation.chance.T @ worth[above]
+    gain[outer] += network.w3
+    return program.done(gain), relaxation.chance
+
+
+def _first_bounds(instance: BanditInstance, zero: NDArray, added: NDArray) -> tuple[NDArray, NDArray]:
+    """The lowest and highest input of every unit of the first layer over all feasible actions."""
+    arms, width = instance.rewards.shape[:2]
+    tables = np.ascontiguousarray(added.T.reshape(-1, arms, width))
+    both = np.concatenate([tables, -tables])
+    levels = instance.constraint.given(instance.constraint.oracle(both))
+    ends = np.take_along_axis(both, levels[:, :, None].astype(np.int64), 2)[:, :, 0].sum(axis=1)
+    high, low = zero + ends[: len(tables)], zero - ends[len(tables) :]
+    slack = _SLACK * (1.0 + np.abs(low) + np.abs(high))
+    return low - slack, high + slack
+
+
+class _Builder:
+    """Rows and columns of a program; the first `points` columns are those of the constraint, integers."""
+
+    def __init__(self, points: int) -> None:
+        self.size = self.points = points
+        self.blocks: list[csr_array] = []
+        self.ends: list[tuple[NDArray, NDArray]] = []
+        self.integer: list[NDArray] = [np.ones(points, np.bool_)]
+        self.most: list[NDArray] = [np.full(points, np.inf)]
+
+    def at_most(self, rows: csr_array, limit: NDArray) -> None:
+        self.blocks.append(rows)
+        self.ends.append((np.full(len(limit), -np.inf), limit))
+
+    def relu(self, rows: csr_array, shift: NDArray, low: NDArray, high: NDArray) -> NDArray[np.int64]:
+        """Columns y = max(0, rows x + shift), for low <= rows x + shift <= high; returns them."""
+        count = len(shift)
+        y = self.size + np.arange(count)
+        on = self.size + count + np.arange(count)
+        self.size += 2 * count
+        self.integer += [np.zeros(count, np.bool_), np.ones(count, np.bool_)]
+        self.most += [np.maximum(high, 0.0), (high > 0.0).astype(np.float64)]
+        every, ones = np.arange(count), np.ones(count)
+        mine = csr_array((ones, (every, y)), shape=(count, self.size))
+        switch_low = csr_array((-np.minimum(low, 0.0), (every, on)), shape=(count, self.size))
+        switch_high = csr_array((np.maximum(high, 0.0), (every, on)), shape=(count, self.size))
+        wide = _widened(rows, self.size)
+        self.blocks += [csr_array(mine - wide), csr_array(mine - wide + switch_low), csr_array(mine - switch_high)]
+        self.ends.append((shift, np.full(count, np.inf)))  # y >= input
+        self.ends.append((np.full(count, -np.inf), shift - np.minimum(low, 0.0)))  # y <= input - low (1 - on)
+        self.ends.append((np.full(count, -np.inf), np.zeros(count)))  # y <= high on
+        return y
+
+    def done(self, gain: NDArray) -> _Program:
+        rows = csr_array(vstack([_widened(block, self.size) for block in self.blocks]))
+        low, high = (np.concatenate(each) for each in zip(*self.ends))
+        least = np.zeros(self.size)
+        return _Program(gain, rows, low, high, least, np.concatenate(self.most), np.concatenate(self.integer))
+
+
+def _widened(rows: csr_array, size: int) -> csr_array:
+    """The same rows with zero columns behind."""
+    return csr_array(hstack([rows, csr_array((rows.shape[0], size - rows.shape[1]))]))
+
+
+def _by_highs(program: _Program) -> NDArray[np.float64]:
+    found = milp(
+        -program.gain,
+        constraints=LinearConstraint(program.rows, program.low, program.high),
+        integrality=program.integer.astype(np.int64),
+        bounds=Bounds(program.least, program.most),
+        options={"mip_rel_gap": 0.0},
+    )
+    if found.x is None:
+        raise SolverError(f"HiGHS found no action: {found.message}")
+    return found.x  # type: ignore[no-any-return]
+
+
+def _by_scip(program: _Program) -> NDArray[np.float64]:
+    from pyscipopt import Model, quicksum
+
+    model = Model()
+    model.hideOutput()
+    x = [
+        model.addVar(lb=low, ub=None if np.isinf(high) else high, vtype="I" if whole else "C")
+        for low, high, whole in zip(program.least, program.most, program.integer)
+    ]
+    rows = program.rows
+    for r, (low, high) in enumerate(zip(program.low, program.high)):
+        span = slice(rows.indptr[r], rows.indptr[r + 1])
+        total = quicksum(value * x[column] for value, column in zip(rows.data[span], rows.indices[span]))
+        if np.isfinite(low):
+            model.addCons(total >= low)
+        if np.isfinite(high):
+            model.addCons(total <= high)
+    model.setObjective(quicksum(gain * each for gain, each in zip(program.gain, x) if gain), "maximize")
+    model.optimize()
+    if model.getNSols() == 0:
+        raise SolverError(f"SCIP found no action: {model.getStatus()}")
+    return np.array([model.getVal(each) for each in x])

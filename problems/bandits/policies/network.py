@@ -1,0 +1,147 @@
+"""NetworkPolicy: the feasible action that a Q-network over states and actions likes best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible, InputError
+from corl.problems.bandits.constraints.interventions import Interventions
+from corl.problems.bandits.constraints.listing import every_action
+from corl.problems.bandits.instance import BanditInstance
+from corl.problems.bandits.policies.policy import BanditPolicy, Memory, numbers
+from corl.problems.bandits.policies.qnetwork import (
+    HIDDEN,
+    Listing,
+    QNetwork,
+    best_listed,
+    given_state,
+    inputs,
+    listing_of,
+)
+from corl.problems.bandits.policies.qnetwork import values as network_values
+from corl.problems.bandits.policies.tables import check_table
+
+__all__ = ["CHOICES", "NetworkPolicy"]
+
+CHOICES = ("list", "highs", "scip", "iterative")
+"""How the best action is found: a look at all, a mixed-integer program, or (not exactly) pick by pick."""
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkPolicy(BanditPolicy):
+    """Takes the action of highest value: the network's, plus what a table says that its levels are worth at the time."""
+
+    instance: BanditInstance
+    network: QNetwork
+    worth: NDArray[np.float64] | None = None
+    """[T, J, A, S]; None: the network is all there is, and knows no time."""
+    choice: str = "list"
+    _known: Memory = field(default_factory=Memory, init=False, repr=False)
+
+    kind = "network"
+
+    def __post_init__(self) -> None:
+        if self.worth is not None:
+            check_table(self.instance, self.worth)
+        times = 0 if self.worth is None else self.instance.horizon
+        one, two = HIDDEN
+        wanted = [(self.instance.rewards.size + times, one), (one,), (one, two), (two,), (two,), (1,)]
+        for name, array, shape in zip(QNetwork._fields, self.network, wanted):
+            if array.shape != shape or not np.isfinite(array).all():
+                raise Infeasible(f"{name}: accepted: finite numbers of shape {list(shape)}, not {list(array.shape)}")
+        if self.choice not in CHOICES:
+            raise InputError(f"{self.choice!r}; accepted: {', '.join(CHOICES)}", field="policy.choice")
+
+    @cached_property
+    def listing(self) -> Listing:
+        """All feasible actions. Raises InputError where they are too many."""
+        constraint = self.instance.constraint
+        actions = every_action(constraint)
+        if actions is None:
+            raise InputError(f"too many actions to list; accepted: {', '.join(CHOICES[1:])}", field="policy.choice")
+        return listing_of(actions, constraint.given(actions), self.instance.rewards.shape[1])
+
+    def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
+        """See BanditPolicy.actions; draws nothing."""
+        time = 0 if self.worth is None else min(time, self.instance.horizon - 1)
+        found = []
+        for state in states:
+            name = time.to_bytes(4, "little") + state.tobytes()
+            if name not in self._known:
+                self._known.keep(name, self.best(state, time)[1])
+            found.append(self._known[name])
+        return np.array(found)
+
+    def best(self, state: NDArray[np.int32], time: int = 0) -> tuple[float, NDArray[np.int8]]:
+        """(its value, the action) in a state [J]."""
+        arms, shape = np.arange(self.instance.arms), self.instance.rewards.shape
+        table = np.zeros(shape[:2]) if self.worth is None else self.worth[time][arms, :, state]
+        alone = float(table[:, 0].sum())
+        worth = np.ascontiguousarray(table - table[:, :1]).ravel()
+        if self.choice == "iterative":
+            return self._built(state, time, worth)
+        given = given_state(self.network, shape, state, None if self.worth is None else time)
+        if self.choice == "list":
+            value, at = best_listed(self.network, *given, worth, self.listing.first, self.listing.pairs)
+            return value + alone, self.listing.actions[at]
+        from corl.problems.bandits.policies.embedding import best_embedded
+
+        value, levels = best_embedded(self.instance, self.network, given, worth, self.choice)
+        return value + alone, self._action(levels)
+
+    def value(self, state: NDArray[np.int32], actions: NDArray[np.int8], time: int = 0) -> NDArray[np.float64]:
+        """What actions [R, action_size] are worth in one state, float64 [R]."""
+        levels, arms = self.instance.constraint.given(actions), np.arange(self.instance.arms)
+        found, times = np.empty(len(actions)), None if self.worth is None else np.full(len(actions), time)
+        network_values(self.network, inputs(self.instance.rewards.shape, np.tile(state, (len(actions), 1)), levels, times), found)
+        if self.worth is not None:
+            found += self.worth[time][arms, levels, state].sum(axis=1)
+        return found
+
+    def _action(self, levels: NDArray[np.int8]) -> NDArray[np.int8]:
+        """The action that gives these levels."""
+        constraint = self.instance.constraint
+        if not isinstance(constraint, Interventions):
+            return levels
+        action = np.zeros(constraint.count, np.int8)
+        for level, each in zip(levels.tolist(), constraint.touching):
+            for bit, intervention in enumerate(each):
+                action[intervention] |= level >> bit & 1
+        return action
+
+    def _built(self, state: NDArray[np.int32], time: int, worth: NDArray[np.float64]) -> tuple[float, NDArray[np.int8]]:
+        """Pick by pick, each the one that makes the value highest, until none makes it higher."""
+        constraint = self.instance.constraint
+        action = np.zeros(constraint.action_size, np.int8)
+        earned = float(self.value(state, action[None], time)[0])
+        while len(free := np.flatnonzero(action == 0)):
+            further = np.repeat(action[None], len(free), axis=0)
+            further[np.arange(len(free)), free] = 1
+            found = np.where(constraint.fits(further), self.value(state, further, time), -np.inf)
+            at = int(np.argmax(found))
+            if not found[at] > earned:
+                break
+            action, earned = further[at], float(found[at])
+        return earned, action
+
+    def to_json(self) -> dict[str, Any]:
+        """`network` (its arrays by name), `worth`, `choice`."""
+        network = {name: array.tolist() for name, array in zip(QNetwork._fields, self.network)}
+        return {"network": network, "worth": None if self.worth is None else self.worth.tolist(), "choice": self.choice}
+
+    @classmethod
+    def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> NetworkPolicy:
+        """See BanditPolicy.from_json."""
+        found = values.get("network")
+        if not isinstance(found, Mapping):
+            raise InputError(f"accepted: an object with {', '.join(QNetwork._fields)}", field="policy.network")
+        network = QNetwork(*(numbers(found, name) for name in QNetwork._fields))
+        worth = None if values.get("worth") is None else numbers(values, "worth")
+        choice = values.get("choice")
+        return cls(instance, network, worth, choice if isinstance(choice, str) else str(choice))

@@ -1,0 +1,208 @@
+"""Algorithm 1 of Xu, Wilder, Khalil & Tambe (ICLR 2025): pretraining on one-step rewards, then deep Q-learning.
+
+What is learned is Q / `scale`, where the scale is the spread of one-step rewards, less their mean (a constant does not change
+which action is best). With a table to start from, what is learned is the residual over its worths, at every time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.problems.bandits.instance import BanditInstance
+from corl.problems.bandits.policies import NetworkPolicy
+from corl.problems.bandits.policies.qnetwork import QNetwork, inputs
+from corl.problems.bandits.simulation import advance, thresholds
+from corl.solvers.bandits.sequoia.regression import Regression, fresh_network
+from corl.solvers.bandits.sequoia.replay import Replay
+
+__all__ = ["Learner", "OutOfTime", "Plan"]
+
+_BATCH = 32
+_EPSILON = (0.9, 0.05)  # chance of a random action in the first episode and in the last
+_GAMMA = 0.99
+_SAMPLES = 6_000  # states and actions for pretraining
+_TRIALS = 20  # episodes on which networks are compared with each other
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What differs between modes."""
+
+    episodes: int
+    epochs: int
+    """Of pretraining."""
+    updates: int
+    """Steps of regression in a step of an episode."""
+    rate: float
+    target_every: int
+    """Episodes after which the target network becomes the present one; 0: it follows with weight tau in every step."""
+    tau: float
+
+
+class OutOfTime(Exception):
+    """There is no time to find another action."""
+
+
+class Learner:
+    """Learns a network for one instance; all its luck comes from `seed`, and none from the instance's episodes.
+
+    `over` is asked before every action that is looked for; OutOfTime is raised where it is true.
+    """
+
+    def __init__(
+        self,
+        instance: BanditInstance,
+        plan: Plan,
+        seed: int,
+        choice: str,
+        worth: NDArray[np.float64] | None,
+        over: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.instance, self.plan, self.choice, self._over = instance, plan, choice, over
+        self.random = np.random.default_rng([seed, 1])
+        arms, width, size = instance.rewards.shape
+        times = 0 if worth is None else instance.horizon
+        network = fresh_network(self.random, arms * width * size + times, arms + (times > 0), worth is not None)
+        self.regression, self.replay = Regression(network), Replay(arms)
+        self.offset, self.scale = self._units(worth)
+        self.worth = None if worth is None else worth / self.scale
+        self.policy = NetworkPolicy(instance, network, self.worth, choice)  # its network learns in place
+        self.target = self._copied(network)
+        self.bounds = thresholds(instance)
+        self.known: dict[bytes, float] = {}
+        """The best values at states that have been looked up, under the present target."""
+
+    def _units(self, worth: NDArray[np.float64] | None) -> tuple[float, float]:
+        """The mean and spread of a step's reward over random states and actions; of the residual, no mean."""
+        states, levels = self._diverse(512)
+        earned = self.instance.rewards[np.arange(self.instance.arms), levels, states].sum(axis=1)
+        spread = float(earned.std()) or 1.0
+        return (float(earned.mean()), spread) if worth is None else (0.0, spread * float(self.instance.weights[0]))
+
+    def _copied(self, network: QNetwork) -> NetworkPolicy:
+        policy = NetworkPolicy(self.instance, QNetwork(*(array.copy() for array in network)), self.worth, self.choice)
+        if self.choice == "list":
+            policy.__dict__["listing"] = self.policy.listing
+        return policy
+
+    def _diverse(self, count: int) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+        """States and levels [count, J] for pretraining (section 4.2): states as drawn at random, all alike or nearly so;
+        actions that are random, none, each arm's highest level (feasible or not), or a single entry."""
+        instance, random = self.instance, self.random
+        states = random.integers(0, instance.states, (count, instance.arms)).astype(np.int32)
+        alike = random.random(count) < 0.3
+        common = np.minimum(random.integers(0, instance.states.max(), (count, 1)), instance.states - 1)
+        keep = random.random(states.shape) < 0.8
+        states[alike] = np.where(keep, common, states)[alike]
+        actions = instance.constraint.random(random, count)
+        actions *= (random.random(actions.shape) < random.choice([1.0, 0.6], (count, 1))).astype(np.int8)
+        kind = random.random(count)
+        actions[kind < 0.05] = 0
+        single = np.flatnonzero((kind >= 0.05) & (kind < 0.2))
+        actions[single] = 0
+        actions[single, random.integers(0, actions.shape[1], len(single))] = 1
+        levels = instance.constraint.given(actions)
+        levels[kind > 0.95] = instance.levels - 1
+        return states, levels
+
+    # ---------------------------------------------------------------- pretraining
+    def pretrain(self) -> Iterator[None]:
+        """Regression on one-step rewards; yields after every epoch. Nothing where there is a table to start from."""
+        if self.worth is not None:
+            return
+        states, levels = self._diverse(_SAMPLES)
+        arms = np.arange(self.instance.arms)
+        rewards = (self.instance.rewards[arms, levels, states].sum(axis=1) - self.offset) / self.scale
+        rows, weights = inputs(self.instance.rewards.shape, states, levels, None), np.ones(_BATCH)
+        for epoch in range(self.plan.epochs):
+            rate = 8.0 * self.plan.rate * (1.0 - 0.9 * epoch / self.plan.epochs)
+            order = self.random.permutation(len(rows))
+            for first in range(0, len(order) - _BATCH + 1, _BATCH):
+                which = order[first : first + _BATCH]
+                self.regression.step(rows[which], rewards[which], weights, rate)
+            yield
+        self._renew()
+
+    # ---------------------------------------------------------------- learning
+    def episode(self, number: int) -> None:
+        """Play an episode and learn in every step of it."""
+        instance, random = self.instance, self.random
+        state = instance.initial[random.integers(len(instance.initial))].copy()
+        share = number / max(1, self.plan.episodes - 1)
+        epsilon = _EPSILON[0] + (_EPSILON[1] - _EPSILON[0]) * min(1.0, share)
+        key, earned = random.integers(0, 2**63, 1).astype(np.uint64), np.empty(1)
+        for time in range(instance.horizon):
+            if random.random() < epsilon:
+                action = instance.constraint.random(random, 1)[0]
+            else:
+                self._check()
+                action = self.policy.best(state, time)[1]
+            levels, following = instance.constraint.given(action[None]), state[None].copy()
+            advance(self.bounds, instance.rewards, following, levels, key, time, earned)
+            self.replay.add(state, levels[0], following[0], time)
+            state = following[0]
+            for _ in range(self.plan.updates):
+                self._learn(1.0 - 0.9 * share)
+        if self.plan.target_every and (number + 1) % self.plan.target_every == 0:
+            self._renew()
+
+    def _learn(self, fraction: float) -> None:
+        """One step of regression on drawn transitions; `fraction` of the rate."""
+        batch, arms = self.replay.draw(self.random, _BATCH), np.arange(self.instance.arms)
+        earned = self.instance.rewards[arms, batch.levels, batch.states].sum(axis=1) - self.offset
+        if self.worth is None:
+            ahead = np.array([self._best(state, 0) for state in batch.following])
+            targets, times = earned / self.scale + _GAMMA * ahead, None
+        else:
+            times, last = batch.times, self.instance.horizon - 1
+            ahead = np.array([0.0 if t == last else self._best(s, t + 1) for s, t in zip(batch.following, times.tolist())])
+            base = self.worth[times[:, None], arms, batch.levels, batch.states].sum(axis=1)
+            targets = self.instance.weights[times] * earned / self.scale + ahead - base
+        rows = inputs(self.instance.rewards.shape, batch.states, batch.levels, times)
+        errors = self.regression.step(rows, targets, batch.weights, self.plan.rate * fraction)
+        self.replay.update(batch.which, errors)
+        if not self.plan.target_every:
+            for target, now in zip(self.target.network, self.policy.network):
+                target += self.plan.tau * (now - target)
+
+    def _best(self, state: NDArray[np.int32], time: int) -> float:
+        """The target's best value in a state; looked up once as long as the target stays (or hardly moves)."""
+        name = time.to_bytes(4, "little") + state.tobytes()
+        if name not in self.known:
+            self._check()
+            self.known[name] = self.target.best(state, time)[0]
+        return self.known[name]
+
+    def _check(self) -> None:
+        if self._over():
+            raise OutOfTime
+
+    def _renew(self) -> None:
+        """The target becomes the present network."""
+        self.target = self._copied(self.policy.network)
+        self.known.clear()
+
+    # ---------------------------------------------------------------- choosing
+    def snapshot(self) -> NetworkPolicy:
+        """The present policy, which learns no further."""
+        return self._copied(self.policy.network)
+
+    def trial(self, policy: NetworkPolicy) -> NDArray[np.float64]:
+        """[_TRIALS] what a policy earns in episodes of the learner's own, the same for all policies."""
+        instance = self.instance
+        random = np.random.default_rng([int(self.instance.seed), 2])
+        states = instance.initial[random.integers(len(instance.initial), size=_TRIALS)].copy()
+        keys, total, earned = random.integers(0, 2**63, _TRIALS).astype(np.uint64), np.zeros(_TRIALS), np.empty(_TRIALS)
+        for time, weight in enumerate(instance.weights):
+            actions = []
+            for row in range(_TRIALS):
+                self._check()
+                actions.append(policy.actions(states[row : row + 1], time, keys)[0])
+            levels = instance.constraint.given(np.array(actions))
+            advance(self.bounds, instance.rewards, states, levels, keys, time, earned)
+            total += weight * earned
+        return total

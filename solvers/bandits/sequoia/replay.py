@@ -1,0 +1,60 @@
+"""Prioritised replay (Schaul, Quan, Antonoglou & Silver, ICLR 2016), proportional variant."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Batch", "Replay"]
+
+ALPHA, BETA, SIZE = 0.6, 0.4, 10_000  # the paper's
+
+
+class Batch(NamedTuple):
+    """Transitions drawn together."""
+
+    which: NDArray[np.int64]
+    states: NDArray[np.int32]
+    """[n, J]"""
+    levels: NDArray[np.int8]
+    """[n, J]"""
+    following: NDArray[np.int32]
+    """[n, J]"""
+    times: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    """Of importance, at most 1."""
+
+
+class Replay:
+    """The last `SIZE` transitions; each is drawn with a chance proportional to its last error to the power ALPHA."""
+
+    def __init__(self, arms: int) -> None:
+        self._states, self._following = np.zeros((SIZE, arms), np.int32), np.zeros((SIZE, arms), np.int32)
+        self._levels, self._times = np.zeros((SIZE, arms), np.int8), np.zeros(SIZE, np.int64)
+        self._priority = np.zeros(SIZE)
+        self._added = 0
+
+    def __len__(self) -> int:
+        return min(self._added, SIZE)
+
+    def add(self, state: NDArray[np.int32], levels: NDArray[np.int8], following: NDArray[np.int32], time: int) -> None:
+        """Keep a transition, as urgent as the most urgent one."""
+        at = self._added % SIZE
+        self._states[at], self._levels[at], self._following[at], self._times[at] = state, levels, following, time
+        self._priority[at] = self._priority.max() or 1.0
+        self._added += 1
+
+    def draw(self, random: np.random.Generator, count: int) -> Batch:
+        """`count` transitions, with replacement."""
+        sums = np.cumsum(self._priority[: len(self)])
+        which = np.searchsorted(sums, random.random(count) * sums[-1], side="right").clip(max=len(self) - 1)
+        chances = self._priority[which] / sums[-1]
+        weights = (len(self) * chances) ** -BETA
+        parts = (self._states[which], self._levels[which], self._following[which], self._times[which])
+        return Batch(which, *parts, weights / weights.max())
+
+    def update(self, which: NDArray[np.int64], errors: NDArray[np.float64]) -> None:
+        """The errors that the transitions had when they were last learned from."""
+        self._priority[which] = (np.abs(errors) + 1e-3) ** ALPHA
