@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from corl.errors import UsageError
@@ -41,22 +42,20 @@ class PyVrp(Solver):
 
     def prepare(self, instance: VrpInstance) -> None:
         try:
-            import pyvrp  # noqa: F401
+            import_module("pyvrp")
         except ImportError as error:
             message = f'solver pyvrp needs the pyvrp package, 0.14 or newer ({error}): pip install "corl[peers]"'
             raise UsageError(message) from None
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
-        import pyvrp
-        from pyvrp.IteratedLocalSearch import IteratedLocalSearchCallbacks, IteratedLocalSearchParams
-
         from corl.problems.vrp.feasibility import unservable
 
         if run.objective is None and unservable(instance):
             return run.report_infeasible()
+        pyvrp: Any = import_module("pyvrp")
         data, left = _data(instance), [0]
 
-        class Listener(IteratedLocalSearchCallbacks):  # type: ignore[misc]
+        class Listener(pyvrp.IteratedLocalSearchCallbacks):  # type: ignore[misc]
             def on_start(self, algorithm: Any) -> None:
                 self.on_best(algorithm.initial_solution)
 
@@ -73,7 +72,7 @@ class PyVrp(Solver):
         start = None
         if run.warm_start is not None and run.solution is not None:
             start = _start(instance, data, run.solution)
-        parameters = pyvrp.SolveParams(ils=IteratedLocalSearchParams(callbacks=Listener()))
+        parameters = pyvrp.SolveParams(ils=pyvrp.IteratedLocalSearchParams(callbacks=Listener()))
         seed = run.seed % 2**32
         pyvrp.solve(data, stop, seed, collect_stats=False, display=False, params=parameters, initial_solution=start)
 
@@ -81,10 +80,10 @@ class PyVrp(Solver):
 def _data(instance: VrpInstance) -> Any:
     """The instance in PyVRP's classes: locations are our nodes, clients are numbered from 0."""
     import numpy as np
-    import pyvrp
 
     from corl.solvers.vrp.integers import factor_for
 
+    pyvrp: Any = import_module("pyvrp")
     n, depots, vehicles = instance.n, instance.depots, instance.vehicles
     distances = np.stack([instance.distances_from(node) for node in range(n)])
     times = [distances, *(part for part in (instance.service, instance.earliest, instance.latest) if part is not None)]
@@ -156,10 +155,9 @@ def _routes(instance: VrpInstance, solution: Any) -> list[Any]:
 
 
 def _start(instance: VrpInstance, data: Any, solution: Any) -> Any:
-    import pyvrp
-
     from corl.problems.vrp.evaluation import routes_of
 
+    pyvrp: Any = import_module("pyvrp")
     given = routes_of(instance, solution)
     routes = [pyvrp.Route(data, (route.visits - instance.depots).tolist(), route.vehicle) for route in given]
     return pyvrp.Solution(data, routes)
