@@ -62,6 +62,7 @@ def main() -> None:
     samples: dict[str, list[Any]] = {
         "jobshop": [[[(0, 3), (1, 2)], [(1, 4), (0, 1)]], [[(0, 3), [(1, 2), (2, 5)]]]],
         "knapsack": [([3, 2, 4], [1, 1, 2], 2), ([3, 2, 4], [[1, 1, 2], [2, 1, 1]], [2, 2])],
+        "orienteering": [{"points": random.random((30, 2)), "scores": np.ones(30), "limit": 2.0}],
         "tsp": [random.random((40, 2)), np.ones((6, 6)) - np.eye(6), random.random((40, 40))],
     }
     for name in registry.problems():

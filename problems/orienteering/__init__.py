@@ -1,0 +1,1 @@
+"""The orienteering problem: the most score within a limit on the length."""

@@ -1,0 +1,100 @@
+"""Building a path node by node, as a Markov decision process (README.md, "As a decision process")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.problems.orienteering.distances import metric_for
+from corl.problems.orienteering.evaluation import TOLERANCE, path_length
+from corl.problems.orienteering.instance import OrienteeringInstance
+from corl.problems.orienteering.transitions import OrienteeringState, look, reset_rows
+
+__all__ = ["OrienteeringEnvironment"]
+
+
+class OrienteeringEnvironment(Environment):
+    """A pool of partial paths. An action is an unvisited node from which the limit still lets the path go straight to the end;
+    the `width` with the most score for their distance are listed, any may be taken.
+
+    The reward of a step is the node's score, the base is that of start and end, and the episode ends when no node is near
+    enough. Raises UsageError for instances whose direct way from start to end is longer than the limit.
+    """
+
+    def __init__(self, instances: Sequence[OrienteeringInstance], rows: int, width: int = 48) -> None:
+        if not instances or rows < 1 or width < 1:
+            raise UsageError("an environment takes at least one instance, one row and one listed action")
+        for instance in instances:
+            if path_length(instance, np.array([instance.start, instance.end])) > instance.limit * (1.0 + 0.5 * TOLERANCE):
+                raise UsageError("an environment takes no instance whose way from start to end is longer than the limit")
+        self.instances, self.rows = list(instances), rows
+        self.width = min(width, max(1, max(instance.n for instance in instances) - 1))
+        self.state = _pool(self.instances, rows)
+        self.reset(np.arange(rows), 0)
+
+    def reset(self, rows: ArrayLike, which: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.float64]:
+        """See Environment.reset; the bases are the scores of start and end. Nothing is random: `keys` change nothing."""
+        at = self._checked(rows)
+        instances = np.broadcast_to(np.asarray(which, np.int64), at.shape).copy()
+        if len(instances) and (instances.min() < 0 or instances.max() >= len(self.instances)):
+            raise UsageError(f"instances are integers from 0 to {len(self.instances) - 1}")
+        reset_rows(self.state, at, instances)
+        bases = [each.scores[list({each.start, each.end})].sum() for each in self.instances]
+        return np.array(bases)[instances]
+
+    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+        """The reduced states. Slots 0..K-1 are the nodes `actions` lists, slot K the last node, slot K + 1 the end.
+
+        action: int32 [R, K], -1 where there are fewer; mask: bool [R, K + 2], whether a slot is taken.
+        scores: float64 [R, K]; distances: float64 [R, K + 2, K + 2], from slot to slot; zero in empty slots.
+        left: float64 [R], how long the rest of the path may be; remaining: int32 [R], nodes that can be visited, listed or not.
+        """
+        at, state = self._checked(rows), self.state
+        actions = self.actions(at)
+        scores, distances = np.zeros(actions.shape), np.zeros((len(at), self.width + 2, self.width + 2))
+        look(state, at, actions, scores, distances)
+        mask = np.concatenate([actions >= 0, np.ones((len(at), 2), bool)], axis=1)
+        left = state.limit[state.instance[at]] - state.length[at]
+        seen: dict[str, NDArray[Any]] = {"action": actions, "mask": mask, "scores": scores, "distances": distances}
+        return seen | {"left": left, "remaining": state.open[at]}
+
+    def solution(self, row: int) -> NDArray[np.int32]:
+        """The path of a row, int32 [k], with the end. Raises UsageError while nodes can be visited."""
+        at, state = int(self._checked(row)[0]), self.state
+        if state.open[at]:
+            raise UsageError(f"{state.open[at]} nodes can still be visited in row {at}")
+        return np.append(state.order[at, : state.visited[at]], np.int32(state.end[state.instance[at]]))
+
+
+def _pool(instances: list[OrienteeringInstance], rows: int) -> OrienteeringState:
+    """The pool over `instances`; the rows are for `reset`."""
+    metrics = [metric_for(instance) for instance in instances]
+    size = np.array([instance.n for instance in instances], np.int64)
+    n = int(size.max())
+    return OrienteeringState(
+        kind=np.array([metric.kind for metric in metrics], np.int64),
+        size=size,
+        first=_offsets([len(metric.points) for metric in metrics]),
+        matrix_first=_offsets([metric.matrix.size for metric in metrics]),
+        scores_first=_offsets(size.tolist()),
+        points=np.concatenate([metric.points for metric in metrics]),
+        matrix=np.concatenate([metric.matrix.ravel() for metric in metrics]),
+        scores=np.concatenate([instance.scores for instance in instances]),
+        limit=np.array([instance.limit * (1.0 + 0.5 * TOLERANCE) for instance in instances]),
+        start=np.array([instance.start for instance in instances], np.int64),
+        end=np.array([instance.end for instance in instances], np.int64),
+        instance=np.zeros(rows, np.int32),
+        visited=np.ones(rows, np.int32),
+        length=np.zeros(rows),
+        order=np.zeros((rows, n), np.int32),
+        open=np.zeros(rows, np.int32),
+    )
+
+
+def _offsets(lengths: list[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)

@@ -1,0 +1,87 @@
+"""The judge: what a path scores, and whether it is short enough. Distances by corl.edge_weights, which no solver uses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.edge_weights import edge_lengths
+from corl.errors import Infeasible
+from corl.problems.orienteering.instance import OrienteeringInstance
+
+__all__ = ["TOLERANCE", "check_path", "path_length", "shortest_path", "total_score"]
+
+TOLERANCE = 1e-9
+"""How far the length may be above the limit, relative to it: what float64 sums of distances are off."""
+
+
+def check_path(instance: OrienteeringInstance, solution: Any) -> NDArray[np.int64]:
+    """`solution` as int64 [k], if it is a path from start to end within the limit that meets no node twice.
+
+    A closed one has its start at both ends. Raises Infeasible naming the first fault, in the file's ids.
+    """
+    try:
+        path = np.asarray(solution)
+    except ValueError:  # ragged
+        raise Infeasible("a solution is a list of nodes") from None
+    if path.ndim != 1 or path.dtype.kind not in "iu":
+        raise Infeasible(f"a solution is a list of integers, not an array of {path.dtype} and shape {list(path.shape)}")
+    path, ids = path.astype(np.int64), instance.graph.ids
+    if (outside := (path < 0) | (path >= instance.n)).any():
+        raise Infeasible(f"there is no node with index {path[outside.argmax()]}; accepted: 0 to {instance.n - 1}")
+    ends = (ids[instance.start], ids[instance.end])
+    if len(path) < 2 or (path[0], path[-1]) != (instance.start, instance.end):
+        raise Infeasible(f"a path goes from node {ends[0]} to node {ends[1]}, both listed")
+    inner = path[:-1] if instance.closed else path
+    counts = np.bincount(inner, minlength=instance.n)
+    if (counts > 1).any():
+        raise Infeasible(f"node {ids[counts.argmax()]} is visited {counts.max()} times; accepted: once")
+    length = path_length(instance, path)
+    if length > instance.limit * (1.0 + TOLERANCE):
+        raise Infeasible(f"the path is {length:.10g} long; the limit is {instance.limit:.10g}")
+    return path
+
+
+def path_length(instance: OrienteeringInstance, path: NDArray[np.int64]) -> float:
+    """The sum of the distances along a path."""
+    graph = instance.graph
+    return math.fsum(edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, path[:-1], path[1:]).tolist())
+
+
+def total_score(instance: OrienteeringInstance, solution: Any) -> float:
+    """The scores of all nodes on the path, each counted once. Raises Infeasible where it is none."""
+    path = check_path(instance, solution)
+    return math.fsum(instance.scores[path[:-1] if instance.closed else path].tolist())
+
+
+def shortest_path(instance: OrienteeringInstance) -> NDArray[np.int64] | None:
+    """A path within the limit, int64 [k], whatever it scores; None where there is none.
+
+    The direct way, or where that is too long, the shortest one (Dijkstra): rounded distances and matrices need not obey the
+    triangle inequality.
+    """
+    n, start, end, graph = instance.n, instance.start, instance.end, instance.graph
+    direct = np.array([start, end])
+    limit = instance.limit * (1.0 + TOLERANCE)
+    if instance.closed or path_length(instance, direct) <= limit:
+        return direct
+    far, before, settled = np.full(n, np.inf), np.full(n, -1), np.zeros(n, bool)
+    far[start] = 0.0
+    everyone = np.arange(n)
+    while True:
+        at = int(np.where(settled, np.inf, far).argmin())
+        if far[at] > limit or settled[at]:
+            return None
+        if at == end:
+            break
+        settled[at] = True
+        there = far[at] + edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, np.full(n, at), everyone)
+        shorter = ~settled & (there < far)
+        far[shorter], before[shorter] = there[shorter], at
+    path = [end]
+    while path[-1] != start:
+        path.append(int(before[path[-1]]))
+    return np.array(path[::-1])

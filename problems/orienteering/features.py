@@ -1,0 +1,51 @@
+"""What a network sees of a partial path: scores and distances, in units of what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.networks.tokens import Tokens
+
+__all__ = ["PAIRS", "TOKENS", "nodes"]
+
+TOKENS = 9
+"""F: features of a token."""
+PAIRS = 2
+"""P: features of a pair of tokens."""
+
+
+def nodes(observation: Mapping[str, NDArray[Any]]) -> Tokens:
+    """K tokens of the listed nodes, one of the last node and one of the end; turning or scaling the plane changes nothing.
+
+    Of a node: its share of the listed scores; the way to it, the way from it to the end, and the detour of both, over what is
+    left; its nearest other listed node; score over way and over detour; which kind it is. Of a pair: the distance over what
+    is left, and over their nearest distances. The unit is the sum of the listed scores.
+    """
+    mask, scores, apart = observation["mask"], observation["scores"], observation["distances"]
+    rows, slots = scores.shape
+    there = mask[:, :slots]
+    left = np.where(observation["left"] > 0, observation["left"], 1.0)[:, None]
+    scale = scores.sum(axis=1)
+    scale = np.where(scale > 0, scale, 1.0)
+    way, rest = apart[:, slots, :slots] / left, apart[:, slots + 1, :slots] / left
+    detour = way + rest - apart[:, slots, slots + 1, None] / left
+    pair = mask[:, :, None] & mask[:, None, :] & ~np.eye(slots + 2, dtype=bool)
+    near = np.where(pair, apart, np.inf).min(axis=2)
+    near = np.where(np.isfinite(near), near, 0.0)
+    share = scores / scale[:, None]
+    x = np.zeros((rows, slots + 2, TOKENS), np.float32)
+    count = np.maximum(1, there.sum(axis=1))[:, None]
+    parts = [share * count, way, rest, detour, near[:, :slots] / left]
+    parts += [share / np.maximum(way, 1e-3), share / np.maximum(detour, 1e-3)]
+    for k, part in enumerate(parts):
+        x[:, :slots, k] = np.where(there, np.clip(part, -100.0, 100.0), 0.0)
+    x[:, slots, 7] = x[:, slots + 1, 8] = 1.0
+    pairs = np.zeros((*apart.shape, PAIRS), np.float32)
+    pairs[..., 0] = np.where(pair, apart / left[:, :, None], 0.0)
+    unit = np.maximum(near[:, :, None] + near[:, None, :], 1e-9 * left[:, :, None])
+    pairs[..., 1] = np.where(pair, np.minimum(apart / unit, 10.0), 0.0)
+    return Tokens(x, mask, pairs, scale)

@@ -1,0 +1,231 @@
+"""Instance files: OPLib's extension of TSPLIB, and JSON.
+
+OPLib  a TSPLIB file of TYPE OP with COST_LIMIT, NODE_SCORE_SECTION (id and score) and DEPOT_SECTION (the node where the tour
+       starts and ends; or two, start and end of a path; then -1)
+JSON   {"problem": "orienteering", "name": "small", "points": [[0, 0], [3, 4], [6, 0]], "scores": [0, 5, 3], "limit": 12.5,
+       "start": 0, "end": 2}, in any units. Distances are Euclidean and not rounded unless "edge_weight_type" says otherwise;
+       "matrix" stands for "points" where they are given one by one. Nodes are numbered from 0 unless "ids" are given; start
+       is the first node unless given, end is the start.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import InputError
+from corl.files import from_json, is_number
+from corl.problems.orienteering.instance import OrienteeringInstance
+from corl.problems.tsp import formats as tsplib
+from corl.problems.tsp.instance import COORDINATE_TYPES, LARGEST, TspInstance
+from corl.text import Entry, Text, keyword_parts, quoted
+
+__all__ = ["from_json_value", "read_instance", "read_text", "recognises", "write_instance"]
+
+_JSON = re.compile(r'\s*\{.*?"problem"\s*:\s*"orienteering"', re.DOTALL)
+_TYPE = re.compile(r"^\s*TYPE\s*:?\s*OP\b", re.IGNORECASE | re.MULTILINE)
+_MARK = re.compile(r"^\s*(COST_LIMIT|NODE_SCORE_SECTION)\b", re.IGNORECASE | re.MULTILINE)
+_OWN = ("COST_LIMIT", "NODE_SCORE_SECTION", "DEPOT_SECTION")
+_KEYWORDS = (
+    "NAME", "TYPE", "COMMENT", "DIMENSION", "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT", "NODE_COORD_TYPE", "DISPLAY_DATA_TYPE",
+    "NODE_COORD_SECTION", "DISPLAY_DATA_SECTION", "EDGE_WEIGHT_SECTION", "EOF", *_OWN,
+)  # fmt: skip
+_VEHICLES = "belongs to a vehicle routing problem, which is no orienteering problem; accepted: TYPE OP"
+_REFUSED = dict.fromkeys(("CAPACITY", "VEHICLES", "DISTANCE", "DEMAND_SECTION", "TIME_WINDOW_SECTION"), _VEHICLES)
+_KEYS = (
+    "problem", "name", "comment", "edge_weight_type", "points", "matrix", "ids", "scores", "limit", "start", "end",
+)  # fmt: skip
+
+
+def recognises(head: str) -> bool:
+    """Whether a file that begins so is in JSON (its key "problem" first) or of OPLib."""
+    return bool(_JSON.match(head) or _TYPE.search(head) or _MARK.search(head))
+
+
+def read_instance(path: str | Path) -> OrienteeringInstance:
+    """The instance in a file, its format by the content. Raises InputError with file, line, field and what is accepted, or
+    OSError."""
+    return read_text(Text.read(path), Path(path).stem)
+
+
+def read_text(text: Text, name: str = "") -> OrienteeringInstance:
+    """The instance in a text; `name` stands in for a missing one. Raises InputError."""
+    if text.content.lstrip()[:1] in ("{", "["):
+        return _read_json(text, name)
+    header, sections = keyword_parts(text, _KEYWORDS, _REFUSED)
+    kind = header.get("TYPE")
+    if kind is not None and (kind.value.split() or [""])[0].upper() != "OP":
+        raise text.error(f"{quoted(kind.value)} is not accepted; accepted: OP", line=kind.line, field="TYPE")
+    for keyword in _OWN:
+        if keyword not in header and keyword not in sections:
+            raise text.error("missing; an orienteering problem needs it", line=text.last_line, field=keyword)
+    graph = tsplib.read_text(_without(text, header, sections), name)
+    entry = header["COST_LIMIT"]
+    limit = text.number(entry.value, "COST_LIMIT", entry.line, 0.0, LARGEST)
+    place = {int(node): i for i, node in enumerate(graph.ids)}
+    scores = _scores(sections["NODE_SCORE_SECTION"], place)
+    start, end = _depots(sections["DEPOT_SECTION"], place)
+    try:
+        return OrienteeringInstance(graph, scores, limit, start, end, graph.name, graph.comment)
+    except InputError as error:
+        raise text.error(error.reason, field=error.field) from None
+
+
+def _without(text: Text, header: dict[str, Entry], sections: dict[str, Text]) -> Text:
+    """The TSPLIB file that remains, its lines where they were."""
+    lines = text.content.split("\n")
+    first = text.first_line
+    if "TYPE" in header:
+        lines[header["TYPE"].line - first] = "TYPE : TSP"
+    for keyword in _OWN:
+        if keyword in header:
+            lines[header[keyword].line - first] = ""
+        if keyword in sections:
+            begin = sections[keyword].first_line - first
+            for k in range(begin, begin + max(1, sections[keyword].content.count("\n"))):
+                lines[k] = ""
+    return Text("\n".join(lines), text.file, first)
+
+
+def _scores(part: Text, place: dict[int, int]) -> NDArray[np.float64]:
+    """float64 [n] from lines `id score`, each node once."""
+    field = "NODE_SCORE_SECTION"
+    found = np.full(len(place), np.nan)
+    for row, (node, score) in enumerate(part.table(field, 2).tolist()):
+        at = place.get(int(node), -1) if node == int(node) else -1
+        if at < 0:
+            raise part.error(f"there is no node {node:.10g}", line=part.row_line(row), field=field)
+        if not 0.0 <= score <= LARGEST:
+            message = f"a score of {score:g} is not accepted; accepted: 0 to {LARGEST:g}"
+            raise part.error(message, line=part.row_line(row), field=field)
+        if found[at] == found[at]:
+            raise part.error(f"node {int(node)} is given twice", line=part.row_line(row), field=field)
+        found[at] = score
+    if (missing := np.isnan(found)).any():
+        node = list(place)[int(missing.argmax())]
+        raise part.error(f"node {node} has no score", line=part.last_line, field=field)
+    return found
+
+
+def _depots(part: Text, place: dict[int, int]) -> tuple[int, int]:
+    field, nodes = "DEPOT_SECTION", []
+    for line, token in part.tokens():
+        node = part.integer(token, field, line)
+        if node == -1:
+            break
+        if node not in place:
+            raise part.error(f"there is no node {node}", line=line, field=field)
+        nodes.append(place[node])
+    if not 1 <= len(nodes) <= 2:
+        message = f"{len(nodes)} nodes; accepted: the start, or start and end, then -1"
+        raise part.error(message, line=part.first_line, field=field)
+    return nodes[0], nodes[-1]
+
+
+# -------------------------------------------------------------------- JSON
+def _read_json(text: Text, name: str) -> OrienteeringInstance:
+    try:
+        value = from_json(text.content, file=text.file)
+    except InputError as error:
+        cause = error.__cause__
+        line = cause.lineno if isinstance(cause, json.JSONDecodeError) else None
+        raise text.error(error.reason, line=line) from None
+    if not isinstance(value, dict):
+        raise text.error("accepted: a JSON object", line=text.first_line)
+    try:
+        return from_json_value(value, name)
+    except InputError as error:
+        raise text.error(error.reason, field=error.field) from None
+
+
+def from_json_value(value: dict[str, Any], name: str = "") -> OrienteeringInstance:
+    """The instance in a JSON object. Raises InputError, naming the key."""
+    if unknown := [key for key in value if key not in _KEYS]:
+        raise InputError(f"there is no key {str(unknown[0])[:40]!r}; accepted: {', '.join(_KEYS)}")
+    if value.get("problem", "orienteering") != "orienteering":
+        raise InputError(f"{value['problem']!r} is not accepted; accepted: 'orienteering'"[:200], field="problem")
+    texts = {key: value.get(key, "") for key in ("name", "comment")}
+    for key, found in texts.items():
+        if not isinstance(found, str):
+            raise InputError("accepted: a text", field=key)
+    if ("points" in value) == ("matrix" in value):
+        raise InputError("accepted: either points or a matrix", field="points")
+    kind = value.get("edge_weight_type", "EXPLICIT" if "matrix" in value else "EXACT_2D")
+    if not isinstance(kind, str) or (kind != "EXPLICIT" if "matrix" in value else kind not in COORDINATE_TYPES):
+        accepted = "EXPLICIT" if "matrix" in value else ", ".join(COORDINATE_TYPES)
+        raise InputError(f"not accepted; accepted: {accepted}", field="edge_weight_type")
+    points = matrix = None
+    if "points" in value:
+        points = _table(value["points"], "points", COORDINATE_TYPES[kind])
+    else:
+        rows = value["matrix"]
+        matrix = _table(rows, "matrix", len(rows) if isinstance(rows, list) else 0)
+    n = len(points if points is not None else matrix)  # type: ignore[arg-type]
+    ids = value.get("ids", list(range(n)))
+    if not isinstance(ids, list) or len(ids) != n or not all(type(node) is int and abs(node) < 2**53 for node in ids):
+        raise InputError(f"accepted: {n} different integers", field="ids")
+    name = texts["name"] or name
+    graph = TspInstance(name, kind, points, matrix, ids=np.array(ids, np.int64))
+    scores = _numbers(value.get("scores"), "scores")
+    limit = value.get("limit")
+    if limit is None or not is_number(limit):
+        raise InputError("accepted: a number from 0", field="limit")
+    start = value.get("start", ids[0])
+    ends = {"start": start, "end": value.get("end", start)}
+    for key, node in ends.items():
+        if type(node) is not int or node not in ids:
+            raise InputError("accepted: the id of a node", field=key)
+    first, last = (ids.index(node) for node in ends.values())
+    return OrienteeringInstance(graph, np.array(scores, np.float64), float(limit), first, last, name, texts["comment"])
+
+
+def _numbers(value: Any, field: str) -> list[float]:
+    if not isinstance(value, list) or not value or not all(map(is_number, value)):
+        raise InputError("accepted: a list of numbers", field=field)
+    return value
+
+
+def _table(value: Any, field: str, columns: int) -> NDArray[np.float64]:
+    if not isinstance(value, list) or not value:
+        raise InputError("accepted: a list of lists of numbers", field=field)
+    for k, row in enumerate(value):
+        if len(_numbers(row, f"{field}[{k}]")) != columns:
+            raise InputError(f"accepted: {columns} numbers", field=f"{field}[{k}]")
+    return np.array(value, np.float64)
+
+
+# -------------------------------------------------------------------- the writer
+def write_instance(instance: OrienteeringInstance, path: Path) -> None:
+    """Write JSON where the name ends in .json, otherwise OPLib; `read_instance` gives the same instance back, to the bit.
+
+    As TSPLIB, OPLib has no ids for a matrix: row i is node i, numbered from 1.
+    """
+    graph = instance.graph
+    if path.suffix.lower() == ".json":
+        head: dict[str, Any] = {"problem": "orienteering", "name": instance.name}
+        head |= {"comment": instance.comment} if instance.comment else {}
+        head |= {"edge_weight_type": graph.edge_weight_type, "limit": instance.limit, "ids": graph.ids.tolist()}
+        head |= {key: int(graph.ids[node]) for key, node in (("start", instance.start), ("end", instance.end))}
+        head |= {"points": graph.points.tolist()} if graph.points is not None else {"matrix": graph.matrix.tolist()}  # type: ignore[union-attr]
+        with open(path, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(json.dumps(head | {"scores": instance.scores.tolist()}) + "\n")
+        return
+    ids = graph.ids if graph.points is not None else np.arange(1, instance.n + 1)
+    plain = TspInstance(instance.name, graph.edge_weight_type, graph.points, graph.matrix, ids=ids, comment=instance.comment)
+    tsplib.write_instance(plain, path)
+    lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
+    at = next(k for k, line in enumerate(lines) if line.startswith("TYPE"))
+    lines[at : at + 1] = ["TYPE : OP", f"COST_LIMIT : {_numeral(instance.limit)}"]
+    end = lines.pop()
+    lines += ["NODE_SCORE_SECTION", *(f"{node} {_numeral(score)}" for node, score in zip(ids, instance.scores.tolist()))]
+    lines += ["DEPOT_SECTION", *dict.fromkeys(str(ids[node]) for node in (instance.start, instance.end)), "-1", end, ""]
+    path.write_text("\n".join(lines), encoding="utf-8", newline="\n")
+
+
+def _numeral(value: float) -> str:
+    return str(int(value)) if value.is_integer() else repr(value)

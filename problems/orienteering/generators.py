@@ -1,0 +1,73 @@
+"""Random instances, the same for the same seed on every machine (NumPy's PCG64 streams).
+
+Scores are those of the three generations of M. Fischetti, J. Salazar and P. Toth, INFORMS Journal on Computing 10, 1998,
+section 5: all 1; pseudo-random; growing with the distance from the depot. Their nodes are TSPLIB's, and their limits half the
+length of an optimal tour; here nodes are uniform in a square, and the length of a tour is what it is asymptotically.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.edge_weights import edge_lengths
+from corl.errors import UsageError
+from corl.problems.orienteering.instance import OrienteeringInstance
+from corl.problems.tsp.instance import TspInstance
+
+__all__ = ["GENERATORS", "generation_1", "generation_2", "generation_3", "scores"]
+
+_SIDE = 1000  # of the square
+_TOUR = 0.7124  # times the root of nodes and area: an optimal tour (Johnson, McGeoch and Rothberg, 1996)
+_LARGEST = 1_000_000
+
+
+def scores(graph: TspInstance, generation: int) -> NDArray[np.float64]:
+    """float64 [n], the scores of a generation, 1 to 3, on the given nodes; the depot is the first."""
+    number = np.arange(graph.n)
+    if generation == 1:
+        return np.ones(graph.n)
+    if generation == 2:
+        return np.asarray(1.0 + (7141 * number + 73) % 100, np.float64)
+    far = edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, np.zeros(graph.n, np.int64), number)
+    found = 1.0 + np.floor(99.0 * far / max(1.0, float(far.max())))
+    found[0] = 0.0
+    return np.asarray(found)
+
+
+def generation_1(*, size: int = 400, share: float = 0.5, seed: int = 0) -> OrienteeringInstance:
+    """Every node scores 1: visit as many as possible. The limit is `share` of the expected length of an optimal tour."""
+    return _instance(1, size, share, seed)
+
+
+def generation_2(*, size: int = 400, share: float = 0.5, seed: int = 0) -> OrienteeringInstance:
+    """Node i (0, 1, ...) scores 1 + (7141 i + 73) mod 100."""
+    return _instance(2, size, share, seed)
+
+
+def generation_3(*, size: int = 400, share: float = 0.5, seed: int = 0) -> OrienteeringInstance:
+    """A node scores 1 to 100, in proportion to its distance from the depot; the depot 0."""
+    return _instance(3, size, share, seed)
+
+
+GENERATORS: dict[str, Callable[..., OrienteeringInstance]] = {
+    "generation-1": generation_1,
+    "generation-2": generation_2,
+    "generation-3": generation_3,
+}
+
+
+def _instance(generation: int, size: int, share: float, seed: int) -> OrienteeringInstance:
+    if not 1 <= size <= _LARGEST:
+        raise UsageError(f"size: {size} is not accepted; accepted: 1 to {_LARGEST:,}")
+    if not 0.0 <= share <= 10.0:
+        raise UsageError(f"share: {share} is not accepted; accepted: 0 to 10")
+    points = np.random.default_rng(seed).integers(0, _SIDE, (size, 2)).astype(np.float64)
+    name = f"gen{generation}-{size}"
+    comment = f"corl generate orienteering generation-{generation} --option size={size} --option share={share!r} --seed {seed}"
+    graph = TspInstance(name, "EUC_2D", points)
+    limit = float(math.ceil(share * _TOUR * _SIDE * math.sqrt(size) * (1.0 + 0.33 / size)))
+    return OrienteeringInstance(graph, scores(graph, generation), limit, name=name, comment=comment)

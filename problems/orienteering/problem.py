@@ -1,0 +1,162 @@
+"""Orienteering: the adapter of the orienteering problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible, InputError, UsageError
+from corl.problem import Problem
+from corl.problems.orienteering.generators import GENERATORS
+from corl.problems.orienteering.instance import OrienteeringInstance
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from corl.networks.tokens import Tokens
+    from corl.problems.orienteering.environment import OrienteeringEnvironment
+
+__all__ = ["Orienteering"]
+
+
+def _nodes(observation: Mapping[str, Any]) -> Tokens:
+    """See corl.problems.orienteering.features.nodes."""
+    from corl.problems.orienteering.features import nodes
+
+    return nodes(observation)
+
+
+class Orienteering(Problem):
+    """The orienteering problem: a path or a closed tour within a limit on its length that scores the most.
+
+    A solution is an integer array: the nodes 0..n-1 in order, start and end listed (the start twice where it is closed).
+    Modules that are only needed by one method are imported there: `import corl.problems.orienteering.problem` loads NumPy alone.
+    """
+
+    name = "orienteering"
+    title = "orienteering: the most score within a limit on the length"
+    sense = "max"
+    instance_type = OrienteeringInstance
+    generators = GENERATORS
+    features = {"nodes": _nodes}  # noqa: RUF012
+
+    def evaluate(self, instance: OrienteeringInstance, solution: Any) -> float:
+        """The scores on the path, each node once. Raises Infeasible, naming the first fault in the file's ids."""
+        from corl.problems.orienteering.evaluation import total_score
+
+        return total_score(instance, solution)
+
+    def recognises(self, head: str) -> bool:
+        """Whether this is the head of an OPLib file or of one in JSON (its key "problem" first)."""
+        from corl.problems.orienteering.formats import recognises
+
+        return recognises(head)
+
+    def read(self, path: Path) -> OrienteeringInstance:
+        """The instance in an OPLib or a JSON file. Raises InputError or OSError."""
+        from corl.problems.orienteering.formats import read_instance
+
+        return read_instance(path)
+
+    def write(self, instance: OrienteeringInstance, path: Path) -> None:
+        """Write a file that `read` gives back to the bit: .json, or else OPLib."""
+        from corl.problems.orienteering.formats import write_instance
+
+        write_instance(instance, path)
+
+    def adapt(self, data: Any) -> OrienteeringInstance:
+        """From what a JSON file may hold: a mapping with points or a matrix (lists or arrays), scores and limit."""
+        if not isinstance(data, Mapping):
+            message = f"a {type(data).__name__} is no orienteering problem; accepted: an object with points, scores and limit"
+            raise InputError(message)
+        from corl.problems.orienteering.formats import from_json_value
+
+        plain = {str(key): value.tolist() if hasattr(value, "tolist") else value for key, value in data.items()}
+        return from_json_value(plain, "object")
+
+    def to_json(self, instance: OrienteeringInstance, solution: Any) -> list[int]:
+        """The file's ids in order, start and end listed."""
+        return instance.graph.ids[np.asarray(solution)].tolist()  # type: ignore[no-any-return]
+
+    def from_json(self, instance: OrienteeringInstance, value: Any) -> NDArray[np.int64]:
+        """int64 nodes 0..n-1. Raises InputError for no list of integers, Infeasible for a node that there is not."""
+        if not isinstance(value, list) or not all(type(node) is int for node in value):
+            raise InputError("accepted: a list of node ids, integers, start and end among them", field="solution")
+        place = {int(node): i for i, node in enumerate(instance.graph.ids)}
+        if unknown := [node for node in value if node not in place]:
+            raise Infeasible(f"there is no node {str(unknown[0])[:40]}")
+        return np.array([place[node] for node in value], np.int64)
+
+    def describe(self, instance: OrienteeringInstance) -> dict[str, Any]:
+        """Facts for `corl info`."""
+        ids, scores = instance.graph.ids, instance.scores
+        facts: dict[str, Any] = {
+            "nodes": instance.n,
+            "edge_weight_type": instance.graph.edge_weight_type,
+            "limit": instance.limit,
+            "start": int(ids[instance.start]),
+            "end": int(ids[instance.end]),
+            "scores": f"{scores.min():.10g} to {scores.max():.10g}",
+            "all_scores": float(scores.sum()),
+        }
+        if instance.comment:
+            facts["comment"] = " / ".join(instance.comment.splitlines())
+        return facts
+
+    def draw(self, instance: OrienteeringInstance, solution: Any, axes: Axes) -> None:
+        """Draw the nodes by their scores, and the path through some of them where there is one."""
+        from corl.problems.orienteering.drawing import draw_path
+
+        draw_path(instance, solution, axes)
+
+    def environment(
+        self, instances: Sequence[OrienteeringInstance], rows: int, width: int | None = None
+    ) -> OrienteeringEnvironment:
+        """Building paths node by node: `rows` states over `instances`; the `width` best by score and distance are listed."""
+        from corl.problems.orienteering.environment import OrienteeringEnvironment
+
+        return OrienteeringEnvironment(instances, rows) if width is None else OrienteeringEnvironment(instances, rows, width)
+
+    def decisions(self, instance: OrienteeringInstance, solution: Any, key: int = 0) -> NDArray[np.int64]:
+        """The nodes between the ends, and then those that can still be visited behind them, as the environment lists them.
+
+        An episode goes on until no node is near enough, so it may end in a better solution. Raises UsageError for a path that
+        goes where the direct way to the end would be too long (distances against the triangle inequality).
+        """
+        from corl.problems.orienteering.environment import OrienteeringEnvironment
+        from corl.problems.orienteering.evaluation import check_path
+
+        nodes = check_path(instance, solution)[1:-1]
+        environment = OrienteeringEnvironment([instance], 1, 1)
+        try:
+            for node in nodes:
+                environment.step([0], [0], [node])
+        except UsageError:
+            raise UsageError("the path goes where the direct way to the end is too long, as no episode does") from None
+        more = []
+        while (node := int(environment.actions([0])[0, 0])) >= 0:
+            more.append(node)
+            environment.step([0], [0], [node])
+        return np.append(nodes, np.array(more, np.int64))
+
+    def symmetries(self, instance: OrienteeringInstance) -> list[OrienteeringInstance]:
+        """The eight reflections and rotations of the plane that keep the axes; of GEO and matrix instances, themselves."""
+        from corl.problems.tsp.symmetries import planar_symmetries
+
+        return [instance, *(replace(instance, graph=graph) for graph in planar_symmetries(instance.graph)[1:])]
+
+    def miniature(self, instance: OrienteeringInstance) -> OrienteeringInstance:
+        """Its first dozen nodes, the first two as start and end where these are two, with room for them and more."""
+        from corl.problems.orienteering.evaluation import path_length
+        from corl.problems.tsp.symmetries import first_cities
+
+        graph = first_cities(instance.graph, 12)
+        end = 0 if instance.closed else min(1, graph.n - 1)
+        tiny = replace(instance, graph=graph, scores=instance.scores[: graph.n], start=0, end=end)
+        around = path_length(tiny, np.append(np.arange(graph.n), end))
+        return replace(tiny, limit=max(around / 2.0, path_length(tiny, np.array([0, end]))))

@@ -1,0 +1,158 @@
+"""The pool of partial paths and its kernels: what `corl.search` calls through `corl.search.hooks`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.metric import EXPLICIT, Metric, distance
+from corl.search import hooks
+from corl.search.hooks import attach
+
+__all__ = ["OrienteeringState", "look", "reset_rows"]
+
+
+class OrienteeringState(NamedTuple):
+    """The pool. I instances of n nodes each (N at most), R rows."""
+
+    kind: NDArray[np.int64]
+    """[I] the metric's kind (corl.metric)."""
+    size: NDArray[np.int64]
+    """[I] n."""
+    first: NDArray[np.int64]
+    """[I] where the nodes of an instance begin in `points`, where it has any."""
+    matrix_first: NDArray[np.int64]
+    """[I] where its n * n distances begin in `matrix`, where it has any."""
+    scores_first: NDArray[np.int64]
+    """[I] where its scores begin."""
+    points: NDArray[np.float64]
+    """[sum of n over coordinate instances, 3]"""
+    matrix: NDArray[np.float64]
+    """[sum of n * n over matrix instances]"""
+    scores: NDArray[np.float64]
+    """[sum of n]"""
+    limit: NDArray[np.float64]
+    """[I] with half the judge's tolerance."""
+    start: NDArray[np.int64]
+    """[I]"""
+    end: NDArray[np.int64]
+    """[I]"""
+    instance: NDArray[np.int32]
+    """[R] the row's instance."""
+    visited: NDArray[np.int32]
+    """[R] how many nodes the path has, the start among them."""
+    length: NDArray[np.float64]
+    """[R] its length, without the way to the end."""
+    order: NDArray[np.int32]
+    """[R, N] the path, then the nodes that can still be visited."""
+    open: NDArray[np.int32]
+    """[R] how many these are."""
+
+
+@kernel(inline=True)
+def _metric(state: Any, instance: Any) -> Any:
+    """The Metric of one instance, of views into the pool."""
+    n, kind, begin = state.size[instance], state.kind[instance], state.matrix_first[instance]
+    m = n if kind == EXPLICIT else 0
+    first = state.first[instance]
+    return Metric(kind, state.points[first : first + n], state.matrix[begin : begin + m * m].reshape((m, m)))
+
+
+@kernel
+def reset_rows(state: Any, rows: Any, instances: Any) -> None:
+    """Make each of `rows` the path of the start alone, in instances[i]."""
+    for i in range(len(rows)):
+        row, instance = rows[i], instances[i]
+        state.instance[row], state.visited[row], state.length[row] = instance, 1, 0.0
+        order, count = state.order[row], 1
+        order[0] = state.start[instance]
+        for node in range(state.size[instance]):
+            if node != state.start[instance] and node != state.end[instance]:
+                order[count] = node
+                count += 1
+        state.open[row] = _keep(state, row, order[1:count], -1)
+
+
+@kernel
+def _keep(state: Any, row: Any, nodes: Any, without: Any) -> Any:
+    """Write those of `nodes` from which the end is still near enough behind the path (which is where they may be); how many."""
+    instance, t = state.instance[row], state.visited[row]
+    metric, order = _metric(state, instance), state.order[row]
+    here, left, end = order[t - 1], state.limit[instance] - state.length[row], state.end[instance]
+    kept = 0
+    for node in nodes:
+        if node != without and distance(metric, here, node) + distance(metric, node, end) <= left:
+            order[t + kept] = node
+            kept += 1
+    return kept
+
+
+@attach(hooks.step, OrienteeringState)
+def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
+    """Go to a node that can be visited; the reward is its score."""
+    t, count = state.visited[src], state.open[src]
+    found = False
+    for k in range(t, t + count):
+        if state.order[src, k] == action:
+            found = True
+            break
+    if not found:
+        return math.nan
+    instance = state.instance[src]
+    length = state.length[src] + distance(_metric(state, instance), state.order[src, t - 1], action)
+    if src != dst:
+        state.instance[dst] = instance
+        state.order[dst, : t + count] = state.order[src, : t + count]
+    order = state.order[dst]
+    for k in range(t, t + count):  # the first of the others gives way; what is kept moves to the front below
+        if order[k] == action:
+            order[k] = order[t]
+            order[t] = action
+            break
+    state.visited[dst], state.length[dst] = t + 1, length
+    state.open[dst] = _keep(state, dst, order[t + 1 : t + count], -1)
+    return state.scores[state.scores_first[instance] + action]
+
+
+@attach(hooks.actions, OrienteeringState)
+def _actions(state: Any, row: Any, out: Any) -> Any:
+    """The nodes that can be visited, the most score for the distance first; of two alike the lower one."""
+    instance, t = state.instance[row], state.visited[row]
+    metric, first, here = _metric(state, instance), state.scores_first[instance], state.order[row, t - 1]
+    worth = np.empty(len(out))
+    count = 0
+    for node in state.order[row, t : t + state.open[row]]:
+        value = state.scores[first + node] / max(1e-12, distance(metric, here, node))
+        if count == len(out) and (value < worth[-1] or (value == worth[-1] and node > out[-1])):
+            continue
+        count = min(count + 1, len(out))
+        i = count - 1
+        while i > 0 and (worth[i - 1] < value or (worth[i - 1] == value and out[i - 1] > node)):
+            worth[i], out[i] = worth[i - 1], out[i - 1]
+            i -= 1
+        worth[i], out[i] = value, node
+    return count
+
+
+@kernel
+def look(state: Any, rows: Any, actions: Any, scores: Any, apart: Any) -> None:
+    """Fill scores [R, K] and apart [R, K + 2, K + 2] of the listed actions, as OrienteeringEnvironment.observe says."""
+    k = actions.shape[1]
+    for i in range(len(rows)):
+        row = rows[i]
+        instance = state.instance[row]
+        metric = _metric(state, instance)
+        ends = (np.int64(state.order[row, state.visited[row] - 1]), state.end[instance])
+        for a in range(k + 2):
+            one = np.int64(actions[i, a]) if a < k else ends[a - k]
+            if one < 0:
+                continue
+            if a < k:
+                scores[i, a] = state.scores[state.scores_first[instance] + one]
+            for b in range(a):
+                other = np.int64(actions[i, b]) if b < k else ends[b - k]
+                apart[i, a, b] = apart[i, b, a] = distance(metric, one, other)

@@ -1,0 +1,110 @@
+"""`RuinRecreate`: ruin and recreate under simulated annealing; the default for orienteering."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.errors import UsageError
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.orienteering.instance import OrienteeringInstance
+    from corl.run import Run
+    from corl.solvers.orienteering.search import Search
+    from corl.solvers.orienteering.space import Space
+
+__all__ = ["RuinRecreate"]
+
+
+@dataclass(frozen=True)
+class RuinRecreate(Solver):
+    """Strings of the path are removed and nodes near by inserted, with a price on length and a temperature that falls to the end.
+
+    The bound is that of a knapsack of nodes whose weights are half their two shortest edges.
+    """
+
+    neighbours: int = 20
+    """Nearest nodes beside which a node may be inserted, at least 1."""
+    longest: int = 10
+    """The longest string that is removed, at least 1."""
+    strings: int = 2
+    """How many strings a step removes at the most, at least 1."""
+    slack: float = 0.02
+    """The share of the limit that the price of length is steered to leave free, at first; it falls to 0; from 0 to 1."""
+    hot: float = 4.0
+    """The first temperature, in mean scores; above 0."""
+    cold: float = 0.01
+    """The last temperature, likewise; above 0."""
+
+    title: ClassVar[str] = "ruin and recreate with simulated annealing; any size"
+    iteration: ClassVar[str] = "one ruin and its recreation"
+
+    def __post_init__(self) -> None:
+        for name in ("neighbours", "longest", "strings"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is {getattr(self, name)}; accepted: an integer from 1")
+        for name, low in (("slack", 0.0), ("hot", 1e-9), ("cold", 1e-9)):
+            if not low <= getattr(self, name) < float("inf"):
+                raise UsageError(f"{name} is {getattr(self, name)}; accepted: a number {'above' if low else 'from'} 0")
+
+    def prepare(self, instance: OrienteeringInstance) -> None:
+        from corl.problems.orienteering.generators import generation_2
+        from corl.problems.orienteering.problem import Orienteering
+        from corl.run import Run
+
+        tiny = generation_2(size=20, share=0.6)
+        self.solve(tiny, Run(Orienteering(), tiny, iterations=50))
+
+    def solve(self, instance: OrienteeringInstance, run: Run) -> None:
+        from corl.problems.orienteering.evaluation import shortest_path
+        from corl.solvers.orienteering.space import Space, upper_bound
+
+        if run.solution is None:
+            first = shortest_path(instance)
+            if first is None:
+                return run.report_infeasible()
+            run.report(first)
+        run.report_bound(upper_bound(instance))
+        if run.should_stop:
+            return
+        space = Space(instance)
+        if space.n > 2:
+            self._search(space, run)
+
+    def _search(self, space: Space, run: Run) -> None:
+        from corl.solvers.orienteering.path import SCORE
+        from corl.solvers.orienteering.search import advance
+
+        search = self._begin(space, run)
+        reported = float(search.record[SCORE])
+        while steps := run.budget():
+            if run.iterations is not None:
+                search.plan[0] = run.iterations
+            elif run.fraction > 0.0:
+                search.plan[0] = max(1.0, search.counts[0] / run.fraction)
+            advance(search, steps)
+            if search.record[SCORE] > reported and run.report_due:
+                reported = float(search.record[SCORE])
+                run.report(space.path(search.best))
+        run.report(space.path(search.best))
+
+    def _begin(self, space: Space, run: Run) -> Search:
+        """The search from the incumbent, where its nodes all score, or else from the direct way."""
+        import numpy as np
+
+        from corl.rng import random_state
+        from corl.solvers.orienteering.path import insert, new_path
+        from corl.solvers.orienteering.search import CANDIDATES, new_search
+
+        journal = max(space.n, 2 * CANDIDATES) + 2
+        path, behind = new_path(space.metric, space.scores, journal), 0
+        inner = space.numbers(run.solution)
+        for node in [] if inner is None else inner.tolist():
+            insert(path, node, behind)
+            behind = node
+        search = new_search(path, space.neighbours(self.neighbours), random_state(run.seed))
+        mean = float(space.scores[1:-1].mean())
+        search.plan[:] = np.inf, self.hot * mean, self.cold * mean, 0.0, space.limit, self.slack
+        search.strings[:] = self.longest, self.strings
+        return search
