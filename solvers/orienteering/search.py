@@ -110,9 +110,7 @@ def advance(search, steps):
         gain = path.sums[SCORE] - score - price * (path.sums[LENGTH] - length)
         if gain < 0.0 and gain < temperature * math.log(1.0 - uniform(random)):
             undo(path, length, score)
-        elif path.sums[SCORE] > search.record[SCORE] or (
-            path.sums[SCORE] == search.record[SCORE] and path.sums[LENGTH] < search.record[LENGTH]
-        ):
+        elif path.sums[SCORE] > search.record[SCORE]:  # of paths alike the first, whatever is reported when
             search.record[:] = path.sums
             search.best[:] = path.after
 
