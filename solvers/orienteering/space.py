@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from corl.edge_weights import edge_lengths
 from corl.metric import EXPLICIT, Metric
+from corl.neighbours import nearest_cities
 from corl.problems.orienteering.distances import metric_for
 from corl.problems.orienteering.evaluation import TOLERANCE
 from corl.problems.orienteering.instance import OrienteeringInstance
-from corl.problems.tsp.neighbours import nearest_cities
 
 __all__ = ["Space", "upper_bound"]
 
