@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Highs", "main"]
 
+_spare: list[subprocess.Popen[bytes]] = []  # started by `prepare`, outside the clock; taken by `solve`
 _PATIENCE = 1.0  # seconds after the time limit in which HiGHS may still answer
 _INFEASIBLE, _UNBOUNDED, _LIMIT, _EITHER = 2, 3, 1, 4  # SciPy's statuses
 
@@ -27,20 +29,22 @@ class Highs(Solver):
     def prepare(self, instance: MilpInstance) -> None:
         import scipy.optimize  # noqa: F401
 
+        if not _spare:
+            _spare.append(_started())
+
     def solve(self, instance: MilpInstance, run: Run) -> None:
-        from corl.pipes import receive, send, start
+        from corl.pipes import receive, send
         from corl.solvers.milp.reporting import contradictory, report_bound, report_values
 
         if contradictory(instance):
             run.report_infeasible()
             return
-        seconds = None if run.time_limit is None else run.remaining
-        child = start("corl.solvers.milp.highs")
+        child = _spare.pop() if _spare else _started()
         assert child.stdin and child.stdout
         pipes = child.stdin, child.stdout
 
         def ask() -> dict[str, Any]:
-            send(pipes[0], (instance, seconds))
+            send(pipes[0], (instance, None if run.time_limit is None else run.remaining))
             answer: dict[str, Any] = receive(pipes[1])
             return answer
 
@@ -73,17 +77,36 @@ class Highs(Solver):
             raise SolverError(f"HiGHS says: {answer['message']}")
 
 
+def _started() -> subprocess.Popen[bytes]:
+    """A process that has imported what it needs and waits for a program; it ends with this one."""
+    from corl.pipes import receive, start
+
+    child = start("corl.solvers.milp.highs")
+    assert child.stdout
+    try:
+        receive(child.stdout)
+    except EOFError:
+        raise SolverError(f"HiGHS's process ended by itself, with code {child.wait()}") from None
+    return child
+
+
 def main() -> None:
-    """The child: receive (instance, seconds), answer with what `scipy.optimize.milp` finds in the user's sense."""
+    """The child: say that it is ready, receive (instance, seconds), answer with what SciPy finds, in the user's sense."""
     import time
 
-    begun = time.perf_counter()
+    import numpy as np
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    import corl.problems.milp.instance  # noqa: F401  # what the message is made of
     from corl.pipes import own_pipes, receive, send
 
     inbox, outbox = own_pipes()
-    instance, seconds = receive(inbox)
-    import numpy as np
-    from scipy.optimize import Bounds, LinearConstraint, milp
+    send(outbox, "ready")
+    try:
+        instance, seconds = receive(inbox)
+    except EOFError:  # nobody needed it
+        return
+    begun = time.perf_counter()
 
     sign = -1.0 if instance.sense == "max" else 1.0
     rows = LinearConstraint(instance.matrix, instance.row_lower, instance.row_upper) if instance.m else None
