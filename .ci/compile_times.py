@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,31 @@ class Watch(event.Listener):
             self._open[-1][1] += whole
 
 
-def compile_environment(problem: Problem, instances: list[Any]) -> None:
-    """Reset a pool of states, make one step in it, and search trees over it."""
-    environment = problem.environment(instances, 5)
+def samples(problem: Problem) -> Iterator[Any]:
+    """Small instances of the kinds that a problem's solvers have kernels for."""
+    random = np.random.default_rng(0)
+    adapted: dict[str, list[Any]] = {
+        "jobshop": [[[(0, 3), (1, 2)], [(1, 4), (0, 1)]], [[(0, 3), [(1, 2), (2, 5)]]]],
+        "knapsack": [([3, 2, 4], [1, 1, 2], 2), ([3, 2, 4], [[1, 1, 2], [2, 1, 1]], [2, 2])],
+        "orienteering": [{"points": random.random((30, 2)), "scores": np.ones(30), "limit": 2.0}],
+        "tsp": [random.random((40, 2)), np.ones((6, 6)) - np.eye(6), random.random((40, 40))],
+    }
+    generated: dict[str, list[tuple[str, dict[str, int]]]] = {
+        "bandits": [(kind, {"arms": 8}) for kind in ("budget", "capacity", "scheduling", "routing", "interventions")],
+        "vrp": [("uniform", {"size": 20}), ("solomon", {"size": 20})],
+    }
+    for sample in adapted.get(problem.name, []):
+        yield problem.adapt(sample)
+    for generator, parameters in generated.get(problem.name, []):
+        yield problem.generators[generator](**parameters)
+
+
+def compile_environment(problem: Problem, instance: Any) -> None:
+    """Reset a pool of states, make one step in it, and search trees over it, where the problem has an environment for it."""
+    try:
+        environment = problem.environment([instance], 5)
+    except UsageError:
+        return
     environment.reset([0], [0])
     environment.step([0], [1], environment.actions([0])[:, 0])
     environment.observe([1])
@@ -58,16 +81,9 @@ def compile_environment(problem: Problem, instances: list[Any]) -> None:
 def main() -> None:
     watch = Watch()
     event.register("numba:compile", watch)
-    random = np.random.default_rng(0)
-    samples: dict[str, list[Any]] = {
-        "jobshop": [[[(0, 3), (1, 2)], [(1, 4), (0, 1)]], [[(0, 3), [(1, 2), (2, 5)]]]],
-        "knapsack": [([3, 2, 4], [1, 1, 2], 2), ([3, 2, 4], [[1, 1, 2], [2, 1, 1]], [2, 2])],
-        "orienteering": [{"points": random.random((30, 2)), "scores": np.ones(30), "limit": 2.0}],
-        "tsp": [random.random((40, 2)), np.ones((6, 6)) - np.eye(6), random.random((40, 40))],
-    }
     for name in registry.problems():
         problem = registry.problem(name)
-        instances = [problem.adapt(sample) for sample in samples.get(name, [])]
+        instances = list(samples(problem))
         for short in registry.solvers(name):
             solver = registry.solver(name, short)()
             for instance in instances:
@@ -79,8 +95,8 @@ def main() -> None:
                     print(f"{name}.{short:<20} prepared in {time.process_time() - begun:6.2f} s")
                 except UsageError as error:  # an optional package is not there
                     print(f"{name}.{short:<20} not prepared: {error}")
-        if instances:
-            compile_environment(problem, instances)
+        for instance in instances:
+            compile_environment(problem, instance)
     for kernel, seconds in sorted(watch.own.items(), key=lambda item: -item[1]):
         print(f"{seconds:7.2f} s  {kernel}")
     worst = max(watch.own.values(), default=0.0)
