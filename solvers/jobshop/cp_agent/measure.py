@@ -139,13 +139,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="*", type=int, default=list(range(len(SIZES))), help="0 (15 x 15) to 7 (100 x 20)")
     parser.add_argument("--policy", default="jobshop-cp", help="a shipped agent's name or a checkpoint file")
-    parser.add_argument("--instances", type=int, default=4, help="generated ones to tune on")
+    parser.add_argument("--instances", type=int, default=2, help="generated ones to tune on")
     parser.add_argument("--tune", action="store_true", help="temperatures instead")
     given = parser.parse_args()
     if given.tune:
         return _tune(given.policy, given.instances)
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(FIELDS)
+    agent_values(taillard(jobs=5, machines=5), weights_of(given.policy), CpAgent(schedules=2))  # compiles
     for size in given.sizes:
         for method, values, seconds in _rows(size, given.policy, given.instances):
             numbers = (values.mean(), *interval(values))

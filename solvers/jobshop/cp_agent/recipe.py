@@ -37,7 +37,7 @@ class CpAgentRecipe(Recipe):
 
     moves: int = 4000
     """Moves of tabu search for a lesson, at least 1."""
-    every: int = 2
+    every: int = 4
     """Steps from one new lesson to the next, at least 1."""
     lessons: int = 400
     """How many of the latest lessons are kept, at least 1."""
