@@ -1,0 +1,134 @@
+"""What policies earn on generated instances, all in one process (where `corl bench` starts one for each run).
+
+    python -m corl.solvers.bandits.measure --solvers myopic,fluid --output rows.csv
+    python -m corl.solvers.bandits.measure --table rows.csv
+
+The first appends a row for each instance and solver, and leaves out those that are there. Solvers may have options:
+"sequoia:base=fluid". Seconds are of the processor, learning included. The second prints the table: means over instances with
+95 % intervals of the lead over myopic in per cent (paired), and the gap to the fluid bound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from corl import options, registry
+from corl.problems.bandits.fluid import solve_fluid
+from corl.problems.bandits.instance import BanditInstance
+from corl.run import Run
+
+__all__ = ["main", "measure", "table"]
+
+_FIELDS = ("kind", "arms", "pulls", "instance", "solver", "objective", "bound", "seconds")
+_PULLS = {20: 5, 40: 10, 100: 20}
+_COUNTS = {20: 10, 40: 20, 100: 20}  # interventions that there are
+
+
+def measure(kinds: list[str], arms: int, seeds: range, solvers: list[str], output: Path) -> None:
+    """Append rows to `output`; episodes' luck is the instance's own, solvers have seed 0 and no time limit."""
+    problem = registry.problem("bandits")
+    known = {_name(row) for row in _rows(output)} if output.exists() else set()
+    new = not output.exists()
+    prepared: set[tuple[str, str]] = set()
+    with output.open("a", newline="") as file:
+        writer = csv.DictWriter(file, _FIELDS, lineterminator="\n")
+        if new:
+            writer.writeheader()
+        for seed in seeds:
+            for kind in kinds:
+                instance, bound = _instance(problem, kind, arms, seed), None
+                for label in solvers:
+                    row = {"kind": kind, "arms": arms, "pulls": _PULLS.get(arms, arms // 4), "instance": seed, "solver": label}
+                    solver = _solver(label)
+                    if _name(row) in known or solver.accepts(instance):
+                        continue
+                    if (kind, label) not in prepared:
+                        solver.prepare(instance)
+                        prepared.add((kind, label))
+                    bound = bound if bound is not None else solve_fluid(instance).bound  # type: ignore[union-attr]
+                    run, begun = Run(problem, instance), process_time()
+                    run.start()
+                    solver.solve(instance, run)
+                    seconds = round(process_time() - begun, 3)
+                    writer.writerow(row | {"objective": run.objective, "bound": bound, "seconds": seconds})
+                    file.flush()
+
+
+def table(file: Path) -> Iterator[str]:
+    """Lines of Markdown: a row for each solver, a column for each kind and size."""
+    rows = _rows(file)
+    groups = list(dict.fromkeys((row["kind"], row["arms"]) for row in rows))
+    yield "| solver | " + " | ".join(f"{kind}, {arms} arms" for kind, arms in groups) + " |"
+    yield "|---" * (len(groups) + 1) + "|"
+    for solver in dict.fromkeys(row["solver"] for row in rows):
+        cells = [_cell([row for row in rows if (row["kind"], row["arms"]) == group], solver) for group in groups]
+        yield f"| {solver} | " + " | ".join(cells) + " |"
+
+
+def _cell(rows: list[dict[str, str]], solver: str) -> str:
+    mine = {row["instance"]: row for row in rows if row["solver"] == solver}
+    base = {row["instance"]: float(row["objective"]) for row in rows if row["solver"] == "myopic"}
+    if not mine:
+        return ""
+    values = np.array([float(row["objective"]) for row in mine.values()])
+    gaps = np.array([1.0 - float(row["objective"]) / float(row["bound"]) for row in mine.values()])
+    leads = np.array([100.0 * (float(row["objective"]) / base[key] - 1.0) for key, row in mine.items() if key in base])
+    seconds = np.mean([float(row["seconds"]) for row in mine.values()])
+    lead = f", {leads.mean():+.1f} ± {_half(leads):.1f} %" if len(leads) > 1 and solver != "myopic" else ""
+    return f"{values.mean():.2f}{lead}, gap {100 * gaps.mean():.1f} %, {seconds:.1f} s, n = {len(mine)}"
+
+
+def _half(values: Any) -> float:
+    """Half the 95 % interval of a mean (Student's t)."""
+    from scipy.stats import t
+
+    return float(t.ppf(0.975, len(values) - 1)) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+
+
+def _rows(file: Path) -> list[dict[str, str]]:
+    with file.open(newline="") as opened:
+        return list(csv.DictReader(opened))
+
+
+def _name(row: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(str(row[key]) for key in ("kind", "arms", "instance", "solver"))
+
+
+def _instance(problem: Any, kind: str, arms: int, seed: int) -> BanditInstance:
+    given = {"count": _COUNTS.get(arms, max(arms // 4, arms // 2))} if kind == "interventions" else {}
+    return problem.generators[kind](arms=arms, pulls=_PULLS.get(arms, arms // 4), seed=seed, **given)  # type: ignore[no-any-return]
+
+
+def _solver(label: str) -> Any:
+    name, _, given = label.partition(":")
+    pairs = dict(each.split("=", 1) for each in given.split("+") if each)
+    numbers = {key: int(value) if value.isdigit() else value for key, value in pairs.items()}
+    return options.build(registry.solver("bandits", name), numbers)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m corl.solvers.bandits.measure", description=__doc__.partition("\n")[0])
+    parser.add_argument("--kinds", default="capacity,scheduling,routing,interventions,budget")
+    parser.add_argument("--arms", type=int, default=20)
+    parser.add_argument("--instances", type=int, default=10)
+    parser.add_argument("--solvers", default="myopic,two-step,whittle,fluid,rollout,null,random")
+    parser.add_argument("--output", type=Path, default=Path("rows.csv"))
+    parser.add_argument("--table", type=Path)
+    args = parser.parse_args(arguments)
+    if args.table is None:
+        measure(args.kinds.split(","), args.arms, range(args.instances), args.solvers.split(","), args.output)
+    print("\n".join(table(args.table or args.output)))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
