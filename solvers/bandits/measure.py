@@ -29,7 +29,7 @@ __all__ = ["main", "measure", "table"]
 
 _FIELDS = ("kind", "arms", "pulls", "instance", "solver", "objective", "bound", "seconds")
 _PULLS = {20: 5, 40: 10, 100: 20}
-_COUNTS = {20: 10, 40: 20, 100: 20}  # interventions that there are
+_FEWER = {"count": 15, "pulls": 7}  # interventions on more than 20 arms: all 16,384 sets can be listed
 
 
 def measure(kinds: list[str], arms: int, seeds: range, solvers: list[str], output: Path) -> None:
@@ -46,7 +46,7 @@ def measure(kinds: list[str], arms: int, seeds: range, solvers: list[str], outpu
             for kind in kinds:
                 instance, bound = _instance(problem, kind, arms, seed), None
                 for label in solvers:
-                    row = {"kind": kind, "arms": arms, "pulls": _PULLS.get(arms, arms // 4), "instance": seed, "solver": label}
+                    row = {"kind": kind, "arms": arms, "pulls": _pulls(kind, arms), "instance": seed, "solver": label}
                     solver = _solver(label)
                     if _name(row) in known or solver.accepts(instance):
                         continue
@@ -103,8 +103,14 @@ def _name(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _instance(problem: Any, kind: str, arms: int, seed: int) -> BanditInstance:
-    given = {"count": _COUNTS.get(arms, max(arms // 4, arms // 2))} if kind == "interventions" else {}
-    return problem.generators[kind](arms=arms, pulls=_PULLS.get(arms, arms // 4), seed=seed, **given)  # type: ignore[no-any-return]
+    given = {"arms": arms, "pulls": _pulls(kind, arms), "seed": seed}
+    if kind == "interventions" and arms > 20:
+        given["count"] = _FEWER["count"]
+    return problem.generators[kind](**given)  # type: ignore[no-any-return]
+
+
+def _pulls(kind: str, arms: int) -> int:
+    return _FEWER["pulls"] if kind == "interventions" and arms > 20 else _PULLS.get(arms, max(1, arms // 4))
 
 
 def _solver(label: str) -> Any:

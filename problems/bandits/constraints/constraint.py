@@ -33,6 +33,8 @@ class Relaxation(NamedTuple):
     """[M, Z]"""
     limit: NDArray[np.float64]
     """[M]"""
+    whole: NDArray[np.bool_] | None = None
+    """[Z] which entries are integers where z is a feasible action; if these are, z is one. None: all."""
 
 
 class Oracle(Protocol):

@@ -142,7 +142,7 @@ class Interventions(Constraint):
             limit.append(1.0)
         above.append(np.concatenate([np.zeros(int(first[-1])), np.ones(self.count)]))
         limit.append(float(self.budget))
-        return Relaxation(csr_array(chance), csr_array(np.array(above)), np.array(limit))
+        return Relaxation(csr_array(chance), csr_array(np.array(above)), np.array(limit), np.arange(size) >= first[-1])
 
     def to_json(self) -> dict[str, Any]:
         """`count`, `touching`, `budget`."""

@@ -118,7 +118,7 @@ class Scheduling(PullConstraint):
         total[0, :arms] = 1.0
         above = csr_array(np.vstack([chance, served, full, total]))
         limit = np.concatenate([np.ones(arms), np.zeros(arms), self.workers_in.astype(np.float64), [float(self.budget)]])
-        return Relaxation(csr_array(chance), above, limit)
+        return Relaxation(csr_array(chance), above, limit, np.arange(size) < arms)  # given whole pulls there is a whole flow
 
     def to_json(self) -> dict[str, Any]:
         """`slots`, `arm_slots`, `worker_slots` (lists of slots), `budget`."""

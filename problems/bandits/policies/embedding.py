@@ -1,7 +1,8 @@
 """The Q-network inside a mixed-integer program, whose optimum is the network's best feasible action.
 
-ReLUs by big-M, with bounds made tight: those of the first layer are exact, found by the constraint's oracle; those of the
-second follow by intervals; units that cannot change sign need no binary variable. The feasible actions are the integer points
+ReLUs by big-M, with bounds made tight by the constraint's oracle: those of the first layer are exact; for the second the first
+one's ReLUs are replaced by their linear bounds (Zhang, Weng, Chen, Hsieh & Daniel, NeurIPS 2018), the sum of which the oracle
+maximises. The feasible actions are the integer points
 of the constraint's relaxation, and levels are linear in them. Engines: HiGHS through SciPy, or SCIP.
 """
 
@@ -25,7 +26,7 @@ _SLACK = 1e-9  # by which bounds of units are widened, relative
 
 
 class _Program(NamedTuple):
-    """Maximise gain x for low <= rows x <= high, 0 <= x (or as `least` says), the first `whole` integer where marked."""
+    """Maximise gain x for low <= rows x <= high, least <= x <= most, integer where marked."""
 
     gain: NDArray[np.float64]
     rows: csr_array
@@ -59,13 +60,10 @@ def _program(instance: BanditInstance, network: QNetwork, given: tuple[NDArray, 
     arms, width = instance.rewards.shape[:2]
     above = [j * width + a for j in range(arms) for a in range(1, width)]  # rows of `chance` among the pairs j A + a
     low, high = _first_bounds(instance, zero, added)
-    program = _Builder(relaxation.above.shape[1])
+    program = _Builder(relaxation.above.shape[1], relaxation.whole)
     program.at_most(relaxation.above, relaxation.limit)
     hidden = program.relu(csr_array((relaxation.chance.T @ added[above]).T), zero, low, high)
-    into = np.maximum(low, 0.0), np.maximum(high, 0.0)
-    positive, negative = np.maximum(network.w2, 0.0), np.minimum(network.w2, 0.0)
-    second_low = network.b2 + into[0] @ positive + into[1] @ negative
-    second_high = network.b2 + into[1] @ positive + into[0] @ negative
+    second_low, second_high = _second_bounds(instance, network, given, low, high)
     selected = coo_array(
         (network.w2.ravel(), (np.tile(np.arange(len(network.b2)), len(hidden)), np.repeat(hidden, len(network.b2))))
     )
@@ -78,24 +76,52 @@ def _program(instance: BanditInstance, network: QNetwork, given: tuple[NDArray, 
 
 def _first_bounds(instance: BanditInstance, zero: NDArray, added: NDArray) -> tuple[NDArray, NDArray]:
     """The lowest and highest input of every unit of the first layer over all feasible actions."""
-    arms, width = instance.rewards.shape[:2]
-    tables = np.ascontiguousarray(added.T.reshape(-1, arms, width))
-    both = np.concatenate([tables, -tables])
-    levels = instance.constraint.given(instance.constraint.oracle(both))
-    ends = np.take_along_axis(both, levels[:, :, None].astype(np.int64), 2)[:, :, 0].sum(axis=1)
-    high, low = zero + ends[: len(tables)], zero - ends[len(tables) :]
+    high = zero + _most(instance, added.T)
+    low = zero - _most(instance, -added.T)
+    return _loosened(low, high)
+
+
+def _second_bounds(
+    instance: BanditInstance, network: QNetwork, given: tuple[NDArray, NDArray], low: NDArray, high: NDArray
+) -> tuple[NDArray, NDArray]:
+    """Bounds of the inputs of the second layer, from those of the first; the better of linear ones and intervals."""
+    zero, added = given
+    crossing = (low < 0.0) & (high > 0.0)
+    span = np.where(crossing, high - low, 1.0)
+    above = np.where(crossing, high / span, low >= 0.0)  # ReLU <= above * input + shift
+    shift = np.where(crossing, -low * high / span, 0.0)
+    below = np.where(crossing, high > -low, low >= 0.0).astype(np.float64)  # ReLU >= below * input
+    least, most = np.maximum(low, 0.0), np.maximum(high, 0.0)
+    ends = []
+    for sign in (1.0, -1.0):
+        positive, negative = np.maximum(sign * network.w2, 0.0), np.minimum(sign * network.w2, 0.0)
+        slopes = positive * above[:, None] + negative * below[:, None]
+        linear = zero @ slopes + shift @ positive + _most(instance, (added @ slopes).T)
+        ends.append(sign * (sign * network.b2 + np.minimum(linear, most @ positive + least @ negative)))
+    return _loosened(ends[1], ends[0])
+
+
+def _most(instance: BanditInstance, tables: NDArray) -> NDArray:
+    """[n] the highest sums of each table [n, J A] over all feasible actions."""
+    worth = np.ascontiguousarray(tables.reshape(len(tables), *instance.rewards.shape[:2]))
+    levels = instance.constraint.given(instance.constraint.oracle(worth))
+    return np.take_along_axis(worth, levels[:, :, None].astype(np.int64), 2)[:, :, 0].sum(axis=1)  # type: ignore[no-any-return]
+
+
+def _loosened(low: NDArray, high: NDArray) -> tuple[NDArray, NDArray]:
+    """By what rounding may take."""
     slack = _SLACK * (1.0 + np.abs(low) + np.abs(high))
     return low - slack, high + slack
 
 
 class _Builder:
-    """Rows and columns of a program; the first `points` columns are those of the constraint, integers."""
+    """Rows and columns of a program; the first `points` columns are those of the constraint, integers as `whole` says."""
 
-    def __init__(self, points: int) -> None:
-        self.size = self.points = points
+    def __init__(self, points: int, whole: NDArray[np.bool_] | None) -> None:
+        self.size = points
         self.blocks: list[csr_array] = []
         self.ends: list[tuple[NDArray, NDArray]] = []
-        self.integer: list[NDArray] = [np.ones(points, np.bool_)]
+        self.integer: list[NDArray] = [np.ones(points, np.bool_) if whole is None else whole]
         self.most: list[NDArray] = [np.full(points, np.inf)]
 
     def at_most(self, rows: csr_array, limit: NDArray) -> None:
