@@ -1,6 +1,6 @@
 """Tabu search from learned schedules, from a rule's and from a random one, at equal time: the ablation of the start.
 
-python -m corl.solvers.jobshop.cp_agent.starts 30x20:2 100x100:6 > starts.csv
+python -m corl.solvers.jobshop.cp_agent.starts 30x20:1 100x100:4 > starts.csv
 
 Each start is the best of several schedules; how many, and the noise between them, are tuned for each kind of start alike, on
 instances of their own. Building the start counts: tabu search has what is left of the limit; seconds are of processor time, so
@@ -149,7 +149,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="+", metavar="JOBSxMACHINES:SECONDS")
     parser.add_argument("--instances", type=int, default=8)
-    parser.add_argument("--tuning", type=int, default=2, help="instances to tune on; 0: the first setting of each kind")
+    parser.add_argument("--tuning", type=int, default=1, help="instances to tune on; 0: the first setting of each kind")
     given = parser.parse_args()
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(FIELDS)
