@@ -15,6 +15,7 @@ from corl.problems.bandits.constraints.constraint import Oracle, PullConstraint,
 
 __all__ = ["Capacity"]
 
+_DRAWN = 2_000  # packings that the relaxation draws from
 _MOST = 300_000  # packings that are kept; beyond, each action is an integer program
 
 
@@ -104,8 +105,22 @@ class Capacity(PullConstraint):
         return Relaxation(csr_array(one), csr_array(above), limit)
 
     def relaxation(self) -> Relaxation:
-        """Chances that a worker pulls an arm."""
-        return self._program()
+        """Chances of the arms, and of the packings: of each cost as many arms are pulled as the packing drawn has room for.
+
+        Tighter than chances that a worker pulls an arm, which fill workers with parts of arms; those where there are too many
+        packings.
+        """
+        from scipy.sparse import block_array, csr_array, eye_array
+
+        kinds, packings = self._packed
+        if packings is None or len(packings) > _DRAWN:
+            return self._program()
+        arms, drawn = self.arms, len(packings)
+        members = csr_array((self.costs == kinds[:, None]).astype(np.float64))
+        room, one = csr_array(-packings.T.astype(np.float64)), csr_array(np.ones((1, drawn)))
+        above = block_array([[eye_array(arms), None], [members, room], [None, one]], format="csr")
+        limit = np.concatenate([np.ones(arms), np.zeros(len(kinds)), np.ones(1)])
+        return Relaxation(csr_array(eye_array(arms, arms + drawn)), csr_array(above), limit)
 
     def to_json(self) -> dict[str, Any]:
         """`costs` and `capacities`."""

@@ -167,3 +167,11 @@ def test_bad_numbers_are_named(kind, values, words):
     with pytest.raises(InputError, match="constraint") as error:
         KINDS[kind].from_json(values, 6)
     assert words in str(error.value)
+
+
+def test_capacity_relaxes_to_whole_arms():
+    """One worker of capacity 5 and arms of cost 3: one arm in expectation, where shares of the worker would allow 5/3."""
+    relaxation = Capacity(np.array([3, 3]), np.array([5])).relaxation()
+    most = -relaxation.chance.toarray().sum(axis=0)
+    found = linprog(most, relaxation.above, relaxation.limit, bounds=(0, None))
+    assert found.fun == pytest.approx(-1.0)
