@@ -48,7 +48,7 @@ import signal, sys, corl
 say = lambda news: print(news.objective, file=sys.stderr, flush=True)
 before = signal.getsignal(signal.SIGINT)
 result = corl.solve("numbers.txt", time_limit=60, on_improvement=say)
-print(result.limit, result.status, signal.getsignal(signal.SIGINT) is before)
+print(result.limit, result.status, signal.getsignal(signal.SIGINT) is before, flush=True)
 """
 
 
