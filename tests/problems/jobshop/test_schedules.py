@@ -1,4 +1,4 @@
-"""instances/jobshop/schedules.json: the schedules of ours that meet a best known makespan."""
+"""instances/jobshop/results/schedules.json: the schedules of ours that meet a best known makespan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from corl.problems.jobshop.problem import JobShop
 
 SHIPPED = files("corl.instances.jobshop")
-SCHEDULES = json.loads((SHIPPED / "schedules.json").read_text())
+SCHEDULES = json.loads((SHIPPED / "results" / "schedules.json").read_text())
 BEST = {row["name"]: float(row["value"]) for row in csv.DictReader((SHIPPED / "reference.csv").read_text().splitlines())}
 
 
