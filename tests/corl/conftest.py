@@ -45,6 +45,9 @@ class Bad(corl.Solver):
     def prepare(self, instance):
         if self.mode == "slow preparation":
             time.sleep(1.5)
+        if self.mode == "endless preparation":
+            open("preparing", "w").close()
+            time.sleep(600)
         if self.mode == "exit in preparation":
             os._exit(7)
 

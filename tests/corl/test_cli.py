@@ -143,10 +143,12 @@ def test_streams_that_go_away(plugin_folder):
 @posix
 def test_sigterm_ends_a_background_job_in_preparation(toys):
     """Where a shell made Ctrl-C ignored, SIGTERM still ends the process before the clock starts: one line, exit code 130."""
-    script = "trap '' INT; exec $corl solve toy.txt --option mode='slow preparation' --time-limit 60"
+    script = "trap '' INT; exec $corl solve toy.txt --option mode='endless preparation' --time-limit 60"
     environment = os.environ | {"PYTHONPATH": str(toys), "corl": f"{sys.executable} -P -m corl"}
     child = subprocess.Popen(["bash", "-c", script], cwd=toys, env=environment, stderr=subprocess.PIPE, text=True)
-    time.sleep(1.0)
+    while not (toys / "preparing").exists():
+        assert child.poll() is None
+        time.sleep(0.02)
     child.send_signal(signal.SIGTERM)
     _, err = child.communicate(timeout=60)
     assert child.returncode == 130 and err == "corl: interrupted\n"
