@@ -1,7 +1,7 @@
 """Cold compile seconds of every kernel that a shipped solver prepares, in processor time, for people to read.
 
-A busy machine doubles them (the limit of the house, 20 s, was once broken by a kernel of 10), so they fail nothing: what
-takes over half the limit is named at the end.
+A kernel that is compiled for several classes of state counts with its longest compilation. The machine and what else runs on it
+change these figures, so they fail nothing: what takes over half the limit of 20 s is named at the end.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ LIMIT = 20.0
 
 
 class Watch(event.Listener):
-    """Seconds that each kernel's own compilation takes, without that of the kernels it calls."""
+    """Seconds of each kernel's own longest compilation, without that of the kernels it calls, and of all compilations."""
 
     def __init__(self) -> None:
         self.own: dict[str, float] = defaultdict(float)
+        self.total = 0.0
         self._open: list[list[float]] = []  # [begun, seconds spent in inner compilations]
 
     def on_start(self, found: event.Event) -> None:
@@ -39,7 +40,9 @@ class Watch(event.Listener):
         begun, inner = self._open.pop()
         whole = time.process_time() - begun
         function = found.data["dispatcher"].py_func
-        self.own[f"{function.__module__}.{function.__name__}"] += whole - inner
+        name, seconds = f"{function.__module__}.{function.__name__}", whole - inner
+        self.own[name] = max(self.own[name], seconds)
+        self.total += seconds
         if self._open:
             self._open[-1][1] += whole
 
@@ -101,7 +104,7 @@ def main() -> None:
         print(f"{seconds:7.2f} s  {kernel}")
     worst = max(watch.own.values(), default=0.0)
     slow = ", ".join(kernel for kernel, seconds in watch.own.items() if seconds > LIMIT / 2)
-    print(f"{len(watch.own)} kernels, {sum(watch.own.values()):.1f} s in all, the slowest {worst:.1f} s (limit {LIMIT:.0f})")
+    print(f"{len(watch.own)} kernels, {watch.total:.1f} s in all, the slowest {worst:.1f} s (limit {LIMIT:.0f})")
     print(f"over half the limit: {slow or 'none'}")
 
 
