@@ -18,7 +18,7 @@ from corl.problems.milp.instance import MilpInstance
 if TYPE_CHECKING:
     from corl.run import Run
 
-__all__ = ["Engine", "Guard"]
+__all__ = ["Engine", "Guard", "fill"]
 
 _LARGEST_SEED = 2**31
 
@@ -49,7 +49,7 @@ class Engine:
         self.model = model = pyscipopt.Model(instance.name or "milp")
         model.hideOutput()
         self.guard = Guard(model)
-        self.variables = _fill(model, instance)
+        self.variables = fill(model, instance)
         model.setParam("misc/catchctrlc", False)
         model.setParam("timing/clocktype", 2)
         model.setParam("randomization/randomseedshift", run.seed % _LARGEST_SEED)
@@ -140,7 +140,7 @@ class _News(pyscipopt.Eventhdlr):
             self.found.append(("bound", bound))
 
 
-def _fill(model: Any, instance: MilpInstance) -> list[Any]:
+def fill(model: Any, instance: MilpInstance) -> list[Any]:
     """Add variables and rows; returns the variables. Rows without entries or sides are left out."""
     limits = zip(instance.lower.tolist(), instance.upper.tolist())
     kinds = np.where(instance.binary, "B", np.where(instance.integer, "I", "C")).tolist()

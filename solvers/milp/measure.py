@@ -1,0 +1,100 @@
+"""What the MILP solvers' tables are made with: `python -m corl.solvers.milp.measure reading`.
+
+reading: milliseconds of processor time a node in which SCIP's LP becomes arrays, on generated set cover, as CSV: by kernels with
+    and without edges, and by PySCIPOpt's own representation, as the lists that it returns and as the same arrays. Medians over
+    nodes; `differences` counts arrays that are not equal to the last bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyscipopt
+
+from corl.problems.milp.instance import MilpInstance
+from corl.solvers.milp import lp_reading
+from corl.solvers.milp.scip_model import Guard, fill
+
+__all__ = ["main", "reading_times"]
+
+_FIRST = 536_870_911  # the highest priority of a branching rule
+
+
+class _Stopwatch(pyscipopt.Branchrule):
+    """Reads the LP of every node in each of the ways, and leaves branching to SCIP."""
+
+    def __init__(self, model: Any) -> None:
+        self.reader, self.guard = lp_reading.LpReader(model), Guard(model)
+        self.times: list[list[float]] = []
+        self.differences = 0
+
+    def branchexeclp(self, allowaddcons: bool) -> dict[str, Any]:
+        self.guard.call(self._measure, None)
+        return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
+
+    def _measure(self) -> None:
+        ways: list[Callable[[], Any]] = [
+            self.reader.read, lambda: self.reader.read(edges=False), self.model.getBipartiteGraphRepresentation,
+            lambda: lp_reading.builtin_graph(self.model),
+        ]  # fmt: skip
+        found, line = [], []
+        for way in ways:
+            began = time.process_time()
+            found.append(way())
+            line.append(1e3 * (time.process_time() - began))
+        self.times.append(line)
+        self.differences += sum(not np.array_equal(one, two, equal_nan=True) for one, two in zip(found[0], found[3]))
+
+
+def reading_times(instance: MilpInstance, nodes: int) -> tuple[np.ndarray, int]:
+    """Milliseconds [nodes seen, 4] of the four ways above, and how many arrays differed."""
+    model = pyscipopt.Model()
+    model.hideOutput()
+    fill(model, instance)
+    for name, value in {"limits/nodes": nodes, "separating/maxrounds": 0, "presolving/maxrestarts": 0}.items():
+        model.setParam(name, value)
+    watch = _Stopwatch(model)
+    model.includeBranchrule(watch, "corl_stopwatch", "measures", _FIRST, -1, 1.0)
+    try:
+        model.optimize()
+    finally:
+        model.freeProb()
+    if watch.guard.error is not None:
+        raise watch.guard.error
+    return np.array(watch.times[1:]).reshape(-1, 4), watch.differences  # the first one compiled and compared
+
+
+def _reading(given: argparse.Namespace) -> None:
+    from corl.problems.milp.generators import set_cover
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["instance", "nodes", "kernels", "kernels_no_edges", "builtin_lists", "builtin_arrays", "differences"])
+    for seed in range(given.seed, given.seed + given.instances):
+        instance = set_cover(seed=seed)
+        times, differences = reading_times(instance, given.nodes)
+        if len(times):
+            medians = (f"{x:.3f}" for x in np.median(times, 0))
+            writer.writerow([instance.name, len(times), *medians, differences])
+            sys.stdout.flush()
+
+
+def main() -> None:
+    """The command above."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    reading = commands.add_parser("reading", help="the LP as arrays")
+    reading.set_defaults(run=_reading)
+    for name, default, help_text in (("instances", 3, "how many"), ("nodes", 100, "of each"), ("seed", 0, "of the first")):
+        reading.add_argument(f"--{name}", type=int, default=default, help=help_text)
+    given = parser.parse_args()
+    given.run(given)
+
+
+if __name__ == "__main__":
+    main()

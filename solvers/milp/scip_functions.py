@@ -1,0 +1,140 @@
+"""SCIP's own functions for kernels: C functions of the libscip that PySCIPOpt itself calls, under names that numba can cache.
+
+OR-Tools brings a libscip too, so a look-up by symbol name in the process may find the wrong one, whose structures differ. The
+library is therefore reached through the file of PySCIPOpt's extension module (the dynamic linker looks through what that file
+is linked with), or, where the linker does not look there (Windows), by its file in the folder `pyscipopt.libs` of the wheel.
+
+A kernel calls a function here as any other: pointers are int64, `SCIP_Bool` is unsigned int, `SCIP_Real` is double. Before the
+first call of such a kernel `load()` must have returned True; a kernel that is called without it ends the process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba import types
+from numba.core.typing import signature
+
+__all__ = ["call", "load", "pointer_of"]
+
+_PREFIX = "corl_pyscipopt_"  # a symbol of this process that no other library has
+_P, _I, _D, _B = types.int64, types.int32, types.float64, types.uint32
+_functions: dict[str, str] = {}  # SCIP's name of each function that this file declares -> ours
+
+
+def _declare(name: str, result: Any, *arguments: Any) -> Any:
+    _functions[name] = _PREFIX + name
+    return types.ExternalFunction(_PREFIX + name, signature(result, *arguments))  # type: ignore[no-untyped-call]
+
+
+# The LP: arrays of pointers and their lengths.
+get_lp_cols = _declare("SCIPgetLPCols", _P, _P)
+get_n_lp_cols = _declare("SCIPgetNLPCols", _I, _P)
+get_lp_rows = _declare("SCIPgetLPRows", _P, _P)
+get_n_lp_rows = _declare("SCIPgetNLPRows", _I, _P)
+get_lp_obj = _declare("SCIPgetLPObjval", _D, _P)
+get_lp_branch_cands = _declare("SCIPgetLPBranchCands", _I, _P, _P, _P, _P, _P, _P, _P)
+# Columns.
+col_var = _declare("SCIPcolGetVar", _P, _P)
+col_lb = _declare("SCIPcolGetLb", _D, _P)
+col_ub = _declare("SCIPcolGetUb", _D, _P)
+col_obj = _declare("SCIPcolGetObj", _D, _P)
+col_primal = _declare("SCIPcolGetPrimsol", _D, _P)
+col_basis = _declare("SCIPcolGetBasisStatus", _I, _P)
+col_age = _declare("SCIPcolGetAge", _I, _P)
+col_position = _declare("SCIPcolGetLPPos", _I, _P)
+col_rows = _declare("SCIPcolGetRows", _P, _P)
+col_values = _declare("SCIPcolGetVals", _P, _P)
+col_n_nonz = _declare("SCIPcolGetNLPNonz", _I, _P)
+col_reduced_cost = _declare("SCIPgetColRedcost", _D, _P, _P)
+# Rows: lhs <= activity <= rhs, where the activity holds the constant.
+row_lhs = _declare("SCIProwGetLhs", _D, _P)
+row_rhs = _declare("SCIProwGetRhs", _D, _P)
+row_constant = _declare("SCIProwGetConstant", _D, _P)
+row_norm = _declare("SCIProwGetNorm", _D, _P)
+row_dual = _declare("SCIProwGetDualsol", _D, _P)
+row_basis = _declare("SCIProwGetBasisStatus", _I, _P)
+row_age = _declare("SCIProwGetAge", _I, _P)
+row_position = _declare("SCIProwGetLPPos", _I, _P)
+row_cols = _declare("SCIProwGetCols", _P, _P)
+row_values = _declare("SCIProwGetVals", _P, _P)
+row_n_nonz = _declare("SCIProwGetNLPNonz", _I, _P)
+row_activity = _declare("SCIPgetRowLPActivity", _D, _P, _P)
+row_parallelism = _declare("SCIPgetRowObjParallelism", _D, _P, _P)
+# Variables. Directions: 0 down, 1 up.
+var_col = _declare("SCIPvarGetCol", _P, _P)
+var_type = _declare("SCIPvarGetType", _I, _P)
+var_average = _declare("SCIPvarGetAvgSol", _D, _P)
+var_root = _declare("SCIPvarGetRootSol", _D, _P)
+var_pseudocost = _declare("SCIPgetVarPseudocostVal", _D, _P, _P, _D)
+var_pseudocost_count = _declare("SCIPgetVarPseudocostCountCurrentRun", _D, _P, _P, _I)
+var_inferences = _declare("SCIPgetVarAvgInferences", _D, _P, _P, _I)
+var_cutoffs = _declare("SCIPgetVarAvgCutoffs", _D, _P, _P, _I)
+branch_on = _declare("SCIPbranchVar", _I, _P, _P, _P, _P, _P)
+# The solve.
+get_best_solution = _declare("SCIPgetBestSol", _P, _P)
+get_solution_value = _declare("SCIPgetSolVal", _D, _P, _P, _P)
+get_depth = _declare("SCIPgetDepth", _I, _P)
+get_cutoff_bound = _declare("SCIPgetCutoffbound", _D, _P)
+get_objective_norm = _declare("SCIPgetObjNorm", _D, _P)
+is_infinite = _declare("SCIPisInfinity", _B, _P, _D)
+is_equal = _declare("SCIPisEQ", _B, _P, _D, _D)
+feasible_fraction = _declare("SCIPfeasFrac", _D, _P, _D)
+
+
+def _libraries() -> list[Path]:
+    """Files through which SCIP's functions may be found: the extension module, then what the wheel ships beside it."""
+    import pyscipopt.scip
+
+    home = Path(pyscipopt.scip.__file__)
+    return [home, *sorted(home.parent.parent.glob("pyscipopt.libs/*scip*")), *sorted(home.parent.glob(".dylibs/*scip*"))]
+
+
+@cache
+def _addresses() -> dict[str, int]:
+    """The address of each declared function; of all or of none."""
+    for path in _libraries():
+        try:
+            library = ctypes.CDLL(str(path))
+            return {name: int(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0) for name in _functions}
+        except (OSError, AttributeError):  # cannot be loaded; lacks a function
+            continue
+    return {}
+
+
+@cache
+def load() -> bool:
+    """Make the functions known to kernels; whether they were found."""
+    import llvmlite.binding
+
+    found = _addresses()
+    for name, where in found.items():
+        llvmlite.binding.add_symbol(_functions[name], where)
+    return bool(found)
+
+
+def call(name: str, model: int) -> int:
+    """What the function of that name (`SCIPget...`) says of a SCIP*: a number, or a pointer as one. `load()` was True."""
+    return int(_caller(name)(model) or 0)
+
+
+@cache
+def _caller(name: str) -> Any:
+    pointer = name in ("SCIPgetLPCols", "SCIPgetLPRows", "SCIPgetBestSol")
+    kind = ctypes.CFUNCTYPE(ctypes.c_void_p if pointer else ctypes.c_int, ctypes.c_void_p)
+    return kind(_addresses()[name])
+
+
+_capsule_name = ctypes.pythonapi.PyCapsule_GetName
+_capsule_name.restype, _capsule_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+
+def pointer_of(model: Any) -> int:
+    """The SCIP* of a pyscipopt Model, which stays its owner: valid until the Model is freed."""
+    capsule = model.to_ptr(False)
+    return int(_capsule_pointer(capsule, _capsule_name(capsule)))
