@@ -8,7 +8,17 @@ import numpy as np
 
 from corl.jit import kernel
 
-__all__ = ["NEEDED", "best_effects", "best_packing", "best_schedule", "best_visits", "dearest", "drop_exceeded", "knapsack"]
+__all__ = [
+    "NEEDED",
+    "best_effects",
+    "best_packing",
+    "best_schedule",
+    "best_visits",
+    "dearest",
+    "drop_contained",
+    "drop_exceeded",
+    "knapsack",
+]
 
 NEEDED = 2
 """Working slots that a pull takes (scheduling)."""
@@ -68,6 +78,26 @@ def drop_exceeded(vectors: Any, keep: Any) -> None:
             if exceeded:
                 keep[i] = False
                 break
+
+
+@kernel
+def drop_contained(sets: Any, keep: Any) -> None:
+    """Unmark every set that an earlier one contains; sets uint64 [n, words], the largest first."""
+    kept = np.empty(len(sets), np.int64)
+    count = 0
+    for i in range(len(sets)):
+        for k in range(count):
+            contained = True
+            for w in range(sets.shape[1]):
+                if sets[i, w] & ~sets[kept[k], w]:
+                    contained = False
+                    break
+            if contained:
+                keep[i] = False
+                break
+        if keep[i]:
+            kept[count] = i
+            count += 1
 
 
 @kernel

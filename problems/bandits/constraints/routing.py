@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Routing"]
 
-_MOST = 300_000  # states of walks that are looked at; beyond, each action is an integer program
+_MOST = 2_000_000  # states of walks that are looked at (seconds); beyond, each action is an integer program
+_COLUMNS = 5_000  # sets of visits that a relaxation has a column for, in every step; beyond, it has flows
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +92,7 @@ class Routing(PullConstraint):
     def visits(self) -> NDArray[np.bool_] | None:
         """[V, J] the sets of places of closed walks from the source that no other walk's set contains; None: too many."""
         found = _closed_walks(self.graph, self.source, self.length)
-        if found is None:
-            return None
-        return np.array([[(places >> arm) & 1 for arm in range(self.places)] for places in found], np.bool_)
+        return None if found is None else _largest(found, self.places)
 
     def fits(self, actions: NDArray[np.int8]) -> NDArray[np.bool_]:
         """See Constraint.fits; a look at every set of visits."""
@@ -121,8 +120,8 @@ class Routing(PullConstraint):
         return best
 
     def relaxation(self) -> Relaxation:
-        """z[j]: the chance of a pull; z[J + v]: that the set of visits v is walked. Where those are too many to list, flows."""
-        if self.visits is None:
+        """z[j]: the chance of a pull; z[J + v]: that the set of visits v is walked. Where those are too many, flows."""
+        if self.visits is None or len(self.visits) > _COLUMNS:
             return self._program()
         from scipy.sparse import csr_array
 
@@ -191,7 +190,7 @@ def _shortest_walk(distances: Mapping[int, Mapping[int, int]], source: int, stop
 
 
 def _closed_walks(graph: nx.Graph, source: int, length: int) -> list[int] | None:
-    """The sets of places (bits) of closed walks of at most `length` steps that no other contains; None: too many."""
+    """The sets of places (bits) of closed walks of at most `length` steps; None: too many."""
     import networkx as nx
 
     back = nx.single_source_shortest_path_length(graph, source)
@@ -211,13 +210,17 @@ def _closed_walks(graph: nx.Graph, source: int, length: int) -> list[int] | None
         if len(seen) > _MOST:
             return None
         layer = following
-    return list(_largest(sorted(closed, key=int.bit_count, reverse=True)))
+    return sorted(closed)
 
 
-def _largest(sets: list[int]) -> Iterator[int]:
-    """Of sets by falling size those that no earlier one contains."""
-    kept: list[int] = []
-    for places in sets:
-        if not any(places & ~other == 0 for other in kept):
-            kept.append(places)
-            yield places
+def _largest(sets: list[int], places: int) -> NDArray[np.bool_]:
+    """[V, J] of sets (bits) those that no other one contains, the largest first."""
+    from corl.problems.bandits.constraints.kernels import drop_contained
+
+    words = -(-places // 64)
+    ordered = sorted(sets, key=int.bit_count, reverse=True)
+    bits = np.array([[each >> 64 * w & (1 << 64) - 1 for w in range(words)] for each in ordered], np.uint64)
+    keep = np.ones(len(ordered), np.bool_)
+    drop_contained(bits, keep)
+    kept = bits[keep]
+    return np.array([(kept[:, arm // 64] >> np.uint64(arm % 64)) & np.uint64(1) for arm in range(places)], np.bool_).T.copy()

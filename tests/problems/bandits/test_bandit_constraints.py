@@ -175,3 +175,26 @@ def test_capacity_relaxes_to_whole_arms():
     most = -relaxation.chance.toarray().sum(axis=0)
     found = linprog(most, relaxation.above, relaxation.limit, bounds=(0, None))
     assert found.fun == pytest.approx(-1.0)
+
+
+def test_routing_on_more_than_64_places():
+    """On a path from its end a walk of ten steps reaches five places, wherever in the words of bits they lie."""
+    n, source = 70, 69
+    constraint = Routing(n, np.array([(i, i + 1) for i in range(n - 1)]), source, 10, 3)
+    assert constraint.visits is not None
+    assert [np.flatnonzero(visit).tolist() for visit in constraint.visits] == [[64, 65, 66, 67, 68, 69]]
+    worth = np.zeros((1, n, 2))
+    worth[0, :, 1] = np.arange(n)[::-1]
+    assert np.flatnonzero(constraint.make_oracle()(worth)[0]).tolist() == [64, 65, 66]
+
+
+def test_routing_with_many_sets_of_visits_has_a_relaxation_of_flows(monkeypatch):
+    """Beyond the columns that a program can bear the actions are still listed, and the flows still hold every one of them."""
+    import corl.problems.bandits.constraints.routing as module
+
+    constraint = make("routing", np.random.default_rng(5))
+    listed, columns = constraint.visits, constraint.relaxation().chance.shape[1]
+    assert listed is not None
+    monkeypatch.setattr(module, "_COLUMNS", 0)
+    assert constraint.relaxation().chance.shape[1] == 6 + 4 * len(constraint.edges) != columns
+    assert constraint.visits is listed
