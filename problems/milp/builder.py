@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -44,6 +45,13 @@ class Builder:
             self.integer.append(False)
         return j
 
+    def columns(self, names: Sequence[str]) -> list[int]:
+        """The numbers of several variables, as `column` gives them one by one."""
+        try:
+            return [self.names[name] for name in names]
+        except KeyError:
+            return [self.column(name) for name in names]
+
     def row(self, name: str, line: int, lower: float, upper: float) -> int:
         """A new row. Raises InputError where the name has been given."""
         i = self.row_names.setdefault(name, len(self.row_names))
@@ -61,6 +69,14 @@ class Builder:
         values.append(value)
         lines.append(line)
 
+    def entries(self, row: int, columns: Sequence[int], values: Sequence[float], lines: Sequence[int]) -> None:
+        """Several coefficients of a row."""
+        all_rows, all_columns, all_values, all_lines = self._entries
+        all_rows.extend([row] * len(columns))
+        all_columns.extend(columns)
+        all_values.extend(values)
+        all_lines.extend(lines)
+
     def number(self, token: str, field: str, line: int) -> float:
         """A finite number."""
         return self.text.number(token, field, line)
@@ -77,8 +93,9 @@ class Builder:
         """The instance. Raises InputError where the file has no variable, or a coefficient twice."""
         if not self.cost:
             raise self.text.error("no variable; accepted: one at least", line=self.text.last_line)
-        rows, columns, values, lines = self._entries
-        key = np.array(rows, np.int64) * len(self.cost) + np.array(columns, np.int64)
+        lines = self._entries[3]
+        rows, columns, values = (np.array(part, kind) for part, kind in zip(self._entries, (np.int64, np.int64, np.float64)))
+        key = rows * len(self.cost) + columns
         order = np.argsort(key, kind="stable")
         twice = np.flatnonzero(np.diff(key[order]) == 0)
         if len(twice):
@@ -88,7 +105,7 @@ class Builder:
             raise self.text.error(message, line=lines[again], field=column[:40])
         try:
             return from_triplets(
-                name, self.sense, self.cost, rows, columns, values, self.row_lower, self.row_upper, lower=self.lower,
+                name, self.sense, self.cost, rows, columns, values + 0.0, self.row_lower, self.row_upper, lower=self.lower,
                 upper=self.upper, integer=self.integer, offset=self.offset, names=self.names, row_names=self.row_names,
                 comment=comment,
             )  # fmt: skip

@@ -7,7 +7,8 @@ from pathlib import Path
 from corl.errors import UsageError
 from corl.files import plain_name
 from corl.problems.milp.instance import MilpInstance
-from corl.problems.milp.lp_format import read_lp, recognises_lp, write_lp
+from corl.problems.milp.lp_format import read_lp, recognises_lp
+from corl.problems.milp.lp_writer import write_lp
 from corl.problems.milp.mps_format import read_mps, recognises_mps, write_mps
 from corl.text import Text
 

@@ -81,6 +81,10 @@ class _Reader:
         self.lowered: set[int] = set()  # columns with a lower bound of their own
         self.sets: dict[str, str] = {}  # section -> the name of its first set
         self.comments: list[str] = []
+        self.handlers: dict[str, Callable[[_Fields, int], None]] = {
+            "ROWS": self._row, "COLUMNS": self._column, "RHS": self._side, "RANGES": self._range, "BOUNDS": self._bound,
+            "OBJSENSE": self._sense, "OBJNAME": self._objective,
+        }  # fmt: skip
 
     def read(self, name: str) -> MilpInstance:
         seen: list[str] = []
@@ -128,10 +132,7 @@ class _Reader:
         return section
 
     def _data(self, section: str, fields: _Fields, line: int) -> None:
-        handle = {
-            "ROWS": self._row, "COLUMNS": self._column, "RHS": self._side, "RANGES": self._range, "BOUNDS": self._bound,
-            "OBJSENSE": self._sense, "OBJNAME": self._objective,
-        }.get(section)  # fmt: skip
+        handle = self.handlers.get(section)
         if handle is None:
             message = f"{quoted(' '.join(fields))} is not accepted; accepted: a section's name from the first column on"
             raise self.text.error(message, line=line, field=section or None)
@@ -171,11 +172,12 @@ class _Reader:
             return
         if len(fields) not in (3, 5):
             raise self._count(fields, line, "COLUMNS", "a column, a row and a number, another row and its number")
-        new = fields[0] not in self.build.names
-        j = self.build.column(fields[0])
-        if new and self.marked:
-            self.build.integer[j] = True
-            self.default_upper.add(j)
+        j = self.build.names.get(fields[0], -1)
+        if j < 0:
+            j = self.build.column(fields[0])
+            if self.marked:
+                self.build.integer[j] = True
+                self.default_upper.add(j)
         for row, token in zip(fields[1::2], fields[2::2]):
             value = self.build.number(token, fields[0][:40], line)
             i = self.build.row_names.get(row)

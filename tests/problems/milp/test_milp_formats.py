@@ -9,10 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from corl.errors import InputError, UsageError
+from corl.problems.milp import lp_tokens
 from corl.problems.milp.adaptation import adapt
 from corl.problems.milp.formats import read_instance, read_text, recognises, write_instance
 from corl.problems.milp.instance import MilpInstance, from_triplets
@@ -274,6 +275,46 @@ def test_fuzzed_files(content, data):
     )
     with contextlib.suppress(InputError):
         assert isinstance(read(content[:start] + piece + content[end:]), MilpInstance)
+
+
+def _outcome(content):
+    """The instance that a text is read as, or the error."""
+    try:
+        program = read(content)
+    except InputError as error:
+        return str(error)
+    fields = ("c", "first", "column", "value", "row_lower", "row_upper", "lower", "upper", "integer")
+    return [getattr(program, name).tolist() for name in fields], program.names, program.row_names, program.offset
+
+
+_PIECES = (
+    "+ 3 x", "- 2.5 y ", "+1 z", "-w", "+ 3x", "- - 2 x", "+ 1e+5 x", "2e+5 z", "3e -4 y", "+ 1e999 x", "+ inf", "- nan",
+    "+ 1_0 x", "+\u0663 x", "+ 3 4", "<= 3", ">= 4 ", "\n", " c1: ", "\n c2:", "-inf <= ", "[ x ]", "^2", " * ", "x", " -> ",
+    "+", "<=", "+ 7", "\nbounds\n", "0 <= x <= 1\n", "-inf<=y<= +1e30\n", "z free\n", "1 <= x <= inf\n",
+    "- INFINITY <= x <= 3\n", "\ngeneral\n", " x \n y\n", "\\ comment\n",
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(_PIECES), max_size=24))
+@example(["2e+5 z + 3 x - y >= 2"])  # a sign that belongs to a number
+@example(["x >= + 3 y + z + w >= 2"])  # the next row begins in the middle of what looks like a run
+@example(["- + 3 x - y + z - x <= 1"])  # two signs before a run; a variable twice
+@example(["+ 3 x - 1e999 y + z <= 1"])
+@example(["+inf +nan -x <= 2 \n bounds \n - 1 <= x <= 4\n -1 <=y<= inf\n general x y\n z"])
+def test_lp_shortcuts_read_what_single_tokens_say(pieces):
+    """Runs of terms and whole lines taken at once give the instance, or the fault and its line, that token by token gives."""
+    content = "minimize\n x + y + 2 z\nsubject to\n" + " ".join(pieces) + "\nend\n"
+    quick = _outcome(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lp_tokens, "_in_section", lambda section, content, line: lp_tokens.tokens_of(content, line))
+        assert quick == _outcome(content)
+
+
+@pytest.mark.parametrize("run", ["+1 x +2.5 y -z", "+ 1 x + 2.5 y - 1 z", "+x +2.5y - z", "+ 1 x+2.5 y - z"])
+def test_lp_runs_of_terms(run):
+    """However the parts of the terms are spaced, they are the same terms."""
+    assert lp_tokens.term_parts(run) == ([1, 2.5, -1], ["x", "y", "z"])
 
 
 def test_names_that_a_format_cannot_hold(tmp_path):
