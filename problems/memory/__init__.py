@@ -1,0 +1,1 @@
+"""Memory allocation on accelerators: mapping tensors to memories, and static allocation."""

@@ -1,0 +1,51 @@
+"""Lower bounds on the run time, proven from the rules of the simulator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from corl.problems.memory.mapping.instance import MappingInstance
+
+__all__ = ["op_bounds", "quick_bound"]
+
+
+def op_bounds(instance: MappingInstance) -> NDArray[np.float64]:
+    """Least seconds of each operation, float64 [O]: fast memory is free for its own tensors, as far as these fit in.
+
+    What an operation has in fast memory at once is at most the capacity; so the time that this can save is at most that of a
+    fractional knapsack of its tensors, value per byte first. (An output that replaces an input of its alias group needs no
+    room of its own, so tensors in groups count as weightless.)
+    """
+    machine, n = instance.machine, instance.ops
+    saving = max(0.0, 1.0 / machine.slow_bandwidth - 1.0 / machine.fast_bandwidth)
+    memory = np.zeros(n)
+    for i in range(n):
+        here = slice(int(instance.access_first[i]), int(instance.access_first[i + 1]))
+        tensors, count = instance.access_tensor[here], instance.access_bytes[here].astype(float)
+        size = np.where(instance.group[tensors] >= 0, 0, instance.sizes[tensors]).astype(float)
+        best = np.argsort(-count / np.maximum(size, 1e-9), kind="stable")
+        room = float(machine.fast_bytes)
+        before = np.append(0.0, np.cumsum(size[best])[:-1])
+        share = np.clip((room - before) / np.maximum(size[best], 1e-9), 0.0, 1.0)
+        share[instance.sizes[tensors][best] > machine.fast_bytes] = 0.0
+        memory[i] = count.sum() / machine.slow_bandwidth - saving * float((share * count[best]).sum())
+    return np.asarray(machine.overhead + np.maximum(instance.compute, memory))
+
+
+def quick_bound(instance: MappingInstance) -> float:
+    """A lower bound in microseconds: the sum of `op_bounds`, or the time that slow memory needs for what it cannot be spared.
+
+    Inputs and weights that are read leave slow memory once at least, in a copy or for the operations that read them; outputs
+    come to it once.
+    """
+    least: dict[int, int] = {}
+    for a, t in enumerate(instance.access_tensor.tolist()):
+        if instance.kinds[t] != "activation":
+            moved = min(int(instance.access_bytes[a]), int(instance.sizes[t]))
+            least[t] = min(moved, least.get(t, moved))
+    slow = sum(least.values()) / instance.machine.slow_bandwidth
+    return 1e6 * (1.0 - 1e-12) * max(float(op_bounds(instance).sum()), slow)
