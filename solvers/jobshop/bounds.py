@@ -6,6 +6,7 @@ The last is solved by Jackson's preemptive schedule (Carlier, European Journal o
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,9 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = ["lower_bound", "preemptive_makespan"]
 
+_ASK_EVERY = 1024  # events of a machine between two looks at whether to stop
 
-def lower_bound(instance: JobShopInstance) -> int:
-    """A proven bound on the objective: of the makespan, or of the weighted tardiness (jobs that never wait)."""
+
+def _never() -> bool:
+    return False
+
+
+def lower_bound(instance: JobShopInstance, stopped: Callable[[], bool] = _never) -> int:
+    """A proven bound on the objective: of the makespan, or of the weighted tardiness (jobs that never wait).
+
+    Once `stopped` says so, machines not yet looked at are left out: 100,000 operations take a fifth of a second.
+    """
     shortest = instance.shortest.astype(np.int64)
     total = np.cumsum(shortest)
     before_job = np.append(0, total)[instance.first[:-1]]
@@ -34,8 +44,11 @@ def lower_bound(instance: JobShopInstance) -> int:
     machine = instance.choice_machine[instance.choice_first[fixed]]
     order = np.argsort(machine, kind="stable")
     for group in np.split(fixed[order], np.flatnonzero(np.diff(machine[order])) + 1):
+        if stopped():
+            break
         if len(group):
-            bound = max(bound, preemptive_makespan(head[group].tolist(), shortest[group].tolist(), tail[group].tolist()))
+            on_machine = (part[group].tolist() for part in (head, shortest, tail))
+            bound = max(bound, preemptive_makespan(*on_machine, stopped))
     return bound
 
 
@@ -44,12 +57,20 @@ def _load(instance: JobShopInstance, shortest: np.ndarray, head: np.ndarray, tai
     return int(head.min() + tail.min()) - int(-shortest.sum() // instance.machines)
 
 
-def preemptive_makespan(heads: list[int], durations: list[int], tails: list[int]) -> int:
-    """The largest end + tail on one machine where work may be interrupted: always go on with the largest tail."""
+def preemptive_makespan(
+    heads: list[int], durations: list[int], tails: list[int], stopped: Callable[[], bool] = _never
+) -> int:
+    """The largest end + tail on one machine where work may be interrupted: always go on with the largest tail.
+
+    Once `stopped` says so, the largest of what has ended by then, which is less or the same.
+    """
     arriving = sorted(zip(heads, durations, tails))
     waiting: list[list[int]] = []  # [-tail, work left]
-    now, value, k = 0, 0, 0
+    now, value, k, events = 0, 0, 0, 0
     while k < len(arriving) or waiting:
+        events += 1
+        if events % _ASK_EVERY == 0 and stopped():
+            break
         if not waiting:
             now = max(now, arriving[k][0])
         while k < len(arriving) and arriving[k][0] <= now:

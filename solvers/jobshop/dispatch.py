@@ -67,7 +67,7 @@ class Dispatch(Solver):
                 run.report(dispatcher.schedule(), value)
             if not bounded and not run.should_stop:
                 bounded = True
-                run.report_bound(lower_bound(instance))
+                run.report_bound(lower_bound(instance, lambda: run.should_stop))
 
     def _rules(self, instance: JobShopInstance) -> Iterator[int]:
         """The numbers of the rules in the order in which they are tried: once, or with noise for ever."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Tabu"]
 
+_POPULATION, _FLEXIBLE_POPULATION = 30, 8
 _MOST_PAIRS = 100_000_000  # pairs of operations of one machine: 4 bytes each
 
 
@@ -27,8 +28,9 @@ class Tabu(Solver):
     With `workers`, each is a thread, and all share the population.
     """
 
-    population: int = 8
-    """Schedules that starts are made of, at least 1 (the paper's 30 is for runs of an hour)."""
+    population: int = 0
+    """Schedules that starts are made of; 0: 30 (the paper's), 8 where machines are flexible. Without choices of machines it
+    doubles whenever it has converged."""
     cut: int = 12_500
     """Moves without an improvement after which a tabu search ends (the paper's)."""
     tenure: int = 0
@@ -41,7 +43,7 @@ class Tabu(Solver):
     iteration: ClassVar[str] = "one move"
 
     def __post_init__(self) -> None:
-        for field, least in (("population", 1), ("cut", 1), ("tenure", 0)):
+        for field, least in (("population", 0), ("cut", 1), ("tenure", 0)):
             if getattr(self, field) < least:
                 raise UsageError(f"{field} is {getattr(self, field)}; accepted: an integer from {least}")
 
@@ -69,7 +71,7 @@ class Tabu(Solver):
     def solve(self, instance: JobShopInstance, run: Run) -> None:
         from corl.solvers.jobshop.bounds import lower_bound
 
-        self._search(instance, run, lambda: run.report_bound(lower_bound(instance)))
+        self._search(instance, run, lambda: run.report_bound(lower_bound(instance, lambda: run.should_stop)))
 
     def _search(self, instance: JobShopInstance, run: Run, bound: Callable[[], object] = lambda: None) -> None:
         """TS/PR; `bound` is called once there is a schedule."""
@@ -98,8 +100,8 @@ class Tabu(Solver):
         longest = int((1.4 if instance.jobs <= 2 * instance.machines else 1.5) * shortest)
         rules = Rules(self.cut, shortest, longest)
         if instance.flexible:
-            return FlexibleSearch(instance, self.population, rules, seed)
-        return ClassicSearch(instance, Population(self.population, Dispatcher(instance)), rules, seed)
+            return FlexibleSearch(instance, self.population or _FLEXIBLE_POPULATION, rules, seed)
+        return ClassicSearch(instance, Population(self.population or _POPULATION, Dispatcher(instance)), rules, seed)
 
 
 def _first_start(instance: JobShopInstance, searcher: Searcher, run: Run) -> None:

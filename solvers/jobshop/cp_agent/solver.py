@@ -74,7 +74,7 @@ class CpAgent(Solver):
             if value >= 0 and (run.objective is None or value < run.objective):
                 run.report(agent.schedule(), value)
             if built == 0 and not run.should_stop:
-                run.report_bound(lower_bound(instance))
+                run.report_bound(lower_bound(instance, lambda: run.should_stop))
             built += 1
 
     def temperature(self, number: int) -> float:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corl.problems.jobshop.generators import taillard
 from corl.solvers.jobshop.bounds import lower_bound, preemptive_makespan
 
 KINDS = ("classic", "ragged", "reentrant", "zeros", "flexible", "dates", "tardiness", "flexible tardiness")
@@ -42,3 +43,17 @@ def test_preemption(jobs):
     """The event-driven schedule is the one made unit by unit."""
     heads, durations, tails = (list(column) for column in zip(*jobs))
     assert preemptive_makespan(heads, durations, tails) == unit_by_unit(heads, durations, tails)
+
+
+def test_bounds_can_be_cut_short():
+    """Told to stop at once or amid a machine, what was found so far is a bound still, and no more time is taken."""
+    instance = taillard(jobs=3000, machines=2, seed=1)
+    whole, asked = lower_bound(instance), []
+
+    def stopped():
+        asked.append(len(asked))
+        return len(asked) > 2
+
+    assert 0 < lower_bound(instance, lambda: True) <= lower_bound(instance, stopped) <= whole and len(asked) <= 4
+    load, heads = [1] * 5000, list(range(0, 10_000, 2))
+    assert 0 < preemptive_makespan(heads, load, load, lambda: True) < preemptive_makespan(heads, load, load) == 10_000

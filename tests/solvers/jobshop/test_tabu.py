@@ -85,7 +85,7 @@ def test_refusals():
     assert "pairs" in Tabu().accepts(taillard(jobs=20_000, machines=1))
     assert "tardiness" in Tabu().accepts(tardiness())
     assert Tabu().accepts(taillard()) == ""
-    for options in ({"population": 0}, {"cut": 0}, {"tenure": -1}):
+    for options in ({"population": -1}, {"cut": 0}, {"tenure": -1}):
         with pytest.raises(UsageError, match="accepted"):
             Tabu(**options)
 
