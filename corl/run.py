@@ -23,6 +23,7 @@ _REPORT_SHARE = 0.02  # share of the time that intermediate reports may take
 _OPTIMAL = {"rel_tol": 1e-9, "abs_tol": 1e-12}  # an objective this close to its bound is optimal
 _ROUNDING = {"rel_tol": 1e-6, "abs_tol": 1e-9}  # a claim or bound this far off is floating-point noise, not a lie
 _ASK_EVERY = 0.1  # seconds between two requests to an engine to stop
+_PATIENCE = 5.0  # seconds in which an engine that is asked to stop may do so before it is left behind
 
 
 @dataclass(frozen=True)
@@ -244,7 +245,8 @@ class Run:
 
         When the run must end, `stop` (thread-safe, from the engine's own interface) is called every 0.1 s until the call
         returns, because engines forget a request that comes before they have begun. Returns what `function` returns, or
-        raises what it raises. `poll` is called in this thread every 10 ms or so and once at the end, to report from.
+        raises what it raises. `poll` is called in this thread every 10 ms or so and once at the end, to report from; where it
+        raises, the call is stopped in the same way, and the exception goes on.
         """
         box: dict[str, Any] = {}
 
@@ -257,12 +259,19 @@ class Run:
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
         ask_at = 0.0
-        while thread.is_alive():
-            thread.join(0.01)
-            poll()
-            if self.should_stop and self.elapsed >= ask_at:
+        try:
+            while thread.is_alive():
+                thread.join(0.01)
+                poll()
+                if self.should_stop and self.elapsed >= ask_at:
+                    stop()
+                    ask_at = self.elapsed + _ASK_EVERY
+        except Exception:  # of `poll`, which nobody waits for the engine to hear of
+            given_up = self.elapsed + _PATIENCE
+            while thread.is_alive() and self.elapsed < given_up:
                 stop()
-                ask_at = self.elapsed + _ASK_EVERY
+                thread.join(_ASK_EVERY)
+            raise
         if "error" in box:
             raise box["error"]
         return box["value"]  # type: ignore[no-any-return]

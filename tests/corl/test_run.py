@@ -243,6 +243,22 @@ def test_call_interruptible_stops_the_engine():
     assert len(calls) == 2 and run.limit == "interrupted"
 
 
+def test_call_interruptible_stops_the_engine_when_its_poll_raises():
+    """The exception goes on, and no engine goes on behind it."""
+    run, asked, ended = Run(Number(), None, time_limit=60), threading.Event(), threading.Event()
+
+    def engine():
+        asked.wait(30)
+        ended.set()
+
+    def poll():
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        run.call_interruptible(engine, asked.set, poll)
+    assert ended.is_set()
+
+
 def test_improvements_are_told():
     """on_improvement sees each better objective and bound with the solution."""
     news = []

@@ -45,7 +45,7 @@ def brute_force(instance):
     return (max if instance.sense == "max" else min)(values, default=None)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", [*SOLVERS, "cp-sat"])
 def test_optima(solver):
     """On small programs: the proven optimum of brute force, or a proof that there is none."""
     kinds = set()
@@ -69,7 +69,7 @@ def test_unbounded_programs_are_said_to_be_so(solver, sense):
     assert result.limit == "unbounded" and result.status in ("no_solution", "feasible") and result.bound is None
 
 
-@pytest.mark.parametrize("solver", ["scip", "highs"])
+@pytest.mark.parametrize("solver", [*SOLVERS, "cp-sat"])
 def test_infeasible_programs_are_said_to_be_so(solver):
     """By rows together, by a lower limit above an upper one, by an empty row, by bounds with no integer between."""
     base = {
@@ -80,6 +80,7 @@ def test_infeasible_programs_are_said_to_be_so(solver):
         "columns": [0, 1],
         "values": [2.0, 2.0],
         "integer": True,
+        "upper": 8.0,
     }
     for change in (
         {"row_lower": [3.0], "row_upper": [3.0], "upper": 5.0},
@@ -87,9 +88,47 @@ def test_infeasible_programs_are_said_to_be_so(solver):
         {"row_lower": [3.0, 1.0], "row_upper": [4.0, 2.0]},
         {"row_lower": [-9.0], "row_upper": [9.0], "lower": [0.2, 0.0], "upper": [0.8, 1.0]},
         {"row_lower": [-9.0], "row_upper": [9.0], "lower": 2.0, "upper": 1.0},
-    ):
+    )[:: 1 if solver in ("scip", "highs", "cp-sat") else 4]:
         result = corl.solve(from_triplets(**(base | change)), solver=solver, time_limit=300)
         assert (result.status, result.limit) == ("infeasible", "infeasible"), change
+
+
+def _one_row(values, side, **change):
+    """max 5 x + 4 y + 3 z + 0.25 under one row."""
+    keywords = {"upper": 4.0, "integer": True, "offset": 0.25} | change
+    return from_triplets("f", "max", [5.0, 4.0, 3.0], [0, 0, 0], [0, 1, 2], values, [-np.inf], [side], **keywords)
+
+
+def test_cp_sat_scales_fractions():
+    """Decimals, thirds and a side between two multiples: the optimum that SCIP proves, with an equal bound."""
+    for values, side in (([0.1, 0.25, 0.3], 1.0), ([1 / 3, 0.5, 2 / 7], 2.1), ([2.0, 3.0, 1.0], 5.999), ([0.1, 0.1, 0.1], 0.3)):
+        instance = _one_row(values, side)
+        exact, other = (corl.solve(instance, solver=solver, time_limit=300) for solver in ("cp-sat", "scip"))
+        assert exact.status == "optimal" and exact.objective == exact.bound == pytest.approx(other.objective, rel=1e-9), values
+
+
+@pytest.mark.parametrize(
+    ("values", "change", "reason"),
+    [
+        ([1.0, 2.0, 3.0], {"integer": [True, False, True]}, "variable x2 is continuous"),
+        ([1.0, 2.0, 3.0], {"upper": [1.0, 1.0, np.inf]}, "variable x3 has no limits"),
+        ([1.0, 2.0**0.5, 3.0], {}, r"1.4142135623730951 stands in constraint c1"),
+        ([1 / 997, 1 / 991, 1 / 983], {}, "no common denominator in constraint c1"),
+        ([1.0, 2.0, 2e17], {"upper": 1e9}, "constraint c1 may reach"),
+    ],
+)
+def test_cp_sat_refuses_by_name(values, change, reason):
+    """What it cannot hold exactly is an error that names the variable or the row, not a rounded answer."""
+    with pytest.raises(corl.UsageError, match=reason):
+        corl.solve(_one_row(values, 9.0, **change), solver="cp-sat", time_limit=300)
+
+
+def test_cp_sat_begins_from_a_warm_start():
+    """The start is reported at once and hinted to the engine."""
+    instance = multiple_knapsack(items=12, knapsacks=2, seed=4)
+    best = corl.solve(instance, solver="cp-sat", time_limit=300)
+    again = corl.solve(instance, solver="cp-sat", warm_start=best.solution, time_limit=300)
+    assert best.status == again.status == "optimal" and again.objective == best.objective == again.trace[0][1]
 
 
 def test_programs_without_rows_or_integers():
@@ -145,16 +184,17 @@ def test_an_interrupted_highs_is_gone():
         timer.cancel()
 
 
-def test_what_the_callback_raises_comes_through():
-    """An exception of on_improvement ends SCIP and reaches the user as itself."""
+@pytest.mark.parametrize("solver", [*SOLVERS, "cp-sat"])
+def test_what_the_callback_raises_comes_through(solver):
+    """An exception of on_improvement ends the engine and reaches the user as itself."""
 
     def callback(news):
         raise KeyError("mine")
 
     before = threading.active_count()
     with pytest.raises(KeyError, match="mine"):
-        corl.solve(multiple_knapsack(items=60, knapsacks=6), solver="scip", time_limit=600, on_improvement=callback)
-    assert threading.active_count() <= before  # SCIP's thread is gone
+        corl.solve(multiple_knapsack(items=12, knapsacks=3), solver=solver, time_limit=600, on_improvement=callback)
+    assert threading.active_count() <= before  # the engine's thread is gone
 
 
 def test_an_exception_within_scip_reaches_the_user_as_itself(monkeypatch):
