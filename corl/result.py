@@ -44,6 +44,8 @@ class Result:
     """Whether the problem's own evaluation of the returned solution gave `objective` once more at the end."""
     data: Any = field(default=None, repr=False)
     """The Instance, for `plot` and `write`; None after `from_json` without one."""
+    reason: str = ""
+    """Why there is no solution, in words, where the status is infeasible and the solver can say; not part of the JSON."""
 
     @property
     def gap(self) -> float | None:

@@ -61,6 +61,8 @@ class Run:
         self.solution: Any = None
         self.bound: float | None = None
         self.infeasible = self.interrupted = False
+        self.reason = ""
+        """Why the instance has no solution, in words, where a solver can say."""
         self.runtime = 0.0
         self.trace: list[tuple[float, float | None, float | None]] = []
         self.callback_error: Exception | None = None
@@ -206,11 +208,11 @@ class Run:
             self.bound = bound
             self._improved()
 
-    def report_infeasible(self) -> None:
-        """State that the instance has been proven to have no solution. Raises SolverError where one is known."""
+    def report_infeasible(self, reason: str = "") -> None:
+        """State that the instance has been proven to have no solution, and perhaps why. Raises SolverError where one is known."""
         if self.objective is not None:
             raise SolverError("the solver called an instance infeasible that it has a solution of")
-        self.infeasible = True
+        self.infeasible, self.reason = True, reason
         self.stop("infeasible")
 
     @property

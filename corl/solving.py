@@ -247,6 +247,7 @@ def _result(adapter: Problem, data: Any, run: Run, method: Solver, name: str, se
         versions=_versions(),
         verified=verified,
         data=data,
+        reason=run.reason,
     )
 
 

@@ -143,10 +143,10 @@ class Team:
             if bound is not None:
                 self._run.report_bound(bound)
         elif kind == "done":
-            _, limit, infeasible = message
+            _, limit, infeasible, reason = message
             self._alive.discard(k)
             if infeasible:
-                self._run.report_infeasible()
+                self._run.report_infeasible(reason)
             if limit != "finished":
                 self._limit = limit
         elif kind == "failed":
@@ -219,7 +219,7 @@ def _serve(inbox: IO[bytes], outbox: IO[bytes]) -> None:
     if not run.should_stop:
         solver.solve(instance, run)
     run.finish()
-    send(outbox, ("done", run.limit, run.infeasible))
+    send(outbox, ("done", run.limit, run.infeasible, run.reason))
 
 
 def _listen(inbox: IO[bytes], run: Run) -> None:

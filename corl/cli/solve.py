@@ -171,7 +171,7 @@ def _text(result: Result, asked: str) -> str:
     if result.objective is not None:
         lines.append(f"  objective  {value(result.objective)}  {result.status}, verified")
     else:
-        lines.append(f"  {result.status.replace('_', ' ')}")
+        lines.append(one_line(f"  {result.status.replace('_', ' ')}{': ' if result.reason else ''}{result.reason}"))
     if result.bound is not None:
         lines.append(f"  bound      {value(result.bound)}  gap {percent(result.gap)}")
     lines.append(f"  solver     {name}, seed {result.seed}")

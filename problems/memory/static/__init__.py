@@ -1,0 +1,1 @@
+"""Static memory allocation: offsets for buffers of fixed lifetimes and sizes, in as little memory as possible."""

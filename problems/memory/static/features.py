@@ -1,0 +1,40 @@
+"""What a network sees of a partial allocation: shares of the load and of the span of time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.networks.tokens import Tokens
+
+__all__ = ["TOKENS", "buffers"]
+
+TOKENS = 8
+"""F: features of a token."""
+
+
+def buffers(observation: Mapping[str, NDArray[Any]]) -> Tokens:
+    """K tokens of the listed buffers and one of the memory. The unit is the load; times are shares of the span.
+
+    Of a buffer: start, end, size, lowest offset, where it would end, what the height would grow by. Of the memory: its height
+    in the place of the offset, which token it is, and how many buffers are left (logarithm).
+    """
+    mask, seen = observation["mask"], observation["buffers"]
+    rows, slots = mask.shape
+    load = np.maximum(observation["load"], 1.0)
+    begin, end = observation["span"][:, :1], observation["span"][:, 1:]
+    unit, top = load[:, None], observation["height"][:, None]
+    size, offset = seen[:, :, 2], seen[:, :, 3]
+    x = np.zeros((rows, slots + 1, TOKENS), np.float32)
+    times = [(seen[:, :, k] - begin) / (end - begin) for k in (0, 1)]
+    parts = [*times, size / unit, offset / unit, (offset + size) / unit, np.maximum(offset + size - top, 0.0) / unit]
+    for k, part in enumerate(parts):
+        x[:, :slots, k] = np.where(mask, part, 0.0)
+    x[:, slots, 3] = observation["height"] / load
+    x[:, slots, 6] = 1.0
+    x[:, slots, 7] = np.log1p(observation["remaining"]) / 5.0
+    there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
+    return Tokens(x, there, None, load)

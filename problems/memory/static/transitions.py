@@ -1,0 +1,142 @@
+"""The pool of partial allocations and its kernels: what `corl.search` calls through `corl.search.hooks`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.search import hooks
+from corl.search.hooks import attach
+
+__all__ = ["StaticState", "look", "reset_rows"]
+
+
+class StaticState(NamedTuple):
+    """The pool. I instances of n buffers (N at most), R rows."""
+
+    size_of: NDArray[np.int64]
+    """[I] n."""
+    first: NDArray[np.int64]
+    """[I] where the buffers of an instance begin in the flat arrays."""
+    lower: NDArray[np.int64]
+    """[sum of n]"""
+    upper: NDArray[np.int64]
+    """[sum of n]"""
+    size: NDArray[np.int64]
+    """[sum of n]"""
+    alignment: NDArray[np.int64]
+    """[sum of n]"""
+    fixed: NDArray[np.int64]
+    """[sum of n] an offset that is given, or -1."""
+    order: NDArray[np.int32]
+    """[sum of n] buffers, the largest area (lifetime times size) first."""
+    instance: NDArray[np.int32]
+    """[R] the row's instance."""
+    count: NDArray[np.int32]
+    """[R] how many buffers are placed."""
+    height: NDArray[np.int64]
+    """[R] where the highest of them ends."""
+    offset: NDArray[np.int64]
+    """[R, N] of the placed buffers; -1 for others."""
+    placed: NDArray[np.int32]
+    """[R, N] the placed buffers, the lowest offset first."""
+
+
+@kernel
+def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
+    """Make each of `rows` the empty allocation of instances[i], with its fixed buffers placed; bases[i] is minus their height."""
+    for k in range(len(rows)):
+        row, instance = rows[k], instances[k]
+        state.instance[row], state.count[row], state.height[row] = instance, 0, 0
+        first = state.first[instance]
+        for buffer in range(state.size_of[instance]):
+            state.offset[row, buffer] = -1
+        for buffer in range(state.size_of[instance]):
+            if state.fixed[first + buffer] >= 0:
+                _put(state, row, buffer, state.fixed[first + buffer])
+        bases[k] = -float(state.height[row])
+
+
+@kernel
+def _put(state: Any, row: Any, buffer: Any, offset: Any) -> None:
+    """Place a buffer at an offset, and keep `placed` sorted."""
+    at = state.count[row]
+    while at > 0 and state.offset[row, state.placed[row, at - 1]] > offset:
+        state.placed[row, at] = state.placed[row, at - 1]
+        at -= 1
+    state.placed[row, at] = buffer
+    state.count[row] += 1
+    state.offset[row, buffer] = offset
+    end = offset + state.size[state.first[state.instance[row]] + buffer]
+    state.height[row] = max(state.height[row], end)
+
+
+@kernel
+def _lowest(state: Any, row: Any, buffer: Any) -> Any:
+    """The lowest offset at which a buffer fits among those placed: the first gap, in memory, that is wide enough."""
+    first = state.first[state.instance[row]]
+    at = first + buffer
+    lower, upper, size, alignment = state.lower[at], state.upper[at], state.size[at], state.alignment[at]
+    edge = 0
+    for k in range(state.count[row]):
+        other = state.placed[row, k]
+        if state.size[first + other] == 0 or state.upper[first + other] <= lower or upper <= state.lower[first + other]:
+            continue
+        if edge + size <= state.offset[row, other]:
+            break
+        end = state.offset[row, other] + state.size[first + other]
+        if end > edge:
+            edge = (end + alignment - 1) // alignment * alignment
+    return edge
+
+
+@attach(hooks.step, StaticState)
+def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
+    """Place a buffer at its lowest offset; the reward is minus what the height grows by."""
+    instance = state.instance[src]
+    if action < 0 or action >= state.size_of[instance] or state.offset[src, action] >= 0:
+        return math.nan
+    if src != dst:
+        n, count = state.size_of[instance], state.count[src]
+        state.instance[dst], state.count[dst], state.height[dst] = instance, count, state.height[src]
+        state.offset[dst, :n] = state.offset[src, :n]
+        state.placed[dst, :count] = state.placed[src, :count]
+    before = state.height[dst]
+    _put(state, dst, action, _lowest(state, dst, action))
+    return float(before - state.height[dst])
+
+
+@attach(hooks.actions, StaticState)
+def _actions(state: Any, row: Any, out: Any) -> Any:
+    """The buffers that are not placed, the largest area first."""
+    instance = state.instance[row]
+    first, n = state.first[instance], state.size_of[instance]
+    count = 0
+    for k in range(n):
+        if count == len(out):
+            break
+        buffer = state.order[first + k]
+        if state.offset[row, buffer] < 0:
+            out[count] = buffer
+            count += 1
+    return count
+
+
+@kernel
+def look(state: Any, rows: Any, actions: Any, values: Any) -> None:
+    """Fill values [R, K, 4] with lower, upper, size and lowest offset of the listed buffers."""
+    for k in range(len(rows)):
+        row = rows[k]
+        first = state.first[state.instance[row]]
+        for slot in range(actions.shape[1]):
+            buffer = actions[k, slot]
+            if buffer < 0:
+                break
+            values[k, slot, 0] = state.lower[first + buffer]
+            values[k, slot, 1] = state.upper[first + buffer]
+            values[k, slot, 2] = state.size[first + buffer]
+            values[k, slot, 3] = _lowest(state, row, buffer)
