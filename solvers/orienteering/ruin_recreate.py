@@ -30,9 +30,9 @@ class RuinRecreate(Solver):
     """The longest string that is removed, at least 1."""
     strings: int = 2
     """How many strings a step removes at the most, at least 1."""
-    slack: float = 0.02
-    """The share of the limit that the price of length is steered to leave free, at first; it falls to 0; from 0 to 1."""
-    hot: float = 4.0
+    excess: float = 0.15
+    """The share of the limit by which a path may be too long at first; it falls to 0 with time; from 0."""
+    hot: float = 1.5
     """The first temperature, in mean scores; above 0."""
     cold: float = 0.01
     """The last temperature, likewise; above 0."""
@@ -44,7 +44,7 @@ class RuinRecreate(Solver):
         for name in ("neighbours", "longest", "strings"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is {getattr(self, name)}; accepted: an integer from 1")
-        for name, low in (("slack", 0.0), ("hot", 1e-9), ("cold", 1e-9)):
+        for name, low in (("excess", 0.0), ("hot", 1e-9), ("cold", 1e-9)):
             if not low <= getattr(self, name) < float("inf"):
                 raise UsageError(f"{name} is {getattr(self, name)}; accepted: a number {'above' if low else 'from'} 0")
 
@@ -105,6 +105,6 @@ class RuinRecreate(Solver):
             behind = node
         search = new_search(path, space.neighbours(self.neighbours), random_state(run.seed))
         mean = float(space.scores[1:-1].mean())
-        search.plan[:] = np.inf, self.hot * mean, self.cold * mean, 0.0, space.limit, self.slack
+        search.plan[:] = np.inf, self.hot * mean, self.cold * mean, 0.0, space.limit, self.excess, space.limit
         search.strings[:] = self.longest, self.strings
         return search

@@ -4,6 +4,8 @@ After J. Christiaens and G. Vanden Berghe, Slack induction by string removals fo
 Science 54, 2020: strings of nodes near a seed are removed, and nodes near by, these or others, are inserted one by one at their
 cheapest places beside neighbours, in one of several orders, with blinks; simulated annealing decides. The value of a path is
 its score less a price for its length, so that a detour is given up in one place for another elsewhere, also one step later.
+While it is hot, a path may be longer than the limit, which only the price holds back: so it can take up a part of the plane
+before it gives up another, and the ends of a run differ less. What is allowed above the limit falls to nothing with time.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ __all__ = ["CANDIDATES", "Search", "advance", "new_search"]
 
 CANDIDATES = 64  # nodes that a step looks at for insertion, at the most
 _BLINK = 128  # one in so many positions is passed over (Christiaens and Vanden Berghe: one in a hundred)
-_PLANNED, _HOT, _COLD, _PRICE, _LIMIT, _SLACK = range(6)  # what `plan` holds
+_PLANNED, _HOT, _COLD, _PRICE, _LIMIT, _EXCESS, _CAP = range(7)  # what `plan` holds
 _ITERATION, _STAMP = range(2)  # what `counts` holds
 _FAR = 1e300
 _EVERY = 64  # steps between two looks at temperature and price
@@ -40,8 +42,8 @@ class Search(NamedTuple):
     ways: NDArray[np.float64]
     """[N, K] the distances to them"""
     plan: NDArray[np.float64]
-    """[6] iterations planned in all; first and last temperature; the price of a unit of length; the limit; the share of it that
-    the price is to leave free at first."""
+    """[7] iterations planned in all; first and last temperature; the price of a unit of length; the limit; the share of it by
+    which a path may be too long at first; the length that no path exceeds at present."""
     strings: NDArray[np.int64]
     """[2] the longest string, and how many strings at the most, that are removed."""
     best: NDArray[np.int32]
@@ -69,7 +71,7 @@ def new_search(path: Path, neighbours: NDArray[np.int32], random: NDArray[np.uin
         path,
         neighbours,
         ways,
-        np.zeros(6),
+        np.zeros(7),
         np.array([10, 3]),
         path.after.copy(),
         path.sums.copy(),
@@ -100,7 +102,8 @@ def advance(search, steps):
             share = min(1.0, (done - done % _EVERY) / max(1.0, plan[_PLANNED]))  # whatever the chunk
             temperature = plan[_HOT] * (plan[_COLD] / plan[_HOT]) ** share
         if done % _EVERY == 0:
-            _steer(search, 1.0 - plan[_SLACK] * (1.0 - share))
+            _steer(search)
+            plan[_CAP] = plan[_LIMIT] * (1.0 + plan[_EXCESS] * (1.0 - share))
         search.counts[_ITERATION] += 1
         length, score = path.sums[LENGTH], path.sums[SCORE]
         price = plan[_PRICE]
@@ -110,19 +113,20 @@ def advance(search, steps):
         gain = path.sums[SCORE] - score - price * (path.sums[LENGTH] - length)
         if gain < 0.0 and gain < temperature * math.log(1.0 - uniform(random)):
             undo(path, length, score)
-        elif path.sums[SCORE] > search.record[SCORE]:  # of paths alike the first, whatever is reported when
+        elif path.sums[SCORE] > search.record[SCORE] and path.sums[LENGTH] <= plan[_LIMIT]:
+            # of paths alike the first, whatever is reported when
             search.record[:] = path.sums
             search.best[:] = path.after
 
 
 @kernel
-def _steer(search, aim):
-    """Change the price of length so that the path comes to use the share `aim` of the limit; nothing has one until it does."""
+def _steer(search):
+    """Change the price of length so that the path comes to use all of the limit and no more; nothing has one until it does."""
     plan, path = search.plan, search.path
     used = path.sums[LENGTH] / plan[_LIMIT]
     if plan[_PRICE] > 0.0:
-        plan[_PRICE] *= 1.0 + min(_SWIFT, max(-_SWIFT, used - aim))
-    elif used > aim:
+        plan[_PRICE] *= 1.0 + min(_SWIFT, max(-_SWIFT, used - 1.0))
+    elif used > 1.0:
         plan[_PRICE] = _FIRST * path.sums[SCORE] / plan[_LIMIT]
 
 
@@ -202,7 +206,7 @@ def _recreate(search, count, price):
     for k in range(count):
         node = candidates[k]
         cost, behind = _cheapest(search, node)
-        if path.sums[LENGTH] + cost <= search.plan[_LIMIT] and path.scores[node] >= price * cost:
+        if path.sums[LENGTH] + cost <= search.plan[_CAP] and path.scores[node] >= price * cost:
             insert(path, node, behind)
 
 

@@ -78,7 +78,7 @@ def test_chunks_do_not_change_the_search():
     for chunk in (1001, 7):
         space = Space(instance)
         search = new_search(new_path(space.metric, space.scores, 200), space.neighbours(10), random_state(5))
-        search.plan[:] = 1001, 50.0, 1.0, 1.0, space.limit, 0.02
+        search.plan[:] = 1001, 50.0, 1.0, 1.0, space.limit, 0.02, space.limit
         for _ in range(1001 // chunk):
             advance(search, chunk)
         path = space.path(search.best)
@@ -127,7 +127,7 @@ def test_ortools(random_instance, most):
         assert result.verified and result.objective <= most(instance) <= result.bound * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("option", [{"neighbours": 0}, {"strings": 0}, {"hot": 0.0}, {"slack": -0.1}])
+@pytest.mark.parametrize("option", [{"neighbours": 0}, {"strings": 0}, {"hot": 0.0}, {"excess": -0.1}])
 def test_wrong_options(option):
     """Named, with what is accepted."""
     with pytest.raises(UsageError, match=f"{next(iter(option))} is .*accepted"):
