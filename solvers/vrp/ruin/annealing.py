@@ -6,6 +6,7 @@ import math
 
 from corl.jit import kernel
 from corl.rng import uniform
+from corl.solvers.vrp.ruin.pool import gather
 from corl.solvers.vrp.ruin.recreate import recreate
 from corl.solvers.vrp.ruin.routes import undo
 from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, FOUND, MISSED
@@ -15,6 +16,7 @@ __all__ = ["anneal", "begin"]
 
 _ANY = 1 << 40  # routes: no limit
 _LEAST = 1e-10  # relative gain that is more than rounding
+_NEAR = 1.005  # times the best cost: plans whose routes are kept
 _EVERY = 16  # iterations between two looks at the temperature
 
 
@@ -27,8 +29,11 @@ def begin(plan, value):
 
 
 @kernel
-def anneal(net, plan, work, cooling, units):
-    """So many iterations. cooling: float64 [4]: first temperature, last one, iteration at which it begins, iterations."""
+def anneal(net, plan, work, pool, cooling, units):
+    """So many iterations. cooling: float64 [4]: first temperature, last one, iteration at which it begins, iterations.
+
+    Routes of plans that are nearly as good as the best one go into the pool, where it has room.
+    """
     temperature = 0.0
     for unit in range(units):
         if unit == 0 or plan.counts[DONE] % _EVERY == 0:
@@ -41,5 +46,7 @@ def anneal(net, plan, work, cooling, units):
             undo(net, plan, work)
             continue
         plan.value[CURRENT] += change
+        if change != 0.0 and len(pool.tag) > 0 and plan.value[CURRENT] <= _NEAR * plan.value[BEST]:
+            gather(net, plan, work, pool)
         if plan.value[CURRENT] < plan.value[BEST] - _LEAST * abs(plan.value[BEST]):
             begin(plan, plan.value[CURRENT])

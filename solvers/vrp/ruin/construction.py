@@ -1,15 +1,17 @@
-"""The first plan: everybody inserted greedily, the user's routes, and what a plan costs from scratch."""
+"""Whole plans: everybody inserted greedily, given routes, a plan come back to, and what a plan costs from scratch."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from corl.jit import kernel
 from corl.solvers.vrp.ruin.recreate import recreate
-from corl.solvers.vrp.ruin.routes import distance, insert
+from corl.solvers.vrp.ruin.routes import distance, insert, remove
 from corl.solvers.vrp.ruin.state import LOGGED, REMOVED, TOUCHED
 
-__all__ = ["cost_of", "insert_all", "place_route"]
+__all__ = ["cost_of", "insert_all", "place_route", "restore"]
 
 
 @kernel
@@ -31,6 +33,30 @@ def place_route(net, plan, work, visits, kind):
     for client in visits:
         insert(net, plan, work, client, after)
         after = client
+
+
+@kernel
+def restore(net, plan, work, before):
+    """Make the plan the one in which client i stands behind node before[i], int32 [n] (-1: it has no route).
+
+    Routes may get other slots of their types.
+    """
+    behind = np.full(len(plan.next), -1, np.int32)
+    for client in range(net.clients):
+        if before[client] >= 0:
+            behind[before[client]] = client
+    work.counts[LOGGED] = work.counts[TOUCHED] = 0
+    for client in range(net.clients):
+        if plan.route[client] >= 0:
+            remove(net, plan, work, client)
+    for slot in range(len(plan.size)):
+        node = behind[net.clients + slot]
+        if node >= 0:
+            kind = plan.type[slot]
+            after = net.clients + plan.free[plan.first[kind] + plan.free_size[kind] - 1]
+            while node >= 0:
+                insert(net, plan, work, node, after)
+                after, node = node, behind[node]
 
 
 @kernel

@@ -12,32 +12,67 @@ from corl.solvers.vrp.ruin.pairs import pair_distances
 __all__ = ["nearest"]
 
 _ROWS = 4096  # clients looked at together
+_SAMPLE = 512  # clients among which those farther away are chosen
 _WIDER = 3  # so many times the neighbours are looked at where time windows choose among them
 _WAIT, _LATE = 0.2, 1.0  # what a unit of waiting and of lateness counts beside one of distance (Vidal et al. 2013)
 
 
-def nearest(instance: VrpInstance, metric: Metric, count: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def nearest(
+    instance: VrpInstance, metric: Metric, count: int, farther: int = 0
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """near int32 [n, K], apart float64 [n, K]: for each client others, the most promising first, and the distance to them.
 
-    K is `count`, or n - 1 where that is less. By distance (the shorter of both directions), and with time windows by
-    distance, waiting and lateness where one follows the other directly (the better of both orders).
+    K is `count + farther`, or n - 1 where that is less. By distance (the shorter of both directions), and with time windows
+    by distance, waiting and lateness where one follows the other directly (the better of both orders). The last `farther`
+    come from a sample of all others, the closer ones more densely: in a cluster of more than `count` clients, those alone
+    would never name a route that only passes by.
     """
     n = instance.clients
     count = min(count, n - 1)
+    farther = min(farther, n - 1 - count)
     if count == 0:
         return np.zeros((n, 0), np.int32), np.zeros((n, 0))
     wider = min(n - 1, _WIDER * count) if instance.windows else count
-    near = np.empty((n, count), np.int32)
-    apart = np.empty((n, count))
+    near = np.empty((n, count + farther), np.int32)
+    apart = np.empty((n, count + farther))
+    sample = np.sort(np.random.default_rng(n).permutation(n)[: max(_SAMPLE, 2 * (count + farther) + 2)])
     for start in range(0, n, _ROWS):
         block = np.arange(start, min(n, start + _ROWS))
         found = _closest(instance, metric, block, wider)
         if instance.windows:
             chosen = np.argsort(_proximity(instance, metric, block, found), axis=1, kind="stable")[:, :count]
             found = np.take_along_axis(found, chosen, axis=1)
-        near[block] = found
-        apart[block] = pair_distances(metric, block + instance.depots, found + instance.depots)
+        near[block, :count] = found
+        if farther:
+            near[block, count:] = _farther(instance, metric, block, found, sample, farther)
+        apart[block] = pair_distances(metric, block + instance.depots, near[block] + instance.depots)
     return near, apart
+
+
+def _farther(
+    instance: VrpInstance,
+    metric: Metric,
+    block: NDArray[np.int64],
+    found: NDArray[np.int64],
+    sample: NDArray[np.int64],
+    count: int,
+) -> NDArray[np.int64]:
+    """int [rows, count]: clients of the sample that are not found yet, at ranks that grow geometrically."""
+    others = np.broadcast_to(sample, (len(block), len(sample)))
+    if instance.windows:
+        apart = _proximity(instance, metric, block, others)
+    else:
+        apart = pair_distances(metric, block + instance.depots, others + instance.depots)
+    place = np.full(instance.clients, -1)
+    place[sample] = np.arange(len(sample))
+    known = place[np.column_stack([block, found])]
+    rows, columns = np.nonzero(known >= 0)
+    apart[rows, known[rows, columns]] = np.inf
+    left = len(sample) - int((known >= 0).sum(axis=1).max())
+    ranks = np.geomspace(1, left, count).astype(np.int64)
+    for k in range(1, count):  # each once
+        ranks[k] = max(ranks[k], ranks[k - 1] + 1)
+    return np.take_along_axis(others, np.argsort(apart, axis=1, kind="stable")[:, np.minimum(ranks, left) - 1], axis=1)
 
 
 def _closest(instance: VrpInstance, metric: Metric, block: NDArray[np.int64], count: int) -> NDArray[np.int64]:

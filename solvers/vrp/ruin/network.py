@@ -19,14 +19,14 @@ _SLACK = {EUCLIDEAN: 1e-6, ROUNDED: 3.5, EXPLICIT: np.inf}  # of what is cut or 
 _TOLERANCE = 2.5e-10  # of a limit's size: a quarter of what the judge grants
 
 
-def network(instance: VrpInstance, neighbours: int) -> Net:
+def network(instance: VrpInstance, neighbours: int, farther: int = 0) -> Net:
     """The kernels' view of an instance: O(n * neighbours) memory beside its own."""
     vehicles, depots, metric = instance.vehicles, instance.depots, metric_of(instance)
     if metric.kind != EXPLICIT:  # a matrix is read-only; numba would compile all twice were the empty one not so
         metric.matrix.flags.writeable = False
     owner = np.repeat(np.arange(vehicles.types), slot_counts(instance))
     place = np.concatenate([np.arange(depots, instance.n), vehicles.start[owner]]).astype(np.int32)
-    near, apart = nearest(instance, metric, neighbours)
+    near, apart = nearest(instance, metric, neighbours, farther)
     service = np.zeros(instance.n) if instance.service is None else instance.service
     none = np.zeros(1)
     timed, fixed = instance.windows, vehicles.fixed_cost + instance.route_weight
@@ -46,6 +46,7 @@ def network(instance: VrpInstance, neighbours: int) -> Net:
         metric=metric,
         place=place,
         points=np.ascontiguousarray(metric.points[place, :2]) if _flat(metric) else np.zeros((0, 2)),
+        close=min(neighbours, near.shape[1]),
         near=near,
         apart=apart,
         demand=instance.demand[depots:].copy(),
@@ -130,7 +131,7 @@ def new_work(net: Net, plan: Plan, seed: int) -> Work:
 
 
 def routes_in(instance: VrpInstance, plan: Plan, before: NDArray[np.int32]) -> list[Route]:
-    """The routes that `before`, int32 [n] (Plan.prev or Plan.best), stands for, in the instance's nodes."""
+    """The routes that `before`, int32 [n] (Plan.prev or Plan.best), stands for, in the instance's nodes, by first client."""
     n = instance.clients
     behind = np.full(len(plan.next), -1, np.int32)
     served = np.flatnonzero(before >= 0)
@@ -142,7 +143,7 @@ def routes_in(instance: VrpInstance, plan: Plan, before: NDArray[np.int32]) -> l
             visits.append(node + instance.depots)
             node = behind[node]
         routes.append(Route(int(plan.type[slot]), np.array(visits, np.int32)))
-    return routes
+    return sorted(routes, key=lambda route: (route.vehicle, route.visits[0]))
 
 
 def load_routes(instance: VrpInstance, net: Net, plan: Plan, work: Work, solution: object) -> None:

@@ -1,7 +1,7 @@
 """Recreate: clients go back one by one to the cheapest position found, a few positions overlooked ("blinks").
 
-Christiaens & Vanden Berghe (2020), section 5.3. Only positions beside a client's nearest others are looked at, so that an
-iteration costs the same in a large instance as in a small one.
+Christiaens & Vanden Berghe (2020), section 5.3. Only positions beside a client's nearest others are looked at,
+and now and then some farther away, so that an iteration costs the same in a large instance as in a small one.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from corl.solvers.vrp.ruin.state import BLINK, MISSED, REMOVED, USED
 __all__ = ["cheapest", "order", "recreate"]
 
 _BLINK = 0.01  # the paper's gamma
+_FARTHER = 4  # in one of so many iterations the neighbours farther away are looked at too
 
 
 @kernel(borrow=True)
@@ -27,10 +28,11 @@ def recreate(net, plan, work, most, strict):
     """
     order(net, work)
     work.counts[MISSED] = 0
+    reach = net.near.shape[1] if below(work.random, _FARTHER) == 0 else net.close
     change = 0.0
     for k in range(work.counts[REMOVED]):
         client = work.removed[k]
-        after = cheapest(net, plan, work, client, most)
+        after = cheapest(net, plan, work, client, reach, most)
         if after >= 0:
             change += insert(net, plan, work, client, after)
         elif net.prize[client] == math.inf:
@@ -71,11 +73,14 @@ def order(net, work):
 
 
 @kernel(inline=True, borrow=True)
-def cheapest(net, plan, work, client, most):
-    """The node behind which a client goes best, or -1 where there is no place, or none that is worth its prize."""
+def cheapest(net, plan, work, client, reach, most):
+    """The node behind which a client goes best, beside its first `reach` neighbours or in a new route.
+
+    -1 where there is no place, or none that is worth its prize.
+    """
     best, found = net.prize[client], -1
     demand, blink, rate = net.demand[client], work.counts[BLINK], 1.0
-    for a in range(net.near.shape[1]):
+    for a in range(reach):
         other = net.near[client, a]
         slot = plan.route[other]
         if slot < 0 or plan.room[slot] < demand:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corl.solvers.vrp.ruin.absence import drop_route, seek
-from corl.solvers.vrp.ruin.annealing import begin
-from corl.solvers.vrp.ruin.construction import cost_of, insert_all
+from corl.solvers.vrp.ruin.annealing import anneal, begin
+from corl.solvers.vrp.ruin.choice import choose
+from corl.solvers.vrp.ruin.construction import cost_of, insert_all, restore
 from corl.solvers.vrp.ruin.network import load_routes, network, new_plan, new_work, routes_in
-from corl.solvers.vrp.ruin.state import DONE, FOUND, MISSED, USED
+from corl.solvers.vrp.ruin.pool import gather_all, new_pool
+from corl.solvers.vrp.ruin.state import BEST, DONE, FOUND, MISSED, USED
 
 if TYPE_CHECKING:
     from corl.problems.vrp.instance import VrpInstance
@@ -20,19 +23,25 @@ __all__ = ["Search", "compile_rest"]
 
 _NEAREST = 10  # neighbours whose mean distance is the unit of temperatures
 _ANY = 1 << 40  # routes: no limit
+_POOLED, _LENGTH = 1200, 20  # routes are chosen by integer programming up to so many clients, and so many in a route
+_PLACES = 1 << 15  # in the pool of routes
+_COLUMNS = 10  # routes a client that the first choice is from
 
 
 class Search:
     """A plan of an instance and the run that it is made for."""
 
-    def __init__(self, instance: VrpInstance, neighbours: int, run: Run) -> None:
+    def __init__(self, instance: VrpInstance, neighbours: int, farther: int, run: Run) -> None:
         self.instance, self.run = instance, run
-        self.net = network(instance, neighbours)
+        self.net = network(instance, neighbours, farther)
         self.plan = new_plan(instance, self.net)
         self.work = new_work(self.net, self.plan, run.seed)
         apart = self.net.apart[:, :_NEAREST]
         self.unit = max(1e-9, float(apart.mean() if apart.size else 1.0) * float(self.net.unit.mean()))
-        self._reported = 0
+        self.pool = new_pool(self.net, self.plan, 0, 1)
+        self._most = 0
+        self._reported, self._reporting = 0, 0.0  # times that a best had been found, seconds that its report took
+        self._idle = run.fraction  # share of the run in which no iterations were made
         self._spare = 0
 
     @property
@@ -40,18 +49,21 @@ class Search:
         """Iterations made so far."""
         return int(self.plan.counts[DONE])
 
-    def planned(self, since: float) -> float:
-        """How many iterations there will be from iteration `since` to the end of the run, by the present speed."""
+    def planned(self, since: float, share: float) -> float:
+        """How many iterations there will be from iteration `since` to that share of the run, by the present speed."""
         run = self.run
         if run.iterations is not None:
-            return max(1.0, run.iterations - since)
-        if run.fraction <= 0.0:
+            return max(1.0, int(share * run.iterations) - since)
+        busy = run.fraction - self._idle
+        if busy <= 0.0:
             return 1e18
-        return max(1.0, self.done / run.fraction - since)
+        return max(1.0, self.done * (share - self._idle) / busy - since)
 
     def grant(self, share: float = 1.0) -> int:
         """How many iterations to make now; 0 where that share of the run, or the run, is over. See `give_back`."""
         run, most = self.run, None
+        if run.remaining <= self._reporting:  # thousands of clients: the last report takes tens of milliseconds
+            run.stop("time_limit")
         if share < 1.0:
             if run.iterations is not None:
                 most = int(share * run.iterations) - self.done
@@ -70,8 +82,9 @@ class Search:
     def report(self) -> None:
         """Report the best plan, if it is new."""
         if self.plan.counts[FOUND] > self._reported:
-            self._reported = int(self.plan.counts[FOUND])
+            self._reported, began = int(self.plan.counts[FOUND]), self.run.elapsed
             self.run.report(routes_in(self.instance, self.plan, self.plan.best))
+            self._reporting = self.run.elapsed - began
 
     def serve_all(self, heat: float) -> bool:
         """Begin with the user's solution, or greedily, and then look until all are served that must be. False: not found."""
@@ -94,16 +107,63 @@ class Search:
                 break
             begin(self.plan, cost_of(self.net, self.plan))
             self.report()
-        self._return_to_best()
+        self.return_to_best()
 
-    def _return_to_best(self) -> None:
-        routes = routes_in(self.instance, self.plan, self.plan.best)
-        done, found = self.plan.counts[DONE], self.plan.counts[FOUND]
-        self.plan = new_plan(self.instance, self.net)
-        load_routes(self.instance, self.net, self.plan, self.work, routes)
-        self.work.stamp[:] = 0
-        begin(self.plan, cost_of(self.net, self.plan))
-        self.plan.counts[DONE], self.plan.counts[FOUND] = done, found
+    def cool(self, heat: float, cold: float, share: float) -> None:
+        """Anneal between these temperatures, in units of `unit`, until that share of the run is over."""
+        cooling = np.array([heat * self.unit, cold * self.unit, self.done, np.inf])
+        while units := self.grant(share):
+            cooling[3] = self.planned(cooling[2], share)
+            anneal(self.net, self.plan, self.work, self.pool, cooling, units)
+            if self.run.report_due:
+                self.report()
+
+    def keep_routes(self) -> bool:
+        """Let annealing keep the routes that it sees, where choosing among them pays; whether it does."""
+        n, used = self.net.clients, max(1, int(self.plan.counts[USED]))
+        if n > _POOLED or n > _LENGTH * used:
+            return False
+        self.pool = new_pool(self.net, self.plan, _PLACES, min(n, 2 * n // used + 8))
+        self._most = max(_COLUMNS * n, 500)
+        return True
+
+    def choose_routes(self, seconds: float) -> None:
+        """The cheapest plan of routes that were seen, if that is better, and otherwise the best plan, becomes the present one.
+
+        seconds: inf for a limit on steps instead.
+        """
+        self.return_to_best()
+        gather_all(self.net, self.plan, self.pool)
+        run, counts, before = self.run, self.instance.vehicles.count, self.run.elapsed
+        idle, best = run.fraction, float(self.plan.value[BEST])
+        places = run.call_interruptible(
+            lambda: choose(self.net, self.pool, counts, best, self._most, seconds), stop=lambda: None
+        )
+        if seconds < np.inf:  # as many columns as there is time for
+            share = (run.elapsed - before) / seconds
+            self._most = int(self._most * (0.6 if share > 0.6 else 1.5 if share < 0.2 else 1.0))
+            self._idle += run.fraction - idle
+        if places is not None:
+            restore(self.net, self.plan, self.work, self._chosen(places))
+            begin(self.plan, cost_of(self.net, self.plan))
+            self.report()
+
+    def _chosen(self, places: NDArray[np.int64]) -> NDArray[np.int32]:
+        """int32 [n]: before which client which node comes (see `restore`) where routes of the pool make up the plan."""
+        before = np.full(self.net.clients, -1, np.int32)
+        slots = self.plan.first.copy()
+        for place in places:
+            kind = self.pool.kind[place]
+            visits = self.pool.visits[place, : self.pool.length[place]]
+            before[visits] = np.concatenate([[self.net.clients + slots[kind]], visits[:-1]])
+            slots[kind] += 1
+        return before
+
+    def return_to_best(self) -> None:
+        """Make the best plan the present one."""
+        restore(self.net, self.plan, self.work, self.plan.best.copy())
+        self.plan.best[:] = self.plan.prev[: self.net.clients]
+        self.plan.value[:] = cost_of(self.net, self.plan)
 
     def _seek(
         self, most: int, heat: float, share: float, absent: np.ndarray | None = None, absences: np.ndarray | None = None

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["RuinRecreate"]
 
+_BEFORE_LAST = 0.93  # of the run: then comes the last choice of routes, and what is left goes into improving it
+_TAIL = 3.0  # times the last temperature: the first one after that choice
 _FLEET_SHARE = 0.3  # of the run that looking for fewer routes may take
 
 
 @dataclass(frozen=True)
 class RuinRecreate(Solver):
-    """Ruin and recreate under simulated annealing (SISR: Christiaens & Vanden Berghe, 2020).
+    """Ruin and recreate under simulated annealing (SISR: Christiaens & Vanden Berghe, 2020), and choice of routes seen.
 
     Capacities, time windows, optional clients, several depots and different vehicles; with `fleet` "fewest" it first looks
     for fewer routes. An iteration costs the same in a large instance as in a small one.
@@ -28,10 +30,17 @@ class RuinRecreate(Solver):
 
     neighbours: int = 40
     """Clients beside which a client may be inserted, at least 2 (20: 0.05 to 0.3 % worse on X instances)."""
+    farther: int = 60
+    """More clients, a sample that thins out with distance, looked at in a quarter of the iterations; from 0. In clusters the
+    nearest alone are not enough."""
     heat: float = 5.0
     """First temperature, in mean distances to the ten nearest clients; above 0."""
     cold: float = 0.025
     """Last temperature, likewise; above 0."""
+
+    coolings: int = 1
+    reheat: float = 0.2
+    choices: bool = True
 
     title: ClassVar[str] = "ruin and recreate (SISR): any size, windows, depots, fleets, prizes"
     iteration: ClassVar[str] = "one ruin and recreate"
@@ -39,7 +48,11 @@ class RuinRecreate(Solver):
     def __post_init__(self) -> None:
         if self.neighbours < 2:
             raise UsageError(f"neighbours is {self.neighbours}; accepted: an integer from 2")
-        for field in ("heat", "cold"):
+        if self.farther < 0:
+            raise UsageError(f"farther is {self.farther}; accepted: an integer from 0")
+        if self.coolings < 1:
+            raise UsageError(f"coolings is {self.coolings}; accepted: an integer from 1")
+        for field in ("heat", "cold", "reheat"):
             if not 0.0 < getattr(self, field) < float("inf"):
                 raise UsageError(f"{field} is {getattr(self, field)}; accepted: a number above 0")
 
@@ -75,7 +88,7 @@ class RuinRecreate(Solver):
 
         if run.objective is None and unservable(instance):
             return run.report_infeasible()
-        search = Search(instance, self.neighbours, run)
+        search = Search(instance, self.neighbours, self.farther, run)
         if not search.serve_all(self.heat):
             return
         search.report()
@@ -86,16 +99,26 @@ class RuinRecreate(Solver):
         self._anneal(search, run)
 
     def _anneal(self, search: Search, run: Run) -> None:
-        """One cooling over what is left of the run."""
-        import numpy as np
-
-        from corl.solvers.vrp.ruin.annealing import anneal
-
-        unit = search.unit
-        cooling = np.array([self.heat * unit, self.cold * unit, search.done, float("inf")])
-        while units := search.grant():
-            cooling[3] = search.planned(cooling[2])
-            anneal(search.net, search.plan, search.work, cooling, units)
-            if run.report_due:
-                search.report()
+        """Coolings over what is left of the run, each from the best plan, or from one of routes seen that is better."""
+        begun = run.fraction if run.iterations is None else search.done / run.iterations
+        choosing = self.choices and search.keep_routes()
+        seconds = float("inf") if run.iterations is not None or run.time_limit is None else _choice_time(run.time_limit)
+        steps = self._steps(choosing)
+        for number, (heat, share) in enumerate(steps):
+            if number and choosing and not run.should_stop:
+                search.choose_routes(min(seconds, 0.8 * run.remaining))
+            elif number:
+                search.return_to_best()
+            search.cool(heat, self.cold, 1.0 if number + 1 == len(steps) else begun + (1.0 - begun) * share)
         search.report()
+
+    def _steps(self, choosing: bool) -> list[tuple[float, float]]:
+        """First temperature and end, as a share of what is left of the run, of each cooling."""
+        last = _BEFORE_LAST if choosing else 1.0
+        steps = [(self.heat * (self.reheat if k else 1.0), last * (k + 1) / self.coolings) for k in range(self.coolings)]
+        return [*steps, (min(self.heat, _TAIL * self.cold), 1.0)] if choosing else steps
+
+
+def _choice_time(limit: float) -> float:
+    """Seconds that one choice of routes may take in a run of so many."""
+    return max(0.05, min(2.0, 0.04 * limit))

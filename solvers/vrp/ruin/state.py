@@ -45,6 +45,8 @@ class Net(NamedTuple):
     """int32 [n + slots]: a node's number in `metric`."""
     points: NDArray[np.float64]
     """float64 [n + slots, 2] for Euclidean distances in the plane, rounded or not."""
+    close: int
+    """How many of the clients in `near` are always looked at."""
     near: NDArray[np.int32]
     """int32 [n, K]: the clients beside which a client may be inserted."""
     apart: NDArray[np.float64]

@@ -103,3 +103,18 @@ def cost_of_served(net, plan):
     """The cost of a plan, were the clients without a route not there."""
     free = net._replace(prize=np.zeros(net.clients))
     return cost_of(free, plan)
+
+
+@pytest.mark.parametrize("feature", ["plain", "matrix", "windows"])
+def test_neighbours(make, feature):
+    """A client's neighbours are others, each once; the sample beyond the nearest is of clients farther away."""
+    instance = make(feature, 60, 7)
+    near, alone = network(instance, 8, 12), network(instance, 8)
+    assert near.near.shape == (60, 20) and (near.near[:, :8] == alone.near).all()
+    for client in range(60):
+        row = near.near[client].tolist()
+        assert len(set(row)) == 20 and client not in row
+    if feature == "plain":
+        assert (near.apart[:, 8:].min(axis=1) >= near.apart[:, 7]).all() and (np.diff(near.apart, axis=1) >= 0).all()
+        assert near.apart[:, -1].mean() > 2 * near.apart[:, 8].mean()
+    assert network(instance, 50, 30).near.shape == (60, 59)

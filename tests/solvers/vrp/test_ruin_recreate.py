@@ -95,6 +95,6 @@ def test_refusals(make):
     other = Vehicles(np.array([20.0]), start=np.array([0]), end=np.array([1]))
     apart = VrpInstance("apart", "EUC_2D", two.demand, other, points=two.points, depots=2)
     assert "end at the depot" in RuinRecreate().accepts(apart)
-    for options in ({"neighbours": 1}, {"heat": 0.0}, {"cold": float("inf")}):
+    for options in ({"neighbours": 1}, {"heat": 0.0}, {"cold": float("inf")}, {"coolings": 0}, {"reheat": 0.0}):
         with pytest.raises(UsageError, match="accepted"):
             RuinRecreate(**options)

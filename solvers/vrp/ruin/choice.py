@@ -1,0 +1,99 @@
+"""Choice of routes: the cheapest set of the routes seen that serves everybody, by integer programming (HiGHS).
+
+Set partitioning over the routes of a heuristic goes back to Rochat & Taillard (1995); Subramanian, Uchoa & Ochi (2013) have it
+inside iterated local search. The linear relaxation comes first: a route whose reduced cost is above the gap between it and
+the best plan is not part of a better one, which leaves a few hundred.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from corl.solvers.vrp.ruin.pool import Pool
+    from corl.solvers.vrp.ruin.state import Net
+
+__all__ = ["choose"]
+
+_LEAST = 1e-9  # relative gain that is more than rounding
+_RELAXED = 0.6  # of the time, what the linear relaxation may take
+_PIVOTS = 30  # where no clock ends it: steps of the simplex method a client,
+_NODES = 20  # nodes of branch and bound,
+_INTEGER = 1000  # and columns that are given to it
+
+
+def choose(
+    net: Net, pool: Pool, counts: NDArray[np.int64], best: float, most: int, seconds: float
+) -> NDArray[np.int64] | None:
+    """int64 [k]: places in the pool of routes that together cost less than `best`; None where none were found.
+
+    counts: int64 [types], vehicles of each type, -1 for any number. most: so many routes, those seen last, are looked at.
+    seconds: what this may take; inf for limits on steps instead, which give the same choice on every machine.
+    """
+    from scipy.optimize import linprog
+
+    began, timed = perf_counter(), seconds < np.inf
+    held = np.flatnonzero(pool.tag)
+    if len(held) > most:
+        held = held[np.argsort(-pool.seen[held], kind="stable")[:most]]
+    out = np.flatnonzero(np.isfinite(net.prize))  # clients that may be left out, a column each
+    cost = np.concatenate([pool.cost[held], net.prize[out]])
+    serve, share = _rows(net, pool, held, out), _shares(pool, held, counts, len(cost))
+    limits = counts[counts >= 0].astype(np.float64)
+    options = {"time_limit": _RELAXED * seconds} if timed else {"maxiter": _PIVOTS * net.clients}
+    upper = {"A_ub": share, "b_ub": limits} if len(limits) else {}
+    relaxed = linprog(cost, A_eq=serve, b_eq=np.ones(net.clients), **upper, method="highs-ds", options=options)
+    if relaxed.status != 0 or relaxed.fun >= best * (1.0 - _LEAST):
+        return None
+    reduced = cost - serve.T @ relaxed.eqlin.marginals
+    if len(limits):
+        reduced -= share.T @ relaxed.ineqlin.marginals
+    kept = np.flatnonzero(reduced <= best - relaxed.fun)
+    if timed:
+        options = {"time_limit": seconds - (perf_counter() - began)}
+    else:
+        kept, options = kept[np.argsort(reduced[kept], kind="stable")[:_INTEGER]], {"node_limit": _NODES}
+    if timed and options["time_limit"] <= 0.0:
+        return None
+    taken = _branch(cost[kept], serve[:, kept], share[:, kept], limits, options)
+    if taken is None or cost[kept[taken]].sum() >= best * (1.0 - _LEAST):
+        return None
+    places = kept[taken]
+    return np.asarray(held[places[places < len(held)]], np.int64)
+
+
+def _rows(net: Net, pool: Pool, held: NDArray[np.int64], out: NDArray[np.int64]) -> Any:
+    """Sparse [n, columns]: which column serves, or leaves out, which client."""
+    from scipy.sparse import csc_array
+
+    lengths = pool.length[held]
+    visits = pool.visits[held]
+    inside = np.arange(visits.shape[1]) < lengths[:, None]
+    clients = np.concatenate([visits[inside], out])
+    ends = np.concatenate([[0], np.cumsum(np.concatenate([lengths, np.ones(len(out), np.int64)]))])
+    return csc_array((np.ones(len(clients)), clients, ends), shape=(net.clients, len(ends) - 1))
+
+
+def _shares(pool: Pool, held: NDArray[np.int64], counts: NDArray[np.int64], columns: int) -> Any:
+    """Sparse [limited types, columns]: which route takes which vehicle."""
+    from scipy.sparse import csc_array
+
+    limited = np.flatnonzero(counts >= 0)
+    taken = np.zeros((len(limited), columns))
+    taken[:, : len(held)] = pool.kind[held] == limited[:, None]
+    return csc_array(taken)
+
+
+def _branch(cost: Any, serve: Any, share: Any, limits: Any, options: dict[str, Any]) -> NDArray[np.int64] | None:
+    """int64: the columns of the best integer solution found; None without one."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    constraints = [LinearConstraint(serve, 1.0, 1.0)]
+    if len(limits):
+        constraints.append(LinearConstraint(share, -np.inf, limits))
+    found = milp(cost, integrality=np.ones(len(cost)), bounds=Bounds(0.0, 1.0), constraints=constraints, options=options)
+    return None if found.x is None else np.flatnonzero(found.x > 0.5)

@@ -1,0 +1,134 @@
+"""The pool of routes and the choice among them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from corl.solvers.vrp.ruin.choice import choose
+from corl.solvers.vrp.ruin.construction import cost_of, insert_all, place_route, restore
+from corl.solvers.vrp.ruin.network import network, new_plan, new_work, routes_in
+from corl.solvers.vrp.ruin.pool import gather, gather_all, new_pool
+from corl.solvers.vrp.ruin.recreate import recreate
+from corl.solvers.vrp.ruin.state import DONE, MISSED
+from corl.solvers.vrp.ruin.strings import ruin
+
+FEATURES = ("plain", "matrix", "windows", "prizes", "depots", "fleet", "all")
+ANY = 1 << 40
+
+
+def begun(instance, size=64, longest=30):
+    net = network(instance, 10)
+    plan = new_plan(instance, net)
+    work = new_work(net, plan, 0)
+    insert_all(net, plan, work, ANY)
+    return net, plan, work, new_pool(net, plan, size, longest)
+
+
+def walk(net, plan, work, pool, iterations):
+    """Ruin and recreate, everything accepted, everything gathered."""
+    for _ in range(iterations):
+        plan.counts[DONE] += 1
+        ruin(net, plan, work)
+        recreate(net, plan, work, ANY, False)
+        gather(net, plan, work, pool)
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_routes_keep_their_cost(make, feature):
+    """A route of the pool costs, alone in a plan, what the pool says."""
+    instance = make(feature, 20, 1)
+    net, plan, work, pool = begun(instance)
+    walk(net, plan, work, pool, 50)
+    free = net._replace(prize=np.zeros(net.clients))
+    held = np.flatnonzero(pool.tag)
+    assert len(held) > 20
+    for place in held:
+        alone = new_plan(instance, net)
+        place_route(net, alone, work, pool.visits[place, : pool.length[place]].copy(), pool.kind[place])
+        assert cost_of(free, alone) == pytest.approx(pool.cost[place], rel=1e-12)
+
+
+def test_the_cheaper_order_is_kept(make):
+    """Of two orders of the same clients the pool holds the cheaper one, whichever came first."""
+    instance = make("plain", 4, 3)
+    orders = [np.array(order, np.int32) for order in ([0, 1, 2], [1, 0, 2], [2, 0, 1])]
+    for turn in range(3):
+        net, _, work, pool = begun(instance)
+        costs = []
+        for order in orders[turn:] + orders[:turn]:
+            plan = new_plan(instance, net)
+            place_route(net, plan, work, order, 0)
+            gather_all(net, plan, pool)
+            costs.append(cost_of(net._replace(prize=np.zeros(net.clients)), plan))
+        held = np.flatnonzero(pool.tag)
+        assert pool.cost[held].tolist() == [min(costs)] and len(set(costs)) > 1
+
+
+def test_the_oldest_is_forgotten(make):
+    """A full pool holds as many routes as it has places, and all routes of the last plan."""
+    instance = make("plain", 24, 2)
+    net, plan, work, pool = begun(instance, size=64)
+    walk(net, plan, work, pool, 2000)
+    assert np.count_nonzero(pool.tag) == 64
+    plan.counts[DONE] += 1
+    gather_all(net, plan, pool)
+    assert np.count_nonzero(pool.seen == plan.counts[DONE]) == np.count_nonzero(plan.size)
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_restore_makes_the_same_plan(make, feature):
+    """A plan that was left is come back to: same routes, same cost, same times; and ruin and recreate go on from it."""
+    instance = make(feature, 20, 4)
+    net, plan, work, pool = begun(instance)
+    kept, cost = plan.prev[: net.clients].copy(), cost_of(net, plan)
+    routes = sorted((route.vehicle, route.visits.tolist()) for route in routes_in(instance, plan, kept))
+    walk(net, plan, work, pool, 30)
+    restore(net, plan, work, kept)
+    again = routes_in(instance, plan, plan.prev[: net.clients])
+    assert sorted((route.vehicle, route.visits.tolist()) for route in again) == routes
+    assert cost_of(net, plan) == pytest.approx(cost, rel=1e-12)
+    walk(net, plan, work, pool, 30)
+    assert work.counts[MISSED] == 0 or feature != "plain"
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+@pytest.mark.parametrize("seconds", [20.0, np.inf])
+def test_the_choice_is_optimal(make, feature, seconds):
+    """The routes chosen are the cheapest that serve each client at most once and everybody that must be, by enumeration."""
+    instance = make(feature, 9, 5)
+    net, plan, work, pool = begun(instance, size=256)
+    walk(net, plan, work, pool, 150)
+    counts = instance.vehicles.count
+    if feature in ("fleet", "all"):  # vehicles of the first type are scarce
+        counts = np.array([2, *counts[1:]])
+    optimum = cheapest(net, pool, counts)
+    places = choose(net, pool, counts, optimum * 1.01 + 1.0, 10_000, seconds)
+    assert places is not None
+    visits = np.concatenate([pool.visits[place, : pool.length[place]] for place in places])
+    assert len(set(visits.tolist())) == len(visits)
+    missed = np.setdiff1d(np.arange(net.clients), visits)
+    assert pool.cost[places].sum() + net.prize[missed].sum() == pytest.approx(optimum, rel=1e-9)
+    for kind in np.flatnonzero(counts >= 0):
+        assert np.count_nonzero(pool.kind[places] == kind) <= counts[kind]
+    assert choose(net, pool, counts, optimum, 10_000, seconds) is None
+
+
+def cheapest(net, pool, counts):
+    """The least cost of a choice, by dynamic programming over (clients, vehicles of the first type used)."""
+    most = int(counts[0]) if counts[0] >= 0 else net.clients
+    everyone = 1 << net.clients
+    least = np.full((everyone, most + 1), np.inf)
+    least[0] = 0.0
+    held = np.flatnonzero(pool.tag)
+    masks = [sum(1 << int(client) for client in pool.visits[place, : pool.length[place]]) for place in held]
+    for mask in range(1, everyone):
+        lowest = mask & -mask
+        least[mask] = least[mask ^ lowest] + net.prize[lowest.bit_length() - 1]
+        for place, part in zip(held, masks):
+            if part & lowest and part & mask == part:
+                if pool.kind[place] > 0:
+                    least[mask] = np.minimum(least[mask], least[mask ^ part] + pool.cost[place])
+                else:
+                    least[mask, 1:] = np.minimum(least[mask, 1:], least[mask ^ part, :-1] + pool.cost[place])
+    return float(least[everyone - 1, most])
