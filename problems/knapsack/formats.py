@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from corl import json_instances
 from corl.errors import InputError
-from corl.files import from_json, is_number, plain_name
+from corl.files import is_number, plain_name
 from corl.problems.knapsack.instance import LARGEST, LARGEST_CONSTRAINTS, LARGEST_ITEMS, KnapsackInstance
 from corl.text import Text, quoted
 
@@ -50,7 +51,7 @@ def read_instance(path: str | Path) -> KnapsackInstance:
 def read_text(text: Text, name: str = "") -> KnapsackInstance:
     """The instance in a text; `name` stands in where the format has none. Raises InputError."""
     if text.content.lstrip()[:1] in ("{", "["):
-        return _read_json(text, name)
+        return json_instances.read_object(text, lambda value: from_json_value(value, name))
     lines, comment = _lines(text)
     if not lines:
         raise text.error("nothing but comments; accepted: items and a capacity", line=text.last_line)
@@ -150,34 +151,12 @@ def _items(text: Text, rows: list[_Line], n: int, m: int) -> np.ndarray[Any, np.
 
 
 # -------------------------------------------------------------------- JSON
-def _read_json(text: Text, name: str) -> KnapsackInstance:
-    try:
-        value = from_json(text.content, file=text.file)
-    except InputError as error:
-        cause = error.__cause__
-        line = cause.lineno if isinstance(cause, json.JSONDecodeError) else None
-        raise text.error(error.reason, line=line) from None
-    if not isinstance(value, dict):
-        raise text.error("accepted: a JSON object", line=text.first_line)
-    try:
-        return from_json_value(value, name)
-    except InputError as error:
-        raise text.error(error.reason, field=error.field) from None
-
-
 def from_json_value(value: dict[str, Any], name: str = "") -> KnapsackInstance:
     """The instance in a JSON object. Raises InputError, naming the key."""
-    if unknown := [key for key in value if key not in _KEYS]:
-        raise InputError(f"there is no key {str(unknown[0])[:40]!r}; accepted: {', '.join(_KEYS)}")
-    if value.get("problem", "knapsack") != "knapsack":
-        raise InputError(f"{value['problem']!r} is not accepted; accepted: 'knapsack'"[:200], field="problem")
+    texts = json_instances.texts(value, "knapsack", _KEYS)
     for key in ("values", "weights", "capacities"):
         if key not in value:
             raise InputError("missing; accepted: numbers from 0", field=key)
-    texts = {key: value.get(key, "") for key in ("name", "comment")}
-    for key, found in texts.items():
-        if not isinstance(found, str):
-            raise InputError("accepted: a text", field=key)
     base = value.get("first_item", 0)
     if type(base) is not int or base not in (0, 1):
         raise InputError("accepted: 0 or 1", field="first_item")

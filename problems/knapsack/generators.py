@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from corl.errors import UsageError
 from corl.problems.knapsack.instance import KnapsackInstance
 
-__all__ = ["GENERATORS", "multi", "strongly_correlated", "uniform", "unit", "weakly_correlated"]
+__all__ = [
+    "GENERATORS", "almost_strongly_correlated", "inverse_strongly_correlated", "multi", "strongly_correlated", "subset_sum",
+    "uniform", "unit", "weakly_correlated",
+]  # fmt: skip
 
 _LARGEST = 1_000_000  # items
 _LARGEST_RANGE = 100_000_000
@@ -42,6 +45,29 @@ def strongly_correlated(*, size: int = 1000, span: int = 1000, fill: float = 0.5
     _check(size, span, fill)
     weights = np.random.default_rng(seed).integers(1, span, size, endpoint=True)
     return _instance("strongly-correlated", size, span, fill, seed, weights + span // 10, weights)
+
+
+def inverse_strongly_correlated(*, size: int = 1000, span: int = 1000, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
+    """A weight is the value plus span / 10: a fixed charge on every item."""
+    _check(size, span, fill)
+    values = np.random.default_rng(seed).integers(1, span, size, endpoint=True)
+    return _instance("inverse-strongly-correlated", size, span, fill, seed, values, values + span // 10)
+
+
+def almost_strongly_correlated(*, size: int = 1000, span: int = 1000, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
+    """Values are uniform within span / 500 of the weight plus span / 10."""
+    _check(size, span, fill)
+    random = np.random.default_rng(seed)
+    weights = random.integers(1, span, size, endpoint=True)
+    values = np.maximum(1, weights + span // 10 + random.integers(-(span // 500), span // 500, size, endpoint=True))
+    return _instance("almost-strongly-correlated", size, span, fill, seed, values, weights)
+
+
+def subset_sum(*, size: int = 1000, span: int = 1000, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
+    """A value is the weight: every bound is the capacity, and the question is whether it can be filled."""
+    _check(size, span, fill)
+    weights = np.random.default_rng(seed).integers(1, span, size, endpoint=True)
+    return _instance("subset-sum", size, span, fill, seed, weights, weights)
 
 
 def multi(*, size: int = 100, constraints: int = 5, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
@@ -76,6 +102,9 @@ GENERATORS: dict[str, Callable[..., KnapsackInstance]] = {
     "uniform": uniform,
     "weakly-correlated": weakly_correlated,
     "strongly-correlated": strongly_correlated,
+    "inverse-strongly-correlated": inverse_strongly_correlated,
+    "almost-strongly-correlated": almost_strongly_correlated,
+    "subset-sum": subset_sum,
     "multi": multi,
     "unit": unit,
 }

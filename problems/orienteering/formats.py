@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl import json_instances
 from corl.errors import InputError
-from corl.files import from_json, is_number
+from corl.files import is_number
 from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.problems.tsp import formats as tsplib
 from corl.problems.tsp.instance import COORDINATE_TYPES, LARGEST, TspInstance
@@ -56,7 +57,7 @@ def read_instance(path: str | Path) -> OrienteeringInstance:
 def read_text(text: Text, name: str = "") -> OrienteeringInstance:
     """The instance in a text; `name` stands in for a missing one. Raises InputError."""
     if text.content.lstrip()[:1] in ("{", "["):
-        return _read_json(text, name)
+        return json_instances.read_object(text, lambda value: from_json_value(value, name))
     header, sections = keyword_parts(text, _KEYWORDS, _REFUSED)
     kind = header.get("TYPE")
     if kind is not None and (kind.value.split() or [""])[0].upper() != "OP":
@@ -128,31 +129,9 @@ def _depots(part: Text, place: dict[int, int]) -> tuple[int, int]:
 
 
 # -------------------------------------------------------------------- JSON
-def _read_json(text: Text, name: str) -> OrienteeringInstance:
-    try:
-        value = from_json(text.content, file=text.file)
-    except InputError as error:
-        cause = error.__cause__
-        line = cause.lineno if isinstance(cause, json.JSONDecodeError) else None
-        raise text.error(error.reason, line=line) from None
-    if not isinstance(value, dict):
-        raise text.error("accepted: a JSON object", line=text.first_line)
-    try:
-        return from_json_value(value, name)
-    except InputError as error:
-        raise text.error(error.reason, field=error.field) from None
-
-
 def from_json_value(value: dict[str, Any], name: str = "") -> OrienteeringInstance:
     """The instance in a JSON object. Raises InputError, naming the key."""
-    if unknown := [key for key in value if key not in _KEYS]:
-        raise InputError(f"there is no key {str(unknown[0])[:40]!r}; accepted: {', '.join(_KEYS)}")
-    if value.get("problem", "orienteering") != "orienteering":
-        raise InputError(f"{value['problem']!r} is not accepted; accepted: 'orienteering'"[:200], field="problem")
-    texts = {key: value.get(key, "") for key in ("name", "comment")}
-    for key, found in texts.items():
-        if not isinstance(found, str):
-            raise InputError("accepted: a text", field=key)
+    texts = json_instances.texts(value, "orienteering", _KEYS)
     if ("points" in value) == ("matrix" in value):
         raise InputError("accepted: either points or a matrix", field="points")
     kind = value.get("edge_weight_type", "EXPLICIT" if "matrix" in value else "EXACT_2D")

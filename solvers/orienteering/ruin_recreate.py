@@ -24,7 +24,7 @@ class RuinRecreate(Solver):
     The bound is that of a knapsack of nodes whose weights are half their two shortest edges.
     """
 
-    neighbours: int = 20
+    neighbours: int = 12
     """Nearest nodes beside which a node may be inserted, at least 1."""
     longest: int = 10
     """The longest string that is removed, at least 1."""

@@ -119,7 +119,7 @@ def advance(search, steps):
             search.best[:] = path.after
 
 
-@kernel
+@kernel(borrow=True)
 def _steer(search):
     """Change the price of length so that the path comes to use all of the limit and no more; nothing has one until it does."""
     plan, path = search.plan, search.path
@@ -130,7 +130,7 @@ def _steer(search):
         plan[_PRICE] = _FIRST * path.sums[SCORE] / plan[_LIMIT]
 
 
-@kernel
+@kernel(borrow=True)
 def _ruin(search):
     """Remove strings near a random seed; returns how many candidates for insertion there are: these, and others near by."""
     path, random, candidates = search.path, search.random, search.candidates
@@ -166,7 +166,7 @@ def _ruin(search):
     return count
 
 
-@kernel
+@kernel(borrow=True)
 def _remove_string(search, node, size, count):
     """Remove up to `size` nodes in a row, `node` among them; they become candidates. Returns how many there are then."""
     path, random = search.path, search.random
@@ -187,7 +187,7 @@ def _remove_string(search, node, size, count):
     return count
 
 
-@kernel
+@kernel(borrow=True)
 def _recreate(search, count, price):
     """Insert candidates in one of four orders where they are worth their detour and the limit allows it."""
     path, random, candidates, keys = search.path, search.random, search.candidates, search.keys
@@ -210,7 +210,7 @@ def _recreate(search, count, price):
             insert(path, node, behind)
 
 
-@kernel
+@kernel(borrow=True)
 def _cheapest(search, node):
     """The least detour to a node beside one of its neighbours, with blinks, and the node it would stand behind.
 
@@ -230,12 +230,14 @@ def _cheapest(search, node):
             continue
         bits >>= np.uint64(1)
         way = search.ways[node, k]
-        if near != last:
+        if near != last and 2.0 * (way - path.ahead[near]) < least:  # no detour is less, by the triangle inequality
             detour = way + distance(path.metric, node, path.after[near]) - path.ahead[near]
             if detour < least:
                 least, place = detour, near
-        if near != 0:
-            behind = path.before[near]
+        if near == 0:
+            continue
+        behind = path.before[near]
+        if 2.0 * (way - path.ahead[behind]) < least:
             detour = way + distance(path.metric, node, behind) - path.ahead[behind]
             if detour < least:
                 least, place = detour, behind
@@ -250,7 +252,7 @@ def _cheapest(search, node):
     return least, place
 
 
-@kernel
+@kernel(borrow=True)
 def _sort(keys, items, count):
     """Insertion sort of the first `count`, least key first."""
     for i in range(1, count):

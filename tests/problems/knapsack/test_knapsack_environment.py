@@ -21,7 +21,7 @@ ONE = st.tuples(st.integers(1, 12), st.integers(1, 3), st.integers(0, 99), st.sa
 
 @settings(deadline=None, max_examples=25)
 @given(kinds=st.lists(ONE, min_size=1, max_size=4), width=st.integers(1, 14), seed=st.integers(0, 10**6))
-def test_base_and_rewards_are_the_objective(random_instance, kinds, width, seed):
+def test_base_and_rewards_are_the_objective(random_instance, random_episodes, kinds, width, seed):
     """Sizes and constraints mixed: base + rewards of a random legal episode = the value; the solution is maximal.
 
     Steps go in place or to other rows at random.
@@ -29,13 +29,7 @@ def test_base_and_rewards_are_the_objective(random_instance, kinds, width, seed)
     instances = [random_instance(*kind) for kind in kinds]
     m = len(instances)
     environment = KnapsackEnvironment(instances, 2 * m, width)
-    random, here = np.random.default_rng(seed), np.arange(m)
-    total = environment.reset(here, here)
-    while (live := np.flatnonzero(environment.actions(here)[:, 0] >= 0)).size:
-        chosen = [random.choice(row[row >= 0]) for row in environment.actions(here[live])]
-        there = np.where(random.random(len(live)) < 0.5, here[live], live + m * (here[live] < m))
-        total[live] += environment.step(here[live], there, chosen)
-        here[live] = there
+    total, here = random_episodes(environment, m, seed)
     for k, instance in enumerate(instances):
         items = environment.solution(here[k])
         assert KNAPSACK.evaluate(instance, items) == pytest.approx(total[k], rel=1e-9)
@@ -44,20 +38,12 @@ def test_base_and_rewards_are_the_objective(random_instance, kinds, width, seed)
         assert (used[:, None] + instance.weights[:, others] > instance.capacities[:, None]).any(axis=0).all()
 
 
-def test_every_subset_that_is_maximal_is_reached(random_instance, most):
+def test_every_subset_that_is_maximal_is_reached(random_instance, most, best_rewards):
     """The best of all episodes is the best of all subsets."""
     for seed in range(6):
         instance = random_instance(5, 2, seed)
         environment = KnapsackEnvironment([instance], 7)
-
-        def best(row, environment=environment):
-            actions = environment.actions([row])[0]
-            values = [0.0]
-            for action in actions[actions >= 0]:
-                values.append(environment.step([row], [row + 1], [action])[0] + best(row + 1))
-            return max(values)
-
-        assert best(0) == most(instance)
+        assert best_rewards(environment) == most(instance)
 
 
 def test_listed_actions_and_observation(random_instance):
@@ -76,19 +62,15 @@ def test_listed_actions_and_observation(random_instance):
     assert seen["constraints"].tolist() == [2, 1] and seen["left"][1, 1] == 0 and not seen["weights"][1, :, 1].any()
 
 
-def test_decisions_lead_to_the_solution_or_a_better_one(random_instance):
+def test_decisions_lead_to_the_solution_or_a_better_one(random_instance, last_listed, replayed):
     """Replayed, they are legal and end the episode at a value at least that of the solution; a maximal one is reached exactly."""
     for seed, kind in itertools.product(range(5), KINDS):
         instance = random_instance(9, 1 + seed % 2, seed, kind)
         environment = KnapsackEnvironment([instance], 1)
-        while (actions := environment.actions([0])[0])[0] >= 0:
-            environment.step([0], [0], [actions[actions >= 0][-1]])
-        items = environment.solution(0)
+        items = last_listed(environment)
         for given_items in (items, items[:2], []):
-            environment.reset([0], 0)
             decisions = KNAPSACK.decisions(instance, np.array(given_items, np.int64))
-            total = sum(environment.step([0], [0], [decision])[0] for decision in decisions)
-            assert environment.actions([0])[0, 0] < 0
+            total = replayed(environment, decisions)
             assert set(given_items) <= set(environment.solution(0).tolist())
             assert total == pytest.approx(KNAPSACK.evaluate(instance, environment.solution(0)))
             if given_items is items:

@@ -21,7 +21,7 @@ ONE = st.tuples(st.integers(2, 9), st.sampled_from(KINDS), st.integers(0, 99), s
 
 @settings(deadline=None, max_examples=25)
 @given(kinds=st.lists(ONE, min_size=1, max_size=4), width=st.integers(1, 9), seed=st.integers(0, 10**6))
-def test_base_and_rewards_are_the_objective(random_instance, kinds, width, seed):
+def test_base_and_rewards_are_the_objective(random_instance, random_episodes, kinds, width, seed):
     """Sizes and metrics mixed: base + rewards of a random legal episode = the score of its path, which the judge lets pass.
 
     Steps go in place or to other rows at random.
@@ -29,32 +29,18 @@ def test_base_and_rewards_are_the_objective(random_instance, kinds, width, seed)
     instances = [random_instance(*kind) for kind in kinds]
     m = len(instances)
     environment = OrienteeringEnvironment(instances, 2 * m, width)
-    random, here = np.random.default_rng(seed), np.arange(m)
-    total = environment.reset(here, here)
-    while (live := np.flatnonzero(environment.actions(here)[:, 0] >= 0)).size:
-        chosen = [random.choice(row[row >= 0]) for row in environment.actions(here[live])]
-        there = np.where(random.random(len(live)) < 0.5, here[live], live + m * (here[live] < m))
-        total[live] += environment.step(here[live], there, chosen)
-        here[live] = there
+    total, here = random_episodes(environment, m, seed)
     for k, instance in enumerate(instances):
         assert ORIENTEERING.evaluate(instance, environment.solution(here[k])) == pytest.approx(total[k], rel=1e-9)
 
 
 @pytest.mark.parametrize("closed", [True, False])
-def test_the_best_episode_is_the_best_path(random_instance, most, closed):
+def test_the_best_episode_is_the_best_path(random_instance, most, best_rewards, closed):
     """Where the triangle inequality holds, an optimal path is among the episodes."""
     for seed in range(5):
         instance = random_instance(6, "EXACT_2D", seed, closed)
         environment = OrienteeringEnvironment([instance], 8)
-
-        def best(row, environment=environment):
-            actions = environment.actions([row])[0]
-            values = [0.0]
-            for action in actions[actions >= 0]:
-                values.append(environment.step([row], [row + 1], [action])[0] + best(row + 1))
-            return max(values)
-
-        assert environment.reset([0], [0])[0] + best(0) == most(instance)
+        assert environment.reset([0], [0])[0] + best_rewards(environment) == most(instance)
 
 
 def test_listed_actions_and_observation(random_instance):
@@ -73,19 +59,15 @@ def test_listed_actions_and_observation(random_instance):
     assert every["distances"][0, -1, : len(shown)].tolist() == apart.tolist()
 
 
-def test_decisions_lead_to_the_path_or_a_better_one(random_instance):
+def test_decisions_lead_to_the_path_or_a_better_one(random_instance, last_listed, replayed):
     """Replayed, they are legal, begin as the path does and end the episode; a maximal path is reached exactly."""
     for seed, kind in [(s, k) for s in range(4) for k in ("EUC_2D", "EXACT_2D", "GEO")]:
         instance = random_instance(9, kind, seed, seed % 2 == 0)
         environment = OrienteeringEnvironment([instance], 1)
-        while (actions := environment.actions([0])[0])[0] >= 0:
-            environment.step([0], [0], [actions[actions >= 0][-1]])
-        whole = environment.solution(0)
+        whole = last_listed(environment)
         for path in (whole, whole[[0, -1]]):
-            base = environment.reset([0], 0)[0]
             decisions = ORIENTEERING.decisions(instance, path)
-            total = base + sum(environment.step([0], [0], [decision])[0] for decision in decisions)
-            assert environment.actions([0])[0, 0] < 0
+            total = replayed(environment, decisions)
             assert total == pytest.approx(ORIENTEERING.evaluate(instance, environment.solution(0)))
             assert total >= ORIENTEERING.evaluate(instance, path)
             assert len(path) == 2 or decisions.tolist() == path[1:-1].tolist()

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 import corl
 from corl.errors import UsageError
-from corl.problems.knapsack.generators import multi, strongly_correlated, uniform, unit, weakly_correlated
+from corl.problems.knapsack.generators import (
+    almost_strongly_correlated,
+    inverse_strongly_correlated,
+    multi,
+    strongly_correlated,
+    subset_sum,
+    uniform,
+    unit,
+    weakly_correlated,
+)
 from corl.problems.knapsack.instance import make_instance
 from corl.problems.knapsack.problem import Knapsack
 from corl.run import Run
@@ -19,6 +28,9 @@ from corl.solvers.knapsack.dp import Dp
 
 KNAPSACK = Knapsack()
 KINDS = ("integer", "decimal", "real")
+CLASSES = (
+    uniform, weakly_correlated, strongly_correlated, inverse_strongly_correlated, almost_strongly_correlated, subset_sum,
+)  # fmt: skip
 
 
 @settings(deadline=None, max_examples=120)
@@ -40,7 +52,7 @@ def by_table(instance) -> int:
     return int(best[-1])
 
 
-@pytest.mark.parametrize("make", [uniform, weakly_correlated, strongly_correlated])
+@pytest.mark.parametrize("make", CLASSES)
 def test_dp_agrees_with_the_table(make):
     """On hundreds of items of every class."""
     for seed, fill in itertools.product(range(3), (0.1, 0.5, 0.9)):
@@ -164,6 +176,17 @@ def test_policy_runs_with_random_weights(untrained):
     for instance in (uniform(size=12, seed=1), multi(size=10, constraints=2, seed=1)):
         result = corl.solve(instance, solver="policy", policy=untrained, iterations=60)
         assert result.verified and 0 < result.objective <= corl.solve(instance, solver="greedy").bound
+
+
+def test_imitation_has_lessons():
+    """States on the way to solutions, each with a listed action, which is an item of the solution that is still to be taken."""
+    from corl.learning.imitation import lessons
+
+    made = [uniform(size=9, seed=seed) for seed in range(3)]
+    solutions = [corl.solve(instance, solver="dp").solution for instance in made]
+    found = lessons(KNAPSACK, made, solutions, KNAPSACK.features["items"], 9, np.random.default_rng(0))
+    assert 3 <= len(found["slot"]) <= sum(map(len, solutions))
+    assert found["mask"][np.arange(len(found["slot"])), found["slot"]].all()
 
 
 @pytest.mark.slow

@@ -153,6 +153,17 @@ def test_policy_runs_with_random_weights(untrained):
     assert result.verified and 0 < result.objective <= upper_bound(instance)
 
 
+def test_imitation_has_lessons():
+    """States on the way to paths, each with a listed action, which is a node of the path."""
+    from corl.learning.imitation import lessons
+
+    problem, made = registry.problem("orienteering"), [generation_2(size=9, seed=seed) for seed in range(3)]
+    paths = [corl.solve(instance, iterations=300).solution for instance in made]
+    found = lessons(problem, made, paths, problem.features["nodes"], 9, np.random.default_rng(0))
+    assert 3 <= len(found["slot"]) <= sum(len(path) - 2 for path in paths)
+    assert found["mask"][np.arange(len(found["slot"])), found["slot"]].all()
+
+
 @pytest.mark.slow
 def test_tree_search_runs_with_random_weights(untrained):
     """Likewise, with a search in every state."""

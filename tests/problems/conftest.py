@@ -1,0 +1,68 @@
+"""Shared by the tests of all problems: taking an environment through its episodes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+
+def _random_episodes(environment, m: int, seed: int):
+    """Takes each of m instances to the end of a random legal episode, in an environment of them with 2 m rows.
+
+    Steps go in place or to the instance's other row at random. Returns [m] base and rewards together, and [m] the last rows.
+    """
+    random, here = np.random.default_rng(seed), np.arange(m)
+    total = environment.reset(here, here)
+    while (live := np.flatnonzero(environment.actions(here)[:, 0] >= 0)).size:
+        chosen = [random.choice(row[row >= 0]) for row in environment.actions(here[live])]
+        there = np.where(random.random(len(live)) < 0.5, here[live], live + m * (here[live] < m))
+        total[live] += environment.step(here[live], there, chosen)
+        here[live] = there
+    return total, here
+
+
+def _best_rewards(environment, row: int = 0) -> float:
+    """The most that any episode gains from a row's state on, where ending at once gains nothing; writes over the rows behind."""
+    actions = environment.actions([row])[0]
+    values = [0.0]
+    for action in actions[actions >= 0]:
+        values.append(environment.step([row], [row + 1], [action])[0] + _best_rewards(environment, row + 1))
+    return max(values)
+
+
+def _last_listed(environment):
+    """The solution at the end of the episode in row 0 that takes the last listed action in every state."""
+    while (actions := environment.actions([0])[0])[0] >= 0:
+        environment.step([0], [0], [actions[actions >= 0][-1]])
+    return environment.solution(0)
+
+
+def _replayed(environment, decisions) -> float:
+    """Base and rewards of the decisions in row 0, which must be legal and end the episode of instance 0."""
+    total = environment.reset([0], 0)[0] + sum(environment.step([0], [0], [decision])[0] for decision in decisions)
+    assert environment.actions([0])[0, 0] < 0, "the decisions end before the episode does"
+    return total
+
+
+@pytest.fixture(scope="session")
+def random_episodes():
+    """A function (environment, instances, seed) -> base and rewards together, and the rows where the episodes ended."""
+    return _random_episodes
+
+
+@pytest.fixture(scope="session")
+def best_rewards():
+    """A function (environment, row) -> the rewards of the best episode from that row on."""
+    return _best_rewards
+
+
+@pytest.fixture(scope="session")
+def last_listed():
+    """A function (environment) -> the solution where the last listed action is always taken."""
+    return _last_listed
+
+
+@pytest.fixture(scope="session")
+def replayed():
+    """A function (environment, decisions) -> what they come to, from the base on."""
+    return _replayed
