@@ -57,9 +57,7 @@ def _load(instance: JobShopInstance, shortest: np.ndarray, head: np.ndarray, tai
     return int(head.min() + tail.min()) - int(-shortest.sum() // instance.machines)
 
 
-def preemptive_makespan(
-    heads: list[int], durations: list[int], tails: list[int], stopped: Callable[[], bool] = _never
-) -> int:
+def preemptive_makespan(heads: list[int], durations: list[int], tails: list[int], stopped: Callable[[], bool] = _never) -> int:
     """The largest end + tail on one machine where work may be interrupted: always go on with the largest tail.
 
     Once `stopped` says so, the largest of what has ended by then, which is less or the same.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from corl.problems.jobshop.instance import JobShopInstance
 from corl.rng import below, random_state
-from corl.solvers.jobshop.dispatching import RULES, Dispatcher
+from corl.solvers.jobshop.dispatching import Dispatcher
 from corl.solvers.jobshop.relink import distance, relink
 from corl.solvers.jobshop.search import Search, new_search
 from corl.solvers.jobshop.selection import shop_of, sort_starts
@@ -21,7 +21,6 @@ _CLOSE = 10  # parents with fewer differences than this are not worth relinking
 _NOISE = 0.3  # of the dispatching rules that fill the population
 _FRESH_NOISE = 0.5  # of those that replace relinking where two parents are close
 _GROWTH = 2  # of the size, from one population to the next
-_RULES = tuple(RULES.index(name) for name in ("mwkr", "fdd/mwkr", "mor"))
 
 
 def start_by_rule(search: Search, dispatcher: Dispatcher, rule: int, noise: float) -> None:
@@ -31,14 +30,14 @@ def start_by_rule(search: Search, dispatcher: Dispatcher, rule: int, noise: floa
 
 
 class Population:
-    """At most `size` sequences, no two alike, and their makespans; threads may share one.
+    """At most `size` sequences, no two alike, and what they are worth; threads may share one.
 
     Where as many tabu searches as it has members, one after another, made none of them better, it has converged: the best
     stays, and another population, twice as large, is filled beside it (Peng, Lu and Cheng fill one of the same size).
     """
 
-    def __init__(self, size: int, dispatcher: Dispatcher) -> None:
-        self.size, self._room, self._dispatcher = size, size, dispatcher
+    def __init__(self, size: int, dispatcher: Dispatcher, rules: tuple[int, ...]) -> None:
+        self.size, self._room, self._dispatcher, self._rules = size, size, dispatcher, rules
         self._idle = 0  # tabu searches since a member was made better
         self._lock = threading.RLock()
         self._members: list[NDArray[np.uint32]] = []
@@ -51,7 +50,7 @@ class Population:
 
     @property
     def values(self) -> list[int]:
-        """The makespans of the members."""
+        """What the members are worth."""
         return list(self._values)
 
     def add(self, search: Search, sequence: NDArray[np.uint32], value: int) -> None:
@@ -92,7 +91,7 @@ class Population:
                     relink(search.shop, one, other, *_SHARES, random, search.selection)
                     return
                 noise = _FRESH_NOISE
-            start_by_rule(search, self._dispatcher, _RULES[below(random, len(_RULES))], noise)
+            start_by_rule(search, self._dispatcher, self._rules[below(random, len(self._rules))], noise)
 
 
 def compile_relinking(instance: JobShopInstance) -> None:

@@ -12,10 +12,10 @@ from corl.rng import below
 from corl.solvers.jobshop.neighbourhood import Scan, choose_move, new_scan
 from corl.solvers.jobshop.selection import Selection, Shop, new_selection, rebuild, shift
 
-__all__ = ["IDLE", "VALUE", "Search", "advance", "begin", "new_search"]
+__all__ = ["IDLE", "MOVES", "NOW", "VALUE", "WRAP", "Search", "advance", "begin", "new_search"]
 
-MOVES, IDLE, MAKESPAN, VALUE = range(4)  # what `counts` holds
-_WRAP = 2**30  # moves after which the tabu table begins anew
+MOVES, IDLE, NOW, VALUE = range(4)  # what `counts` holds
+WRAP = 2**30  # moves after which the tabu table begins anew
 
 
 class Search(NamedTuple):
@@ -30,7 +30,7 @@ class Search(NamedTuple):
     best: NDArray[np.uint32]
     """[N] the best sequence since `begin`."""
     counts: NDArray[np.int64]
-    """[4] moves made in all, moves since `best` got better, the makespans of `selection` and of `best`."""
+    """[4] moves made in all, moves since `best` got better, what `selection` and `best` are worth."""
     random: NDArray[np.uint64]
     """[1]"""
 
@@ -45,7 +45,7 @@ def new_search(shop: Shop, random: NDArray[np.uint64]) -> Search:
 @kernel
 def begin(search):
     """Start from the orders in `search.selection.sequence`."""
-    search.counts[MAKESPAN] = search.counts[VALUE] = rebuild(search.shop, search.selection)
+    search.counts[NOW] = search.counts[VALUE] = rebuild(search.shop, search.selection)
     search.counts[IDLE] = 0
     search.best[:] = search.selection.sequence
 
@@ -61,18 +61,18 @@ def advance(search, cut, shortest, longest, units):
     while units > 0 and counts[IDLE] < cut:
         units -= 1
         counts[MOVES] += 1
-        if counts[MOVES] % _WRAP == 0:
+        if counts[MOVES] % WRAP == 0:
             tabu[:] = 0
-        now = counts[MOVES] % _WRAP
-        a, b = choose_move(shop, selection, scan, tabu, now, counts[VALUE], counts[MAKESPAN], random)
+        now = counts[MOVES] % WRAP
+        a, b = choose_move(shop, selection, scan, tabu, now, counts[VALUE], counts[NOW], random)
         if a < 0:  # the critical path has no block, or no move in one is sure to be feasible
             counts[IDLE] = cut
             break
         _forbid(shop, selection.sequence, tabu, a, b, now + shortest + below(random, longest - shortest + 1))
-        counts[MAKESPAN] = shift(shop, selection, a, b)
+        counts[NOW] = shift(shop, selection, a, b)
         counts[IDLE] += 1
-        if counts[MAKESPAN] < counts[VALUE]:
-            counts[VALUE], counts[IDLE] = counts[MAKESPAN], 0
+        if counts[NOW] < counts[VALUE]:
+            counts[VALUE], counts[IDLE] = counts[NOW], 0
             search.best[:] = selection.sequence
     return units
 

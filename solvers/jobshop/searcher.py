@@ -23,7 +23,7 @@ class Searcher(Protocol):
 
     @property
     def value(self) -> int:
-        """The makespan of the best since the last start."""
+        """What the best since the last start is worth."""
         ...
 
     def schedule(self) -> Schedule:

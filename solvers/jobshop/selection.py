@@ -26,8 +26,10 @@ __all__ = [
     "Selection",
     "Shop",
     "latest",
+    "link",
     "new_selection",
     "rebuild",
+    "reorder_forward",
     "set_sequence",
     "shift",
     "shop_of",
@@ -205,9 +207,9 @@ def shift(shop, selection, a, b):
     begin, end = shop.first[m], shop.first[m + 1]
     low, high = min(a, b), max(a, b)
     _rotate(sequence, a, b)
-    _link(sequence, selection.place, before, after, low, high, begin, end)
+    link(sequence, selection.place, before, after, low, high, begin, end)
     if a < b:
-        _reorder_forward(shop.earlier, before, order, rank, marked, selection.spare, moved, sequence[b - 1])
+        reorder_forward(shop.earlier, before, order, rank, marked, selection.spare, moved, sequence[b - 1])
     else:
         _reorder_backward(shop.later, after, order, rank, marked, selection.spare, moved, sequence[b + 1])
     low, high = max(low - 1, begin), min(high + 1, end - 1)
@@ -241,7 +243,7 @@ def _rotate(sequence, a, b):
 
 
 @kernel(borrow=True)
-def _link(sequence, place, before, after, low, high, begin, end):
+def link(sequence, place, before, after, low, high, begin, end):
     """before, after and place of what stands at low..high of `sequence`, and of its neighbours, within begin..end - 1."""
     n = len(sequence)
     for at in range(low, high + 1):
@@ -256,7 +258,7 @@ def _link(sequence, place, before, after, low, high, begin, end):
 
 
 @kernel(borrow=True)
-def _reorder_forward(earlier, before, order, rank, marked, spare, u, v):
+def reorder_forward(earlier, before, order, rank, marked, spare, u, v):
     """Repair the topological order where u now follows v: u and what follows it go behind v."""
     to, kept = rank[u], 0
     marked[u] = 1

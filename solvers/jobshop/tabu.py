@@ -1,4 +1,4 @@
-"""`Tabu`: tabu search with path relinking, for the makespan of job shops, classic and flexible."""
+"""`Tabu`: tabu search with path relinking, for job shops, classic and flexible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Tabu"]
 
-_POPULATION, _FLEXIBLE_POPULATION = 30, 8
+_POPULATION, _SLOW_POPULATION = 30, 8
+_CUT, _SLOW_CUT = 12_500, 2500
+_LARGEST = 2**62  # of a tardiness
 _MOST_PAIRS = 100_000_000  # pairs of operations of one machine: 4 bytes each
 
 
@@ -24,46 +26,49 @@ _MOST_PAIRS = 100_000_000  # pairs of operations of one machine: 4 bytes each
 class Tabu(Solver):
     """Tabu search on the N7 neighbourhood, restarted between two members of a population (TS/PR: Peng, Lu and Cheng, 2015).
 
-    Where operations have choices of machines, its moves take one critical operation to any place of any of its machines.
+    Where operations have choices of machines, its moves take one critical operation to any place of any of its machines. For the
+    weighted tardiness they swap neighbours on the critical paths of late jobs, each judged by the true objective.
     With `workers`, each is a thread, and all share the population.
     """
 
     population: int = 0
-    """Schedules that starts are made of; 0: 30 (the paper's), 8 where machines are flexible. Without choices of machines it
-    doubles whenever it has converged."""
-    cut: int = 12_500
-    """Moves without an improvement after which a tabu search ends (the paper's)."""
+    """Schedules that starts are made of; 0: 30 (the paper's), 8 where machines are flexible or jobs are due, where moves take
+    longer. Without choices of machines it doubles whenever it has converged."""
+    cut: int = 0
+    """Moves without an improvement after which a tabu search ends; 0: 12,500 (the paper's), 2,500 where jobs are due."""
     tenure: int = 0
     """Moves for which a reversed pair stays, at the least; 0: 10 + jobs / machines. At the most 1.4 times that, 1.5 times where
     there are over twice as many jobs as machines (Zhang, Li, Rao and Guan, 2008)."""
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
-    title: ClassVar[str] = "tabu search (N7; reassignment where machines are flexible) with path relinking; makespan"
+    title: ClassVar[str] = "tabu search with path relinking: N7, reassignment of flexible machines, swaps for the tardiness"
     iteration: ClassVar[str] = "one move"
 
     def __post_init__(self) -> None:
-        for field, least in (("population", 0), ("cut", 1), ("tenure", 0)):
-            if getattr(self, field) < least:
-                raise UsageError(f"{field} is {getattr(self, field)}; accepted: an integer from {least}")
+        for field in ("population", "cut", "tenure"):
+            if getattr(self, field) < 0:
+                raise UsageError(f"{field} is {getattr(self, field)}; accepted: an integer from 0")
 
     def accepts(self, instance: JobShopInstance) -> str:
-        if instance.objective != "makespan":
-            return "it minimises the makespan only, not the weighted tardiness"
+        late = instance.objective == "weighted_tardiness"
         if instance.flexible:
-            return ""
+            return "where operations have choices of machines it minimises the makespan only" if late else ""
+        if late and int(instance.weight.sum()) * instance.horizon >= _LARGEST:
+            return f"the weights and durations allow a tardiness beyond {_LARGEST:,}"
         pairs = sum(count * count for count in _machine_counts(instance))
         if pairs > _MOST_PAIRS:
             return f"it needs a table of {pairs:,} pairs of operations, which we allow up to {_MOST_PAIRS:,}"
         return ""
 
     def prepare(self, instance: JobShopInstance) -> None:
-        from corl.problems.jobshop.generators import flexible, taillard
+        from corl.problems.jobshop.generators import flexible, taillard, tardiness
         from corl.problems.jobshop.problem import JobShop
         from corl.run import Run
         from corl.solvers.jobshop.population import compile_relinking
 
-        tiny = flexible(jobs=6, machines=3, operations=3) if instance.flexible else taillard(jobs=6, machines=3)
+        tiny = taillard(jobs=6, machines=3) if instance.objective == "makespan" else tardiness(jobs=6, machines=3)
+        tiny = flexible(jobs=6, machines=3, operations=3) if instance.flexible else tiny
         Tabu(cut=5, population=2)._search(tiny, Run(JobShop(), tiny, iterations=40))
         if not instance.flexible:
             compile_relinking(tiny)
@@ -91,17 +96,17 @@ class Tabu(Solver):
 
     def _searcher(self, instance: JobShopInstance, seed: int) -> Searcher:
         from corl.solvers.jobshop.classic_search import ClassicSearch
-        from corl.solvers.jobshop.dispatching import Dispatcher
         from corl.solvers.jobshop.flexible_search import FlexibleSearch
-        from corl.solvers.jobshop.population import Population
         from corl.solvers.jobshop.searcher import Rules
 
+        late = instance.objective == "weighted_tardiness"
+        population = self.population or (_SLOW_POPULATION if late or instance.flexible else _POPULATION)
         shortest = self.tenure or 10 + instance.jobs // instance.machines
         longest = int((1.4 if instance.jobs <= 2 * instance.machines else 1.5) * shortest)
-        rules = Rules(self.cut, shortest, longest)
+        rules = Rules(self.cut or (_SLOW_CUT if late else _CUT), shortest, longest)
         if instance.flexible:
-            return FlexibleSearch(instance, self.population or _FLEXIBLE_POPULATION, rules, seed)
-        return ClassicSearch(instance, Population(self.population or _POPULATION, Dispatcher(instance)), rules, seed)
+            return FlexibleSearch(instance, population, rules, seed)
+        return ClassicSearch(instance, population, rules, seed)
 
 
 def _first_start(instance: JobShopInstance, searcher: Searcher, run: Run) -> None:

@@ -18,7 +18,7 @@ INSTANCE = taillard(jobs=8, machines=5, seed=1)
 def offer():
     """A population of three, and a function that adds a new random sequence with a given makespan to it."""
     dispatcher = Dispatcher(INSTANCE)
-    population, search = Population(3, dispatcher), new_search(shop_of(INSTANCE), random_state(0))
+    population, search = Population(3, dispatcher, (0,)), new_search(shop_of(INSTANCE), random_state(0))
 
     def add(value, again=False):
         if not again:
