@@ -47,8 +47,8 @@ def lower_bound(instance: JobShopInstance, stopped: Callable[[], bool] = _never)
         if stopped():
             break
         if len(group):
-            on_machine = (part[group].tolist() for part in (head, shortest, tail))
-            bound = max(bound, preemptive_makespan(*on_machine, stopped))
+            heads, durations, tails = (part[group].tolist() for part in (head, shortest, tail))
+            bound = max(bound, preemptive_makespan(heads, durations, tails, stopped))
     return bound
 
 

@@ -4,7 +4,14 @@ import pytest
 
 import corl
 from corl.problems.jobshop.generators import flexible, taillard, tardiness
+from corl.problems.jobshop.instance import from_jobs
 from corl.solvers.jobshop.auto import choose
+
+
+def flexible_tardiness(jobs, operations):
+    """Jobs that are due at 10, on two machines."""
+    rows = [[[(0, 5), (1, 6)]] * operations] * jobs
+    return from_jobs(rows, 2, due=[10] * jobs, objective="weighted_tardiness")
 
 
 @pytest.mark.parametrize(
@@ -16,14 +23,17 @@ from corl.solvers.jobshop.auto import choose
         ("tabu", taillard(), None, 100),
         ("cp-sat", flexible(jobs=4, machines=3, operations=5), 10.0, None),
         ("tabu", flexible(jobs=20, machines=10, operations=10), 10.0, None),
-        ("cp-sat", tardiness(), 10.0, None),
-        ("dispatch", tardiness(), None, 10),
-        ("dispatch", tardiness(jobs=300, machines=100), 10.0, None),
+        ("tabu", tardiness(), 10.0, None),
+        ("tabu", tardiness(), None, 10),
+        ("cp-sat", tardiness(jobs=6), 10.0, None),
+        ("cp-sat", flexible_tardiness(20, 4), 10.0, None),
+        ("dispatch", flexible_tardiness(20, 4), None, 10),
+        ("dispatch", flexible_tardiness(3000, 4), 10.0, None),
         ("dispatch", taillard(jobs=100_000, machines=1), 10.0, None),
     ],
 )
 def test_choice(expected, instance, time_limit, iterations):
-    """cp-sat for small ones and tardiness; tabu for the makespan; dispatch for what is too large for both."""
+    """cp-sat for small ones and flexible tardiness; tabu for the rest; dispatch for what is too large for both."""
     assert choose(instance, time_limit, iterations) == expected
 
 
