@@ -8,7 +8,7 @@ and from kernels through `corl.search.hooks`.
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,9 @@ class Environment(abc.ABC):
     """How many states the pool holds."""
     width: int
     """K, the most actions that `actions` lists."""
+    compiled: ClassVar[bool] = True
+    """Whether kernels can step it through `corl.search.hooks`. Where it is False (a step calls an engine), the class has
+    `actions` and `_step` of its own, in Python, nothing is random, and only searches that step from Python work."""
 
     @abc.abstractmethod
     def reset(self, rows: ArrayLike, which: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -70,11 +73,17 @@ class Environment(abc.ABC):
         if (clash := _clash(sources, targets, self.rows)) >= 0:
             raise UsageError(f"row {targets[clash]} is the dst of a step and takes part in another of the same call")
         rewards = np.empty(len(sources))
-        _step(self.state, sources, targets, chosen, rewards)
+        self._step(sources, targets, chosen, rewards)
         if (illegal := np.isnan(rewards)).any():
             i = int(illegal.argmax())
             raise UsageError(f"action {chosen[i]} is not legal in row {sources[i]}")
         return rewards
+
+    def _step(
+        self, src: NDArray[np.int64], dst: NDArray[np.int64], actions: NDArray[np.int64], rewards: NDArray[np.float64]
+    ) -> None:
+        """Make the steps in order and write their rewards, NaN for an action that is not legal; all [R], none clashing."""
+        _step(self.state, src, dst, actions, rewards)
 
     def _checked(self, rows: ArrayLike) -> NDArray[np.int64]:
         """`rows` as int64 [R], all in the pool."""

@@ -129,7 +129,7 @@ class Session:
 
         pool = self._environment([self.instance], 1)
         per_row = sum(array.nbytes // len(array) for array in pool.state if len(array) == 1)
-        self.most_rows = max(_POOL, int(_MEMORY / max(1, per_row)))
+        self.most_rows = max(_POOL, int(_MEMORY / max(1, per_row))) if pool.compiled else _POOL
         if self.run.iterations is None:
             pool.reset([0], [0])
             if not self._complete(pool):
@@ -150,8 +150,12 @@ class Session:
 
         from corl.search.decoding.rollouts import play_listed
 
+        while not pool.compiled and (first := int(pool.actions([0])[0, 0])) >= 0:
+            if self.run.should_stop and self.run.iterations is None:
+                return False
+            pool.step([0], [0], [first])
         scratch = np.empty(pool.width, np.int32)
-        while not play_listed(pool.state, 0, scratch, _LISTED):
+        while pool.compiled and not play_listed(pool.state, 0, scratch, _LISTED):
             if self.run.should_stop and self.run.iterations is None:
                 return False
         self.run.report(pool.solution(0))

@@ -138,10 +138,12 @@ class CompiledModel(Model):
 
     `network` is a NamedTuple whose class has that hook for this environment's states, such as corl.search.mlp.Mlp. The
     searches then run from root to result without Python (corl.search.fused), one tree after another: `simulations` rows from
-    `first` on are enough. Roots are rows [B] below `first`.
+    `first` on are enough. Roots are rows [B] below `first`. Raises UsageError for an environment that is not `compiled`.
     """
 
     def __init__(self, environment: Environment, network: Any, first: int) -> None:
+        if not environment.compiled:
+            raise UsageError("a CompiledModel steps from kernels, which this environment cannot; accepted: SimulatorModel")
         self.network, self.width = network, environment.width
         self.pool = _Pool(environment, first)
 
@@ -231,6 +233,9 @@ class _Pool:
         rows[:, 0] = at
         rows[:, 1:] = self.first + np.arange(trees * (nodes - 1)).reshape(trees, -1)
         self._rows = rows.ravel()
+        if not self.environment.compiled:
+            listed = self.environment.actions(at)
+            return at, np.zeros(trees), listed[:, 0] < 0, listed
         actions, done = np.empty((trees, self.width), np.int32), np.empty(trees, np.bool_)
         _list(self.environment.state, at, actions, done)
         return at, np.zeros(trees), done, actions
@@ -238,6 +243,10 @@ class _Pool:
     def expand(self, parents: Any, actions: Any, children: Any) -> tuple[Any, Any, Any, Any]:
         """(rows, reward, done, actions) of new nodes. Raises SolverError for an action that is not legal."""
         rows, count = self._rows[children], len(children)
+        if not self.environment.compiled:
+            rewards = self.environment.step(self._rows[parents], rows, actions)
+            now = self.environment.actions(rows)
+            return rows, rewards, now[:, 0] < 0, now
         reward, done = np.empty(count), np.empty(count, np.bool_)
         listed = np.empty((count, self.width), np.int32)
         tree, node = np.divmod(children, self._nodes)

@@ -113,8 +113,16 @@ class _Noted(Environment):
         self.rows, self.width = environment.rows, environment.width
         self.observed = np.empty(0, np.int64)
 
+        self.compiled = environment.compiled  # type: ignore[misc]  # of the pool behind it
+
     def reset(self, rows: Any, which: Any, keys: Any = None) -> NDArray[np.float64]:
         return self.environment.reset(rows, which, keys)
+
+    def actions(self, rows: Any) -> NDArray[np.int32]:
+        return self.environment.actions(rows)
+
+    def step(self, src: Any, dst: Any, actions: Any) -> NDArray[np.float64]:
+        return self.environment.step(src, dst, actions)
 
     def observe(self, rows: Any) -> dict[str, NDArray[Any]]:
         self.observed = np.asarray(rows, np.int64)

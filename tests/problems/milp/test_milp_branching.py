@@ -1,0 +1,240 @@
+"""Branch and bound as a decision process: rewards add up, the judge believes proofs only, searches and decoders run on it."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import corl
+from corl.errors import Infeasible, InputError, UsageError
+from corl.problems.milp.branching.environment import TREE_FEATURES, BranchingEnvironment
+from corl.problems.milp.branching.instance import BranchingInstance, BranchingTree
+from corl.problems.milp.branching.problem import GENERATORS, MilpBranching
+from corl.problems.milp.features import FEATURES
+from corl.problems.milp.instance import from_triplets
+from corl.problems.milp.problem import Milp
+
+BRANCHING, MILP = MilpBranching(), Milp()
+
+
+def tiny(seed, variables=5):
+    """Bounded integers and, in every third, a continuous variable; some are infeasible; min or max with a constant."""
+    random = np.random.default_rng(seed)
+    dense = random.integers(-4, 5, (3, variables)).astype(float)
+    rows, columns = np.nonzero(dense)
+    low = random.integers(-8, 6, 3) + 0.5
+    whole = np.arange(variables) < variables - (seed % 3 == 0)
+    return BranchingInstance(
+        from_triplets(
+            f"t{seed}", ["min", "max"][seed % 2], random.integers(-9, 10, variables) + 0.25, rows, columns, dense[rows, columns],
+            low, low + random.integers(1, 7, 3), lower=-1, upper=2, integer=whole, offset=3.5,
+        )
+    )  # fmt: skip
+
+
+def brute_force(instance):
+    """The best objective over all points of a program of integers, or None."""
+    program, values = instance.program, []
+    for point in itertools.product(range(-1, 3), repeat=program.n):
+        try:
+            values.append(MILP.evaluate(program, point))
+        except Infeasible:
+            continue
+    return (max if program.sense == "max" else min)(values, default=None)
+
+
+def grown(instance, seed=0):
+    """A tree whose decisions are random."""
+    environment, random = BranchingEnvironment([instance], 1), np.random.default_rng(seed)
+    while (actions := environment.actions([0])[0])[0] >= 0:
+        environment.step([0], [0], [random.choice(actions[actions >= 0])])
+    return environment.solution(0)
+
+
+@settings(deadline=None, max_examples=8)
+@given(seeds=st.lists(st.integers(0, 10**4), min_size=1, max_size=3), width=st.integers(1, 6), seed=st.integers(0, 10**6))
+def test_base_and_rewards_are_the_objective(seeds, width, seed):
+    """base + rewards of a random legal episode = minus the nodes that the judge counts. Steps go in place or to other rows."""
+    instances = [tiny(k) for k in seeds]
+    m = len(instances)
+    environment = BranchingEnvironment(instances, 2 * m, width)
+    random, here = np.random.default_rng(seed), np.arange(m)
+    total = environment.reset(here, here)
+    while (live := np.flatnonzero(environment.actions(here)[:, 0] >= 0)).size:
+        chosen = [random.choice(row[row >= 0]) for row in environment.actions(here[live])]
+        there = np.where(random.random(len(live)) < 0.5, here[live], live + m * (here[live] < m))
+        total[live] += environment.step(here[live], there, chosen)
+        here[live] = there
+    for k, instance in enumerate(instances):
+        assert -BRANCHING.evaluate(instance, environment.solution(here[k])) == total[k]
+
+
+def test_trees_prove_the_optimum_of_brute_force():
+    """Whatever is branched on, the incumbent is the best point; programs without a point have trees without an incumbent."""
+    kinds = set()
+    for seed in (s for s in range(40) if s % 3):  # without continuous variables
+        instance = tiny(seed, 4)
+        tree, best = grown(instance, seed), brute_force(instance)
+        assert BRANCHING.evaluate(instance, tree) == tree.nodes
+        assert (tree.incumbent is None) == (best is None)
+        assert best is None or MILP.evaluate(instance.program, tree.incumbent) == pytest.approx(best, rel=1e-9)
+        kinds.add((best is None, tree.nodes > 1))
+    assert kinds == {(False, True), (False, False), (True, False), (True, True)}
+
+
+def test_no_proof_no_objective():
+    """A worse incumbent, a leaf cut short, a missing or an extra node, a branching outside the limits: each is refused."""
+    instance = next(i for i in map(tiny, range(1, 99, 3)) if (tree := grown(i)).nodes > 5 and tree.incumbent is not None)
+    inner, leaf = int(tree.variable.argmax()), int(tree.variable.argmin())
+    assert BRANCHING.evaluate(instance, tree) == tree.nodes
+    worse = [
+        p
+        for p in itertools.product(range(-1, 3), repeat=5)
+        if _value(instance, p) not in (None, _value(instance, tree.incumbent))
+    ]
+    root_only = BranchingTree(np.array([-1], np.int32), np.zeros(1), np.zeros(1, np.bool_), tree.incumbent)
+    far = tree.floor.copy()
+    far[inner] = 7.0
+    half = tree.floor.copy()
+    half[inner] += 0.5
+    for bad, reason in (
+        (replace(tree, incumbent=np.array(worse[0], float)), "better than the incumbent"),
+        (replace(tree, incumbent=None), "relaxation is feasible"),
+        (replace(tree, incumbent=tree.incumbent + 100.0), "above its limit"),
+        (root_only, "node 0 is a leaf"),
+        (BranchingTree(tree.variable[:-1], tree.floor[:-1], tree.up_first[:-1], tree.incumbent), "ends before 1"),
+        (
+            BranchingTree(*(np.append(a, a[leaf]) for a in (tree.variable, tree.floor, tree.up_first)), tree.incumbent),
+            "after the end",
+        ),
+        (replace(tree, floor=far), "within its limits"),
+        (replace(tree, floor=half), "within its limits"),
+        ([1, 2], "is a BranchingTree"),
+    ):
+        with pytest.raises(Infeasible, match=reason):
+            BRANCHING.evaluate(instance, bad)
+
+
+def _value(instance, point):
+    try:
+        return MILP.evaluate(instance.program, np.asarray(point, float))
+    except Infeasible:
+        return None
+
+
+def test_rows_are_copies_and_bits_repeat():
+    """A step to another row leaves its source as it was; the same decisions give the same observations, in any order of rows."""
+    instance = GENERATORS["auctions"](size=40, seed=1)
+    environment = BranchingEnvironment([tiny(4), instance], 5, 8)
+    environment.reset([0, 1, 2], [1, 1, 0])
+    before = {key: value.copy() for key, value in environment.observe([0]).items()}
+    first = int(environment.actions([0])[0, 0])
+    assert first >= 0
+    environment.step([0], [3], [first])
+    environment.step([1], [1], [first])
+    for key, value in environment.observe([0]).items():
+        np.testing.assert_array_equal(value, before[key])
+    for key, value in environment.observe([3]).items():
+        np.testing.assert_array_equal(value, environment.observe([1])[key])
+    again = BranchingEnvironment([instance], 1, 8)
+    again.step([0], [0], [first])
+    for key, value in again.observe([0]).items():
+        np.testing.assert_array_equal(value, environment.observe([1])[key])
+
+
+def test_observations_say_what_the_node_is():
+    """Shapes; the most fractional first; fraction and cost are the LP's and the program's; empty slots are zero."""
+    instance = GENERATORS["auctions"](size=40, seed=1)
+    environment = BranchingEnvironment([instance, tiny(2)], 2, 12)
+    environment.reset([0, 1], [0, 1])
+    seen = environment.observe([0, 1])
+    state = environment.tree(0)[1]
+    assert seen["candidates"].shape == (2, 12, len(FEATURES)) and seen["tree"].shape == (2, len(TREE_FEATURES))
+    assert np.isfinite(seen["candidates"]).all() and not seen["candidates"][~seen["mask"]].any()
+    names = [name for name, _ in FEATURES]
+    listed = seen["action"][0][seen["mask"][0]]
+    assert len(listed) and (np.diff(seen["candidates"][0, : len(listed), names.index("to_integer")]) <= 1e-6).all()
+    x = state.relaxation.x[listed]
+    np.testing.assert_allclose(seen["candidates"][0, : len(listed), 0], x - np.floor(x), atol=1e-6)
+    cost = -instance.program.c / np.linalg.norm(instance.program.c)  # a program that is maximised
+    np.testing.assert_allclose(seen["candidates"][0, : len(listed), names.index("cost")], cost[listed], rtol=1e-6)
+    rows = np.bincount(instance.program.column, minlength=instance.program.n)
+    np.testing.assert_allclose(seen["candidates"][0, : len(listed), names.index("rows")], np.log1p(rows[listed]), rtol=1e-6)
+
+
+def test_bad_steps_and_programs():
+    """Actions that are not fractional, unfinished rows, integers without limits, unbounded relaxations."""
+    environment = BranchingEnvironment([GENERATORS["auctions"](size=40, seed=1)], 1)
+    integral = int(np.setdiff1d(np.arange(40), environment.actions([0])[0])[0])
+    with pytest.raises(UsageError, match="not legal"):
+        environment.step([0], [0], [integral])
+    with pytest.raises(UsageError, match="are open"):
+        environment.solution(0)
+    with pytest.raises(InputError, match="without limits"):
+        BranchingInstance(from_triplets("u", "min", [1.0], [], [], [], [], [], integer=True))
+    free = BranchingInstance(
+        from_triplets("u", "max", [1.0, 1.0], [], [], [], [], [], upper=[1.0, np.inf], integer=[True, False])
+    )
+    with pytest.raises(UsageError, match="unbounded"):
+        BranchingEnvironment([free], 1)
+
+
+def test_json_files_and_decisions(tmp_path):
+    """A tree goes through JSON, a program through a file; decisions grow the same tree again; faults are named."""
+    instance = GENERATORS["auctions"](size=40, seed=1)
+    tree = grown(instance, 5)
+    again = BRANCHING.from_json(instance, BRANCHING.to_json(instance, tree))
+    assert BRANCHING.evaluate(instance, again) == tree.nodes > 1
+    assert BRANCHING.decisions(instance, tree).tolist() == tree.variable[tree.variable >= 0].tolist()
+    for bad in (3, {"tree": 1, "incumbent": None}, {"tree": [["x1", 0, "left"]], "incumbent": None}, {"tree": [None]}):
+        with pytest.raises(InputError):
+            BRANCHING.from_json(instance, bad)
+    BRANCHING.write(instance, tmp_path / "a.mps")
+    read = BRANCHING.read(tmp_path / "a.mps")
+    assert BRANCHING.evaluate(read, tree) == tree.nodes
+    with pytest.raises(UsageError, match="depth first"):
+        BRANCHING.decisions(instance, replace(tree, variable=np.where(tree.variable < 0, -1, 39).astype(np.int32)))
+
+
+@pytest.mark.slow  # compiles the search
+def test_search_plans_on_it():
+    """Tree search on copies of the rows, with a policy that knows nothing, proves the optimum in no more nodes than the worst."""
+    from corl.search.gumbel import Gumbel
+    from corl.search.mlp import Uniform
+    from corl.search.models import CompiledModel, SimulatorModel, rows_needed
+
+    class Blind:
+        def evaluate(self, observation):
+            return np.where(observation["mask"], 0.0, -np.inf).astype(np.float32), np.zeros(len(observation["mask"]))
+
+    instance = GENERATORS["auctions"](size=40, seed=1)
+    environment = BranchingEnvironment([instance], rows_needed(1, 8), 6)
+    model, total = SimulatorModel(environment, Blind(), first=1), float(environment.reset([0], [0])[0])
+    while environment.actions([0])[0, 0] >= 0:
+        result = Gumbel(simulations=8, noise=0.0).search(model, roots=np.array([0]), keys=0)
+        total += float(environment.step([0], [0], result.action)[0])
+    assert BRANCHING.evaluate(instance, environment.solution(0)) == -total
+    with pytest.raises(UsageError, match="SimulatorModel"):
+        CompiledModel(environment, Uniform(), first=1)
+
+
+@pytest.mark.parametrize("solver", ["policy", pytest.param("tree-search", marks=pytest.mark.slow)])
+def test_generic_solvers_run_on_it(solver, tmp_path):
+    """An untrained network of the generic kind decodes and searches: the tree is a proof, and more budget gives no larger one."""
+    torch = pytest.importorskip("torch")
+    from corl.networks.attention import AttentionPolicy
+    from corl.networks.checkpoints import save
+
+    torch.manual_seed(0)
+    instance, path = GENERATORS["auctions"](size=40, seed=1), tmp_path / "p.safetensors"
+    inputs = len(FEATURES) + len(TREE_FEATURES)
+    network = AttentionPolicy("milp-branching", "candidates", inputs, extra=1, width=16, layers=1, heads=2, feedforward=16)
+    save(path, network)
+    few, many = (corl.solve(instance, solver=solver, policy=str(path), iterations=n) for n in (40, 150))
+    assert few.verified and many.objective <= few.objective
+    assert MILP.evaluate(instance.program, many.solution.incumbent) == pytest.approx(corl.solve(instance.program).objective)

@@ -1,0 +1,71 @@
+"""The classical branching rules: what they choose, against definitions; the trees they grow, against the judge and SCIP."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import corl
+from corl.problems.milp.branching.environment import BranchingEnvironment
+from corl.problems.milp.branching.instance import BranchingInstance
+from corl.problems.milp.branching.problem import GENERATORS
+from corl.problems.milp.evaluation import objective
+from corl.problems.milp.instance import from_triplets
+from corl.solvers.milp.branching.rule import chosen, scores
+
+RULES = ("most-fractional", "pseudocost", "strong")
+
+
+def test_trees_prove_what_scip_finds():
+    """Every rule ends with SCIP's optimum; a bench of three trees: strong branching needs the fewest nodes."""
+    nodes = dict.fromkeys(RULES, 0.0)
+    for seed in (0, 1, 2):
+        instance = GENERATORS["auctions"](size=60, seed=seed)
+        optimum = corl.solve(instance.program, solver="scip", iterations=10_000).objective
+        for rule in RULES:
+            result = corl.solve(instance, solver="rule", rule=rule, iterations=10_000)
+            assert objective(instance.program, result.solution.incumbent) == pytest.approx(optimum, rel=1e-9)
+            assert result.verified and result.solver == "rule"
+            nodes[rule] += result.objective
+    assert nodes["strong"] < min(nodes["most-fractional"], nodes["pseudocost"])
+
+
+def test_scores_by_their_definitions():
+    """At a node where something is known: the fraction; products of the children's true gains, and of pseudocosts."""
+    environment = BranchingEnvironment([GENERATORS["auctions"](size=60, seed=2)], 1, 60)
+    for _ in range(3):
+        environment.step([0], [0], [chosen(environment, 0, "most-fractional")])
+    relaxations, state = environment.tree(0)
+    listed = environment.actions([0])[0]
+    listed = listed[listed >= 0]
+    assert len(listed) > 1
+    x, node = state.relaxation.x, state.node
+    np.testing.assert_allclose(scores(environment, 0, "most-fractional", listed), np.abs(x - np.round(x))[listed])
+    total, count = state.pseudocosts
+    for score, guess, j in zip(scores(environment, 0, "strong", listed), scores(environment, 0, "pseudocost", listed), listed):
+        down, up = node.upper.copy(), node.lower.copy()
+        down[j], up[j] = np.floor(x[j]), np.ceil(x[j])
+        gains = [
+            relaxations.solve(*pair).objective - state.relaxation.objective for pair in ((node.lower, down), (up, node.upper))
+        ]
+        assert score == pytest.approx(np.prod(np.clip(gains, 1e-6, 1e100)), rel=1e-9)
+        moved = (x[j] - np.floor(x[j]), np.ceil(x[j]) - x[j])
+        if count[0, j] and count[1, j]:
+            each = [max(1e-6, total[k, j] / count[k, j] * moved[k]) for k in (0, 1)]
+            assert guess == pytest.approx(each[0] * each[1], rel=1e-9)
+
+
+def test_strong_branching_sees_infeasible_children():
+    """Where one variable alone makes both children infeasible, it is chosen at once: a tree of three nodes."""
+    rows, columns = [0, 0, 1, 1], [0, 1, 1, 2]
+    program = from_triplets("s", "max", [1.0, 1.0, 1.0], rows, columns, [2.0, 2.0, 1.0, 1.0], [3.0, -np.inf], [3.0, 1.5],
+                            upper=1.0, integer=True)  # fmt: skip
+    result = corl.solve(BranchingInstance(program), solver="rule", rule="strong", iterations=100)
+    assert result.objective == 3.0 or result.solution.incumbent is None
+    assert result.solution.incumbent is None and result.verified
+
+
+def test_a_budget_that_is_too_small_gives_no_tree():
+    """A tree is whole or nothing."""
+    result = corl.solve(GENERATORS["auctions"](size=40, seed=1), solver="rule", iterations=1)
+    assert (result.status, result.limit) == ("no_solution", "iterations")
