@@ -95,9 +95,10 @@ def cheapest(net, plan, work, client, reach, most):
         if rate * (2.0 * (apart - leg) - net.slack) < best:  # the triangle inequality; behind the other
             behind = plan.next[other]
             to = apart if net.symmetric else distance(net, other, client)
-            fro = distance(net, client, behind)
-            if rate * (to + fro - leg) < best and _fits(net, plan, client, other, behind, to, fro, slot):
-                best, found = rate * (to + fro - leg), other
+            if _in_time(net, plan, client, other, behind, to):
+                fro = distance(net, client, behind)
+                if rate * (to + fro - leg) < best and _fits(net, plan, client, other, behind, to, fro, slot):
+                    best, found = rate * (to + fro - leg), other
         before = plan.prev[other]
         leg = plan.leg[before]
         if rate * (2.0 * (apart - leg) - net.slack) < best:  # before the other
@@ -117,6 +118,15 @@ def cheapest(net, plan, work, client, reach, most):
                     best, found = cost, node
     work.counts[BLINK] = blink
     return found
+
+
+@kernel(inline=True, borrow=True)
+def _in_time(net, plan, client, node, behind, to):
+    """False where windows would not let a client in behind a node though the next one were at the same place."""
+    if not net.timed:
+        return True
+    start = max(net.earliest[client], plan.begin[node] + net.service[node] + to)
+    return start <= net.latest[client] and start + net.service[client] <= plan.last[behind]
 
 
 @kernel(inline=True, borrow=True)

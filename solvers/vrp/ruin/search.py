@@ -183,11 +183,13 @@ class Search:
 
 
 def compile_rest(instance: VrpInstance, scarce: bool) -> None:
-    """Call once, on a tiny instance, what only warm starts need and, where vehicles are scarce, what looks for places."""
+    """Call once, on a tiny instance, what only warm starts and several coolings need, and where vehicles are scarce what looks
+    for places."""
     net = network(instance, 2)
     plan = new_plan(instance, net)
     work = new_work(net, plan, 0)
     load_routes(instance, net, plan, work, [[node] for node in range(instance.depots, instance.n)])
+    restore(net, plan, work, plan.prev[: net.clients].copy())
     if scarce:
         absent, absences = np.zeros(net.clients + 1, np.int32), np.zeros(net.clients, np.int64)
         most = drop_route(net, plan, work, absent, absences)

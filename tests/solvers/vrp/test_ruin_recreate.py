@@ -48,11 +48,11 @@ def test_tiny_instances_are_solved(make, least, feature):
 def test_chunks_do_not_matter(make, monkeypatch):
     """The same iterations end in the same routes whatever the size of the chunks, with a smallest fleet too."""
     budget = Run.budget
-    for feature in ("plain", "fewest", "all"):
+    for feature, options in (("plain", {}), ("plain", {"coolings": 3}), ("fewest", {}), ("all", {})):
         instance, found = make(feature, 30, 5), []
         for most in (1, 7, 10**6):
             monkeypatch.setattr(Run, "budget", lambda self, cap=None, m=most: budget(self, m if cap is None else min(cap, m)))
-            run = solve(instance, 800, seed=3)
+            run = solve(instance, 800, seed=3, **options)
             found.append([run.objective, [(route.vehicle, route.visits.tolist()) for route in run.solution]])
             monkeypatch.undo()
         assert found[0] == found[1] == found[2]
@@ -65,6 +65,17 @@ def test_warm_starts_are_kept(make):
         good = solve(instance, 2000).solution
         again = solve(instance, 1, warm_start=good)
         assert again.objective <= Vrp().evaluate(instance, good)
+
+
+def test_number_of_coolings(make):
+    """As many as asked for; otherwise one for a short run, and the longer the run and the fewer the clients, the more."""
+
+    def count(clients, **options):
+        return RuinRecreate(coolings=options.pop("coolings", 0))._count(clients, Run(Vrp(), make("plain", 5, 0), **options))
+
+    assert count(200, time_limit=10.0) == 1 and count(200, time_limit=60.0) == 2 and count(5000, time_limit=300.0) == 1
+    assert count(100, iterations=10**6) == 1 and count(100, iterations=4 * 10**6) == 2
+    assert count(5, time_limit=float("inf")) == 8 and count(5, time_limit=1.0, coolings=3) == 3
 
 
 def test_a_tight_fleet():
@@ -95,6 +106,6 @@ def test_refusals(make):
     other = Vehicles(np.array([20.0]), start=np.array([0]), end=np.array([1]))
     apart = VrpInstance("apart", "EUC_2D", two.demand, other, points=two.points, depots=2)
     assert "end at the depot" in RuinRecreate().accepts(apart)
-    for options in ({"neighbours": 1}, {"heat": 0.0}, {"cold": float("inf")}, {"coolings": 0}, {"reheat": 0.0}):
+    for options in ({"neighbours": 1}, {"heat": 0.0}, {"cold": float("inf")}, {"coolings": -1}, {"reheat": 0.0}):
         with pytest.raises(UsageError, match="accepted"):
             RuinRecreate(**options)
