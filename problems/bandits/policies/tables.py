@@ -16,6 +16,15 @@ from corl.problems.bandits.policies.policy import BanditPolicy, natural, numbers
 __all__ = ["IterativePolicy", "RandomPolicy", "SamplingPolicy", "TablePolicy", "check_table"]
 
 
+def _worth_of_rows(
+    worth: NDArray[np.float64], states: NDArray[np.int32], time: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The tables [U, J, A] of the different rows of `states` [R, J] at a time, and int64 [R], the one of each row."""
+    unlike, back = np.unique(states, axis=0, return_inverse=True)
+    table = worth[min(time, len(worth) - 1)]
+    return table[np.arange(states.shape[1])[None, :], :, unlike], back.reshape(-1)
+
+
 @dataclass(frozen=True, eq=False)
 class TablePolicy(BanditPolicy):
     """Takes the feasible action whose levels are worth most together."""
@@ -31,10 +40,8 @@ class TablePolicy(BanditPolicy):
 
     def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
         """See BanditPolicy.actions; draws nothing."""
-        unlike, back = np.unique(states, axis=0, return_inverse=True)
-        table = self.worth[min(time, len(self.worth) - 1)]
-        worth = table[np.arange(self.instance.arms)[None, :], :, unlike]
-        return self.instance.constraint.oracle(worth)[back.reshape(-1)]
+        worth, back = _worth_of_rows(self.worth, states, time)
+        return self.instance.constraint.oracle(worth)[back]
 
     def to_json(self) -> dict[str, Any]:
         """`worth`."""
@@ -64,10 +71,8 @@ class IterativePolicy(BanditPolicy):
 
     def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
         """See BanditPolicy.actions; draws nothing."""
-        unlike, back = np.unique(states, axis=0, return_inverse=True)
-        table = self.worth[min(time, len(self.worth) - 1)]
-        worth = table[np.arange(self.instance.arms)[None, :], :, unlike]
-        return np.array([self._built(each) for each in worth])[back.reshape(-1)]
+        worth, back = _worth_of_rows(self.worth, states, time)
+        return np.array([self._built(each) for each in worth])[back]
 
     def _built(self, worth: NDArray[np.float64]) -> NDArray[np.int8]:
         """The action for one table [J, A]."""
