@@ -9,6 +9,9 @@ from corl.errors import UsageError
 from corl.solver import Solver
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from corl.problems.orienteering.instance import OrienteeringInstance
     from corl.run import Run
     from corl.solvers.orienteering.search import Search
@@ -36,15 +39,19 @@ class RuinRecreate(Solver):
     """The first temperature, in mean scores; above 0."""
     cold: float = 0.01
     """The last temperature, likewise; above 0."""
+    coolings: int = 4
+    """How often it cools, in as much time each, at least 1: from the direct way, and the last time from the best path so far."""
+    reheat: float = 0.3
+    """The temperature at which the last of several coolings begins, likewise; above 0, at most `hot`."""
 
     title: ClassVar[str] = "ruin and recreate with simulated annealing; any size"
     iteration: ClassVar[str] = "one ruin and its recreation"
 
     def __post_init__(self) -> None:
-        for name in ("neighbours", "longest", "strings"):
+        for name in ("neighbours", "longest", "strings", "coolings"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is {getattr(self, name)}; accepted: an integer from 1")
-        for name, low in (("excess", 0.0), ("hot", 1e-9), ("cold", 1e-9)):
+        for name, low in (("excess", 0.0), ("hot", 1e-9), ("cold", 1e-9), ("reheat", 1e-9)):
             if not low <= getattr(self, name) < float("inf"):
                 raise UsageError(f"{name} is {getattr(self, name)}; accepted: a number {'above' if low else 'from'} 0")
 
@@ -74,37 +81,65 @@ class RuinRecreate(Solver):
 
     def _search(self, space: Space, run: Run) -> None:
         from corl.solvers.orienteering.path import SCORE
+
+        best: Search | None = None
+        neighbours = space.neighbours(self.neighbours)
+        for part in range(self.coolings):
+            search = self._begin(space, neighbours, run, part, best)
+            self._cool(search, space, run, part)
+            if best is None or search.record[SCORE] > best.record[SCORE]:
+                best = search
+            if run.should_stop:
+                break
+        assert best is not None
+        run.report(space.path(best.best))
+
+    def _cool(self, search: Search, space: Space, run: Run, part: int) -> None:
+        """One cooling, over its share of the budget."""
+        from corl.solvers.orienteering.path import SCORE
         from corl.solvers.orienteering.search import advance
 
-        search = self._begin(space, run)
+        begin, end = part / self.coolings, (part + 1) / self.coolings
+        planned = None
+        if run.iterations is not None:
+            planned = run.iterations * (part + 1) // self.coolings - run.iterations * part // self.coolings
+            search.plan[0] = planned
         reported = float(search.record[SCORE])
-        while steps := run.budget():
-            if run.iterations is not None:
-                search.plan[0] = run.iterations
-            elif run.fraction > 0.0:
-                search.plan[0] = max(1.0, search.counts[0] / run.fraction)
+        while planned is None or search.counts[0] < planned:
+            if planned is None and run.fraction >= end and end < 1.0:
+                return
+            steps = run.budget(None if planned is None else planned - int(search.counts[0]))
+            if not steps:
+                return
+            if planned is None and run.fraction > begin:
+                search.plan[0] = max(1.0, search.counts[0] * (end - begin) / (run.fraction - begin))
             advance(search, steps)
             if search.record[SCORE] > reported and run.report_due:
                 reported = float(search.record[SCORE])
                 run.report(space.path(search.best))
-        run.report(space.path(search.best))
 
-    def _begin(self, space: Space, run: Run) -> Search:
-        """The search from the incumbent, where its nodes all score, or else from the direct way."""
+    def _begin(self, space: Space, neighbours: NDArray[np.int32], run: Run, part: int, best: Search | None) -> Search:
+        """The start of a cooling: the first from the incumbent, where its nodes all score, the last from the best so far, and
+        the others from the direct way."""
         import numpy as np
 
         from corl.rng import random_state
         from corl.solvers.orienteering.path import insert, new_path
-        from corl.solvers.orienteering.search import CANDIDATES, new_search
+        from corl.solvers.orienteering.search import CANDIDATES, PRICE, new_search
 
         journal = max(space.n, 2 * CANDIDATES) + 2
         path, behind = new_path(space.metric, space.scores, journal), 0
-        inner = space.numbers(run.solution)
+        last = best is not None and part + 1 == self.coolings
+        known = space.path(best.best) if last and best is not None else run.solution if part == 0 else None
+        inner = None if known is None else space.numbers(known)
         for node in [] if inner is None else inner.tolist():
             insert(path, node, behind)
             behind = node
-        search = new_search(path, space.neighbours(self.neighbours), random_state(run.seed))
+        search = new_search(path, neighbours, random_state(run.seed, part))
         mean = float(space.scores[1:-1].mean())
-        search.plan[:] = np.inf, self.hot * mean, self.cold * mean, 0.0, space.limit, self.excess, space.limit
+        hot, excess = (min(self.reheat, self.hot), 0.2 * self.excess) if last else (self.hot, self.excess)
+        search.plan[:] = np.inf, hot * mean, self.cold * mean, 0.0, space.limit, excess, space.limit
+        if last and best is not None:
+            search.plan[PRICE] = best.plan[PRICE]
         search.strings[:] = self.longest, self.strings
         return search

@@ -21,11 +21,11 @@ from corl.metric import distance
 from corl.rng import below, next_u64, uniform
 from corl.solvers.orienteering.path import LENGTH, SCORE, Path, insert, remove, undo
 
-__all__ = ["CANDIDATES", "Search", "advance", "new_search"]
+__all__ = ["CANDIDATES", "PRICE", "Search", "advance", "new_search"]
 
 CANDIDATES = 64  # nodes that a step looks at for insertion, at the most
 _BLINK = 128  # one in so many positions is passed over (Christiaens and Vanden Berghe: one in a hundred)
-_PLANNED, _HOT, _COLD, _PRICE, _LIMIT, _EXCESS, _CAP = range(7)  # what `plan` holds
+_PLANNED, _HOT, _COLD, PRICE, _LIMIT, _EXCESS, _CAP = range(7)  # what `plan` holds
 _ITERATION, _STAMP = range(2)  # what `counts` holds
 _FAR = 1e300
 _EVERY = 64  # steps between two looks at temperature and price
@@ -106,7 +106,7 @@ def advance(search, steps):
             plan[_CAP] = plan[_LIMIT] * (1.0 + plan[_EXCESS] * (1.0 - share))
         search.counts[_ITERATION] += 1
         length, score = path.sums[LENGTH], path.sums[SCORE]
-        price = plan[_PRICE]
+        price = plan[PRICE]
         path.noted[0] = 0
         count = _ruin(search)
         _recreate(search, count, price)
@@ -124,10 +124,10 @@ def _steer(search):
     """Change the price of length so that the path comes to use all of the limit and no more; nothing has one until it does."""
     plan, path = search.plan, search.path
     used = path.sums[LENGTH] / plan[_LIMIT]
-    if plan[_PRICE] > 0.0:
-        plan[_PRICE] *= 1.0 + min(_SWIFT, max(-_SWIFT, used - 1.0))
+    if plan[PRICE] > 0.0:
+        plan[PRICE] *= 1.0 + min(_SWIFT, max(-_SWIFT, used - 1.0))
     elif used > 1.0:
-        plan[_PRICE] = _FIRST * path.sums[SCORE] / plan[_LIMIT]
+        plan[PRICE] = _FIRST * path.sums[SCORE] / plan[_LIMIT]
 
 
 @kernel(borrow=True)

@@ -111,6 +111,15 @@ def test_undo_leaves_no_trace():
             assert np.array_equal(old[on], new[on])
 
 
+def test_coolings_follow_each_other():
+    """The first of several is the same as one alone, in its share of the iterations; the last starts from the best."""
+    instance = generation_2(size=60, seed=4)
+    for count in (2, 3):
+        alone = corl.solve(instance, iterations=700, coolings=1, seed=2)
+        several = corl.solve(instance, iterations=700 * count, coolings=count, seed=2)
+        assert several.objective >= alone.objective and several.limit == "iterations"
+
+
 def test_warm_start_is_kept():
     """A search from a good path never ends worse."""
     instance = generation_2(size=80, seed=1)
@@ -127,7 +136,7 @@ def test_ortools(random_instance, most):
         assert result.verified and result.objective <= most(instance) <= result.bound * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("option", [{"neighbours": 0}, {"strings": 0}, {"hot": 0.0}, {"excess": -0.1}])
+@pytest.mark.parametrize("option", [{"neighbours": 0}, {"strings": 0}, {"hot": 0.0}, {"excess": -0.1}, {"coolings": 0}])
 def test_wrong_options(option):
     """Named, with what is accepted."""
     with pytest.raises(UsageError, match=f"{next(iter(option))} is .*accepted"):
