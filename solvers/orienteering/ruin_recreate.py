@@ -105,10 +105,11 @@ class RuinRecreate(Solver):
             planned = run.iterations * (part + 1) // self.coolings - run.iterations * part // self.coolings
             search.plan[0] = planned
         reported = float(search.record[SCORE])
-        while planned is None or search.counts[0] < planned:
-            if planned is None and run.fraction >= end and end < 1.0:
+        while True:
+            left = None if planned is None else planned - int(search.counts[0])
+            if end < 1.0 and (run.fraction >= end if left is None else left == 0):
                 return
-            steps = run.budget(None if planned is None else planned - int(search.counts[0]))
+            steps = run.budget(left or None)  # after the last iteration it says so
             if not steps:
                 return
             if planned is None and run.fraction > begin:

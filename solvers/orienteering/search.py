@@ -28,7 +28,9 @@ _BLINK = 128  # one in so many positions is passed over (Christiaens and Vanden 
 _PLANNED, _HOT, _COLD, PRICE, _LIMIT, _EXCESS, _CAP = range(7)  # what `plan` holds
 _ITERATION, _STAMP = range(2)  # what `counts` holds
 _FAR = 1e300
-_EVERY = 64  # steps between two looks at temperature and price
+_EVERY = 64  # steps between two looks at temperature and price,
+_LOOKS = 32  # or fewer: there are so many looks at least
+_STRICT = 0.9  # of the steps: from then on no path may be too long
 _FIRST = 0.5  # the first price, in scores over the limit
 _SWIFT = 0.02  # the most by which the price changes then
 
@@ -96,14 +98,15 @@ def advance(search, steps):
     """Make `steps` steps; the temperature falls geometrically over the iterations that are planned."""
     path, plan, random = search.path, search.plan, search.random
     temperature = 0.0
+    every = max(1, int(min(float(_EVERY), plan[_PLANNED] / _LOOKS)))
     for step in range(steps):
         done = search.counts[_ITERATION]
-        if step == 0 or done % _EVERY == 0:
-            share = min(1.0, (done - done % _EVERY) / max(1.0, plan[_PLANNED]))  # whatever the chunk
+        if step == 0 or done % every == 0:
+            share = min(1.0, (done - done % every) / max(1.0, plan[_PLANNED]))  # whatever the chunk
             temperature = plan[_HOT] * (plan[_COLD] / plan[_HOT]) ** share
-        if done % _EVERY == 0:
+        if done % every == 0:
             _steer(search)
-            plan[_CAP] = plan[_LIMIT] * (1.0 + plan[_EXCESS] * (1.0 - share))
+            plan[_CAP] = plan[_LIMIT] * (1.0 + plan[_EXCESS] * max(0.0, 1.0 - share / _STRICT))
         search.counts[_ITERATION] += 1
         length, score = path.sums[LENGTH], path.sums[SCORE]
         price = plan[PRICE]
@@ -111,7 +114,8 @@ def advance(search, steps):
         count = _ruin(search)
         _recreate(search, count, price)
         gain = path.sums[SCORE] - score - price * (path.sums[LENGTH] - length)
-        if gain < 0.0 and gain < temperature * math.log(1.0 - uniform(random)):
+        late = length > plan[_CAP] and path.sums[LENGTH] < length  # it has to get shorter, whatever it costs
+        if gain < 0.0 and not late and gain < temperature * math.log(1.0 - uniform(random)):
             undo(path, length, score)
         elif path.sums[SCORE] > search.record[SCORE] and path.sums[LENGTH] <= plan[_LIMIT]:
             # of paths alike the first, whatever is reported when

@@ -120,6 +120,15 @@ def test_coolings_follow_each_other():
         assert several.objective >= alone.objective and several.limit == "iterations"
 
 
+@pytest.mark.parametrize("iterations", [50, 400])
+def test_short_runs_use_the_limit(iterations):
+    """A path that is too long while it is hot is short enough at the end, and then no shorter than it must be."""
+    instance = generation_2(size=60, seed=4)
+    result = corl.solve(instance, iterations=iterations, coolings=1, seed=2)
+    assert path_length(instance, result.solution) > 0.8 * instance.limit
+    assert result.objective > 0.8 * corl.solve(instance, iterations=4000).objective
+
+
 def test_warm_start_is_kept():
     """A search from a good path never ends worse."""
     instance = generation_2(size=80, seed=1)
