@@ -91,7 +91,7 @@ def _generated(table: Table, problem: Problem, folder: Path, absent: bool) -> It
         raise table.error("generate", f"{problem.name} has no generator {kind!r}; accepted: {names}")
     parameters = table.table("parameters").rest()
     choices = [value if isinstance(value, list) else [value] for value in parameters.values()]
-    for values in itertools.product(*choices):
+    for values in [] if absent else itertools.product(*choices):
         for seed in seeds:
             call = dict(zip(parameters, values))
             label = "-".join(str(part) for part in (kind, *values, seed))

@@ -16,7 +16,16 @@ from corl.problems.memory.mapping.instance import IN, OUT, MappingInstance, Mapp
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from corl.problems.memory.mapping.environment import MappingEnvironment
+
 __all__ = ["Mapping"]
+
+def _game(observation: Any) -> Any:
+    """See corl.problems.memory.mapping.features.game."""
+    from corl.problems.memory.mapping.features import game
+
+    return game(observation)
+
 
 _WAYS = {"in": IN, "out": OUT}
 _RESIDENCY, _COPY = ("tensor", "from", "to", "offset"), ("tensor", "direction", "from", "to")
@@ -34,6 +43,7 @@ class Mapping(Problem):
     sense = "min"
     instance_type = MappingInstance
     generators = GENERATORS
+    features = {"game": _game}  # noqa: RUF012
 
     def evaluate(self, instance: MappingInstance, solution: Any) -> float:
         """The run time in microseconds. Raises Infeasible, naming the first rule that is broken."""
@@ -110,6 +120,18 @@ class Mapping(Problem):
         from corl.problems.memory.mapping.drawing import draw_plan
 
         draw_plan(instance, solution, axes)
+
+    def environment(self, instances: Sequence[MappingInstance], rows: int, width: int | None = None) -> MappingEnvironment:
+        """The mallocGame: accesses decided one after another in schedule order, in `rows` states over `instances`."""
+        from corl.problems.memory.mapping.environment import MappingEnvironment
+
+        return MappingEnvironment(instances, rows) if width is None else MappingEnvironment(instances, rows, width)
+
+    def miniature(self, instance: MappingInstance) -> MappingInstance:
+        """A program of four operations."""
+        from corl.problems.memory.mapping.generators import layered
+
+        return layered(layers=2, width=64, batch=64, state=0.0, fast_mib=0.02)
 
 
 _NOTHING = MappingPlan(np.zeros((0, 4), np.int64), np.zeros((0, 4), np.int64))

@@ -26,13 +26,15 @@ def op_bounds(instance: MappingInstance) -> NDArray[np.float64]:
     for i in range(n):
         here = slice(int(instance.access_first[i]), int(instance.access_first[i + 1]))
         tensors, count = instance.access_tensor[here], instance.access_bytes[here].astype(float)
+        memory[i] = count.sum() / machine.slow_bandwidth
+        fitting = instance.sizes[tensors] <= machine.fast_bytes
+        tensors, count = tensors[fitting], count[fitting]
         size = np.where(instance.group[tensors] >= 0, 0, instance.sizes[tensors]).astype(float)
         best = np.argsort(-count / np.maximum(size, 1e-9), kind="stable")
         room = float(machine.fast_bytes)
-        before = np.append(0.0, np.cumsum(size[best])[:-1])
+        before = np.cumsum(size[best]) - size[best]
         share = np.clip((room - before) / np.maximum(size[best], 1e-9), 0.0, 1.0)
-        share[instance.sizes[tensors][best] > machine.fast_bytes] = 0.0
-        memory[i] = count.sum() / machine.slow_bandwidth - saving * float((share * count[best]).sum())
+        memory[i] -= saving * float((share * count[best]).sum())
     return np.asarray(machine.overhead + np.maximum(instance.compute, memory))
 
 

@@ -1,0 +1,75 @@
+"""`CpSat`: OR-Tools' constraint programming solver on the full model; exact on small programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.memory.mapping.instance import MappingInstance
+    from corl.run import Run
+
+__all__ = ["CpSat"]
+
+_MOST = 4000  # accesses times operations up to which a model is built
+
+
+@dataclass(frozen=True)
+class CpSat(Solver):
+    """CP-SAT on rectangles, copies and rooflines, from the better of the constructions. Its bound is proven."""
+
+    search_workers: int = 0
+    """Its threads, at least 1; 0: as many as `workers`."""
+    interleave: bool = False
+    """Whether the threads take turns in a fixed order instead of running side by side."""
+
+    limit_free: ClassVar[bool] = True
+    own_workers: ClassVar[bool] = True
+    title: ClassVar[str] = "CP-SAT (OR-Tools): small programs without alias groups, with proven bounds"
+
+    def __post_init__(self) -> None:
+        from corl.solvers.cp_sat import check_threads
+
+        check_threads(self.search_workers)
+
+    def accepts(self, instance: MappingInstance) -> str:
+        if (instance.group >= 0).any():
+            return "its model has no alias groups"
+        size = len(instance.access_tensor) * instance.ops
+        return f"its model would need {size:,} accesses x operations, which we allow up to {_MOST:,}" if size > _MOST else ""
+
+    def prepare(self, instance: MappingInstance) -> None:
+        from corl.solvers.cp_sat import load_engine
+        from corl.solvers.memory.mapping.constructions import warm
+
+        load_engine()
+        warm(self.first)
+
+    @staticmethod
+    def first(instance: MappingInstance, run: Run) -> None:
+        """Report the better construction and the quick bound."""
+        from corl.solvers.memory.mapping.bounds import quick_bound
+        from corl.solvers.memory.mapping.constructions import by_priority, in_order
+        from corl.solvers.memory.mapping.layout import plan_of, program_of
+
+        program = program_of(instance)
+        value, layout = min((in_order(program), by_priority(program, 0.5, 1.0, True)), key=lambda pair: pair[0])
+        run.report(plan_of(program, layout), 1e6 * value)
+        run.report_bound(quick_bound(instance))
+
+    def solve(self, instance: MappingInstance, run: Run) -> None:
+        import numpy as np
+
+        from corl.problems.memory.mapping.instance import MappingPlan
+        from corl.solvers.cp_sat import solve_model
+        from corl.solvers.memory.mapping.cp_model import Model
+
+        self.first(instance, run)
+        if run.should_stop:
+            return
+        nothing = MappingPlan(np.zeros((0, 4), np.int64), np.zeros((0, 4), np.int64))
+        model = Model(instance, run.problem.evaluate(instance, nothing) / 1e6)
+        workers, turns = self.search_workers, self.interleave
+        solve_model(model.model, run, model.plan, search_workers=workers, interleave=turns, bound=model.bound)
