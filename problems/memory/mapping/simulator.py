@@ -5,6 +5,7 @@ Plain Python, so that it can be read; solvers have kernels of their own.
 
 from __future__ import annotations
 
+from bisect import insort
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +59,10 @@ def _serve(instance: MappingInstance, copies: list[list[int]], duration: Any, id
     """Let the copy engine work: at any time on the copy, of those that may have begun, that must end first."""
     n, rate = instance.ops, instance.machine.copy_rate
     left = [float(instance.sizes[t]) for t, _, _, _ in copies]
-    order = sorted(range(len(copies)), key=lambda k: (copies[k][3], k))
+    issued: list[list[int]] = [[] for _ in range(n)]
+    for k, (_, _, low, _) in enumerate(copies):
+        issued[low].append(k)
+    pending: list[tuple[int, int]] = []  # (before which operation, copy), sorted
     begun, ended = [None] * len(copies), [0.0] * len(copies)  # type: list[float | None], list[float]
     start, stall, copied = np.zeros(n), np.zeros(n + 1), np.zeros(n)
     now = 0.0
@@ -73,18 +77,21 @@ def _serve(instance: MappingInstance, copies: list[list[int]], duration: Any, id
         return moved
 
     for i in range(n + 1):
-        for k in order:
-            if copies[k][3] == i and (left[k] > 0.0 or begun[k] is None):
-                wait = move(k, left[k], now, rate) / rate
-                stall[i] += wait
-                now += wait
+        while pending and pending[0][0] <= i:
+            k = pending.pop(0)[1]
+            wait = move(k, left[k], now, rate) / rate
+            stall[i] += wait
+            now += wait
         if i == n:
             break
         start[i] = now
-        for k in order:
-            if copies[k][2] <= i < copies[k][3] and left[k] > 0.0 and copied[i] < idle[i]:
-                speed = idle[i] / duration[i]
-                copied[i] += move(k, idle[i] - copied[i], now + copied[i] / speed, speed)
+        for k in issued[i]:
+            insort(pending, (copies[k][3], k))
+        while pending and copied[i] < idle[i]:
+            k, speed = pending[0][1], idle[i] / duration[i]
+            copied[i] += move(k, idle[i] - copied[i], now + copied[i] / speed, speed)
+            if left[k] == 0.0:
+                pending.pop(0)
         now += float(duration[i])
     starts = np.array([0.0 if clock is None else clock for clock in begun])
     return Timeline(float(now), start, duration, stall, copied, slow, starts, np.array(ended))
@@ -133,14 +140,14 @@ def _check_places(instance: MappingInstance, residencies: list[list[int]]) -> No
     for k, (t, _, _, offset) in enumerate(residencies):
         if offset < 0 or offset + sizes[t] > capacity:
             raise Infeasible(f"residency {k}: {names[t]} at {offset} to {offset + sizes[t]} is not within 0 to {capacity}")
+    table = np.array(residencies, np.int64).reshape(-1, 4)
     for k, (t, low, high, offset) in enumerate(residencies):
-        for s, other_low, other_high, other in residencies[:k]:
-            if low >= other_high or other_low >= high:
-                continue
+        together = (table[:k, 1] < high) & (low < table[:k, 2])
+        near = (table[:k, 3] < offset + sizes[t]) & (offset < table[:k, 3] + instance.sizes[table[:k, 0]])
+        for at in np.flatnonzero(together & (near | (table[:k, 0] == t))).tolist():
+            s, other_low, other_high, other = residencies[at]
             if t == s:
                 raise Infeasible(f"residency {k}: {names[t]} has two places at operation {max(low, other_low)}")
-            if offset >= other + sizes[s] or other >= offset + sizes[t]:
-                continue
             first, second = ((t, low, high), (s, other_low, other_high))
             if not (offset == other and (_in_place(instance, first, second) or _in_place(instance, second, first))):
                 raise Infeasible(f"{names[t]} and {names[s]} overlap in fast memory at operation {max(low, other_low)}")
@@ -165,9 +172,13 @@ def _data(instance: MappingInstance, plan: MappingPlan) -> tuple[list[int], list
     in_slow = [0 if kind in FROM_SLOW else definition[t] + 1 for t, kind in enumerate(instance.kinds)]
     for t in in_fast:
         in_slow[t] = instance.ops + 1
+    fillers: dict[tuple[int, int], list[int]] = {}
+    for c, (t, direction, low, _) in enumerate(copies):
+        if direction == IN:
+            fillers.setdefault((t, low), []).append(c)
     arrived, filled = [], set()
     for k, (t, low, high, _) in enumerate(residencies):
-        mine = [c for c, row in enumerate(copies) if row[0] == t and row[1] == IN and row[2] == low]
+        mine = fillers.get((t, low), [])
         if low == definition[t] and not mine:
             arrived.append(low)
         elif low != definition[t] and len(mine) == 1 and copies[mine[0]][3] < high:

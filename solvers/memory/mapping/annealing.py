@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Annealing"]
 
+_CLOCK = 10**12
+
 
 @dataclass(frozen=True)
 class Annealing(Solver):
@@ -46,7 +48,7 @@ class Annealing(Solver):
         import numpy as np
 
         from corl.rng import random_state
-        from corl.solvers.memory.mapping.bounds import quick_bound
+        from corl.solvers.memory.mapping.bounds import best_bound
         from corl.solvers.memory.mapping.constructions import by_priority, in_order
         from corl.solvers.memory.mapping.layout import new_layout, plan_of, program_of
         from corl.solvers.memory.mapping.moves import anneal
@@ -54,19 +56,18 @@ class Annealing(Solver):
         program = program_of(instance)
         value, layout = min((in_order(program), by_priority(program, 0.5, 1.0, True)), key=lambda pair: pair[0])
         run.report(plan_of(program, layout), 1e6 * value)
-        run.report_bound(quick_bound(instance))
+        run.report_bound(best_bound(instance))
         kept, best = new_layout(program), new_layout(program)
         for part, source in zip(best[:3], layout[:3]):
             part[:] = source
-        values, random, unit, phase = np.array([value, value]), random_state(run.seed), value, 0
+        values, random, done = np.array([value, value]), random_state(run.seed), 0
+        schedule = np.array([self.hot * value, self.cold * value, float(self.coolings), 0.0])
         while moves := run.budget():
-            spent = min(run.fraction * self.coolings, self.coolings * (1.0 - 1e-12))
-            if int(spent) > phase:
-                phase, values[0] = int(spent), values[1]
-                for part, source in zip(layout[:3], best[:3]):
-                    part[:] = source
-            heat = unit * self.hot * (self.cold / self.hot) ** (spent % 1.0)
-            anneal(program, layout, kept, best, values, moves, heat, heat, random)
+            if run.iterations is None:  # by the clock: the share of the time that is spent stands for the moves that are made
+                done = int(run.fraction * _CLOCK)
+            total = _CLOCK if run.iterations is None else run.iterations
+            anneal(program, layout, kept, best, values, moves, done, total, schedule, random)
+            done += moves
             if run.objective is not None and 1e6 * values[1] < run.objective * (1.0 - 1e-12) and run.report_due:
                 run.report(plan_of(program, best), 1e6 * values[1])
         if run.objective is None or 1e6 * values[1] < run.objective * (1.0 - 1e-12):

@@ -25,7 +25,7 @@ class AllSlow(Solver):
         import numpy as np
 
         from corl.problems.memory.mapping.instance import MappingPlan
-        from corl.solvers.memory.mapping.bounds import quick_bound
+        from corl.solvers.memory.mapping.bounds import best_bound
 
         run.report(MappingPlan(np.zeros((0, 4), np.int64), np.zeros((0, 4), np.int64)))
-        run.report_bound(quick_bound(instance))
+        run.report_bound(best_bound(instance))

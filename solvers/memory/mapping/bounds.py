@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from corl.problems.memory.mapping.instance import MappingInstance
 
-__all__ = ["op_bounds", "quick_bound"]
+__all__ = ["best_bound", "op_bounds", "quick_bound"]
+
+_MOST = 2000  # accesses up to which the linear program is solved
 
 
 def op_bounds(instance: MappingInstance) -> NDArray[np.float64]:
@@ -36,6 +38,15 @@ def op_bounds(instance: MappingInstance) -> NDArray[np.float64]:
         share = np.clip((room - before) / np.maximum(size[best], 1e-9), 0.0, 1.0)
         memory[i] -= saving * float((share * count[best]).sum())
     return np.asarray(machine.overhead + np.maximum(instance.compute, memory))
+
+
+def best_bound(instance: MappingInstance) -> float:
+    """The better of `quick_bound` and, for programs of up to 2,000 accesses, the linear relaxation; in microseconds."""
+    from corl.solvers.memory.mapping.relaxation import relaxation_bound
+
+    quick = quick_bound(instance)
+    relaxed = relaxation_bound(instance) if len(instance.access_tensor) <= _MOST else None
+    return quick if relaxed is None else max(quick, relaxed)
 
 
 def quick_bound(instance: MappingInstance) -> float:

@@ -30,13 +30,13 @@ class GreedyKeep(Solver):
         warm(self.solve)
 
     def solve(self, instance: MappingInstance, run: Run) -> None:
-        from corl.solvers.memory.mapping.bounds import quick_bound
+        from corl.solvers.memory.mapping.bounds import best_bound
         from corl.solvers.memory.mapping.layout import plan_of, program_of
 
         program = program_of(instance)
         value, layout = in_order(program)
         run.report(plan_of(program, layout), 1e6 * value)
-        run.report_bound(quick_bound(instance))
+        run.report_bound(best_bound(instance))
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class XlaLike(Solver):
         warm(self.solve)
 
     def solve(self, instance: MappingInstance, run: Run) -> None:
-        from corl.solvers.memory.mapping.bounds import quick_bound
+        from corl.solvers.memory.mapping.bounds import best_bound
         from corl.solvers.memory.mapping.layout import plan_of, program_of
 
         program, bounded = program_of(instance), False
@@ -81,7 +81,7 @@ class XlaLike(Solver):
                 run.report(plan_of(program, layout), 1e6 * value)
             if not bounded:
                 bounded = True
-                run.report_bound(quick_bound(instance))
+                run.report_bound(best_bound(instance))
             if run.should_stop:
                 return
 

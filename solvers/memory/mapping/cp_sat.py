@@ -49,15 +49,15 @@ class CpSat(Solver):
 
     @staticmethod
     def first(instance: MappingInstance, run: Run) -> None:
-        """Report the better construction and the quick bound."""
-        from corl.solvers.memory.mapping.bounds import quick_bound
+        """Report the better construction and a bound."""
+        from corl.solvers.memory.mapping.bounds import best_bound
         from corl.solvers.memory.mapping.constructions import by_priority, in_order
         from corl.solvers.memory.mapping.layout import plan_of, program_of
 
         program = program_of(instance)
         value, layout = min((in_order(program), by_priority(program, 0.5, 1.0, True)), key=lambda pair: pair[0])
         run.report(plan_of(program, layout), 1e6 * value)
-        run.report_bound(quick_bound(instance))
+        run.report_bound(best_bound(instance))
 
     def solve(self, instance: MappingInstance, run: Run) -> None:
         import numpy as np

@@ -16,14 +16,20 @@ __all__ = ["anneal"]
 
 
 @kernel
-def anneal(program, layout, kept, best, values, moves, hot, cold, random):
-    """Make `moves` moves at temperatures falling geometrically from hot to cold (seconds).
+def anneal(program, layout, kept, best, values, moves, done, total, schedule, random):
+    """Make `moves` moves; the first is number `done` of `total`.
 
     layout: the present one; kept: memory to undo in; best: becomes the best layout seen.
     values: float64 [2], seconds of the present and of the best layout.
+    schedule: float64 [4], the first and last temperature (seconds) of a cooling, how many coolings, and which it is in.
     """
     for step in range(moves):
-        heat = hot * (cold / hot) ** (step / moves)
+        spent = schedule[2] * (done + step) / total
+        phase = min(math.floor(spent), schedule[2] - 1.0)
+        if phase > schedule[3]:  # every cooling begins with the best layout so far
+            schedule[3], values[0] = phase, values[1]
+            _copy(best, layout)
+        heat = schedule[0] * (schedule[1] / schedule[0]) ** (spent - phase)
         _copy(layout, kept)
         if not _change(program, layout, random):
             _copy(kept, layout)

@@ -1,0 +1,150 @@
+"""A lower bound from a linear program: fractions of tensors in fast memory, its capacity and the copies' bandwidth over time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from corl.problems.memory.mapping.instance import MappingInstance
+
+__all__ = ["relaxation_bound"]
+
+_MIB = float(2**20)  # bytes are counted in these, times in microseconds, so that the program's numbers are near 1
+_MARGIN = 1e-6  # relative, taken off for the engine's tolerances
+
+
+class _Rows:
+    """Rows a x <= b of a sparse linear program, and the columns made so far."""
+
+    def __init__(self) -> None:
+        self.columns = 0
+        self._entries: tuple[list[int], list[int], list[float]] = ([], [], [])
+        self.right: list[float] = []
+        self.low: list[float] = []
+        self.high: list[float] = []
+
+    def variable(self, low: float = 0.0, high: float = np.inf) -> int:
+        """The number of a new variable."""
+        self.low.append(low)
+        self.high.append(high)
+        self.columns += 1
+        return self.columns - 1
+
+    def at_most(self, terms: list[tuple[int, float]], right: float) -> None:
+        """sum(coefficient x variable) <= right."""
+        for column, value in terms:
+            for part, entry in zip(self._entries, (len(self.right), column, value)):
+                part.append(entry)
+        self.right.append(right)
+
+    def minimise(self, columns: list[int]) -> float | None:
+        """The least sum of some variables; None where the engine does not find it."""
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_matrix
+
+        rows, places, values = self._entries
+        cost = np.zeros(self.columns)
+        cost[columns] = 1.0
+        matrix = csr_matrix((values, (rows, places)), shape=(len(self.right), self.columns))
+        bounds = np.column_stack([self.low, self.high])
+        result = linprog(cost, A_ub=matrix, b_ub=self.right, bounds=bounds, method="highs")
+        return float(result.fun) if result.status == 0 else None
+
+
+def relaxation_bound(instance: MappingInstance, window: int = 6) -> float | None:
+    """A lower bound in microseconds, or None where the linear program is not solved.
+
+    Every plan has a counterpart: x, which share of an access fast memory serves; k, that it was kept since the access before; and
+    bytes of copies into fast memory during each operation, which take room from then on, up to `window` operations before their
+    access (what is copied earlier takes bandwidth, and room only then). Tensors of alias groups take no room. Writing back takes
+    bandwidth at any time. An operation's time includes the stall after it.
+    """
+    lp, machine, n = _Rows(), instance.machine, instance.ops
+    slow, fast = machine.slow_bandwidth / _MIB / 1e6, machine.fast_bandwidth / _MIB / 1e6
+    copying = min(machine.copy_bandwidth / _MIB / 1e6, fast)
+    overhead, total = 1e6 * machine.overhead, np.bincount(instance.access_op, instance.access_bytes / _MIB, n)
+    time = [lp.variable(overhead + 1e6 * float(instance.compute[i])) for i in range(n)]
+    served: list[list[tuple[int, float]]] = [[] for _ in range(n)]  # (x, MiB) of the accesses of an operation
+    room: list[list[tuple[int, float]]] = [[] for _ in range(n)]
+    moved: list[list[tuple[int, float]]] = [[] for _ in range(n)]
+    early: dict[int, list[tuple[int, float]]] = defaultdict(list)  # before which operation, copies without room
+    back: list[tuple[int, float]] = []
+    for t in range(instance.tensors):
+        if instance.sizes[t] <= machine.fast_bytes:
+            _tensor(lp, instance, t, window, (served, room, moved, early, back))
+    spare = []  # MiB that are idle up to the end of each operation and not used by copies with a place in time
+    for i in range(n):
+        weight = 1.0 / slow - 1.0 / fast
+        lp.at_most([(time[i], -1.0)] + [(x, -size * weight) for x, size in served[i]], -overhead - total[i] / slow)
+        lp.at_most(moved[i] + [(time[i], -copying)], 0.0)
+        lp.at_most(room[i], machine.fast_bytes / _MIB)
+        spare.append(lp.variable())
+        before = [(spare[i - 1], -1.0)] if i else []
+        used = [(x, -size) for x, size in served[i]] + moved[i] + [(time[i], -slow)]
+        lp.at_most([(spare[i], 1.0), *before, *used], -total[i])
+    waiting: list[tuple[int, float]] = []
+    for i in sorted(early):
+        waiting += early[i]
+        if i < n:
+            lp.at_most([*waiting, (spare[i - 1], -1.0)], 0.0)
+    lp.at_most([*waiting, *back, (spare[-1], -1.0)], 0.0)
+    value = lp.minimise(time)
+    return None if value is None else value * (1.0 - _MARGIN)
+
+
+def _tensor(lp: _Rows, instance: MappingInstance, t: int, window: int, parts: Any) -> None:
+    """The variables of a tensor; `parts` are the lists of `relaxation_bound`."""
+    served, room, moved, early, back = parts
+    accesses = np.flatnonzero(instance.access_tensor == t).tolist()
+    ops = instance.access_op[accesses].tolist()
+    size, made = float(instance.sizes[t]) / _MIB, int(instance.definition[t])
+    weight = 0.0 if instance.group[t] >= 0 else size
+    shares: list[int] = []
+    kept: list[int] = []
+    for k, (a, op) in enumerate(zip(accesses, ops)):
+        x = lp.variable(0.0, 1.0)
+        served[op].append((x, float(instance.access_bytes[a]) / _MIB))
+        room[op].append((x, weight))
+        sources = []
+        if k:
+            keep = lp.variable(0.0, 1.0)
+            lp.at_most([(keep, 1.0), (shares[-1], -1.0)], 0.0)
+            for i in range(ops[k - 1] + 1, op):
+                room[i].append((keep, weight))
+            kept.append(keep)
+            sources.append((keep, -1.0))
+        if op != made:
+            sources += _prefetch(lp, op, made + 1, window, (size, weight), (room, moved, early))
+            lp.at_most([(x, 1.0), *sources], 0.0)
+        shares.append(x)
+    if made >= 0 and ops:
+        write_back = lp.variable(0.0, 1.0)
+        if instance.kinds[t] == "output":
+            lp.at_most([(shares[0], 1.0), (write_back, -1.0)], 0.0)
+        for keep in kept:
+            lp.at_most([(shares[0], 1.0), (keep, -1.0), (write_back, -1.0)], 0.0)
+        back.append((write_back, size))
+
+
+def _prefetch(lp: _Rows, op: int, first: int, window: int, sizes: tuple[float, float], parts: Any) -> list[tuple[int, float]]:
+    """Variables for shares of a tensor that are copied in before `op`, none before operation `first`; as sources of its x."""
+    (size, weight), (room, moved, early) = sizes, parts
+    begin, sources = max(first, op - window), []
+    if size == 0.0:
+        return [(lp.variable(0.0, 1.0), -1.0)]
+    if begin > first:
+        share = lp.variable(0.0, 1.0)
+        early[begin].append((share, size))
+        sources.append((share, -1.0))
+        for i in range(begin, op):
+            room[i].append((share, weight))
+    for i in range(begin, op):
+        share = lp.variable(0.0, 1.0)
+        moved[i].append((share, size))
+        sources.append((share, -1.0))
+        for later in range(i, op):
+            room[later].append((share, weight))
+    return sources

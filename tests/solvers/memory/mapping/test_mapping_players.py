@@ -1,0 +1,44 @@
+"""Players of the mallocGame with random weights: policy, tree search and MuZero, through the generic solvers."""
+
+from __future__ import annotations
+
+import pytest
+
+import corl
+from corl.problems.memory.mapping.features import FEATURES, SPANS, UPCOMING
+from corl.problems.memory.mapping.generators import layered
+from corl.problems.memory.mapping.problem import Mapping
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    """A small MuZero network of random weights, which is a policy with a value too."""
+    import torch
+
+    from corl.networks.checkpoints import save
+    from corl.networks.muzero import MuZeroNetwork
+
+    torch.manual_seed(0)
+    sizes = {"inputs": FEATURES, "extra": UPCOMING + SPANS, "width": 8, "layers": 1, "heads": 2, "feedforward": 8, "bins": 8}
+    path = tmp_path_factory.mktemp("weights") / "random.safetensors"
+    save(path, MuZeroNetwork("memory", "game", **sizes))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("solver", "options"),
+    [
+        ("policy", {"decoder": "greedy"}),
+        ("policy", {"decoder": "sample"}),
+        ("policy", {"decoder": "beam"}),
+        ("tree-search", {"method": "gumbel"}),
+        ("tree-search", {"method": "puct", "value": "rollout"}),
+        ("muzero", {}),
+    ],
+)
+def test_players(checkpoint, solver, options):
+    """Random weights play to the end: plans that the judge accepts, with an alias group in the program, the same for a seed."""
+    instance = layered(layers=4, width=64, batch=64, state=0.5, fast_mib=0.03, seed=3)
+    results = [corl.solve(instance, solver=solver, policy=checkpoint, iterations=300, seed=1, **options) for _ in range(2)]
+    assert results[0].verified and results[0].objective == results[1].objective
+    assert results[0].objective < 2 * Mapping().describe(instance)["all_slow_microseconds"]
