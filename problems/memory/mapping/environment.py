@@ -119,7 +119,7 @@ def _pool(instances: list[MappingInstance], rows: int) -> MappingState:
         last=joined([_last(i) for i in instances], np.int64),
         tensor=joined([i.access_tensor for i in instances], np.int64),
         op=joined([i.access_op for i in instances], np.int64),
-        count=joined([i.access_bytes for i in instances], np.float64),
+        traffic=joined([i.access_bytes for i in instances], np.float64),
         write=joined([i.access_write for i in instances], np.bool_),
         following=joined([_following(i) for i in instances], np.int64),
         instance=np.zeros(rows, np.int64),

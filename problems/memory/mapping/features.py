@@ -80,7 +80,7 @@ def _access(state: Any, row: Any, now: Any, a: Any, seconds: Any, out: Any) -> N
     rates, op = state.rates[instance], state.op[a]
     capacity = max(1.0, float(state.capacity[instance]))
     before = max(state.compute[state.op_at[instance] + op], state.slow[row, op] / rates[0] + state.fast[row, op] / rates[1])
-    less = min(state.count[a], state.slow[row, op])
+    less = min(state.traffic[a], state.slow[row, op])
     after = (state.slow[row, op] - less) / rates[0] + (state.fast[row, op] + less) / rates[1]
     out[1] = 1.0
     out[7] = state.sizes[t] / capacity

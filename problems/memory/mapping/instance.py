@@ -240,7 +240,7 @@ def from_program(
 
 def whole(value: Any, high: int, low: int = 0) -> bool:
     """Whether a value is an integer in low..high."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and low <= value <= high
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(low <= value <= high)
 
 
 def _real(value: Any, low: float) -> bool:

@@ -56,7 +56,7 @@ class MappingState(NamedTuple):
     tensor: NDArray[np.int64]
     """Of each access."""
     op: NDArray[np.int64]
-    count: NDArray[np.float64]
+    traffic: NDArray[np.float64]
     """Of each access, bytes."""
     write: NDArray[np.bool_]
     following: NDArray[np.int64]
@@ -230,8 +230,8 @@ def _options(state: Any, row: Any, out: Any) -> Any:
 @kernel
 def _from_fast(state: Any, row: Any, a: Any) -> None:
     """Let fast memory serve access a (an index into all instances')."""
-    state.slow[row, state.op[a]] -= state.count[a]
-    state.fast[row, state.op[a]] += state.count[a]
+    state.slow[row, state.op[a]] -= state.traffic[a]
+    state.fast[row, state.op[a]] += state.traffic[a]
 
 
 @kernel

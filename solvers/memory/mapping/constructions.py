@@ -110,9 +110,9 @@ def by_priority(program: Any, power: float, ratio: float, packing: bool) -> tupl
     value = fill(program, layout, order, True, ratio)
     for _ in range(_ROUNDS if packing else 0):
         packed = new_layout(program)
-        for part, source in zip((packed.count, packed.runs, packed.rects), (layout.count, layout.runs, layout.rects)):
+        for part, source in zip((packed.filled, packed.runs, packed.rects), (layout.filled, layout.runs, layout.rects)):
             part[:] = source
-        rects = layout.rects[: layout.count[0]]
+        rects = layout.rects[: layout.filled[0]]
         repack(program, packed, np.argsort(-(rects[:, 1] - rects[:, 0]), kind="stable"))
         again = fill(program, packed, order, True, ratio)
         if again >= value * (1.0 - EPSILON):

@@ -50,7 +50,7 @@ def fill(program, layout, order, copies, ratio):
                     now = _try_run(program, layout, t, k, last, free, ratio, value)
                     if now < value:
                         value, taken = now, last
-                        free = layout.rects[layout.count[0] - 1, 1]
+                        free = layout.rects[layout.filled[0] - 1, 1]
                         break
             k = max(k, taken) + 1
     return value
@@ -60,7 +60,7 @@ def fill(program, layout, order, copies, ratio):
 def _first_free(program, layout, t):
     """From which operation on a tensor has no run (it is filled from the left, so all before counts as filled)."""
     free = 0
-    for r in range(layout.count[0]):
+    for r in range(layout.filled[0]):
         if layout.runs[r, 0] == t:
             free = max(free, layout.rects[r, 1])
     return free
@@ -72,13 +72,13 @@ def _try_run(program, layout, t, k, last, free, ratio, value):
     low, high = span(program, layout, t, k, last, free, ratio)
     if low < 0:
         return np.inf
-    offset = lowest_offset(layout.rects, layout.count[0], low, high, program.sizes[t], program.capacity)
+    offset = lowest_offset(layout.rects, layout.filled[0], low, high, program.sizes[t], program.capacity)
     if offset < 0:
         return np.inf
     put(layout, t, k, low, high, offset, program.sizes[t])
     now = evaluate(program, layout)
     if now >= value * (1.0 - EPSILON):
-        layout.count[0] -= 1
+        layout.filled[0] -= 1
         evaluate(program, layout)
         return np.inf
     return now
@@ -111,7 +111,7 @@ def span(program, layout, t, k, last, free, ratio):
 @kernel
 def _try_group(program, layout, g, ratio, value):
     """Put all tensors of an alias group into fast memory at one offset; seconds, the value given where that does not pay."""
-    before = layout.count[0]
+    before = layout.filled[0]
     members = program.member[program.member_first[g] : program.member_first[g + 1]]
     size = 0
     for t in members:
@@ -138,13 +138,13 @@ def _try_group(program, layout, g, ratio, value):
         low, high = span(program, layout, t, 0, program.first[t + 1] - program.first[t] - 1, 0, ratio)
         put(layout, t, 0, low, high, offset, program.sizes[t])
     ok = True
-    for r in range(before, layout.count[0]):
+    for r in range(before, layout.filled[0]):
         for s in range(before, r):
             ok = ok and compatible(program, layout, r, s)
     now = evaluate(program, layout) if ok else np.inf
     if now < value * (1.0 - EPSILON):
         return now
-    layout.count[0] = before
+    layout.filled[0] = before
     evaluate(program, layout)
     return value
 
@@ -169,9 +169,9 @@ def repack(program, layout, order):
 
     Runs of alias groups keep their offsets and go first. Returns how many were dropped.
     """
-    count = layout.count[0]
+    count = layout.filled[0]
     runs, rects = layout.runs[:count].copy(), layout.rects[:count].copy()
-    layout.count[0] = 0
+    layout.filled[0] = 0
     for r in range(count):
         if program.group[runs[r, 0]] >= 0:
             put(layout, runs[r, 0], runs[r, 1], rects[r, 0], rects[r, 1], rects[r, 2], rects[r, 3])
@@ -181,7 +181,7 @@ def repack(program, layout, order):
         if program.group[runs[r, 0]] >= 0:
             continue
         low, high, size = rects[r, 0], rects[r, 1], rects[r, 3]
-        offset = lowest_offset(layout.rects, layout.count[0], low, high, size, program.capacity)
+        offset = lowest_offset(layout.rects, layout.filled[0], low, high, size, program.capacity)
         if offset < 0:
             dropped += 1
         else:

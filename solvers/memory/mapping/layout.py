@@ -58,7 +58,7 @@ class Program(NamedTuple):
 class Layout(NamedTuple):
     """Runs, at most one for each access, and the memory that `evaluate` works in."""
 
-    count: NDArray[np.int64]
+    filled: NDArray[np.int64]
     """[1] how many runs there are."""
     runs: NDArray[np.int64]
     """[A, 2] tensor, its first access in the run (0: the tensor's first)."""
@@ -134,9 +134,9 @@ def _reads(program: Program, t: int, op: int) -> bool:
 def new_layout(program: Program) -> Layout:
     """The empty layout."""
     n, accesses, tensors = len(program.compute), len(program.use_op), len(program.sizes)
-    tables = [np.zeros((accesses + 1, width), np.int64) for width in (2, 4)]
+    runs, rects = np.zeros((accesses + 1, 2), np.int64), np.zeros((accesses + 1, 4), np.int64)
     copies = np.zeros((accesses + tensors + 1, 3), np.int64)
-    return Layout(np.zeros(1, np.int64), *tables, copies, np.zeros(n), np.zeros(n), np.zeros(n))
+    return Layout(np.zeros(1, np.int64), runs, rects, copies, np.zeros(n), np.zeros(n), np.zeros(n))
 
 
 def plan_of(program: Program, layout: Layout) -> MappingPlan:
@@ -144,7 +144,7 @@ def plan_of(program: Program, layout: Layout) -> MappingPlan:
     from corl.problems.memory.mapping.instance import IN, OUT, MappingPlan
 
     residencies, copies = [], []
-    for (t, k), (low, high, offset, _) in zip(layout.runs[: layout.count[0]].tolist(), layout.rects.tolist()):
+    for (t, k), (low, high, offset, _) in zip(layout.runs[: layout.filled[0]].tolist(), layout.rects.tolist()):
         residencies.append((t, low, high, offset))
         if k > 0 or program.made[t] < 0:
             copies.append((t, IN, low, int(program.use_op[program.first[t] + k])))
@@ -157,7 +157,7 @@ def plan_of(program: Program, layout: Layout) -> MappingPlan:
 @kernel
 def evaluate(program, layout):
     """Seconds of the program with a layout; fills `idle`. Infinite where a tensor has to be copied out and cannot."""
-    count, slow, fast, copies = layout.count[0], layout.slow, layout.fast, layout.copies
+    count, slow, fast, copies = layout.filled[0], layout.slow, layout.fast, layout.copies
     slow[:] = program.bytes
     fast[:] = 0.0
     found = 0
@@ -184,10 +184,10 @@ def evaluate(program, layout):
 @kernel
 def put(layout, t, k, low, high, offset, size):
     """Add a run of tensor t from its access k on, in a rectangle that must be free."""
-    r = layout.count[0]
+    r = layout.filled[0]
     layout.runs[r, 0], layout.runs[r, 1] = t, k
     layout.rects[r, 0], layout.rects[r, 1], layout.rects[r, 2], layout.rects[r, 3] = low, high, offset, size
-    layout.count[0] += 1
+    layout.filled[0] += 1
 
 
 @kernel
@@ -197,7 +197,7 @@ def drop(program, layout, r):
     if group < 0:
         _remove(layout, r)
         return
-    r = layout.count[0] - 1
+    r = layout.filled[0] - 1
     while r >= 0:
         if program.group[layout.runs[r, 0]] == group:
             _remove(layout, r)
@@ -206,9 +206,9 @@ def drop(program, layout, r):
 
 @kernel
 def _remove(layout, r):
-    last = layout.count[0] - 1
+    last = layout.filled[0] - 1
     layout.runs[r], layout.rects[r] = layout.runs[last], layout.rects[last]
-    layout.count[0] = last
+    layout.filled[0] = last
 
 
 @kernel

@@ -47,8 +47,8 @@ def anneal(program, layout, kept, best, values, moves, done, total, schedule, ra
 @kernel
 def _copy(layout, other):
     """Copy the runs of a layout into another; not `idle`, which stays that of the layout simulated last."""
-    count = layout.count[0]
-    other.count[0] = count
+    count = layout.filled[0]
+    other.filled[0] = count
     for r in range(count):
         other.runs[r, 0], other.runs[r, 1] = layout.runs[r, 0], layout.runs[r, 1]
         for k in range(4):
@@ -58,7 +58,7 @@ def _copy(layout, other):
 @kernel
 def _change(program, layout, random):
     """One random move; False if nothing came of it."""
-    kind, count = uniform(random), layout.count[0]
+    kind, count = uniform(random), layout.filled[0]
     if kind < 0.12 and count > 0:
         drop(program, layout, below(random, count))
         return True
@@ -72,7 +72,7 @@ def _change(program, layout, random):
 @kernel
 def _shuffle(program, layout, random):
     """Place all runs anew: long ones, large ones, early ones first, or in random order; a run without room goes."""
-    count, key = layout.count[0], below(random, 4)
+    count, key = layout.filled[0], below(random, 4)
     weights = np.empty(count)
     for r in range(count):
         rect = layout.rects[r]
@@ -159,7 +159,7 @@ def _insert(program, layout, a, random):
 @kernel
 def _place(program, layout, low, high, size, random):
     """The lowest free offset, or where none is, one at which a random rectangle in the way begins or ends."""
-    count = layout.count[0]
+    count = layout.filled[0]
     offset = lowest_offset(layout.rects, count, low, high, size, program.capacity)
     if offset >= 0:
         return offset
@@ -182,7 +182,7 @@ def _force(program, layout, t, k, low, high, offset, size):
     if offset < 0 or offset + size > program.capacity:
         return False
     first = k == 0 and program.made[t] >= 0
-    r = layout.count[0] - 1
+    r = layout.filled[0] - 1
     while r >= 0:
         rect = layout.rects[r]
         crossing = rect[0] < high and low < rect[1]
@@ -190,10 +190,10 @@ def _force(program, layout, t, k, low, high, offset, size):
             _remove_one(layout, r)
         elif crossing and rect[2] < offset + size and offset < rect[2] + rect[3]:
             drop(program, layout, r)
-            r = min(r, layout.count[0])
+            r = min(r, layout.filled[0])
         r -= 1
     if not first:
-        for r in range(layout.count[0]):  # a definition in fast memory is in slow memory only when that run has ended
+        for r in range(layout.filled[0]):  # a definition in fast memory is in slow memory only when that run has ended
             if layout.runs[r, 0] == t and layout.runs[r, 1] == 0 and program.made[t] >= 0 and layout.rects[r, 1] > low:
                 return False
     put(layout, t, k, low, high, offset, size)
@@ -202,12 +202,12 @@ def _force(program, layout, t, k, low, high, offset, size):
 
 @kernel
 def _remove_one(layout, r):
-    last = layout.count[0] - 1
+    last = layout.filled[0] - 1
     for k in range(2):
         layout.runs[r, k] = layout.runs[last, k]
     for k in range(4):
         layout.rects[r, k] = layout.rects[last, k]
-    layout.count[0] = last
+    layout.filled[0] = last
 
 
 @kernel
@@ -216,7 +216,7 @@ def _insert_group(program, layout, g, random):
     if not program.together[g]:
         return False
     members = program.member[program.member_first[g] : program.member_first[g + 1]]
-    for r in range(layout.count[0]):
+    for r in range(layout.filled[0]):
         if program.group[layout.runs[r, 0]] == g:
             drop(program, layout, r)
             break
@@ -232,18 +232,18 @@ def _insert_group(program, layout, g, random):
             return False
         low, high = min(low, begin), max(high, end)
     offset = _place(program, layout, low, high, size, random)
-    r = layout.count[0] - 1
+    r = layout.filled[0] - 1
     while r >= 0:
         rect = layout.rects[r]
         if rect[0] < high and low < rect[1] and rect[2] < offset + size and offset < rect[2] + rect[3]:
             drop(program, layout, r)
-            r = min(r, layout.count[0])
+            r = min(r, layout.filled[0])
         r -= 1
-    before = layout.count[0]
+    before = layout.filled[0]
     for t in members:
         begin, end = span(program, layout, t, 0, program.first[t + 1] - program.first[t] - 1, 0, 1.0)
         put(layout, t, 0, begin, end, offset, program.sizes[t])
-    for r in range(before, layout.count[0]):
+    for r in range(before, layout.filled[0]):
         for s in range(before, r):
             if not compatible(program, layout, r, s):
                 return False

@@ -35,9 +35,11 @@ class _Rows:
 
     def at_most(self, terms: list[tuple[int, float]], right: float) -> None:
         """sum(coefficient x variable) <= right."""
+        rows, columns, values = self._entries
         for column, value in terms:
-            for part, entry in zip(self._entries, (len(self.right), column, value)):
-                part.append(entry)
+            rows.append(len(self.right))
+            columns.append(column)
+            values.append(value)
         self.right.append(right)
 
     def minimise(self, columns: list[int]) -> float | None:

@@ -29,11 +29,11 @@ def checkpoint(tmp_path_factory):
     ("solver", "options"),
     [
         ("policy", {"decoder": "greedy"}),
-        ("policy", {"decoder": "sample"}),
-        ("policy", {"decoder": "beam"}),
-        ("tree-search", {"method": "gumbel"}),
-        ("tree-search", {"method": "puct", "value": "rollout"}),
-        ("muzero", {}),
+        pytest.param("policy", {"decoder": "sample"}, marks=pytest.mark.slow),
+        pytest.param("policy", {"decoder": "beam"}, marks=pytest.mark.slow),
+        pytest.param("tree-search", {"method": "gumbel"}, marks=pytest.mark.slow),
+        pytest.param("tree-search", {"method": "puct", "value": "rollout"}, marks=pytest.mark.slow),
+        pytest.param("muzero", {}, marks=pytest.mark.slow),
     ],
 )
 def test_players(checkpoint, solver, options):
