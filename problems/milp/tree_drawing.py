@@ -17,7 +17,7 @@ from corl.problems.milp.evaluation import objective
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_proof", "draw_tree", "global_bounds", "layout"]
+__all__ = ["draw_progress", "draw_proof", "draw_tree", "global_bounds", "layout"]
 
 _BRANCHED, _LEAF, _EDGE, _BEST = "#24292f", "#0969da", "#8c959f", "#cf222e"
 
@@ -91,6 +91,19 @@ def draw_tree(
     axes.set_ylabel("bound of the node")
     axes.set_title(title)
     axes.legend(loc="best", fontsize="small")
+
+
+def draw_progress(parent: ArrayLike, bound: ArrayLike, incumbent: ArrayLike, axes: Axes) -> None:
+    """The bound of the whole tree and the incumbent's value [N] (inf before the first) against the nodes solved; minimised."""
+    least, best = global_bounds(parent, bound), np.asarray(incumbent, np.float64)
+    least = np.minimum(least, best)  # what is open but no better than the incumbent is no open question
+    nodes = np.arange(1, len(least) + 1)
+    for values, label, colour in ((best, "incumbent", _BRANCHED), (least, "bound", _LEAF)):
+        known = np.isfinite(values)
+        axes.step(nodes[known], values[known], where="post", label=label, color=colour)
+    axes.set_xlabel("nodes")
+    axes.set_ylabel("objective")
+    axes.legend()
 
 
 def draw_proof(instance: BranchingInstance, tree: BranchingTree, axes: Axes) -> None:

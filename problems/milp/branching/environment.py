@@ -128,5 +128,5 @@ def _node(state: TreeState) -> Node:
     return Node(
         x=state.relaxation.x, duals=state.relaxation.duals, objective=state.relaxation.objective, depth=state.node.depth,
         root_x=state.first.x, incumbent=state.incumbent, value=state.value, gain_total=state.pseudocosts.total,
-        gain_count=state.pseudocosts.count,
+        gain_count=state.pseudocosts.seen,
     )  # fmt: skip

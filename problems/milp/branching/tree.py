@@ -24,10 +24,10 @@ _NO_BETTER = 1e-9  # relative
 
 
 class Pseudocosts(NamedTuple):
-    """What branching on a variable did to the objective, for each unit that the variable was moved. [2, n]: down, up."""
+    """What branching on a variable did to the objective per unit that it moved: sums, and how many. [2, n]: down, up."""
 
     total: NDArray[np.float64]
-    count: NDArray[np.int32]
+    seen: NDArray[np.int32]
 
 
 class _Waiting(NamedTuple):
@@ -144,10 +144,10 @@ def _updated(pseudocosts: Pseudocosts, node: _Waiting, found: Relaxation) -> Pse
     """With the gain of the branching that led to a node, if it is feasible."""
     if node.variable < 0 or not np.isfinite(found.objective):
         return pseudocosts
-    total, count = pseudocosts.total.copy(), pseudocosts.count.copy()
+    total, seen = pseudocosts.total.copy(), pseudocosts.seen.copy()
     total[node.up, node.variable] += max(0.0, found.objective - node.objective) / node.moved
-    count[node.up, node.variable] += 1
-    return Pseudocosts(total, count)
+    seen[node.up, node.variable] += 1
+    return Pseudocosts(total, seen)
 
 
 def _solution(relaxations: Relaxations, x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -225,13 +225,14 @@ def test_auto_and_files(tmp_path):
 
 
 @pytest.mark.slow
-def test_many_solves_keep_the_memory():
+@pytest.mark.parametrize("solver", ["scip", "cp-sat"])
+def test_many_solves_keep_the_memory(solver):
     """200 solves in one process: it grows by less than 100 MB after the first 20."""
     resource = pytest.importorskip("resource")
     instance = multiple_knapsack(items=12, knapsacks=3, seed=1)
     sizes = []
     for k in range(200):
-        assert corl.solve(instance, solver="scip", time_limit=600).status == "optimal"
+        assert corl.solve(instance, solver=solver, time_limit=600).status == "optimal"
         if k in (19, 199):
             gc.collect()
             sizes.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
