@@ -11,8 +11,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, types
+from numba import types
 from numba.extending import intrinsic
+from numba.np.numpy_support import carray
 from numpy.typing import NDArray
 
 from corl.jit import kernel
@@ -166,7 +167,7 @@ class LpReader:
     """Reads the LP of one Model, in a callback of its solve."""
 
     def __init__(self, model: Any) -> None:
-        self.model, self.pointer = model, scip.pointer_of(model)
+        self.model, self.pointer = model, scip.pointer_of(model) if scip.load() else 0
 
     def read(self, edges: bool = True) -> LpGraph:
         """The LP as it is now; without `edges` those arrays are empty."""
@@ -177,7 +178,8 @@ class LpReader:
 
     def _agrees(self) -> bool:
         ours, theirs = _fast_graph(self.pointer, True), builtin_graph(self.model)
-        for name, one, two in zip(LpGraph._fields, ours, theirs):
+        for name in LpGraph._fields:
+            one, two = getattr(ours, name), getattr(theirs, name)
             if one.shape != two.shape or not np.allclose(one, two, rtol=1e-12, atol=1e-12, equal_nan=True):
                 _log.warning("libscip read by kernels differs from PySCIPOpt in %s of the LP; PySCIPOpt is used", name)
                 return False

@@ -1,8 +1,11 @@
-"""What the MILP solvers' tables are made with: `python -m corl.solvers.milp.measure reading`.
+"""What the MILP solvers' tables are made with: `python -m corl.solvers.milp.measure reading`, `... rules`, `... table FILE...`.
 
 reading: milliseconds of processor time a node in which SCIP's LP becomes arrays, on generated set cover, as CSV: by kernels with
     and without edges, and by PySCIPOpt's own representation, as the lists that it returns and as the same arrays. Medians over
     nodes; `differences` counts arrays that are not equal to the last bit.
+rules: whole solves by several solvers, appended to a CSV file that a later call goes on with (comparison.py), in the setting of
+    Gasse et al. (cuts at the root only, no restarts) or with SCIP's defaults.
+table: shifted geometric means of such files, after checking that all solvers found the same optima.
 """
 
 from __future__ import annotations
@@ -12,13 +15,16 @@ import csv
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyscipopt
+from pyscipopt.scip import PY_SCIP_RESULT as SCIP_RESULT
 
 from corl.problems.milp.instance import MilpInstance
 from corl.solvers.milp import lp_reading
+from corl.solvers.milp.comparison import FAMILIES
 from corl.solvers.milp.scip_model import Guard, fill
 
 __all__ = ["main", "reading_times"]
@@ -36,7 +42,7 @@ class _Stopwatch(pyscipopt.Branchrule):
 
     def branchexeclp(self, allowaddcons: bool) -> dict[str, Any]:
         self.guard.call(self._measure, None)
-        return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
+        return {"result": SCIP_RESULT.DIDNOTRUN}
 
     def _measure(self) -> None:
         ways: list[Callable[[], Any]] = [
@@ -84,6 +90,29 @@ def _reading(given: argparse.Namespace) -> None:
             sys.stdout.flush()
 
 
+def _rules(given: argparse.Namespace) -> None:
+    from corl import options, registry
+    from corl.solvers.milp.comparison import compare
+
+    solvers: dict[str, Any] = {}
+    for name in given.solvers.split(","):
+        chosen = {"root_cuts": not given.defaults}
+        if given.policy and name == "learned-branching":
+            chosen["policy"] = given.policy
+        solvers[name] = options.build(registry.solver("milp", name), chosen)
+    instances = range(given.first, given.first + given.instances)
+    compare(given.output, given.family, solvers, instances, range(given.seeds), given.time_limit)
+
+
+def _table(given: argparse.Namespace) -> None:
+    from corl.solvers.milp.comparison import table
+
+    lines = table(given.files)
+    writer = csv.DictWriter(sys.stdout, list(lines[0]) if lines else ["family"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+
+
 def main() -> None:
     """The command above."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -92,6 +121,19 @@ def main() -> None:
     reading.set_defaults(run=_reading)
     for name, default, help_text in (("instances", 3, "how many"), ("nodes", 100, "of each"), ("seed", 0, "of the first")):
         reading.add_argument(f"--{name}", type=int, default=default, help=help_text)
+    rules = commands.add_parser("rules", help="branching rules beside each other")
+    rules.set_defaults(run=_rules)
+    rules.add_argument("family", choices=list(FAMILIES))
+    rules.add_argument("--output", type=Path, required=True, help="CSV file; what is in it is not done again")
+    rules.add_argument("--solvers", default="scip-relpscost,scip-pscost,learned-branching")
+    for name, default, help_text in (("instances", 20, "how many"), ("first", 0, "first seed"), ("seeds", 3, "of SCIP")):
+        rules.add_argument(f"--{name}", type=int, default=default, help=help_text)
+    rules.add_argument("--policy", default="", help="of learned-branching; by default that of the family")
+    rules.add_argument("--defaults", action="store_true", help="SCIP's own settings of cuts and restarts")
+    rules.add_argument("--time-limit", type=float, default=None, help="wall seconds of one solve; what ends so is left out")
+    table = commands.add_parser("table", help="means of files of rules")
+    table.set_defaults(run=_table)
+    table.add_argument("files", nargs="+", type=Path)
     given = parser.parse_args()
     given.run(given)
 

@@ -10,10 +10,11 @@ from corl.solver import Solver
 if TYPE_CHECKING:
     from corl.problems.milp.instance import MilpInstance
     from corl.run import Run
+    from corl.solvers.milp.scip_model import Engine
 
 __all__ = ["Scip", "ScipFullStrong", "ScipPscost", "ScipRelpscost"]
 
-_FIRST = 536_870_911  # the highest priority that SCIP takes for a branching rule
+_FIRST = 536_870_910  # one below the highest priority that SCIP takes for a branching rule, where measuring rules listen
 _ROOT_CUTS = {"separating/maxrounds": 0, "presolving/maxrestarts": 0}
 
 
@@ -37,6 +38,9 @@ class Scip(Solver):
         """SCIP's parameters that differ from its defaults."""
         settings: dict[str, Any] = dict(_ROOT_CUTS) if self.root_cuts else {}
         return settings | ({f"branching/{self.rule}/priority": _FIRST} if self.rule else {})
+
+    def plug(self, engine: Engine) -> None:
+        """Add what SCIP has not of itself to the model, before it is solved."""
 
     def solve(self, instance: MilpInstance, run: Run) -> None:
         from corl.solvers.milp.reporting import contradictory
@@ -69,6 +73,7 @@ class Scip(Solver):
 
         engine = Engine(asked or instance, run, self.parameters())
         try:
+            self.plug(engine)
             status = engine.solve(tell)
         finally:
             engine.close()

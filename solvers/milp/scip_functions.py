@@ -4,8 +4,8 @@ OR-Tools brings a libscip too, so a look-up by symbol name in the process may fi
 library is therefore reached through the file of PySCIPOpt's extension module (the dynamic linker looks through what that file
 is linked with), or, where the linker does not look there (Windows), by its file in the folder `pyscipopt.libs` of the wheel.
 
-A kernel calls a function here as any other: pointers are int64, `SCIP_Bool` is unsigned int, `SCIP_Real` is double. Before the
-first call of such a kernel `load()` must have returned True; a kernel that is called without it ends the process.
+A kernel calls a function here as any other: pointers are int64, `SCIP_Bool` is unsigned int, `SCIP_Real` is double. `pointer_of`
+gives a kernel its SCIP*, and makes the functions known; without that a call would end the process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from numba import types
-from numba.core.typing import signature
+from numba.core.typing.templates import signature
+
+from corl.errors import SolverError
 
 __all__ = ["call", "load", "pointer_of"]
 
@@ -67,6 +69,7 @@ row_parallelism = _declare("SCIPgetRowObjParallelism", _D, _P, _P)
 # Variables. Directions: 0 down, 1 up.
 var_col = _declare("SCIPvarGetCol", _P, _P)
 var_type = _declare("SCIPvarGetType", _I, _P)
+var_index = _declare("SCIPvarGetProbindex", _I, _P)
 var_average = _declare("SCIPvarGetAvgSol", _D, _P)
 var_root = _declare("SCIPvarGetRootSol", _D, _P)
 var_pseudocost = _declare("SCIPgetVarPseudocostVal", _D, _P, _P, _D)
@@ -116,9 +119,9 @@ def load() -> bool:
     return bool(found)
 
 
-def call(name: str, model: int) -> int:
-    """What the function of that name (`SCIPget...`) says of a SCIP*: a number, or a pointer as one. `load()` was True."""
-    return int(_caller(name)(model) or 0)
+def call(name: str, pointer: int) -> int:
+    """What the function of that name, of one pointer, returns: an integer, or a pointer as one. `load()` was True."""
+    return int(_caller(name)(pointer) or 0)
 
 
 @cache
@@ -135,6 +138,11 @@ _capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.p
 
 
 def pointer_of(model: Any) -> int:
-    """The SCIP* of a pyscipopt Model, which stays its owner: valid until the Model is freed."""
+    """The SCIP* of a pyscipopt Model, which stays its owner: valid until the Model is freed. Makes the functions known first.
+
+    Raises SolverError where they were not found.
+    """
+    if not load():
+        raise SolverError("the SCIP functions that kernels call were not found in PySCIPOpt's library")
     capsule = model.to_ptr(False)
     return int(_capsule_pointer(capsule, _capsule_name(capsule)))

@@ -1,0 +1,158 @@
+"""Branching rules beside each other: processor time, nodes and LP iterations of whole solves, as CSV that grows line by line.
+
+The root ends, for every rule alike, when SCIP first asks for a branching: what comes before is the same whatever the rule.
+Processor seconds are of this process, with one solve at a time in it; reading, generating, loading weights and compiling are
+outside.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyscipopt
+from pyscipopt.scip import PY_SCIP_RESULT as SCIP_RESULT
+
+from corl.errors import SolverError
+from corl.problems.milp.generators import auctions, facility_location, independent_set, set_cover
+from corl.problems.milp.instance import MilpInstance
+from corl.problems.milp.problem import Milp
+from corl.run import Run
+from corl.solvers.milp.scip import Scip
+from corl.solvers.milp.scip_model import Engine
+
+__all__ = ["FAMILIES", "FIELDS", "compare", "solve_timed", "table"]
+
+FAMILIES: dict[str, Callable[[int], MilpInstance]] = {
+    "auctions": lambda seed: auctions(seed=seed),
+    "auctions-200x1000": lambda seed: auctions(items=200, bids=1000, seed=seed),
+    "facility-location": lambda seed: facility_location(seed=seed),
+    "independent-set": lambda seed: independent_set(seed=seed),
+    "set-cover": lambda seed: set_cover(seed=seed),
+}
+"""Generated at the literature's sizes; training takes seeds from 500,000 on."""
+FIELDS = (
+    "family", "instance", "seed", "solver", "status", "objective", "seconds", "after_root", "nodes", "lp_iterations",
+    "strong_iterations",
+)  # fmt: skip
+_HIGHEST = 536_870_911  # priority of a branching rule
+_SHIFTS = {"seconds": 1.0, "after_root": 1.0, "nodes": 10.0, "iterations": 1000.0}
+_SAME = 1e-6  # relative difference of two optima
+
+
+class _RootClock(pyscipopt.Branchrule):
+    """Notes when the first branching is asked for, and leaves it to the next rule."""
+
+    def __init__(self) -> None:
+        self.at = math.nan
+
+    def branchexeclp(self, allowaddcons: bool) -> dict[str, Any]:
+        if math.isnan(self.at):
+            self.at = time.process_time()
+        return {"result": SCIP_RESULT.DIDNOTRUN}
+
+
+def solve_timed(solver: Scip, instance: MilpInstance, seed: int, time_limit: float | None = None) -> dict[str, Any]:
+    """What FIELDS has of one solve but family, instance, seed and solver."""
+    solver.prepare(instance)
+    run = Run(Milp().of(instance), instance, seed=seed, time_limit=time_limit)
+    run.start()
+    began = time.process_time()
+    engine = Engine(instance, run, solver.parameters())
+    try:
+        solver.plug(engine)
+        clock = _RootClock()
+        engine.model.includeBranchrule(clock, "corl_root_clock", "", _HIGHEST, -1, 1.0)
+        status = engine.solve(lambda kind, value: None)
+        ended, model = time.process_time(), engine.model
+        return {
+            "status": status, "objective": repr(float(model.getObjVal())) if model.getNSols() else "",
+            "seconds": round(ended - began, 4), "after_root": round(ended - clock.at, 4) if clock.at == clock.at else 0.0,
+            "nodes": int(model.getNTotalNodes()), "lp_iterations": int(model.getNLPIterations()),
+            "strong_iterations": int(model.getNStrongbranchLPIterations()),
+        }  # fmt: skip
+    finally:
+        engine.close()
+
+
+def compare(
+    output: Path, family: str, solvers: dict[str, Scip], instances: Sequence[int], seeds: Sequence[int], time_limit: float | None
+) -> None:
+    """Solve every instance (by its generator's seed) with each seed and solver, and append a line for each to `output`.
+
+    Lines that are there already are not made again. Solvers take turns, so that a machine that slows down slows all.
+    """
+    done = {tuple(row[name] for name in FIELDS[:4]) for row in _rows([output])} if output.exists() else set()
+    with output.open("a", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        if not done:
+            writer.writeheader()
+        for number in instances:
+            instance = FAMILIES[family](number)
+            for seed in seeds:
+                for name, solver in solvers.items():
+                    key = dict(zip(FIELDS, (family, instance.name, str(seed), name)))
+                    if tuple(key.values()) not in done:
+                        writer.writerow(key | solve_timed(solver, instance, seed, time_limit))
+                        file.flush()
+
+
+def _rows(paths: Iterable[Path]) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = []
+    for path in paths:
+        with path.open(newline="") as file:
+            found += csv.DictReader(file)
+    return found
+
+
+def _mean(values: Iterable[float], shift: float) -> float:
+    """Shifted geometric mean."""
+    return float(np.exp(np.mean(np.log(np.array(list(values)) + shift))) - shift)
+
+
+def table(paths: Iterable[Path]) -> list[dict[str, Any]]:
+    """Shifted geometric means by family and solver, over what all solvers of the family solved to optimality.
+
+    `total` and `after` are the ratios of time to relpscost's, and of time after the root to the better of relpscost and pscost.
+    Raises SolverError where two solvers' optima of one instance differ.
+    """
+    lines = []
+    rows = _rows(paths)
+    for family in sorted({row["family"] for row in rows}):
+        mine = [row for row in rows if row["family"] == family]
+        solvers = sorted({row["solver"] for row in mine})
+        runs: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
+        for row in mine:
+            runs.setdefault((row["instance"], row["seed"]), {})[row["solver"]] = row
+        whole = [run for run in runs.values() if len(run) == len(solvers) and all(r["status"] == "optimal" for r in run.values())]
+        _check_optima(whole)
+        if not whole:
+            continue
+        means = {solver: _means([run[solver] for run in whole]) for solver in solvers}
+        bar = min((means[name]["after_root"] for name in ("scip-relpscost", "scip-pscost") if name in means), default=math.nan)
+        for solver in solvers:
+            total = means[solver]["seconds"] / means["scip-relpscost"]["seconds"] if "scip-relpscost" in means else math.nan
+            after = means[solver]["after_root"] / bar if bar > 0.0 else math.nan
+            rounded = {name: round(value, 3) for name, value in means[solver].items()}
+            ratios = {"total": round(total, 2), "after": round(after, 2)}
+            lines.append({"family": family, "solver": solver, "runs": len(whole), **rounded, **ratios})
+    return lines
+
+
+def _means(rows: list[dict[str, str]]) -> dict[str, float]:
+    iterations = [float(row["lp_iterations"]) + float(row["strong_iterations"]) for row in rows]
+    columns = {name: [float(row[name]) for row in rows] for name in ("seconds", "after_root", "nodes")}
+    columns["iterations"] = iterations
+    return {name: _mean(values, _SHIFTS[name]) for name, values in columns.items()}
+
+
+def _check_optima(runs: list[dict[str, dict[str, str]]]) -> None:
+    for run in runs:
+        values = [float(row["objective"]) for row in run.values()]
+        if max(values) - min(values) > _SAME * max(1.0, abs(values[0])):
+            raise SolverError(f"{next(iter(run.values()))['instance']}: the solvers' optima differ: {sorted(values)}")

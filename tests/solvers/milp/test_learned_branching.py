@@ -1,0 +1,241 @@
+"""Learned branching: features, lessons, the recipe, the rule inside SCIP, episodes, and which programs a policy is for."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pyscipopt
+import pytest
+import torch
+
+import corl
+from corl.errors import InputError, UsageError
+from corl.learning.training import train
+from corl.networks import checkpoints
+from corl.problems.milp.generators import auctions, facility_location, independent_set, multiple_knapsack, set_cover
+from corl.problems.milp.problem import Milp
+from corl.run import Run
+from corl.solvers.milp import scip_functions, teaching
+from corl.solvers.milp.branching_features import FEATURES, candidates, features
+from corl.solvers.milp.branching_network import BranchingNetwork, scorer_of
+from corl.solvers.milp.branching_recipe import listwise_loss
+from corl.solvers.milp.episodes import read_episode, write_episode
+from corl.solvers.milp.scip_model import fill
+from corl.solvers.milp.scoring import scores
+from corl.solvers.milp.signature import matches, signature, signature_range
+from corl.solvers.milp.teaching import record
+
+NAMES = [name for name, _ in FEATURES]
+
+
+@pytest.fixture(scope="module")
+def episode():
+    """Of a small program, every node labelled."""
+    assert scip_functions.load()
+    instance = multiple_knapsack(items=30, knapsacks=4, seed=1)
+    run = Run(Milp().of(instance), instance, seed=3)
+    run.start()
+    return record(instance, run, share=1.0, most=12)
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory):
+    """Trained for a few steps on a folder with one program."""
+    folder = tmp_path_factory.mktemp("programs")
+    Milp().write(multiple_knapsack(items=30, knapsacks=4, seed=1), folder / "k.mps.gz")
+    output = folder / "own.safetensors"
+    options = {"instances": str(folder), "samples": 8, "share": 1.0, "each": 4, "updates": 20}
+    training = train("milp", "branching", steps=100, seed=1, device="cpu", workers=0, output=output, recipe_options=options)
+    assert training.limit == "finished" and training.metrics["nodes"] >= 8 and np.isfinite(training.metrics["loss"])
+    return output
+
+
+def test_features_of_a_node():
+    """Those that SCIP's Python interface knows too have its values; those beside others are shares."""
+    seen = []
+
+    class Look(pyscipopt.Branchrule):
+        def branchexeclp(self, allowaddcons):
+            pointers = candidates(scip_functions.pointer_of(self.model))
+            variables, values, fractions, *_ = self.model.getLPBranchCands()
+            assert [v.ptr() for v in variables] == pointers.tolist()
+            known = {
+                "fraction": np.array(fractions), "to_integer": np.minimum(fractions, 1.0 - np.array(fractions)),
+                "depth": np.log1p(self.model.getDepth()) * np.ones(len(values)),
+            }  # fmt: skip
+            seen.append((features(scip_functions.pointer_of(self.model), pointers), known))
+            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
+
+    model = pyscipopt.Model()
+    model.hideOutput()
+    fill(model, multiple_knapsack(items=30, knapsacks=4, seed=1))
+    model.setParam("limits/nodes", 10)
+    model.includeBranchrule(Look(), "look", "", 536870911, -1, 1.0)
+    model.optimize()
+    model.freeProb()
+    assert len(seen) >= 3
+    for found, known in seen:
+        assert np.isfinite(found).all()
+        for name, values in known.items():
+            assert found[:, NAMES.index(name)] == pytest.approx(values, abs=1e-9), name
+        for name in ("dual_share", "fraction_share", "rows_share", "tight_share"):
+            assert (found[:, NAMES.index(name)] >= -1e-9).all() and (found[:, NAMES.index(name)] <= 1.0 + 1e-9).all()
+        assert found[:, NAMES.index("gains_behind")].max() == 0.0
+
+
+def test_kernel_scores_as_torch_does():
+    """The same network, to float32's accuracy, with inputs beyond the clip among them."""
+    torch.manual_seed(3)
+    network = BranchingNetwork()
+    inputs = torch.randn(50, len(FEATURES)) * 4.0
+    network.standardise(inputs[:20])
+    expected = network(inputs).detach().numpy()
+    assert scores(scorer_of(network), inputs.double().numpy()) == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def test_strong_branching_leaves_no_trace(episode, monkeypatch):
+    """What SCIP knows of the candidates (pseudocosts, their counts, inferences, cutoffs) is as before. The choice is the best."""
+    assert len(episode.labelled()) >= 3
+    for k in range(len(episode.node)):
+        if episode.choice[k] >= 0:
+            labels = episode.score[episode.first[k] : episode.first[k + 1]]
+            assert labels[episode.choice[k]] == labels.max()
+    instance, seen = multiple_knapsack(items=30, knapsacks=4, seed=1), []
+
+    class Look(teaching.Teacher):
+        def _decide(self):
+            pointers = candidates(self.pointer)
+            before = features(self.pointer, pointers)
+            teaching.strong_branching(self.model, self.model.getLPBranchCands()[0])
+            seen.append((before, features(self.pointer, pointers)))
+            return pyscipopt.SCIP_RESULT.DIDNOTRUN
+
+    monkeypatch.setattr(teaching, "Teacher", Look)
+    run = Run(Milp().of(instance), instance, seed=3, iterations=8)
+    run.start()
+    record(instance, run)
+    assert len(seen) >= 3
+    for before, after in seen:
+        assert after[:, 4:18] == pytest.approx(before[:, 4:18], rel=1e-6, abs=1e-6)
+
+
+def test_episodes_are_trees_and_go_through_files(episode, tmp_path):
+    """Parents come before children, and what a parent chose is what the children were branched on."""
+    place = {int(number): k for k, number in enumerate(episode.node)}
+    joined = 0
+    for k in range(1, len(episode.node)):
+        parent = place[int(episode.parent[k])]
+        assert parent < k and episode.depth[k] == episode.depth[parent] + 1
+        if episode.choice[parent] >= 0:
+            assert episode.branched_on[k] == episode.candidate[episode.first[parent] + episode.choice[parent]]
+            joined += 1
+    assert joined
+    write_episode(tmp_path / "e.npz", episode)
+    again = read_episode(tmp_path / "e.npz")
+    assert all(np.array_equal(getattr(again, f), getattr(episode, f), equal_nan=f == "score") for f in vars(episode))
+
+
+def test_bad_episode_files(tmp_path, episode):
+    """One line that names the file and the array."""
+    (tmp_path / "no.npz").write_text("no archive")
+    np.savez(tmp_path / "few.npz", node=episode.node)
+    np.savez(tmp_path / "odd.npz", **(vars(episode) | {"first": episode.first[:-1]}))
+    for name, words in (("no", "no.npz"), ("few", "few.npz: parent"), ("odd", "odd.npz: first")):
+        with pytest.raises(InputError, match=words) as error:
+            read_episode(tmp_path / f"{name}.npz")
+        assert "\n" not in str(error.value)
+
+
+def test_listwise_loss_prefers_the_best():
+    """Least where the scores are the targets' logarithms; its gradient raises the best candidate's."""
+    network = BranchingNetwork()
+    inputs, labels = torch.randn(6, len(FEATURES)), torch.tensor([0.0, 0.1, 2.0, 0.0, 0.3, 0.2])
+    before = network(inputs).detach()
+    optimiser = torch.optim.Adam(network.parameters(), lr=1e-2)
+    for _ in range(40):
+        loss = listwise_loss(network, [(inputs, labels)])
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    after = network(inputs).detach()
+    assert int(after.argmax()) == 2 and after[2] - after.mean() > before[2] - before.mean()
+
+
+def test_a_policy_of_ones_own(policy):
+    """Trained on a folder, it knows such programs; what SCIP proves with it is what SCIP proves; a seed gives the same bits."""
+    knapsack, instance = multiple_knapsack(items=30, knapsacks=4, seed=7), set_cover(rows=100, columns=200, density=0.08, seed=2)
+    config = checkpoints.read_header(policy)["config"]
+    assert matches(signature(knapsack), config["lower"], config["upper"])
+    assert not matches(signature(instance), config["lower"], config["upper"])
+    expected = corl.solve(instance, solver="scip", time_limit=600)
+    found = corl.solve(instance, solver="learned-branching", policy=str(policy), time_limit=600)
+    assert (found.status, found.objective, found.bound) == ("optimal", expected.objective, expected.bound)
+    one, two = (
+        corl.solve(knapsack, solver="learned-branching", policy=str(policy), iterations=12, seed=5) for _ in range(2)
+    )
+    assert one.objective == two.objective and one.bound == two.bound
+
+
+def test_an_exception_in_the_rule_reaches_the_user_as_itself(policy, monkeypatch):
+    """Not as SCIP's `unspecified error`."""
+    from corl.solvers.milp import branching_rule
+
+    monkeypatch.setattr(branching_rule, "compile_for", lambda scorer: None)
+    monkeypatch.setattr(branching_rule, "branch", lambda pointer, scorer: {}["lost"])
+    with pytest.raises(corl.SolverError, match="KeyError: 'lost'"):
+        corl.solve(
+            multiple_knapsack(items=30, knapsacks=4, seed=1), solver="learned-branching", policy=str(policy), time_limit=600
+        )
+
+
+def test_programs_of_no_family_are_refused(policy):
+    """Without a policy's name; and `auto` is then SCIP."""
+    instance = multiple_knapsack(items=10, knapsacks=2, seed=2)
+    with pytest.raises(UsageError, match="no policy was trained on programs like it"):
+        corl.solve(instance, solver="learned-branching", time_limit=600)
+    assert corl.solve(instance, time_limit=600).solver == "scip"
+
+
+def test_signatures_tell_families_apart():
+    """Each family is within its own range, at twice the size too, and in no other one's."""
+    makers = {
+        "auctions": lambda seed, k: auctions(items=40 * k, bids=150 * k, seed=seed),
+        "facility-location": lambda seed, k: facility_location(customers=12 * k, facilities=12 * k, seed=seed),
+        "independent-set": lambda seed, k: independent_set(nodes=120 * k, seed=seed),
+        "multiple-knapsack": lambda seed, k: multiple_knapsack(items=30 * k, knapsacks=4 * k, seed=seed),
+        "set-cover": lambda seed, k: set_cover(rows=60 * k, columns=120 * k, seed=seed),
+    }
+    ranges = {name: signature_range([signature(make(seed, 1)) for seed in range(4)]) for name, make in makers.items()}
+    for (name, make), (other, limits), size in itertools.product(makers.items(), ranges.items(), (1, 2)):
+        assert matches(signature(make(9, size)), *limits) == (name == other), (name, other, size)
+
+
+def test_bad_options():
+    """Said before anything is collected."""
+    for options in ({}, {"family": "auctions", "instances": "x"}, {"family": "auctions", "samples": 3}, {"family": "none"}):
+        with pytest.raises(UsageError):
+            train("milp", "branching", steps=3, device="cpu", recipe_options=options)
+
+
+def test_comparison(policy, tmp_path, monkeypatch):
+    """Lines for every solver, optima that agree, ratios; a second call adds nothing."""
+    from corl.solvers.milp import comparison
+    from corl.solvers.milp.learned import LearnedBranching
+    from corl.solvers.milp.scip import ScipPscost, ScipRelpscost
+
+    monkeypatch.setitem(comparison.FAMILIES, "auctions", lambda seed: set_cover(rows=100, columns=200, density=0.08, seed=2))
+    solvers = {
+        "scip-relpscost": ScipRelpscost(root_cuts=True), "scip-pscost": ScipPscost(root_cuts=True),
+        "learned-branching": LearnedBranching(root_cuts=True, policy=str(policy)),
+    }  # fmt: skip
+    for _ in range(2):
+        comparison.compare(tmp_path / "r.csv", "auctions", solvers, [1], [0], None)
+    assert len((tmp_path / "r.csv").read_text().splitlines()) == 4
+    lines = {line["solver"]: line for line in comparison.table([tmp_path / "r.csv"])}
+    assert lines["scip-relpscost"]["total"] == 1.0 and all(line["runs"] == 1 and line["nodes"] > 0 for line in lines.values())
+    assert all(0.0 < line["after_root"] <= line["seconds"] for line in lines.values())
+    text = (tmp_path / "r.csv").read_text().replace("optimal,", "optimal,1", 1)
+    (tmp_path / "bad.csv").write_text(text)
+    with pytest.raises(corl.SolverError, match="optima differ"):
+        comparison.table([tmp_path / "bad.csv"])
