@@ -214,3 +214,16 @@ def test_drawing(tiny):
     empty = Figure().add_subplot()
     MAPPING.draw(instance, None, empty)
     assert len(empty.patches) < len(axes.patches)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_suite_can_be_read(tmp_path, monkeypatch, there):
+    """The shipped suite names generators and solvers that there are; without CORL_DATA the traced models are left out."""
+    from corl.benchmark.suite import read_suite
+
+    monkeypatch.delenv("CORL_DATA", raising=False)
+    if there:
+        monkeypatch.setenv("CORL_DATA", str(tmp_path))
+    suite = read_suite("memory/mapping-standard")
+    assert len(suite.sources) == 8 + 20 * there and bool(suite.notices) != there
+    assert suite.sources[0].load().machine.fast_bytes == 2**20
