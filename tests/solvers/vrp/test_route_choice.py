@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from corl.problems.vrp.instance import Vehicles, VrpInstance
+from corl.problems.vrp.problem import Vrp
+from corl.run import Run
 from corl.solvers.vrp.ruin.choice import choose
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all, place_route, restore
-from corl.solvers.vrp.ruin.network import network, new_plan, new_work, routes_in
+from corl.solvers.vrp.ruin.network import load_routes, network, new_plan, new_work, routes_in
 from corl.solvers.vrp.ruin.pool import gather, gather_all, new_pool
 from corl.solvers.vrp.ruin.recreate import recreate
-from corl.solvers.vrp.ruin.state import DONE, MISSED
+from corl.solvers.vrp.ruin.search import Search
+from corl.solvers.vrp.ruin.solver import RuinRecreate
+from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, MISSED
 from corl.solvers.vrp.ruin.strings import ruin
 
 FEATURES = ("plain", "matrix", "windows", "prizes", "depots", "fleet", "all")
@@ -112,6 +117,56 @@ def test_the_choice_is_optimal(make, feature, seconds):
     for kind in np.flatnonzero(counts >= 0):
         assert np.count_nonzero(pool.kind[places] == kind) <= counts[kind]
     assert choose(net, pool, counts, optimum, 10_000, seconds) is None
+
+
+def hot(instance, neighbours=10):
+    """A search that has made twelve iterations."""
+    run = Run(Vrp(), instance, iterations=600)
+    run.start()
+    search = Search(instance, neighbours, 10, run)
+    assert search.serve_all(5.0)
+    kept = search.keep_routes()
+    search.cool(20.0, 20.0, 0.02)
+    return search, kept
+
+
+@pytest.mark.parametrize("feature", ["plain", "windows", "prizes", "fleet", "all"])
+def test_the_search_goes_on_from_the_chosen_plan(make, feature):
+    """Where the pool holds the routes of a better plan, that plan or a better one is reported and becomes the present one."""
+    instance = make(feature, 30, 8)
+    good = Run(Vrp(), instance, iterations=3000)
+    good.start()
+    RuinRecreate().solve(instance, good)
+    search, kept = hot(instance)
+    assert kept and search.plan.value[BEST] > good.objective * instance.scale * 1.001
+    plan = new_plan(instance, search.net)
+    load_routes(instance, search.net, plan, search.work, good.solution)
+    plan.counts[DONE] = search.done
+    gather_all(search.net, plan, search.pool)
+    search.choose_routes(float("inf"))
+    assert search.run.objective <= good.objective * (1 + 1e-9)
+    assert search.plan.value[CURRENT] == search.plan.value[BEST] == pytest.approx(cost_of(search.net, search.plan), rel=1e-12)
+    search.cool(1.0, 0.1, 1.0)
+    search.report()
+    assert search.done == 600 and search.run.objective <= good.objective * (1 + 1e-9)
+
+
+def test_without_better_routes_the_best_plan_is_kept(make):
+    """A choice that finds nothing better goes on from the best plan."""
+    search, _ = hot(make("plain", 30, 8))
+    search.pool.tag[:] = 0
+    best = float(search.plan.value[BEST])
+    search.choose_routes(float("inf"))
+    assert search.plan.value[CURRENT] == search.plan.value[BEST] == pytest.approx(best, rel=1e-12)
+
+
+def test_long_routes_are_not_kept():
+    """Where one vehicle could carry everybody there is nothing to choose from."""
+    points = np.random.default_rng(4).integers(0, 100, (71, 2)).astype(float)
+    demand = np.concatenate([[0.0], np.ones(70)])
+    vehicle = Vehicles(np.array([1000.0]), fixed_cost=1000.0)
+    search, kept = hot(VrpInstance("long", "EUC_2D", demand, vehicle, points=points), 70)
+    assert not kept and len(search.pool.tag) == 0
 
 
 def cheapest(net, pool, counts):
