@@ -11,5 +11,7 @@ __all__ = ["choose"]
 
 
 def choose(instance: StaticInstance, time_limit: float | None, iterations: int | None) -> str:
-    """first-fit."""
-    return "first-fit"
+    """branch-and-bound (with first fit beside it); first-fit alone where there are too many buffers in too many sections."""
+    from corl.solvers.memory.static.branch_and_bound import BranchAndBound
+
+    return "first-fit" if BranchAndBound().accepts(instance) else "branch-and-bound"

@@ -1,0 +1,91 @@
+"""`BranchAndBound`: searches over skylines, restarted in many ways, beside first fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.errors import UsageError
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.memory.static.instance import StaticInstance
+    from corl.run import Run
+
+__all__ = ["MOST_MEMBERS", "BranchAndBound"]
+
+MOST_MEMBERS = 5_000_000
+"""Sections of all buffers, added up, that it takes: more would need over a few seconds to begin with."""
+
+
+@dataclass(frozen=True)
+class BranchAndBound(Solver):
+    """Depth-first search for an allocation within a capacity, restarted with other priorities and rules and doubled node limits.
+
+    Without a capacity the heights to be reached lie between the bound and the best allocation; a search that is exhausted
+    raises the bound. For every node a few buffers are placed by first fit, which finds good allocations of large instances.
+    """
+
+    capacity: int | None = None
+    """Memory to stay within: the run ends with the first allocation that does. None: minimise the height."""
+    fitting: int = 4
+    """Buffers placed by first fit for every node; 0: no first fit."""
+
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "branch and bound over skylines with restarts, beside first fit; proofs"
+    iteration: ClassVar[str] = "one node of the search tree"
+
+    def __post_init__(self) -> None:
+        from corl.solvers.memory.static.capacity import check_capacity
+
+        check_capacity(self.capacity)
+        if self.fitting < 0:
+            raise UsageError(f"fitting is {self.fitting}; accepted: an integer from 0")
+
+    def accepts(self, instance: StaticInstance) -> str:
+        from corl.problems.memory.static.instance import sections
+
+        found = sections(instance)
+        count = int((found.last - found.first).sum())
+        if count > MOST_MEMBERS:
+            return f"its buffers live in {count:,} sections, added up; accepted: up to {MOST_MEMBERS:,}"
+        return ""
+
+    def prepare(self, instance: StaticInstance) -> None:
+        from corl.problems.memory.static.instance import make_instance
+        from corl.solvers.memory.static.first_fit import FirstFit
+        from corl.solvers.memory.static.restarts import Restarts
+
+        FirstFit().prepare(instance)
+        tiny = make_instance("", [0, 1], [2, 3], [1, 1])
+        Restarts(tiny, 0, 2, 2).search(3)
+
+    def solve(self, instance: StaticInstance, run: Run) -> None:
+        from corl.rng import random_state
+        from corl.solvers.memory.static.capacity import lower_bound, open_run, report
+        from corl.solvers.memory.static.fitting import BEST, CEILING, new_fit, orders, search
+        from corl.solvers.memory.static.restarts import Restarts
+
+        ceiling = open_run(instance, run, self.capacity)
+        if run.should_stop:
+            return
+        fit = new_fit(instance, list(orders(instance).values()), ceiling, random_state(run.seed))
+        tree = Restarts(instance, run.seed, lower_bound(instance), ceiling)
+        if self.fitting:
+            search(fit, len(fit.queue) * instance.n)
+        while True:
+            if 0 <= fit.at[BEST] <= tree.ceiling:
+                tree.ceiling = int(fit.at[BEST]) - 1
+                report(run, fit.best_offset, self.capacity)
+            if run.should_stop or not (units := run.budget()):
+                return
+            offsets = tree.search(units)
+            if tree.bound > ceiling and self.capacity is not None:
+                return run.report_infeasible(f"the search has shown that no allocation is within {self.capacity}")
+            if offsets is not None:
+                report(run, offsets, self.capacity)
+                fit.at[CEILING] = tree.ceiling
+            if run.bound is None or tree.bound > run.bound:
+                run.report_bound(tree.bound if run.objective is None else min(tree.bound, run.objective))
+            if self.fitting and not run.should_stop:
+                search(fit, self.fitting * units)

@@ -1,0 +1,396 @@
+"""The kernels of branch and bound: depth-first search over skylines, for an allocation within a capacity.
+
+Every allocation can be pushed down until each buffer lies on 0, on its fixed offset or on another one, so it can be built from
+below: what matters of the buffers placed is the floor of each section (the skyline). A niche is a run of sections with one
+floor, lower than those beside it. In a niche the buffer that comes next over a section lies either exactly on the floor, or
+above the lowest wall or the smallest other buffer of the niche: these are the branches, buffers first. The section to
+branch on is the one with the fewest branches for its failures so far, as constraint solvers choose variables (dom/wdeg,
+Boussemart et al., 2004). Floors rise to the lowest offset at which anything can still come, and a floor with what is still to
+come over it may not be above the capacity (section inference, Moffitt, MiniMalloc, ASPLOS 2023). Where no unplaced buffer crosses
+from one section to the next the search falls into parts; a part that fails takes back all decisions that do not touch it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.problems.memory.static.instance import StaticInstance, sections
+from corl.rng import uniform
+
+__all__ = ["FOUND", "FULL", "GOING", "NONE", "Skyline", "advance", "members", "new_skyline", "restart"]
+
+GOING, FOUND, NONE, FULL = 0, 1, 2, 3
+"""What a call of `advance` ends with: still at it; an allocation; there is none within the capacity; arrays too short."""
+DEPTH, TRAIL, OPTIONS, PLACED, STAMP, RETRY = range(6)
+_FLOOR, _LOWEST, _TOP = 0, 1, 2  # kinds of entries of the trail
+_INFINITE = 2**62
+FEWEST, WEIGHTED, TIGHT = 0, 1, 2
+"""How a section is chosen: fewest branches; fewest for its failures; the same, and first where little may be wasted."""
+
+
+class Skyline(NamedTuple):
+    """n buffers of size above 0, S sections, and the path of the search: D decisions, O branches in all, a trail of T changes."""
+
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    """[n] the sections of a buffer: first to last - 1."""
+    size: NDArray[np.int64]
+    alignment: NDArray[np.int64]
+    fixed: NDArray[np.int64]
+    start: NDArray[np.int64]
+    """[S + 1] where the buffers of a section begin in `member`."""
+    member: NDArray[np.int32]
+    floor: NDArray[np.int64]
+    """[S]"""
+    total: NDArray[np.int64]
+    """[S] the sizes of what is not placed."""
+    open: NDArray[np.int32]
+    """[S] how many buffers are not placed."""
+    crossing: NDArray[np.int32]
+    """[S + 1] how many buffers that are not placed live in section s - 1 and s."""
+    top: NDArray[np.int32]
+    """[S] the buffer whose upper end is the floor, -1 for none."""
+    weight: NDArray[np.float64]
+    """[S] failures seen, with those of earlier searches fading."""
+    marked: NDArray[np.int64]
+    touched: NDArray[np.int64]
+    """[S] sections to look at after a decision."""
+    lowest: NDArray[np.int64]
+    """[n] the lowest offset that a buffer can still have."""
+    placed: NDArray[np.bool_]
+    offset: NDArray[np.int64]
+    priority: NDArray[np.float64]
+    """[n] buffers of high priority are tried first."""
+    key: NDArray[np.float64]
+    decision: NDArray[np.int64]
+    """[D, 10] section, rise, first and end of the branches, the next one; the trail before; the part; the sections touched."""
+    buffer: NDArray[np.int32]
+    """[D] what was placed, -1 for nothing."""
+    option: NDArray[np.int32]
+    """[O] buffers, -1 for raising the floor."""
+    trail: NDArray[np.int64]
+    """[T, 3] kind, index, value before."""
+    random: NDArray[np.uint64]
+    at: NDArray[np.int64]
+    """[6] the depth, -1 at the root; what is used of the trail and of `option`; buffers placed; a stamp; whether to go back."""
+
+
+_SECTION, _RISE, _BEGIN, _END, _NEXT, _UNDO, _LEFT, _RIGHT, _FROM, _TO = range(10)
+
+
+def members(instance: StaticInstance) -> int:
+    """How many entries `member` would have: the sections of all buffers, added up."""
+    found = sections(instance)
+    return int((found.last - found.first).sum())
+
+
+def new_skyline(instance: StaticInstance, chosen: NDArray[np.int64], random: NDArray[np.uint64], room: int = 1) -> Skyline:
+    """A search that has not begun, over the buffers `chosen`; `room` multiplies the lengths of decisions, branches and trail."""
+    found = sections(instance)
+    first, last = found.first[chosen], found.last[chosen]
+    n, count = len(chosen), len(found.load)
+    length = last - first
+    at = np.repeat(first - np.cumsum(length) + length, length) + np.arange(length.sum())
+    member = np.repeat(np.arange(n, dtype=np.int32), length)[np.argsort(at, kind="stable")]
+    start = np.searchsorted(np.sort(at), np.arange(count + 1))
+    depth = room * 4 * n + 16
+    data = (instance.size[chosen], instance.alignment[chosen], instance.fixed[chosen], start.astype(np.int64), member)
+    return Skyline(
+        first.astype(np.int64), last.astype(np.int64), *data,
+        floor=np.zeros(count, np.int64), total=np.zeros(count, np.int64), open=np.zeros(count, np.int32),
+        crossing=np.zeros(count + 1, np.int32), top=np.full(count, -1, np.int32), weight=np.ones(count),
+        marked=np.zeros(count, np.int64), touched=np.zeros(count, np.int64), lowest=np.zeros(n, np.int64),
+        placed=np.zeros(n, np.bool_), offset=np.zeros(n, np.int64), priority=np.ones(n), key=np.zeros(n + 1),
+        decision=np.zeros((depth, 10), np.int64), buffer=np.zeros(depth, np.int32), option=np.zeros(room * 40 * n + 64, np.int32),
+        trail=np.zeros((room * 400 * n + 10 * (count + n), 3), np.int64), random=random, at=np.zeros(6, np.int64),
+    )  # fmt: skip
+
+
+@kernel
+def restart(sky, capacity):
+    """Back to the root: nothing is placed. False where the load or a fixed offset is above the capacity already."""
+    sky.floor[:], sky.total[:], sky.open[:], sky.crossing[:] = 0, 0, 0, 0
+    sky.top[:], sky.placed[:], sky.at[:] = -1, False, 0
+    sky.marked[:] = 0
+    sky.at[DEPTH] = -1
+    for s in range(len(sky.weight)):
+        sky.weight[s] = 1.0 + 0.5 * (sky.weight[s] - 1.0)
+    for b in range(len(sky.size)):
+        sky.lowest[b] = max(0, sky.fixed[b])
+        if sky.lowest[b] + sky.size[b] > capacity:
+            return False
+        for s in range(sky.first[b], sky.last[b]):
+            sky.total[s] += sky.size[b]
+            sky.open[s] += 1
+            if s + 1 < sky.last[b]:
+                sky.crossing[s + 1] += 1
+    sky.at[STAMP] = 1
+    for s in range(len(sky.floor)):
+        sky.marked[s], sky.touched[s] = 1, s
+    return _raise_floors(sky, len(sky.floor), capacity, 0)
+
+
+@kernel(nogil=True)
+def advance(sky, nodes, capacity, rule):
+    """Visit up to `nodes` nodes of the tree; returns (GOING, FOUND, NONE or FULL, how many were visited, at least 1)."""
+    visited = 0
+    while True:
+        if sky.at[RETRY] == 0:
+            if sky.at[PLACED] == len(sky.size):
+                return FOUND, max(1, visited)
+            if visited == nodes:
+                return GOING, visited
+            if _short(sky):
+                return FULL, max(1, visited)
+            visited += 1
+            _branch(sky, capacity, rule)
+            sky.at[RETRY] = 1
+        d = sky.at[DEPTH]
+        _take_back(sky, d)
+        if sky.decision[d, _NEXT] == sky.decision[d, _END]:
+            sky.weight[sky.decision[d, _SECTION]] += 1.0
+            if not _jump_back(sky):
+                return NONE, max(1, visited)
+        elif _decide(sky, capacity):
+            sky.at[RETRY] = 0
+
+
+@kernel
+def _short(sky):
+    """Whether a node more might not find room."""
+    n, count = len(sky.size), len(sky.floor)
+    deep = sky.at[DEPTH] + 2 > len(sky.decision) or sky.at[OPTIONS] + n + 1 > len(sky.option)
+    return deep or sky.at[TRAIL] + n + 4 * count > len(sky.trail)
+
+
+@kernel
+def _branch(sky, capacity, rule):
+    """Choose a section in the first part that is not done, and list its branches as the next decision."""
+    left = 0
+    while sky.open[left] == 0:
+        left += 1
+    right = left + 1
+    while right < len(sky.floor) and sky.crossing[right] > 0:
+        right += 1
+    best, section, wall, low, high = np.inf, -1, 0, 0, 0
+    begin = left
+    while begin < right:
+        level, end = sky.floor[begin], begin + 1
+        while end < right and sky.floor[end] == level:
+            end += 1
+        before = _INFINITE if begin == left else sky.floor[begin - 1]
+        after = _INFINITE if end == right else sky.floor[end]
+        if before > level and after > level:
+            for s in range(begin, end):
+                score = _score(sky, s, capacity, rule)
+                if score < best:
+                    best, section, wall, low, high = score, s, min(before, after), begin, end
+        begin = end
+    d = sky.at[DEPTH] + 1
+    sky.at[DEPTH] = d
+    sky.buffer[d] = -1
+    rise = _rise(sky, section, wall, low, high)
+    first = sky.at[OPTIONS]
+    end = _list_buffers(sky, section, first)
+    if rise < _INFINITE and rise + sky.total[section] <= capacity:
+        sky.option[end] = -1
+        end += 1
+    sky.at[OPTIONS] = end
+    row = sky.decision[d]
+    row[_SECTION], row[_RISE], row[_BEGIN], row[_END], row[_NEXT] = section, rise, first, end, first
+    row[_UNDO], row[_LEFT], row[_RIGHT] = sky.at[TRAIL], left, right
+
+
+@kernel
+def _score(sky, s, capacity, rule):
+    """How many branches a section has, by the rule; the least is chosen."""
+    level, count = sky.floor[s], 0.0
+    for k in range(sky.start[s], sky.start[s + 1]):
+        b = sky.member[k]
+        if not sky.placed[b] and sky.lowest[b] == level:
+            count += 1.0
+    waste = capacity - level - sky.total[s]
+    if waste > 0:
+        count += 1.0
+    if rule == FEWEST:
+        return count - 1e-6 * sky.weight[s]
+    if rule == TIGHT:
+        count += 100.0 * waste / capacity
+    return count / sky.weight[s]
+
+
+@kernel
+def _rise(sky, section, wall, low, high):
+    """Where the next buffer over a section of the niche low..high - 1 can begin at the lowest, if none lies on its floor."""
+    level = sky.floor[section]
+    rise = wall
+    for s in range(low, high):
+        for k in range(sky.start[s], sky.start[s + 1]):
+            b = sky.member[k]
+            if sky.placed[b]:
+                continue
+            if sky.lowest[b] == level:
+                if sky.last[b] <= section or sky.first[b] > section:
+                    rise = min(rise, level + sky.size[b])
+            elif sky.first[b] <= section < sky.last[b]:
+                rise = min(rise, sky.lowest[b])
+            elif sky.first[b] >= low and sky.last[b] <= high:
+                rise = min(rise, sky.lowest[b] + sky.size[b])
+    return rise
+
+
+@kernel
+def _list_buffers(sky, section, first):
+    """Write the buffers that can lie on the floor of a section into `option`, by priority with noise; where they end."""
+    end = first
+    for k in range(sky.start[section], sky.start[section + 1]):
+        b = sky.member[k]
+        if sky.placed[b] or sky.lowest[b] != sky.floor[section] or _mirrored(sky, b, section):
+            continue
+        key = sky.priority[b] * (1.0 + 0.3 * uniform(sky.random))
+        j = end
+        while j > first and sky.key[j - first - 1] < key:
+            sky.key[j - first], sky.option[j] = sky.key[j - first - 1], sky.option[j - 1]
+            j -= 1
+        sky.key[j - first], sky.option[j] = key, b
+        end += 1
+    return end
+
+
+@kernel
+def _mirrored(sky, b, section):
+    """Whether b would lie on a buffer of the same lifetime and a higher number: the two may change places, once is enough."""
+    t = sky.top[section]
+    if t <= b or sky.first[t] != sky.first[b] or sky.last[t] != sky.last[b]:
+        return False
+    if sky.alignment[t] > 1 or sky.alignment[b] > 1 or sky.fixed[t] >= 0 or sky.fixed[b] >= 0:
+        return False
+    return (sky.top[sky.first[b] : sky.last[b]] == t).all()
+
+
+@kernel
+def _note(sky, kind, index, value):
+    """Remember a value that is about to change."""
+    k = sky.at[TRAIL]
+    sky.trail[k, 0], sky.trail[k, 1], sky.trail[k, 2] = kind, index, value
+    sky.at[TRAIL] = k + 1
+
+
+@kernel
+def _take_back(sky, d):
+    """Undo what the last branch of decision d did."""
+    while sky.at[TRAIL] > sky.decision[d, _UNDO]:
+        k = sky.at[TRAIL] - 1
+        sky.at[TRAIL] = k
+        kind, index = sky.trail[k, 0], sky.trail[k, 1]
+        if kind == _FLOOR:
+            sky.floor[index] = sky.trail[k, 2]
+        elif kind == _LOWEST:
+            sky.lowest[index] = sky.trail[k, 2]
+        else:
+            sky.top[index] = sky.trail[k, 2]
+    b = sky.buffer[d]
+    if b >= 0:
+        _count(sky, b, 1)
+        sky.buffer[d] = -1
+
+
+@kernel
+def _count(sky, b, sign):
+    """Take a buffer out of those to be placed (sign -1), or put it back (1)."""
+    sky.placed[b] = sign < 0
+    sky.at[PLACED] -= sign
+    for s in range(sky.first[b], sky.last[b]):
+        sky.total[s] += sign * sky.size[b]
+        sky.open[s] += sign
+        if s + 1 < sky.last[b]:
+            sky.crossing[s + 1] += sign
+
+
+@kernel
+def _jump_back(sky):
+    """The last decision has no branch left, so its part fails: back to the last one before it that touched that part.
+
+    False where there is none: nothing is within the capacity.
+    """
+    d = sky.at[DEPTH]
+    left, right = sky.decision[d, _LEFT], sky.decision[d, _RIGHT]
+    while True:
+        sky.at[OPTIONS] = sky.decision[d, _BEGIN]
+        d -= 1
+        sky.at[DEPTH] = d
+        if d < 0:
+            return False
+        if sky.decision[d, _FROM] < right and sky.decision[d, _TO] > left:
+            return True
+        _take_back(sky, d)
+
+
+@kernel
+def _decide(sky, capacity):
+    """Take the next branch of the last decision; False where it is plain to see that it leads nowhere."""
+    d = sky.at[DEPTH]
+    row = sky.decision[d]
+    b = sky.option[row[_NEXT]]
+    row[_NEXT] += 1
+    sky.at[STAMP] += 1
+    section = row[_SECTION]
+    low, high, level = section, section + 1, row[_RISE]
+    if b >= 0:
+        sky.offset[b] = sky.floor[section]
+        low, high, level = sky.first[b], sky.last[b], sky.floor[section] + sky.size[b]
+        _count(sky, b, -1)
+        sky.buffer[d] = b
+    row[_FROM], row[_TO] = low, high
+    for s in range(low, high):
+        _note(sky, _FLOOR, s, sky.floor[s])
+        _note(sky, _TOP, s, sky.top[s])
+        sky.floor[s], sky.top[s] = level, b
+        sky.marked[s], sky.touched[s - low] = sky.at[STAMP], s
+    touched = high - low
+    for s in range(low, high):
+        for k in range(sky.start[s], sky.start[s + 1]):
+            q = sky.member[k]
+            if sky.placed[q] or sky.lowest[q] >= level:
+                continue
+            _note(sky, _LOWEST, q, sky.lowest[q])
+            sky.lowest[q] = (level + sky.alignment[q] - 1) // sky.alignment[q] * sky.alignment[q]
+            if sky.lowest[q] + sky.size[q] > capacity or 0 <= sky.fixed[q] < sky.lowest[q]:
+                sky.weight[s] += 1.0
+                return False
+            for z in range(sky.first[q], sky.last[q]):
+                if sky.marked[z] != sky.at[STAMP]:
+                    sky.marked[z], sky.touched[touched] = sky.at[STAMP], z
+                    touched += 1
+    return _raise_floors(sky, touched, capacity, level)
+
+
+@kernel
+def _raise_floors(sky, touched, capacity, level):
+    """Raise the floors of the sections touched to the lowest offset of what may come; False where too much is to come.
+
+    Over a section must fit what is not placed, and above `level` what cannot be below it.
+    """
+    for k in range(touched):
+        s = sky.touched[k]
+        if sky.open[s] == 0:
+            continue
+        least, above = _INFINITE, 0
+        for j in range(sky.start[s], sky.start[s + 1]):
+            q = sky.member[j]
+            if not sky.placed[q]:
+                least = min(least, sky.lowest[q])
+                if sky.lowest[q] >= level:
+                    above += sky.size[q]
+        if least > sky.floor[s]:
+            _note(sky, _FLOOR, s, sky.floor[s])
+            _note(sky, _TOP, s, sky.top[s])
+            sky.floor[s], sky.top[s] = least, -1
+        if sky.floor[s] + sky.total[s] > capacity or (above > 0 and level + above > capacity):
+            sky.weight[s] += 1.0
+            return False
+    return True
