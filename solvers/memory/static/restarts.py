@@ -84,7 +84,7 @@ def _step(instance: StaticInstance) -> int:
 
 
 def _priorities(instance: StaticInstance, chosen: NDArray[np.int64]) -> list[NDArray[np.float64]]:
-    """float64 [n] ranks by minimalloc's keys (load, lifetime, area in three orders), and by size times the root of the lifetime."""
+    """Ranks, float64 [n], by minimalloc's keys (load, lifetime, area, three orders), and by size x root of lifetime."""
     found = sections(instance)
     load = np.zeros(instance.n, np.int64)
     most_loads(found.first, found.last, found.load, load)
