@@ -60,6 +60,7 @@ def samples(problem: Problem) -> Iterator[Any]:
         "bandits": [(kind, {"arms": 8}) for kind in ("budget", "capacity", "scheduling", "routing", "interventions")],
         "jobshop": [("tardiness", {"jobs": 4, "machines": 3})],
         "memory": [("layered", {"layers": 4}), ("dag", {"ops": 6})],
+        "memory-static": [("tiled", {"size": 20})],
         "vrp": [("uniform", {"size": 20}), ("solomon", {"size": 20})],
     }
     for sample in adapted.get(problem.name, []):
