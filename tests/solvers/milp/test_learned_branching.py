@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 
 import numpy as np
@@ -239,3 +240,18 @@ def test_comparison(policy, tmp_path, monkeypatch):
     (tmp_path / "bad.csv").write_text(text)
     with pytest.raises(corl.SolverError, match="optima differ"):
         comparison.table([tmp_path / "bad.csv"])
+
+
+@pytest.mark.slow
+def test_many_solves_keep_the_memory():
+    """200 solves with the shipped policy's rule in one process: it grows by less than 100 MB after the first 20."""
+    resource = pytest.importorskip("resource")
+    instance = multiple_knapsack(items=12, knapsacks=3, seed=1)
+    sizes = []
+    for k in range(200):
+        found = corl.solve(instance, solver="learned-branching", policy="milp-auctions", time_limit=600)
+        assert found.status == "optimal"
+        if k in (19, 199):
+            gc.collect()
+            sizes.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    assert sizes[1] - sizes[0] < 100
