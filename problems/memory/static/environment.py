@@ -58,15 +58,16 @@ class StaticEnvironment(Environment):
         look(state, at, actions, buffers)
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "buffers": buffers}
         seen |= {"height": state.height[at].astype(np.float64), "load": self.load[instance], "span": self.span[instance]}
-        return seen | {"remaining": state.size_of[instance] - state.count[at]}
+        return seen | {"remaining": state.size_of[instance] - state.filled[at]}
 
     def solution(self, row: int) -> NDArray[np.int64]:
         """The offsets, int64 [n]. Raises UsageError while a buffer is not placed."""
         at = int(self._checked(row)[0])
         n = self.instances[self.state.instance[at]].n
-        if self.state.count[at] < n:
-            raise UsageError(f"{n - self.state.count[at]} buffers are not placed in row {at}")
-        return self.state.offset[at, :n].copy()
+        if self.state.filled[at] < n:
+            raise UsageError(f"{n - self.state.filled[at]} buffers are not placed in row {at}")
+        offsets: NDArray[np.int64] = self.state.offset[at, :n].copy()
+        return offsets
 
 
 def _pool(instances: list[StaticInstance], rows: int) -> StaticState:
@@ -81,7 +82,7 @@ def _pool(instances: list[StaticInstance], rows: int) -> StaticState:
         **flat,
         order=np.concatenate([np.argsort(-area, kind="stable") for area in areas]).astype(np.int32),
         instance=np.zeros(rows, np.int32),
-        count=np.zeros(rows, np.int32),
+        filled=np.zeros(rows, np.int32),
         height=np.zeros(rows, np.int64),
         offset=np.zeros((rows, most), np.int64),
         placed=np.zeros((rows, most), np.int32),

@@ -36,7 +36,7 @@ class StaticState(NamedTuple):
     """[sum of n] buffers, the largest area (lifetime times size) first."""
     instance: NDArray[np.int32]
     """[R] the row's instance."""
-    count: NDArray[np.int32]
+    filled: NDArray[np.int32]
     """[R] how many buffers are placed."""
     height: NDArray[np.int64]
     """[R] where the highest of them ends."""
@@ -51,7 +51,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
     """Make each of `rows` the empty allocation of instances[i], with its fixed buffers placed; bases[i] is minus their height."""
     for k in range(len(rows)):
         row, instance = rows[k], instances[k]
-        state.instance[row], state.count[row], state.height[row] = instance, 0, 0
+        state.instance[row], state.filled[row], state.height[row] = instance, 0, 0
         first = state.first[instance]
         for buffer in range(state.size_of[instance]):
             state.offset[row, buffer] = -1
@@ -64,12 +64,12 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
 @kernel
 def _put(state: Any, row: Any, buffer: Any, offset: Any) -> None:
     """Place a buffer at an offset, and keep `placed` sorted."""
-    at = state.count[row]
+    at = state.filled[row]
     while at > 0 and state.offset[row, state.placed[row, at - 1]] > offset:
         state.placed[row, at] = state.placed[row, at - 1]
         at -= 1
     state.placed[row, at] = buffer
-    state.count[row] += 1
+    state.filled[row] += 1
     state.offset[row, buffer] = offset
     end = offset + state.size[state.first[state.instance[row]] + buffer]
     state.height[row] = max(state.height[row], end)
@@ -82,7 +82,7 @@ def _lowest(state: Any, row: Any, buffer: Any) -> Any:
     at = first + buffer
     lower, upper, size, alignment = state.lower[at], state.upper[at], state.size[at], state.alignment[at]
     edge = 0
-    for k in range(state.count[row]):
+    for k in range(state.filled[row]):
         other = state.placed[row, k]
         if state.size[first + other] == 0 or state.upper[first + other] <= lower or upper <= state.lower[first + other]:
             continue
@@ -101,8 +101,8 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     if action < 0 or action >= state.size_of[instance] or state.offset[src, action] >= 0:
         return math.nan
     if src != dst:
-        n, count = state.size_of[instance], state.count[src]
-        state.instance[dst], state.count[dst], state.height[dst] = instance, count, state.height[src]
+        n, count = state.size_of[instance], state.filled[src]
+        state.instance[dst], state.filled[dst], state.height[dst] = instance, count, state.height[src]
         state.offset[dst, :n] = state.offset[src, :n]
         state.placed[dst, :count] = state.placed[src, :count]
     before = state.height[dst]
