@@ -22,8 +22,8 @@ __all__ = ["choose"]
 _LEAST = 1e-9  # relative gain that is more than rounding
 _RELAXED = 0.6  # of the time, what the linear relaxation may take
 _PIVOTS = 30  # where no clock ends it: steps of the simplex method a client,
-_NODES = 20  # nodes of branch and bound,
-_INTEGER = 1000  # and columns that are given to it
+_NODES = 20  # and nodes of branch and bound
+_INTEGER = 1000  # columns that branch and bound is given at most; with three thousand it overran its time by a second
 
 
 def choose(
@@ -53,10 +53,8 @@ def choose(
     if len(limits):
         reduced -= share.T @ relaxed.ineqlin.marginals
     kept = np.flatnonzero(reduced <= best - relaxed.fun)
-    if timed:
-        options = {"time_limit": seconds - (perf_counter() - began)}
-    else:
-        kept, options = kept[np.argsort(reduced[kept], kind="stable")[:_INTEGER]], {"node_limit": _NODES}
+    kept = kept[np.argsort(reduced[kept], kind="stable")[:_INTEGER]]
+    options = {"time_limit": seconds - (perf_counter() - began)} if timed else {"node_limit": _NODES}
     if timed and options["time_limit"] <= 0.0:
         return None
     taken = _branch(cost[kept], serve[:, kept], share[:, kept], limits, options)
