@@ -92,7 +92,7 @@ def least(instance):
 
 @pytest.mark.slow
 def test_optimal_on_tiny_programs(tiny):
-    """cp-sat proves, and annealing finds, what enumeration gives (one run a tensor is enough in three operations)."""
+    """cp-sat proves, and annealing finds, what enumeration gives (one residency a tensor is enough in two operations)."""
     for seed in range(4):
         instance = tiny(seed, ops=2, fast=7, aliases=False)
         best = least(instance)
