@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Model"]
 
-_TICKS = 2**34  # of the program's time with everything in slow memory: rounding costs under 1e-9 of it up to 16 operations
+_TICKS = 2**34  # of the program's time with everything in slow memory: rounding costs about 1e-10 an operation or access
 # (with 2**36 the engine's presolve, of OR-Tools 9, called a model infeasible that it solves without)
 
 

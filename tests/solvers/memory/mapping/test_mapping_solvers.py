@@ -108,7 +108,7 @@ def test_cp_sat_beside_annealing(tiny):
         instance = tiny(20 + seed, ops=6, fast=14, aliases=False)
         exact, found = solve(instance, "cp-sat", time_limit=120), solve(instance, "annealing", iterations=5000)
         assert exact.bound <= found.objective * (1 + 1e-9)
-        if exact.status == "optimal":
+        if exact.gap < 1e-8:  # proven but for the model's rounding
             proven += 1
             assert found.objective >= exact.objective * (1 - 1e-7)
     assert proven >= 2
@@ -154,5 +154,5 @@ def test_alexnet(data, monkeypatch, fast_mib, best):
     monkeypatch.setenv("CORL_DATA", str(data))
     instance = GENERATORS["model"](file="memory/models/alexnet_b32.json", fast_mib=fast_mib)
     exact, found = solve(instance, "cp-sat", time_limit=120), solve(instance, "annealing", iterations=3000)
-    assert exact.status == "optimal" and exact.objective == pytest.approx(best, abs=1e-3)
+    assert exact.gap < 1e-8 and exact.objective == pytest.approx(best, abs=1e-3)
     assert best - 1e-3 <= found.objective <= best * (1.00001 if fast_mib == 8.0 else 1.01)
