@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RuinRecreate"]
 
-_COOLING = 10_000.0  # iterations a client of one cooling; with four times as many there are two, twice as long, and so on
-# (X-n200-k36, 14,000: one cooling 0.13 %, two 0.49 from a fifth of the temperature, 0.66 from all of it)
+_COOLING = 3_000.0  # iterations a client of one cooling; with four times as many there are two, twice as long, and so on
 _MOST = 8  # coolings
 _SPEED = 150_000.0  # iterations a second, about: a busy machine shall not change how many coolings there are
 _BEFORE_LAST = 0.93  # of the run: then comes the last choice of routes, and what is left goes into improving it
@@ -42,10 +41,13 @@ class RuinRecreate(Solver):
     """First temperature, in mean distances to the ten nearest clients; above 0."""
     cold: float = 0.025
     """Last temperature, likewise; above 0."""
-
-    coolings: int = 1
-    reheat: float = 0.2
+    coolings: int = 0
+    """So many, each from the best plan; 0: the square root of the iterations a client / 3,000. A small instance may freeze in
+    a basin that it does not leave (X-n106-k14, 40 s: one cooling 0.54 %, four 0.08)."""
+    reheat: float = 1.0
+    """First temperature of the later ones, times the first one's; above 0. At 0.2 they stay where they were."""
     choices: bool = True
+    """Whether the best set of the routes seen is looked for by integer programming, where routes are short."""
 
     title: ClassVar[str] = "ruin and recreate (SISR): any size, windows, depots, fleets, prizes"
     iteration: ClassVar[str] = "one ruin and recreate"
