@@ -86,7 +86,7 @@ class RuinRecreate(Solver):
         neighbours = space.neighbours(self.neighbours)
         for part in range(self.coolings):
             search = self._begin(space, neighbours, run, part, best)
-            self._cool(search, space, run, part)
+            self._cool(search, space, run, part, float(search.record[SCORE] if best is None else best.record[SCORE]))
             if best is None or search.record[SCORE] > best.record[SCORE]:
                 best = search
             if run.should_stop:
@@ -94,8 +94,8 @@ class RuinRecreate(Solver):
         assert best is not None
         run.report(space.path(best.best))
 
-    def _cool(self, search: Search, space: Space, run: Run, part: int) -> None:
-        """One cooling, over its share of the budget."""
+    def _cool(self, search: Search, space: Space, run: Run, part: int, reported: float) -> None:
+        """One cooling, over its share of the budget; only paths that score more than `reported` are: of paths alike the first."""
         from corl.solvers.orienteering.path import SCORE
         from corl.solvers.orienteering.search import advance
 
@@ -104,7 +104,6 @@ class RuinRecreate(Solver):
         if run.iterations is not None:
             planned = run.iterations * (part + 1) // self.coolings - run.iterations * part // self.coolings
             search.plan[0] = planned
-        reported = float(search.record[SCORE])
         while True:
             left = None if planned is None else planned - int(search.counts[0])
             if end < 1.0 and (run.fraction >= end if left is None else left == 0):
