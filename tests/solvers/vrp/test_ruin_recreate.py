@@ -73,8 +73,8 @@ def test_number_of_coolings(make):
     def count(clients, **options):
         return RuinRecreate(coolings=options.pop("coolings", 0))._count(clients, Run(Vrp(), make("plain", 5, 0), **options))
 
-    assert count(200, time_limit=10.0) == 1 and count(200, time_limit=60.0) == 2 and count(5000, time_limit=300.0) == 1
-    assert count(100, iterations=10**6) == 1 and count(100, iterations=4 * 10**6) == 2
+    assert count(200, time_limit=10.0) == 1 and count(200, time_limit=60.0) == 3 and count(5000, time_limit=300.0) == 1
+    assert count(100, iterations=10**6) == 1 and count(100, iterations=4 * 10**6) == 3
     assert count(5, time_limit=float("inf")) == 8 and count(5, time_limit=1.0, coolings=3) == 3
 
 
