@@ -36,7 +36,8 @@ class RuinRecreate(Solver):
     """Clients beside which a client may be inserted, at least 2 (20: 0.05 to 0.3 % worse on X instances)."""
     farther: int = 150
     """More clients, a sample that thins out with distance, looked at in a quarter of the iterations; from 0. In clusters the
-    nearest alone are not enough (X-n153-k22, n376, n670 at 10 to 15 s: 60 gives 0.66, 0.23, 1.54 %, 150 0.05, 0.11, 1.34)."""
+    nearest alone are not enough (one seed, 10 to 15 s: X-n153-k22 0.66 % with 60 and 0.14 with all, n376 0.23 and 0.11 with 150,
+    n670 1.54 and 1.34; X-n200-k36 the other way round, 0.10 and 0.25)."""
     heat: float = 5.0
     """First temperature, in mean distances to the ten nearest clients; above 0."""
     cold: float = 0.025
@@ -45,7 +46,7 @@ class RuinRecreate(Solver):
     """So many, each from the best plan; 0: the square root of the iterations a client / 3,000. A small instance may freeze in
     a basin that it does not leave (X-n106-k14, 40 s: one cooling 0.54 %, four 0.08)."""
     reheat: float = 1.0
-    """First temperature of the later ones, times the first one's; above 0. At 0.2 they stay where they were."""
+    """First temperature of the later ones, times the first one's; above 0."""
     choices: bool = True
     """Whether the best set of the routes seen is looked for by integer programming, where routes are short."""
 
