@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.rng import below
+from corl.solvers.jobshop.longest_paths import latest, sweep_ends, sweep_rests, topological
 from corl.solvers.jobshop.neighbourhood import critical_path
-from corl.solvers.jobshop.selection import latest, sweep_ends, sweep_rests, topological
 
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance

@@ -11,8 +11,9 @@ import numpy as np
 
 from corl.jit import kernel
 from corl.rng import below
+from corl.solvers.jobshop.longest_paths import reorder_forward, sweep_ends
 from corl.solvers.jobshop.search import IDLE, MOVES, NOW, VALUE, WRAP
-from corl.solvers.jobshop.selection import link, rebuild, reorder_forward, sweep_ends
+from corl.solvers.jobshop.selection import link, rebuild
 
 __all__ = ["advance_late", "begin_late", "late_pairs", "swap", "tardiness"]
 

@@ -18,6 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.solvers.jobshop.longest_paths import (
+    latest,
+    reorder_backward,
+    reorder_forward,
+    sweep_ends,
+    sweep_rests,
+    topological,
+    update_ends,
+    update_rests,
+)
 
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
@@ -25,18 +35,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Selection",
     "Shop",
-    "latest",
     "link",
     "new_selection",
     "rebuild",
-    "reorder_forward",
     "set_sequence",
     "shift",
     "shop_of",
     "sort_starts",
-    "sweep_ends",
-    "sweep_rests",
-    "topological",
 ]
 
 _SPARSE = 2000  # operations from which on a move computes only what depends on a change, not all behind (measured)
@@ -158,43 +163,6 @@ def rebuild(shop, selection):
 
 
 @kernel(borrow=True)
-def topological(earlier, later, before, after, order, rank, waits):
-    """A topological order (Kahn, 1962); False if there is none."""
-    n, filled = len(order), 0
-    for i in range(n):
-        waits[i] = (earlier[i] < n) + (before[i] < n)
-        if waits[i] == 0:
-            order[filled] = i
-            filled += 1
-    done = 0
-    while done < filled:
-        i = order[done]
-        rank[i] = done
-        done += 1
-        x, y = later[i], after[i]
-        if x < n:
-            waits[x] -= 1
-            if waits[x] == 0:
-                order[filled] = x
-                filled += 1
-        if y < n:
-            waits[y] -= 1
-            if waits[y] == 0:
-                order[filled] = y
-                filled += 1
-    return filled == n
-
-
-@kernel(borrow=True)
-def latest(last, end):
-    """The latest end of a job: the makespan."""
-    c = 0
-    for i in last:
-        c = max(c, end[i])
-    return c
-
-
-@kernel(borrow=True)
 def shift(shop, selection, a, b):
     """Move the operation at place a of `sequence` to place b of the same machine; returns the makespan.
 
@@ -211,7 +179,7 @@ def shift(shop, selection, a, b):
     if a < b:
         reorder_forward(shop.earlier, before, order, rank, marked, selection.spare, moved, sequence[b - 1])
     else:
-        _reorder_backward(shop.later, after, order, rank, marked, selection.spare, moved, sequence[b + 1])
+        reorder_backward(shop.later, after, order, rank, marked, selection.spare, moved, sequence[b + 1])
     low, high = max(low - 1, begin), min(high + 1, end - 1)
     lowest, highest = n, -1
     for at in range(low, high + 1):
@@ -220,10 +188,10 @@ def shift(shop, selection, a, b):
         marked[k] = n > _SPARSE
     ends, rests, p = selection.end, selection.rest, shop.duration
     if n > _SPARSE:
-        _update_ends(order, rank, marked, shop.earlier, before, shop.later, after, ends, p, lowest, highest)
+        update_ends(order, rank, marked, shop.earlier, before, shop.later, after, ends, p, lowest, highest)
         for at in range(low, high + 1):
             marked[rank[sequence[at]]] = 1
-        _update_rests(order, rank, marked, shop.later, after, shop.earlier, before, rests, p, lowest, highest)
+        update_rests(order, rank, marked, shop.later, after, shop.earlier, before, rests, p, lowest, highest)
     else:
         sweep_ends(order, shop.earlier, before, ends, p, lowest)
         sweep_rests(order, shop.later, after, rests, p, highest)
@@ -255,107 +223,3 @@ def link(sequence, place, before, after, low, high, begin, end):
         after[sequence[low - 1]] = sequence[low]
     if high + 1 < end:
         before[sequence[high + 1]] = sequence[high]
-
-
-@kernel(borrow=True)
-def reorder_forward(earlier, before, order, rank, marked, spare, u, v):
-    """Repair the topological order where u now follows v: u and what follows it go behind v."""
-    to, kept = rank[u], 0
-    marked[u] = 1
-    for k in range(rank[u], rank[v] + 1):
-        i = order[k]
-        if marked[i] | marked[earlier[i]] | marked[before[i]]:
-            marked[i] = 1
-            spare[kept] = i
-            kept += 1
-        else:
-            order[to] = i
-            rank[i] = to
-            to += 1
-    for k in range(kept):
-        i = spare[k]
-        marked[i] = 0
-        order[to + k] = i
-        rank[i] = to + k
-
-
-@kernel(borrow=True)
-def _reorder_backward(later, after, order, rank, marked, spare, v, u):
-    """Repair the topological order where v now precedes u: v and what precedes it go before u."""
-    to, kept = rank[v], 0
-    marked[v] = 1
-    for k in range(rank[v], rank[u] - 1, -1):
-        i = order[k]
-        if marked[i] | marked[later[i]] | marked[after[i]]:
-            marked[i] = 1
-            spare[kept] = i
-            kept += 1
-        else:
-            order[to] = i
-            rank[i] = to
-            to -= 1
-    for k in range(kept):
-        i = spare[k]
-        marked[i] = 0
-        order[to - k] = i
-        rank[i] = to - k
-
-
-@kernel(borrow=True)
-def sweep_ends(order, earlier, before, end, p, first):
-    """Ends anew from rank `first` on."""
-    for k in range(first, len(order)):
-        i = order[k]
-        x, y = end[earlier[i]], end[before[i]]
-        end[i] = (x if x > y else y) + p[i]
-
-
-@kernel(borrow=True)
-def sweep_rests(order, later, after, rest, p, last):
-    """Rests anew up to rank `last`."""
-    for k in range(last, -1, -1):
-        i = order[k]
-        x, y = rest[later[i]], rest[after[i]]
-        rest[i] = (x if x > y else y) + p[i]
-
-
-@kernel(borrow=True)
-def _update_ends(order, rank, marked, earlier, before, later, after, end, p, k, last):
-    """Ends anew: of the ranks marked within k..last, and of all behind that depends on a changed one."""
-    n = len(order)
-    while k <= last:
-        if marked[k]:
-            marked[k] = 0
-            i = order[k]
-            t = max(end[earlier[i]], end[before[i]]) + p[i]
-            if t != end[i]:
-                end[i] = t
-                x, y = later[i], after[i]
-                if x < n:
-                    marked[rank[x]] = 1
-                    last = max(last, rank[x])
-                if y < n:
-                    marked[rank[y]] = 1
-                    last = max(last, rank[y])
-        k += 1
-
-
-@kernel(borrow=True)
-def _update_rests(order, rank, marked, later, after, earlier, before, rest, p, first, k):
-    """Rests anew: of the ranks marked within first..k, and of all before that depends on a changed one."""
-    n = len(order)
-    while k >= first:
-        if marked[k]:
-            marked[k] = 0
-            i = order[k]
-            t = max(rest[later[i]], rest[after[i]]) + p[i]
-            if t != rest[i]:
-                rest[i] = t
-                x, y = earlier[i], before[i]
-                if x < n:
-                    marked[rank[x]] = 1
-                    first = min(first, rank[x])
-                if y < n:
-                    marked[rank[y]] = 1
-                    first = min(first, rank[y])
-        k -= 1

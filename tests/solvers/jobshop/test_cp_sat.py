@@ -15,7 +15,7 @@ from corl.solvers.jobshop.cp_sat import CpSat
 KINDS = ("classic", "ragged", "reentrant", "zeros", "flexible", "dates", "tardiness", "flexible tardiness")
 
 
-def solve(instance, stop_after=None, warm_start=None, time_limit=20.0, **options):
+def solve(instance, stop_after=None, warm_start=None, time_limit=60.0, **options):
     run = Run(JobShop(), instance, time_limit=time_limit, warm_start=warm_start)
     run.start()
     if stop_after is not None:
