@@ -31,7 +31,8 @@ def lessons(
 
     x [N, T, F], mask [N, T], pairs [N, T, T, P] where there are any, as in Tokens, and slot int64 [N], the action taken.
 
-    States with a single action, and those whose action the environment does not list, teach nothing and are left out.
+    States with a single action, and those whose action the environment does not list, teach nothing and are left out. Where
+    that leaves none (all trees of a batch may have one node), the dict is empty.
     """
     rows = np.arange(len(instances))
     environment = problem.environment(instances, len(rows))

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Imitation"]
 
+_PATIENCE = 50  # steps in a row without a lesson, after which there will be none
+_HELP = "accepted: a generator and a size whose instances leave a choice"
+
 
 @dataclass(frozen=True)
 class Imitation(Recipe):
@@ -76,13 +79,22 @@ class Imitation(Recipe):
         optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
         watch = Watch(training, source, self.watch)
         training.manage(network=network, optimiser=optimiser)
+        empty = 0  # steps without a lesson since the last one
         with stream(training, _lessons, self, training.problem.name, training.seed, network.features) as batches:
             while training.budget():
                 seen = watch(None, network) if training.step % self.every == 0 else {}
-                with training.autocast():
-                    loss = imitation.loss(network, next(batches))
-                descend(optimiser, loss, self.rate, training.fraction)
-                training.log(loss=loss.item(), **seen)
+                batch = next(batches)
+                empty = 0 if batch else empty + 1
+                if empty == _PATIENCE:
+                    break
+                if batch:
+                    with training.autocast():
+                        loss = imitation.loss(network, batch)
+                    descend(optimiser, loss, self.rate, training.fraction)
+                    seen["loss"] = loss.item()
+                training.log(**seen)
+        if empty == _PATIENCE or not optimiser.state:
+            raise UsageError(f"in {empty} steps no state of the teacher's solutions had two actions: nothing to learn; {_HELP}")
         training.save(network)
 
 

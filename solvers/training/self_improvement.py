@@ -96,11 +96,15 @@ class SelfImprovement(Recipe):
                     best, mean = self._generation(workers, network, training.step // self.updates, replay)
                     sign = 1.0 if training.problem.sense == "max" else -1.0
                     seen = {"best": sign * best, "mean": sign * mean, **watch(None, network)}
-                at = replay.sample(training.generator(2, training.step), self.batch)
-                with training.autocast():
-                    loss = imitation.loss(network, {name: array[at] for name, array in replay.fields.items()})
-                descend(optimiser, loss, self.rate, training.fraction)
-                training.log(loss=loss.item(), **seen)
+                if replay.size:
+                    at = replay.sample(training.generator(2, training.step), self.batch)
+                    with training.autocast():
+                        loss = imitation.loss(network, {name: array[at] for name, array in replay.fields.items()})
+                    descend(optimiser, loss, self.rate, training.fraction)
+                    seen["loss"] = loss.item()
+                training.log(**seen)
+        if not optimiser.state:
+            raise UsageError("no state of the samples had two actions: nothing to learn; accepted: instances that leave a choice")
         training.save(network)
 
     def _generation(self, workers: Workers, network: Policy, number: int, replay: Replay) -> tuple[float, float]:
@@ -113,7 +117,7 @@ class SelfImprovement(Recipe):
         cuts = [*range(0, self.instances, _PART), self.instances]
         jobs = [Job(weights, number * self.instances + a, b - a) for a, b in pairwise(cuts)]
         parts: list[Lessons] = workers.map(jobs)
-        for part in parts:
+        for part in (one for one in parts if one.moves):  # instances without a choice bring none
             replay.add(part.moves, np.ones(len(part.moves["slot"]), np.int64))
         return tuple(float(np.concatenate([part[i] for part in parts]).mean()) for i in (1, 2))  # type: ignore[return-value]
 

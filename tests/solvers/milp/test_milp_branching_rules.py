@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import corl
+from corl.errors import UsageError
+from corl.learning.training import train
 from corl.problems.milp.branching.environment import BranchingEnvironment
 from corl.problems.milp.branching.instance import BranchingInstance
 from corl.problems.milp.branching.problem import GENERATORS
@@ -69,3 +71,16 @@ def test_a_budget_that_is_too_small_gives_no_tree():
     """A tree is whole or nothing."""
     result = corl.solve(GENERATORS["auctions"](size=40, seed=1), solver="rule", iterations=1)
     assert (result.status, result.limit) == ("no_solution", "iterations")
+
+
+@pytest.mark.parametrize("recipe", ["imitation", "self-improvement"])
+def test_batches_without_a_choice_are_passed_over(recipe, tmp_path):
+    """Where every tree of a batch has one node nothing is learned from it; where all have, that is said in one line."""
+    options = {"generator": "set-cover", "width": 16, "layers": 1, "heads": 2, "instances": 2, "watch": 0}
+    options |= {"teacher": "rule"} if recipe == "imitation" else {"samples": 2, "updates": 1, "batch": 4}
+    few = {"steps": 4, "workers": 0, "device": "cpu"}
+    output = tmp_path / "p.safetensors"
+    training = train("milp-branching", recipe, output=output, recipe_options=options | {"size": 40}, **few)
+    assert training.limit == "steps" and output.exists() and np.isfinite(training.metrics["loss"])
+    with pytest.raises(UsageError, match="had two actions"):
+        train("milp-branching", recipe, recipe_options=options | {"size": 20}, **few)
