@@ -41,12 +41,27 @@ class Guard:
         return otherwise
 
 
+class _Model(pyscipopt.Model):
+    """A Model that knows its plugins: they and it hold each other, 8 MB at a time, until the garbage collector happens by."""
+
+    plugins: list[Any]
+
+    def includeBranchrule(self, rule: Any, *arguments: Any) -> None:
+        super().includeBranchrule(rule, *arguments)
+        self.plugins.append(rule)
+
+    def includeEventhdlr(self, handler: Any, *arguments: Any) -> None:
+        super().includeEventhdlr(handler, *arguments)
+        self.plugins.append(handler)
+
+
 class Engine:
-    """One Model; `close` frees it (plugins and Model hold each other, so that nothing else would)."""
+    """One Model; `close` frees it."""
 
     def __init__(self, instance: MilpInstance, run: Run, parameters: Mapping[str, Any]) -> None:
         self.instance, self.run = instance, run
-        self.model = model = pyscipopt.Model(instance.name or "milp")
+        self.model: Any = (model := _Model(instance.name or "milp"))
+        model.plugins = []
         model.hideOutput()
         self.guard = Guard(model)
         self.variables = fill(model, instance)
@@ -103,10 +118,13 @@ class Engine:
         return str(self.model.getStatus())
 
     def close(self) -> None:
-        """Free the Model and what hangs on it."""
+        """Free the program now, and the rest as soon as nobody holds this engine."""
         self.news.engine = None
         self.variables = []
         self.model.freeProb()
+        for plugin in (*self.model.plugins, self.guard):
+            plugin.model = None
+        self.model.plugins.clear()
 
 
 class _News(pyscipopt.Eventhdlr):

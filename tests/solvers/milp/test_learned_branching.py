@@ -178,18 +178,6 @@ def test_a_policy_of_ones_own(policy):
     assert one.objective == two.objective and one.bound == two.bound
 
 
-def test_an_exception_in_the_rule_reaches_the_user_as_itself(policy, monkeypatch):
-    """Not as SCIP's `unspecified error`."""
-    from corl.solvers.milp import branching_rule
-
-    monkeypatch.setattr(branching_rule, "compile_for", lambda scorer: None)
-    monkeypatch.setattr(branching_rule, "branch", lambda pointer, scorer: {}["lost"])
-    with pytest.raises(corl.SolverError, match="KeyError: 'lost'"):
-        corl.solve(
-            multiple_knapsack(items=30, knapsacks=4, seed=1), solver="learned-branching", policy=str(policy), time_limit=600
-        )
-
-
 def test_programs_of_no_family_are_refused(policy):
     """Without a policy's name; and `auto` is then SCIP."""
     instance = multiple_knapsack(items=10, knapsacks=2, seed=2)

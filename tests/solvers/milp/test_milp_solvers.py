@@ -1,19 +1,16 @@
-"""SCIP and HiGHS under corl: optima against brute force, limits, what they say of programs without an optimum, failures."""
+"""SCIP, HiGHS and CP-SAT under corl: optima against brute force, limits, starts, files."""
 
 from __future__ import annotations
 
-import _thread
 import csv
-import gc
 import itertools
-import threading
 
 import numpy as np
 import pytest
 
 import corl
 from corl.errors import Infeasible
-from corl.problems.milp.generators import auctions, multiple_knapsack, set_cover
+from corl.problems.milp.generators import multiple_knapsack, set_cover
 from corl.problems.milp.instance import from_triplets
 from corl.problems.milp.problem import Milp
 
@@ -57,40 +54,6 @@ def test_optima(solver):
         assert result.sense == instance.sense and (best is None or (result.bound == best and result.verified))
         kinds.add(best is None)
     assert kinds == {True, False} or solver == "highs"
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("sense", ["min", "max"])
-def test_unbounded_programs_are_said_to_be_so(solver, sense):
-    """A ray that improves for ever, with integers in it."""
-    sign = 1.0 if sense == "max" else -1.0
-    instance = from_triplets("u", sense, [sign, sign], [0, 0], [0, 1], [1.0, -1.0], [-2.0], [2.0], integer=[True, False])
-    result = corl.solve(instance, solver=solver, time_limit=300)
-    assert result.limit == "unbounded" and result.status in ("no_solution", "feasible") and result.bound is None
-
-
-@pytest.mark.parametrize("solver", [*SOLVERS, "cp-sat"])
-def test_infeasible_programs_are_said_to_be_so(solver):
-    """By rows together, by a lower limit above an upper one, by an empty row, by bounds with no integer between."""
-    base = {
-        "name": "i",
-        "sense": "max",
-        "c": [1.0, 1.0],
-        "rows": [0, 0],
-        "columns": [0, 1],
-        "values": [2.0, 2.0],
-        "integer": True,
-        "upper": 8.0,
-    }
-    for change in (
-        {"row_lower": [3.0], "row_upper": [3.0], "upper": 5.0},
-        {"row_lower": [3.0], "row_upper": [2.0]},
-        {"row_lower": [3.0, 1.0], "row_upper": [4.0, 2.0]},
-        {"row_lower": [-9.0], "row_upper": [9.0], "lower": [0.2, 0.0], "upper": [0.8, 1.0]},
-        {"row_lower": [-9.0], "row_upper": [9.0], "lower": 2.0, "upper": 1.0},
-    )[:: 1 if solver in ("scip", "highs", "cp-sat") else 4]:
-        result = corl.solve(from_triplets(**(base | change)), solver=solver, time_limit=300)
-        assert (result.status, result.limit) == ("infeasible", "infeasible"), change
 
 
 def _one_row(values, side, **change):
@@ -156,56 +119,6 @@ def test_a_warm_start_is_used():
     assert again.objective <= best.objective and again.trace[0][1] == best.objective
 
 
-def test_interruption_returns_the_incumbent():
-    """Ctrl-C ends SCIP in the middle; what it had found comes back."""
-    instance = multiple_knapsack(items=100, knapsacks=12, correlation="strong", seed=3)
-    sent = []
-
-    def interrupt(news):
-        if news.solution is not None and not sent:
-            sent.append(threading.Timer(0.05, _thread.interrupt_main))
-            sent[0].start()
-
-    result = corl.solve(instance, solver="scip-pscost", time_limit=600, on_improvement=interrupt)
-    assert result.limit in ("interrupted", "optimal") and result.objective is not None and result.verified
-
-
-def test_an_interrupted_highs_is_gone():
-    """HiGHS tells nothing before its end; its process ends with the run."""
-    instance = auctions(items=60, bids=400, seed=2)
-    timer = threading.Timer(0.3, _thread.interrupt_main)
-    timer.start()
-    try:
-        result = corl.solve(instance, solver="highs", time_limit=600)
-        assert result.limit in ("interrupted", "optimal")
-    except KeyboardInterrupt:  # it came before the clock started
-        pass
-    finally:
-        timer.cancel()
-
-
-@pytest.mark.parametrize("solver", [*SOLVERS, "cp-sat"])
-def test_what_the_callback_raises_comes_through(solver):
-    """An exception of on_improvement ends the engine and reaches the user as itself."""
-
-    def callback(news):
-        raise KeyError("mine")
-
-    before = threading.active_count()
-    with pytest.raises(KeyError, match="mine"):
-        corl.solve(multiple_knapsack(items=12, knapsacks=3), solver=solver, time_limit=600, on_improvement=callback)
-    assert threading.active_count() <= before  # the engine's thread is gone
-
-
-def test_an_exception_within_scip_reaches_the_user_as_itself(monkeypatch):
-    """Not as SCIP's `unspecified error`."""
-    from corl.solvers.milp import scip_model
-
-    monkeypatch.setattr(scip_model._News, "_keep", lambda self, kind: {}["lost"])
-    with pytest.raises(corl.SolverError, match="KeyError: 'lost'"):
-        corl.solve(multiple_knapsack(items=20, knapsacks=2), solver="scip", time_limit=600)
-
-
 def test_time_limits_end_both_engines():
     """A limit that is far too short: a result that says so, with whatever there is."""
     instance = multiple_knapsack(items=100, knapsacks=12, correlation="strong", seed=3)
@@ -222,21 +135,6 @@ def test_auto_and_files(tmp_path):
     assert (result.solver, result.status) == ("scip", "optimal")
     result.write(tmp_path / "k.sol")
     assert MILP.evaluate(instance, MILP.read_solution(instance, tmp_path / "k.sol")) == result.objective
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("solver", ["scip", "cp-sat"])
-def test_many_solves_keep_the_memory(solver):
-    """200 solves in one process: it grows by less than 100 MB after the first 20."""
-    resource = pytest.importorskip("resource")
-    instance = multiple_knapsack(items=12, knapsacks=3, seed=1)
-    sizes = []
-    for k in range(200):
-        assert corl.solve(instance, solver=solver, time_limit=600).status == "optimal"
-        if k in (19, 199):
-            gc.collect()
-            sizes.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-    assert sizes[1] - sizes[0] < 100
 
 
 @pytest.mark.slow
