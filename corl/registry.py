@@ -35,6 +35,7 @@ __all__ = [
     "recognise",
     "solver",
     "solvers",
+    "usual_recipe",
     "working_problems",
 ]
 
@@ -117,6 +118,16 @@ def recipe(problem_name: str, name: str) -> type[Recipe]:
     if entry is None:
         raise UsageError(_unknown(f"recipe for {problem_name}", name, recipes(problem_name)))
     return _load(entry, type)
+
+
+def usual_recipe(problem_name: str) -> str:
+    """The problem's own recipe with a `usual_time`, the first by name. Raises UsageError, listing the recipes, where none has."""
+    for key in sorted(_entries("corl.recipes")):
+        owner, _, name = key.partition(".")
+        if owner == problem_name and recipe(owner, name).usual_time is not None:
+            return name
+    known = ", ".join(recipes(problem(problem_name).name))
+    raise UsageError(f"{problem_name} has no usual recipe: --recipe is needed; accepted: {known or 'there is none'}")
 
 
 @cache

@@ -1,4 +1,4 @@
-"""`corl train PROBLEM --recipe NAME`"""
+"""`corl train PROBLEM [--recipe NAME] [--instances FOLDER]`"""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ _LINE_EVERY = 5.0  # seconds between two lines where stderr is no terminal
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("problem", metavar="PROBLEM", help="corl list problems")
-    add("--recipe", metavar="NAME", required=True, help="what to train and how (corl list recipes)")
+    add("--recipe", metavar="NAME", help="what to train and how (corl list recipes); needed unless the problem has a usual one")
+    add("--instances", metavar="FOLDER", help="train on the files there: short for --option instances=FOLDER")
     add("--option", metavar="KEY=VALUE", action="append", default=[], help="of the recipe (corl list recipes); repeatable")
     add("--time-limit", metavar="S", type=float, help="seconds of wall clock; schedules run towards it")
     add("--steps", metavar="N", type=int, help="limit in steps; then the same seed gives the same bits")
@@ -42,25 +43,29 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from corl import options
+    from corl import options, registry
     from corl.benchmark.store import Store
 
-    output = args.output or Path(f"{args.problem}-{args.recipe}.safetensors")
+    recipe = args.recipe or registry.usual_recipe(args.problem)
+    output = args.output or Path(f"{args.problem}-{recipe}.safetensors")
     _check_output(output)
-    asked = options.parse_pairs(args.option)
+    asked = options.parse_pairs(args.option) | ({} if args.instances is None else {"instances": args.instances})
+    limit = args.time_limit
+    if limit is None and args.steps is None:
+        limit = registry.recipe(args.problem, recipe).usual_time
     shown = args.progress or sys.stderr.isatty()
     with contextlib.ExitStack() as stack:
         store = stack.enter_context(Store(args.store, create=True)) if args.store else None
-        progress = stack.enter_context(_Progress(f"{args.problem} {args.recipe}", shown=shown))
+        progress = stack.enter_context(_Progress(f"{args.problem} {recipe}", shown=shown))
         training = train(
             args.problem,
-            args.recipe,
+            recipe,
             seed=args.seed,
             device=args.device,
             workers=args.workers,
             executor=args.executor,
             threads=args.threads,
-            time_limit=args.time_limit,
+            time_limit=limit,
             steps=args.steps,
             output=output,
             resume=args.resume,
@@ -70,7 +75,7 @@ def execute(args: argparse.Namespace) -> int:
             on_progress=progress.update,
             recipe_options=asked,
         )
-    print(f"{args.problem}  {args.recipe}  {_state(training)} ({training.limit})")
+    print(f"{args.problem}  {recipe}  {_state(training)} ({training.limit})")
     if output.exists():
         print(f"  written    {one_line(output)}")
     if training.limit == "interrupted":

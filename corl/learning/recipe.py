@@ -21,6 +21,8 @@ class Recipe(abc.ABC):
     """One line for `corl list recipes`."""
     step: ClassVar[str] = ""
     """What one step is, in which `--steps` counts."""
+    usual_time: ClassVar[float | None] = None
+    """Seconds of a run that is given no limit. A problem's recipe that has them is the one taken where none is named."""
 
     @abc.abstractmethod
     def train(self, training: Training) -> None:

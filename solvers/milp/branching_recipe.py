@@ -54,6 +54,7 @@ class BranchingRecipe(Recipe):
     batch: int = 32
     """Nodes of a step."""
 
+    usual_time: ClassVar[float | None] = 120.0
     title: ClassVar[str] = "milp-branching: a policy that imitates strong branching"
     step: ClassVar[str] = "a program whose tree is recorded; after these, an optimiser step"
 
@@ -80,6 +81,11 @@ class BranchingRecipe(Recipe):
                 instance = next(programs)
                 lessons.add(instance, self._labelled(instance, training, lessons.programs))
                 training.log(nodes=lessons.nodes, programs=lessons.programs)
+                if self.instances and not lessons.nodes and lessons.programs >= len(self._files()):
+                    raise UsageError(
+                        f"{self.instances}: SCIP solved each of the {lessons.programs} programs there, or ran out of time, "
+                        "before it had to branch: nothing to learn; accepted: programs that need branching"
+                    )
                 continue
             if lessons.updates >= self.updates:
                 break
@@ -123,13 +129,18 @@ class BranchingRecipe(Recipe):
             while True:
                 yield GENERATORS[names[done % len(names)]](seed=_SEEDS + 10_000 * seed + done)
                 done += 1
+        files = self._files()
+        while True:
+            yield Milp().read(files[done % len(files)])
+            done += 1
+
+    def _files(self) -> list[Path]:
+        """Of the folder, sorted. Raises UsageError where there is none."""
         folder = Path(self.instances)
         files = sorted(path for path in folder.glob("*") if path.name.endswith((".mps", ".lp", ".mps.gz", ".lp.gz")))
         if not files:
             raise UsageError(f"{folder}: no .mps or .lp file there; {_HELP}")
-        while True:
-            yield Milp().read(files[done % len(files)])
-            done += 1
+        return files
 
 
 class Lessons:

@@ -207,6 +207,27 @@ def test_bad_options():
             train("milp", "branching", steps=3, device="cpu", recipe_options=options)
 
 
+def test_training_on_a_folder_at_the_command_line(tmp_path, capsys, monkeypatch):
+    """`corl train milp --instances FOLDER` names no recipe; an empty folder and programs without branching are one line each."""
+    from corl.cli.main import main
+
+    def run(*words):
+        code = main(["train", "milp", "--instances", str(tmp_path), "--workers", "0", "--steps", "60", *words])
+        return code, capsys.readouterr()
+
+    monkeypatch.chdir(tmp_path)
+    code, told = run()
+    assert code == 2 and "no .mps or .lp file there" in told.err and told.err.count("\n") == 1
+    Milp().write(multiple_knapsack(items=4, knapsacks=1, seed=1), tmp_path / "easy.mps")
+    code, told = run()
+    assert code == 2 and "before it had to branch" in told.err and told.err.count("\n") == 1
+    Milp().write(multiple_knapsack(items=30, knapsacks=4, seed=1), tmp_path / "k.mps.gz")
+    code, told = run("--progress", "--option", "samples=8", "--option", "each=4", "--option", "share=1", "--option", "updates=20")
+    assert code == 0 and "milp-branching.safetensors" in told.out and "nodes" in told.err
+    result = corl.solve(tmp_path / "k.mps.gz", solver="learned-branching", policy="milp-branching.safetensors", iterations=5)
+    assert result.solver == "learned-branching"
+
+
 def test_comparison(policy, tmp_path, monkeypatch):
     """Lines for every solver, optima that agree, ratios; a second call adds nothing."""
     from corl.solvers.milp import comparison
