@@ -28,7 +28,7 @@ def seek(net, plan, work, absent, absences, temperature, most, units):
         for k in range(absent[0]):
             work.removed[work.counts[REMOVED]] = absent[1 + k]
             work.counts[REMOVED] += 1
-        change += recreate(net, plan, work, most, False)
+        change += recreate(net, plan, work, most, False, math.inf)
         plan.counts[DONE] += 1
         before, after = 0, 0
         for k in range(absent[0]):

@@ -22,7 +22,7 @@ def insert_all(net, plan, work, most):
         if plan.route[client] < 0:
             work.removed[work.counts[REMOVED]] = client
             work.counts[REMOVED] += 1
-    return recreate(net, plan, work, most, False)
+    return recreate(net, plan, work, most, False, math.inf)
 
 
 @kernel

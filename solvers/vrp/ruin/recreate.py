@@ -20,11 +20,11 @@ _FARTHER = 4  # in one of so many iterations the neighbours farther away are loo
 
 
 @kernel(borrow=True)
-def recreate(net, plan, work, most, strict):
+def recreate(net, plan, work, most, strict, allowed):
     """Insert the clients in work.removed, in a random one of the orders; returns the change of cost.
 
     most: no route is opened beyond so many. work.counts[MISSED] counts clients that must be served and found no position;
-    strict: stop at the first.
+    strict: stop at the first. allowed: a position that costs more, with those taken before it, is none; inf for any.
     """
     order(net, work)
     work.counts[MISSED] = 0
@@ -32,7 +32,7 @@ def recreate(net, plan, work, most, strict):
     change = 0.0
     for k in range(work.counts[REMOVED]):
         client = work.removed[k]
-        after = cheapest(net, plan, work, client, reach, most)
+        after = cheapest(net, plan, work, client, reach, most, allowed - change)
         if after >= 0:
             change += insert(net, plan, work, client, after)
         elif net.prize[client] == math.inf:
@@ -73,12 +73,12 @@ def order(net, work):
 
 
 @kernel(inline=True, borrow=True)
-def cheapest(net, plan, work, client, reach, most):
+def cheapest(net, plan, work, client, reach, most, allowed):
     """The node behind which a client goes best, beside its first `reach` neighbours or in a new route.
 
-    -1 where there is no place, or none that is worth its prize.
+    -1 where there is no place, none that is worth its prize, or none that costs less than `allowed`.
     """
-    best, found = net.prize[client], -1
+    best, found = min(net.prize[client], allowed), -1
     demand, blink, rate = net.demand[client], work.counts[BLINK], 1.0
     for a in range(reach):
         other = net.near[client, a]

@@ -35,7 +35,7 @@ def walk(net, plan, work, pool, iterations):
     for _ in range(iterations):
         plan.counts[DONE] += 1
         ruin(net, plan, work)
-        recreate(net, plan, work, ANY, False)
+        recreate(net, plan, work, ANY, False, np.inf)
         gather(net, plan, work, pool)
 
 

@@ -9,7 +9,7 @@ from corl.solvers.vrp.ruin.construction import cost_of, insert_all
 from corl.solvers.vrp.ruin.network import network, new_plan, new_work, routes_in
 from corl.solvers.vrp.ruin.recreate import recreate
 from corl.solvers.vrp.ruin.routes import insert, remove, undo
-from corl.solvers.vrp.ruin.state import LOGGED, MISSED, TOUCHED
+from corl.solvers.vrp.ruin.state import BLINK, LOGGED, MISSED, TOUCHED
 from corl.solvers.vrp.ruin.strings import ruin
 
 FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "all")
@@ -41,13 +41,13 @@ def test_undo_restores_everything(make, feature):
     for _ in range(200):
         before = picture(net, plan)
         ruin(net, plan, work)
-        recreate(net, plan, work, ANY, True)
+        recreate(net, plan, work, ANY, True, np.inf)
         changed = picture(net, plan) != before
         undo(net, plan, work)
         assert picture(net, plan) == before
         if changed:
             ruin(net, plan, work)
-            recreate(net, plan, work, ANY, True)
+            recreate(net, plan, work, ANY, True, np.inf)
             if work.counts[MISSED]:
                 undo(net, plan, work)
 
@@ -59,7 +59,7 @@ def test_changes_add_up(make, feature):
     cost = cost_of(net, plan)
     for _ in range(200):
         change = ruin(net, plan, work)
-        change += recreate(net, plan, work, ANY, True)
+        change += recreate(net, plan, work, ANY, True, np.inf)
         if work.counts[MISSED]:
             undo(net, plan, work)
         else:
@@ -73,7 +73,7 @@ def test_times_are_those_of_the_whole_route(make):
     net, plan, work = begun(instance)
     for _ in range(100):
         ruin(net, plan, work)
-        recreate(net, plan, work, ANY, True)
+        recreate(net, plan, work, ANY, True, np.inf)
         if work.counts[MISSED]:
             undo(net, plan, work)
         for node in np.flatnonzero(plan.route[: net.clients] >= 0):
@@ -118,3 +118,26 @@ def test_neighbours(make, feature):
         assert (near.apart[:, 8:].min(axis=1) >= near.apart[:, 7]).all() and (np.diff(near.apart, axis=1) >= 0).all()
         assert near.apart[:, -1].mean() > 2 * near.apart[:, 8].mean()
     assert network(instance, 50, 30).near.shape == (60, 59)
+
+
+@pytest.mark.parametrize("feature", ["plain", "exact", "windows", "fleet"])
+def test_an_allowance_only_rejects(make, feature):
+    """From the same plan and random numbers: what costs less than is allowed is made all the same, and nothing else."""
+    net, plan, work = begun(make(feature, 30, 6))
+    rejected = 0
+    for turn in range(200):
+        state, blink, work.stamp[:] = work.random.copy(), work.counts[BLINK], 0
+        change = ruin(net, plan, work)
+        change += recreate(net, plan, work, ANY, True, np.inf)
+        missed, made = work.counts[MISSED], picture(net, plan)
+        undo(net, plan, work)
+        allowed = (turn % 20 - 5) * 2.0
+        work.random[:], work.counts[BLINK], work.stamp[:] = state, blink, 0
+        freed = ruin(net, plan, work)
+        again = freed + recreate(net, plan, work, ANY, True, allowed - freed + net.slack)
+        if missed == 0 and change < allowed:
+            assert work.counts[MISSED] == 0 and again == pytest.approx(change) and picture(net, plan) == made
+        else:
+            rejected += work.counts[MISSED] > 0
+            undo(net, plan, work)
+    assert rejected > 10
