@@ -65,6 +65,10 @@ class Problem(abc.ABC):
         accepted = f"a path or a {self.instance_type.__name__}"
         raise InputError(f"a {type(data).__name__} cannot be read as an instance of {self.name}; accepted: {accepted}")
 
+    def tracer(self) -> Callable[..., Any]:
+        """The function (*, model: str, **parameters) -> Instance behind `corl trace`."""
+        raise UsageError(f"models cannot be traced to instances of {self.name}")
+
     def read_solution(self, instance: Any, path: Path) -> Any:
         """The Solution in a file of the family's own format."""
         raise UsageError(f"{self.name} has no solution files of its own; use JSON")

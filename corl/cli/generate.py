@@ -7,11 +7,13 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from corl.errors import UsageError
 from corl.files import replacing
+from corl.problem import Problem
 
-__all__ = ["arguments", "execute"]
+__all__ = ["arguments", "execute", "write"]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,13 +38,18 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.problem} has no generator {kind!r}; there are: {', '.join(kinds)}")
     size = {} if args.size is None else {"size": args.size}
     instance = options.call(kinds[kind], {"seed": args.seed, **size, **options.parse_pairs(args.option)})
-    if args.output is not None:
-        with replacing(args.output) as partial:
+    write(problem, instance, args.output)
+    return 0
+
+
+def write(problem: Problem, instance: Any, output: Path | None) -> None:
+    """Write an instance to a file, or to standard output."""
+    if output is not None:
+        with replacing(output) as partial:
             problem.write(instance, partial)
-        return 0
+        return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "instance"
         problem.write(instance, path)
         with open(path, encoding="utf-8") as file:
             shutil.copyfileobj(file, sys.stdout)
-    return 0

@@ -23,6 +23,7 @@ _COMMANDS = {
     "solve": "solve instance files",
     "check": "evaluate a solution file, independently of any solver",
     "generate": "make a random instance",
+    "trace": "turn a PyTorch model into an instance of memory mapping",
     "list": "list problems, solvers, recipes or shipped instances",
     "plot": "draw an instance or a solution",
     "info": "facts about an instance file",

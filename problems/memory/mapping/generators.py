@@ -1,4 +1,4 @@
-"""Programs: networks of layers, random graphs of operations, traced programs from files; each with a fast memory of any size."""
+"""Programs: networks of layers, random graphs of operations, traced programs; each with a fast memory of any size."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import numpy as np
 from corl.errors import UsageError
 from corl.problems.memory.mapping.instance import Machine, MappingInstance, Op, from_program
 
-__all__ = ["GENERATORS", "dag", "layered", "model"]
+__all__ = ["GENERATORS", "dag", "layered", "machine_with", "model", "traced"]
 
 _MOST_OPS = 20_000
+_SHIPPED = ".json.gz"
 
 
 def layered(
@@ -69,7 +70,7 @@ def layered(
             aliases.append([old, new])
     name, parameters = f"layered-{layers}", {"layers": layers, "width": width, "batch": batch, "skip": skip, "state": state}
     comment = _comment("layered", parameters | {"fast_mib": fast_mib}, seed)
-    return from_program(ops, tensors, _machine(fast_mib), aliases=aliases, name=name, comment=comment)
+    return from_program(ops, tensors, machine_with(fast_mib), aliases=aliases, name=name, comment=comment)
 
 
 def dag(
@@ -84,7 +85,7 @@ def dag(
     _check("largest_mib", largest_mib, 2.0**-14, 2.0**14)
     _check("reach", reach, 1, _MOST_OPS)
     _check("weights", weights, 0.0, 1.0)
-    random, machine = np.random.default_rng(seed), _machine(fast_mib)
+    random, machine = np.random.default_rng(seed), machine_with(fast_mib)
     sized = (2**20 * largest_mib * 2.0 ** random.uniform(-6, 0, 2 * ops + 2)).astype(np.int64).tolist()
     tensors: list[tuple[str, int, str]] = [("x0", sized.pop(), "input"), ("x1", sized.pop(), "input")]
     alive, program, read = [0, 1], [], set()
@@ -117,11 +118,26 @@ def model(*, file: str, fast_mib: float = 8.0, seed: int = 0) -> MappingInstance
     if not folder:
         raise UsageError("file: the environment variable CORL_DATA does not name the folder that it is relative to")
     read = read_instance(Path(folder) / file)
-    fast = replace(read.machine, fast_bytes=_machine(fast_mib).fast_bytes)
-    return read.with_machine(fast, f"{read.name}-{fast_mib:g}")
+    fast = replace(read.machine, fast_bytes=machine_with(fast_mib).fast_bytes)
+    return read.withmachine_with(fast, f"{read.name}-{fast_mib:g}")
 
 
-def _machine(fast_mib: float) -> Machine:
+def traced(*, program: str = "bert-b8", fast_mib: float = 8.0, seed: int = 0) -> MappingInstance:
+    """A shipped program, traced from a model (`corl trace`), on the default machine with `fast_mib`."""
+    from importlib import resources
+
+    from corl.problems.memory.mapping.formats import read_instance
+
+    folder = resources.files("corl.instances") / "memory"
+    names = sorted(file.name.removesuffix(_SHIPPED) for file in folder.iterdir() if file.name.endswith(_SHIPPED))
+    if program not in names:
+        raise UsageError(f"program: {program!r} is not shipped; accepted: {', '.join(names)}")
+    with resources.as_file(folder / f"{program}{_SHIPPED}") as path:
+        return read_instance(path).with_machine(machine_with(fast_mib), f"{program}-{fast_mib:g}")
+
+
+def machine_with(fast_mib: float) -> Machine:
+    """The default machine with a fast memory of that size. Raises UsageError."""
     _check("fast_mib", fast_mib, 0.0, 2.0**20)
     return Machine(fast_bytes=int(fast_mib * 2**20))
 
@@ -136,4 +152,4 @@ def _check(field: str, value: float, low: float, high: float) -> None:
         raise UsageError(f"{field}: {value} is not accepted; accepted: {low:g} to {high:g}")
 
 
-GENERATORS: dict[str, Callable[..., Any]] = {"layered": layered, "dag": dag, "model": model}
+GENERATORS: dict[str, Callable[..., Any]] = {"layered": layered, "dag": dag, "model": model, "traced": traced}

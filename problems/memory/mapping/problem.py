@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +69,17 @@ class Mapping(Problem):
 
         write_instance(instance, path)
 
+    def adapt(self, data: Any) -> MappingInstance:
+        """The program of an exported model (torch.export.ExportedProgram) or of a pair (torch.nn.Module, its inputs)."""
+        from corl.problems.memory.mapping.tracing import trace
+
+        if hasattr(data, "graph_signature"):
+            return trace(data)
+        if isinstance(data, tuple) and len(data) == 2:
+            return trace(data[0], data[1] if isinstance(data[1], (tuple, list)) else (data[1],))
+        accepted = "a path, a MappingInstance, a torch.export.ExportedProgram or (torch.nn.Module, inputs)"
+        raise InputError(f"a {type(data).__name__} cannot be read as a program; accepted: {accepted}")
+
     def to_json(self, instance: MappingInstance, solution: Any) -> dict[str, list[dict[str, Any]]]:
         """Residencies and copies by the tensors' names; of copies also when, in seconds, they begin and end."""
         from corl.problems.memory.mapping.simulator import run_plan
@@ -98,6 +109,12 @@ class Mapping(Problem):
         plan = MappingPlan(*tables)
         _check_seconds(instance, plan, value["copies"])
         return plan
+
+    def tracer(self) -> Callable[..., MappingInstance]:
+        """See corl.problems.memory.mapping.tracing.trace_model."""
+        from corl.problems.memory.mapping.tracing import trace_model
+
+        return trace_model
 
     def describe(self, instance: MappingInstance) -> dict[str, Any]:
         """Facts for `corl info`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +113,12 @@ class StaticAllocation(Problem):
             known = set(instance.ids)
             raise Infeasible(f"there is no buffer {next(name for name in value if name not in known)!r}")
         return np.array([value[name] for name in instance.ids], np.int64)
+
+    def tracer(self) -> Callable[..., StaticInstance]:
+        """See corl.problems.memory.mapping.tracing.trace_buffers."""
+        from corl.problems.memory.mapping.tracing import trace_buffers
+
+        return trace_buffers
 
     def describe(self, instance: StaticInstance) -> dict[str, Any]:
         """Facts for `corl info`."""
