@@ -9,14 +9,16 @@ from corl.rng import uniform
 from corl.solvers.vrp.ruin.pool import gather
 from corl.solvers.vrp.ruin.recreate import recreate
 from corl.solvers.vrp.ruin.routes import undo
-from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, FOUND, MISSED
+from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, FOUND, MISSED, TOUCHED
 from corl.solvers.vrp.ruin.strings import ruin
+from corl.solvers.vrp.ruin.tails import exchange_tails
 
 __all__ = ["anneal", "begin"]
 
 _ANY = 1 << 40  # routes: no limit
 _LEAST = 1e-10  # relative gain that is more than rounding
 _NEAR = 1.005  # times the best cost: plans whose routes are kept
+_EXCHANGES = 2  # of tails, tried in an iteration
 _EVERY = 16  # iterations between two looks at the temperature
 
 
@@ -32,24 +34,36 @@ def begin(plan, value):
 def anneal(net, plan, work, pool, cooling, units):
     """So many iterations. cooling: float64 [4]: first temperature, last one, iteration at which it begins, iterations.
 
-    Routes of plans that are nearly as good as the best one go into the pool, where it has room. How much worse a plan may be is
-    drawn before it is made: as no insertion makes a plan cheaper (but for prizes, and for rounding within `slack`), most of
-    those that would be rejected need not be finished, which is a tenth to a third of the time.
+    Before each ruin two routes may exchange their tails. How much worse a plan may become is drawn before it is made: as no
+    insertion makes a plan cheaper (but for prizes, and for rounding within `slack`), most of those that would be rejected
+    need not be finished, which is a tenth to a third of the time.
     """
     temperature = 0.0
     for unit in range(units):
         if unit == 0 or plan.counts[DONE] % _EVERY == 0:
             age = (plan.counts[DONE] // _EVERY * _EVERY - cooling[2]) / cooling[3]
             temperature = cooling[0] * (cooling[1] / cooling[0]) ** min(1.0, max(0.0, age))
+        for _ in range(_EXCHANGES):
+            change = exchange_tails(net, plan, work, -temperature * math.log(1.0 - uniform(work.random)))
+            if change < math.inf:
+                for k in range(work.counts[TOUCHED]):  # the ruin before may have touched them in the same iteration
+                    pool.stamp[work.touched[k]] = -1
+                _accept(net, plan, work, pool, change)
         allowed = -temperature * math.log(1.0 - uniform(work.random))
         change = ruin(net, plan, work)
         change += recreate(net, plan, work, _ANY, True, math.inf if net.prizes else allowed - change + net.slack)
         plan.counts[DONE] += 1
         if work.counts[MISSED] > 0 or change >= allowed:
             undo(net, plan, work)
-            continue
-        plan.value[CURRENT] += change
-        if change != 0.0 and len(pool.tag) > 0 and plan.value[CURRENT] <= _NEAR * plan.value[BEST]:
-            gather(net, plan, work, pool)
-        if plan.value[CURRENT] < plan.value[BEST] - _LEAST * abs(plan.value[BEST]):
-            begin(plan, plan.value[CURRENT])
+        else:
+            _accept(net, plan, work, pool, change)
+
+
+@kernel
+def _accept(net, plan, work, pool, change):
+    """Go on from the changed plan. Routes of plans nearly as good as the best one go into the pool, where it has room."""
+    plan.value[CURRENT] += change
+    if change != 0.0 and len(pool.tag) > 0 and plan.value[CURRENT] <= _NEAR * plan.value[BEST]:
+        gather(net, plan, work, pool)
+    if plan.value[CURRENT] < plan.value[BEST] - _LEAST * abs(plan.value[BEST]):
+        begin(plan, plan.value[CURRENT])

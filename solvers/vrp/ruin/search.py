@@ -13,6 +13,7 @@ from corl.solvers.vrp.ruin.choice import choose
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all, restore
 from corl.solvers.vrp.ruin.network import load_routes, network, new_plan, new_work, routes_in
 from corl.solvers.vrp.ruin.pool import gather_all, new_pool
+from corl.solvers.vrp.ruin.savings import applies, savings_plan
 from corl.solvers.vrp.ruin.state import BEST, DONE, FOUND, MISSED, USED
 
 if TYPE_CHECKING:
@@ -87,10 +88,15 @@ class Search:
             self._reporting = self.run.elapsed - began
 
     def serve_all(self, heat: float) -> bool:
-        """Begin with the user's solution, or greedily, and then look until all are served that must be. False: not found."""
+        """Begin with the user's solution, by savings or greedily, and then look until all are served that must be.
+
+        False: no place was found for somebody.
+        """
         if self.run.warm_start is not None and self.run.solution is not None:
             load_routes(self.instance, self.net, self.plan, self.work, self.run.solution)
         else:
+            if applies(self.instance, self.net):
+                restore(self.net, self.plan, self.work, savings_plan(self.instance, self.net))
             insert_all(self.net, self.plan, self.work, _ANY)
             if self.work.counts[MISSED] > 0 and not self._seek(_ANY, heat, 1.0):
                 return False
@@ -183,13 +189,15 @@ class Search:
 
 
 def compile_rest(instance: VrpInstance, scarce: bool) -> None:
-    """Call once, on a tiny instance, what only warm starts and several coolings need, and where vehicles are scarce what looks
-    for places."""
+    """Call once, on a tiny instance, what only warm starts, savings and several coolings need, and where vehicles are scarce
+    what looks for places."""
     net = network(instance, 2)
     plan = new_plan(instance, net)
     work = new_work(net, plan, 0)
     load_routes(instance, net, plan, work, [[node] for node in range(instance.depots, instance.n)])
     restore(net, plan, work, plan.prev[: net.clients].copy())
+    if not net.timed:
+        savings_plan(instance, net)
     if scarce:
         absent, absences = np.zeros(net.clients + 1, np.int32), np.zeros(net.clients, np.int64)
         most = drop_route(net, plan, work, absent, absences)

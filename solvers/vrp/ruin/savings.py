@@ -1,0 +1,86 @@
+"""A first plan by savings, where there are capacities alone: Clarke & Wright, Scheduling of Vehicles from a Central Depot to a
+Number of Delivery Points, Operations Research 12 (1964). Only neighbours' pairs are looked at, so that it takes O(n K log(n K)).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.problems.vrp.instance import VrpInstance
+from corl.solvers.vrp.ruin.routes import distance
+from corl.solvers.vrp.ruin.state import Net
+
+__all__ = ["applies", "savings_plan"]
+
+
+def applies(instance: VrpInstance, net: Net) -> bool:
+    """Whether there are capacities alone: one depot, one type of vehicle in any number, no windows, lengths or prizes."""
+    vehicles = instance.vehicles
+    alike = vehicles.types == 1 and vehicles.count[0] < 0
+    return alike and net.symmetric and not (net.timed or net.limited or net.prizes) and instance.clients > 1
+
+
+def savings_plan(instance: VrpInstance, net: Net) -> NDArray[np.int32]:
+    """int32 [n]: before each client its client, or n + r for the first of route r (see `construction.restore`)."""
+    pairs, gains = _savings(net, net.close)
+    kept = np.flatnonzero(gains > 0.0)
+    order = kept[np.argsort(-gains[kept], kind="stable")]
+    return np.asarray(_merge(net, pairs[order], float(instance.vehicles.capacity[0])))
+
+
+@kernel
+def _savings(net, close):
+    """int32 [m, 2] pairs of neighbours i < j or known to one side only, and float64 [m], what serving them together saves."""
+    n = net.clients
+    pairs, gains = np.empty((n * close, 2), np.int32), np.empty(n * close)
+    home = np.empty(n)
+    for i in range(n):
+        home[i] = distance(net, n, i)
+    fixed, at = net.fixed[0] / net.unit[0], 0
+    for i in range(n):
+        for a in range(close):
+            j = net.near[i, a]
+            pairs[at, 0], pairs[at, 1] = i, j
+            gains[at] = home[i] + home[j] - net.apart[i, a] + fixed
+            at += 1
+    return pairs, gains
+
+
+@kernel
+def _merge(net, pairs, capacity):
+    """Join routes end to end, pair by pair in the given order, as long as the load fits; see `savings_plan`."""
+    n = net.clients
+    link = np.full((n, 2), -1, np.int32)  # neighbours in the route; an end has a -1
+    root = np.arange(n).astype(np.int32)  # disjoint sets
+    load = net.demand.copy()
+    for k in range(len(pairs)):
+        i, j = pairs[k, 0], pairs[k, 1]
+        if link[i, 1] >= 0 or link[j, 1] >= 0:  # inside a route
+            continue
+        a, b = _find(root, i), _find(root, j)
+        if a == b or load[a] + load[b] > capacity:
+            continue
+        root[b] = a
+        load[a] += load[b]
+        for one, two in ((i, j), (j, i)):
+            link[one, 0 if link[one, 0] < 0 else 1] = two
+    before, routes = np.full(n, -1, np.int32), 0
+    for end in range(n):
+        if before[end] < 0 and link[end, 1] < 0:
+            before[end] = n + routes
+            routes += 1
+            last, node = end, link[end, 0]
+            while node >= 0:
+                before[node] = last
+                last, node = node, (link[node, 0] if link[node, 0] != last else link[node, 1])
+    return before
+
+
+@kernel
+def _find(root, i):
+    while root[i] != i:
+        root[i] = root[root[i]]
+        i = root[i]
+    return i

@@ -1,0 +1,154 @@
+"""Exchange of tails between two routes (2-opt*), which strings of a few clients cannot do where routes are long.
+
+Potvin & Rousseau, An Exchange Heuristic for Routing Problems with Time Windows, JORS 46 (1995). With the earliest and latest
+starts that a plan keeps, time windows take constant time to check; loads are added up only where the cost is right.
+"""
+
+from __future__ import annotations
+
+import math
+
+from corl.jit import kernel
+from corl.rng import below
+from corl.solvers.vrp.ruin.routes import distance, retime_backward, retime_forward
+from corl.solvers.vrp.ruin.state import TOUCHED, USED
+
+__all__ = ["exchange_tails"]
+
+
+@kernel(borrow=True)
+def exchange_tails(net, plan, work, allowed):
+    """Let a random client's route go on with the tail of another route, and that one with what followed the client.
+
+    The best tail is taken that begins at one of the client's nearest and changes the cost by less than `allowed`. Returns the
+    change of cost, with both slots in work.touched, or inf where nothing was changed. Both routes have one type of vehicle.
+    """
+    work.counts[TOUCHED] = 0
+    client = below(work.random, net.clients)
+    slot = plan.route[client]
+    if slot < 0:
+        return math.inf
+    kind, behind, rate = plan.type[slot], plan.next[client], net.unit[plan.type[slot]]
+    count, load, length = -1, 0.0, 0.0
+    best, found = allowed, -1
+    for a in range(net.close):
+        other = net.near[client, a]
+        another = plan.route[other]
+        if another < 0 or another == slot or plan.type[another] != kind:
+            continue
+        before = plan.prev[other]
+        empties = before >= net.clients and behind >= net.clients  # both routes become one
+        gain = rate * (plan.leg[client] + plan.leg[before]) + (net.fixed[kind] if empties else 0.0)
+        if rate * net.apart[client, a] - gain >= best:
+            continue
+        to = net.apart[client, a] if net.symmetric else distance(net, client, other)
+        fro = 0.0 if empties else distance(net, before, behind)
+        if rate * (to + fro) - gain >= best or not _in_time(net, plan, client, other, to):
+            continue
+        if not _in_time(net, plan, before, behind, fro):
+            continue
+        if count < 0:
+            count, load, length = _tail(net, plan, behind)
+        if _fits(net, plan, client, other, to, fro, load, length):
+            best, found = rate * (to + fro) - gain, other
+    if found < 0:
+        return math.inf
+    work.touched[0], work.touched[1], work.counts[TOUCHED] = slot, plan.route[found], 2
+    _exchange(net, plan, client, found)
+    return best
+
+
+@kernel(inline=True, borrow=True)
+def _in_time(net, plan, before, behind, leg):
+    """Whether a node may directly follow another, the head of the one's route and the tail of the other's being as they are."""
+    return not net.timed or plan.begin[before] + net.service[before] + leg <= plan.last[behind]
+
+
+@kernel(borrow=True)
+def _tail(net, plan, node):
+    """Of the clients from a node to the end of its route: how many, their demand, and their length with the way home."""
+    count, load, length = 0, 0.0, 0.0
+    while node < net.clients:
+        count += 1
+        load += net.demand[node]
+        if net.limited:
+            length += plan.leg[node] + net.burden[node]
+        node = plan.next[node]
+    return count, load, length
+
+
+@kernel(borrow=True)
+def _fits(net, plan, client, other, to, fro, load, length):
+    """Whether both routes keep their capacity and longest length when the tail from `other` comes behind `client`.
+
+    load, length: of the tail that follows `client` now.
+    """
+    slot, another, before = plan.route[client], plan.route[other], plan.prev[other]
+    _, coming, way = _tail(net, plan, other)
+    if plan.room[slot] + load < coming or plan.room[another] + coming < load:
+        return False
+    if not net.limited:
+        return True
+    longest = net.longest[plan.type[slot]]
+    one = plan.length[slot] - plan.leg[client] - length + to + way
+    return one <= longest and plan.length[another] - plan.leg[before] - way + fro + length <= longest
+
+
+@kernel(borrow=True)
+def _exchange(net, plan, client, other):
+    """Link the tail from `other` behind `client`, and what followed `client` behind what came before `other`."""
+    slot, another = plan.route[client], plan.route[other]
+    behind, before = plan.next[client], plan.prev[other]
+    depot, elsewhere = net.clients + slot, net.clients + another
+    end, end_there = plan.prev[depot], plan.prev[elsewhere]
+    going, load, length = _tail(net, plan, behind)
+    coming, load_there, length_there = _tail(net, plan, other)
+    if net.limited:
+        plan.length[slot] -= plan.leg[client] + length
+        plan.length[another] -= plan.leg[before] + length_there
+    plan.next[client], plan.prev[other], plan.leg[client] = other, client, distance(net, client, other)
+    plan.next[end_there], plan.prev[depot] = depot, end_there
+    if going > 0:
+        plan.next[before], plan.prev[behind], plan.leg[before] = behind, before, distance(net, before, behind)
+        plan.next[end], plan.prev[elsewhere] = elsewhere, end
+    else:
+        plan.next[before], plan.prev[elsewhere] = elsewhere, before
+        plan.leg[before] = 0.0 if before == elsewhere else distance(net, before, elsewhere)
+    _move(net, plan, other, slot)
+    _move(net, plan, plan.next[before], another)
+    plan.size[slot] += coming - going
+    plan.size[another] += going - coming
+    plan.room[slot] += load - load_there
+    plan.room[another] += load_there - load
+    if net.limited:
+        plan.length[slot] += plan.leg[client] + length_there
+        plan.length[another] += plan.leg[before] + length
+    if plan.size[another] == 0:
+        _release(plan, another)
+    if net.timed:
+        _retime(net, plan, client, slot)
+        _retime(net, plan, before, another)
+
+
+@kernel(borrow=True)
+def _retime(net, plan, node, slot):
+    """Bring the times of a route up to date where what follows a node is new."""
+    retime_forward(net, plan, plan.next[node], net.clients + slot)
+    retime_backward(net, plan, node, net.clients + slot)
+
+
+@kernel(borrow=True)
+def _move(net, plan, node, slot):
+    """Tell the clients from a node on which route they belong to."""
+    while node < net.clients:
+        plan.route[node] = slot
+        node = plan.next[node]
+
+
+@kernel(inline=True, borrow=True)
+def _release(plan, slot):
+    """Put a slot that has become empty onto its stack."""
+    kind = plan.type[slot]
+    plan.counts[USED] -= 1
+    plan.free[plan.first[kind] + plan.free_size[kind]] = slot
+    plan.free_size[kind] += 1
