@@ -11,5 +11,7 @@ __all__ = ["choose"]
 
 
 def choose(instance: MilpInstance, time_limit: float | None, iterations: int | None) -> str:
-    """scip: solutions and bounds while it runs, and a proof at the end"""
-    return "scip"
+    """learned-branching where the program is like those that a shipped policy was trained on; scip for all others"""
+    from corl.solvers.milp.learned import LearnedBranching
+
+    return "scip" if LearnedBranching().accepts(instance) else "learned-branching"

@@ -1,7 +1,8 @@
 """Which trained family a program belongs to: 16 numbers of its shape, compared with the range of the training programs'.
 
 A policy's checkpoint holds the range. A program matches where every number is within it, widened by 0.05 for shares, by a factor
-of 4 for sizes (so that larger programs of a family match too) and by 0.3 for how costs spread.
+of 4 for sizes (so that larger programs of a family match too) and by 0.3 for how costs spread. A share that was 0, or 1, in all
+training programs must be so: six knapsack rows beside 200 packing rows make no auction.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ NAMES = (
 )  # fmt: skip
 """Sizes as log10; kinds of columns and of rows as shares; shares of rows whose entries are all 1 and of those with the side 1;
 signs of the costs when minimising; their standard deviation / mean of absolute values."""
+_SHARES = slice(4, 15)
 _SLACK = np.array([np.log10(4.0)] * 4 + [0.05] * 11 + [0.3])
 
 
@@ -57,7 +59,9 @@ def matches(found: NDArray[np.float64], lower: Sequence[float], upper: Sequence[
     """The test; False for a policy without a range."""
     if len(lower) != len(NAMES) or len(upper) != len(NAMES):
         return False
-    return bool((found >= np.array(lower) - _SLACK).all() and (found <= np.array(upper) + _SLACK).all())
+    low, high, slack = np.array(lower), np.array(upper), _SLACK.copy()
+    slack[_SHARES][(low == high)[_SHARES] & ((low == 0.0) | (low == 1.0))[_SHARES]] = 0.0
+    return bool((found >= low - slack).all() and (found <= high + slack).all())
 
 
 @cache
@@ -74,7 +78,10 @@ def shipped_policies() -> dict[str, dict[str, Any]]:
 
 
 def family_of(instance: MilpInstance) -> str:
-    """The name of the shipped policy whose training programs are like this one; "" where none is."""
-    found = signature(instance)
-    fits = (name for name, config in shipped_policies().items() if matches(found, config["lower"], config["upper"]))
+    """The name of the shipped policy whose training programs are like this one; "" where none is.
+
+    A policy of several families (their names with commas) is nobody's: the range of all is that of much else besides.
+    """
+    found, known = signature(instance), shipped_policies().items()
+    fits = (n for n, config in known if "," not in config["family"] and matches(found, config["lower"], config["upper"]))
     return next(fits, "")

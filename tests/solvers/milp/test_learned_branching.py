@@ -24,7 +24,7 @@ from corl.solvers.milp.branching_recipe import listwise_loss
 from corl.solvers.milp.episodes import read_episode, write_episode
 from corl.solvers.milp.scip_model import fill
 from corl.solvers.milp.scoring import scores
-from corl.solvers.milp.signature import matches, signature, signature_range
+from corl.solvers.milp.signature import family_of, matches, shipped_policies, signature, signature_range
 from corl.solvers.milp.teaching import record
 
 NAMES = [name for name, _ in FEATURES]
@@ -198,6 +198,34 @@ def test_signatures_tell_families_apart():
     ranges = {name: signature_range([signature(make(seed, 1)) for seed in range(4)]) for name, make in makers.items()}
     for (name, make), (other, limits), size in itertools.product(makers.items(), ranges.items(), (1, 2)):
         assert matches(signature(make(9, size)), *limits) == (name == other), (name, other, size)
+
+
+def test_auto_knows_the_trained_families():
+    """At their usual and twice the number of columns, fresh seeds: the policy of their own name, and learned-branching."""
+    from corl.problems.milp.generators import GENERATORS
+    from corl.solvers.milp.auto import choose
+
+    larger = {
+        "auctions": {"items": 200, "bids": 1000}, "set-cover": {"columns": 2000}, "independent-set": {"nodes": 1000},
+        "facility-location": {"customers": 50, "facilities": 50}, "multiple-knapsack": {"items": 200},
+    }  # fmt: skip
+    trained = {config["family"] for config in shipped_policies().values()}
+    assert {"auctions", "set-cover", "independent-set"} <= trained and set(larger) == set(GENERATORS)
+    for name, make in GENERATORS.items():
+        for options in ({}, larger[name]):
+            instance = make(seed=77, **options)
+            expected = f"milp-{name}" if name in trained else ""
+            assert family_of(instance) == expected, (name, options)
+            assert choose(instance, 10.0, None) == ("learned-branching" if expected else "scip")
+
+
+def test_auto_leaves_other_programs_to_scip(data):
+    """Those of MIPLIB 3 among the shared data."""
+    from corl.solvers.milp.auto import choose
+
+    files = sorted((data / "milp" / "miplib3").glob("*.mps.gz"))
+    assert len(files) >= 25
+    assert [path.name for path in files if choose(Milp().read(path), 10.0, None) != "scip"] == []
 
 
 def test_bad_options():
