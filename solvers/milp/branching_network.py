@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -11,6 +11,9 @@ from torch import Tensor, nn
 
 from corl.solvers.milp.branching_features import FEATURES
 from corl.solvers.milp.scoring import CLIP, Scorer
+
+if TYPE_CHECKING:
+    from corl.solvers.milp.reliability.network import GainNetwork
 
 __all__ = ["BranchingNetwork", "scorer_of"]
 
@@ -51,7 +54,7 @@ class BranchingNetwork(nn.Module):
         return scores.squeeze(-1)
 
 
-def scorer_of(network: BranchingNetwork) -> Scorer:
+def scorer_of(network: BranchingNetwork | GainNetwork) -> Scorer:
     """The weights as they are now, copied for kernels."""
     parts = (
         network.mean, network.scale, network.first.weight.t(), network.first.bias, network.second.weight.t(), network.second.bias,

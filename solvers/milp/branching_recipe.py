@@ -47,6 +47,8 @@ class BranchingRecipe(Recipe):
     """Probability that a node is labelled, above 0 to 1; each tree's first one always is."""
     each: int = 12
     """Labelled nodes of one tree at the most."""
+    width: int = 80
+    """Candidates of a labelled node that strong branching is asked about, at random, from 2; an independent set has 500."""
     updates: int = 300
     """Optimiser steps; with 200 nodes, many more learn them by heart."""
     rate: float = 3e-3
@@ -61,7 +63,7 @@ class BranchingRecipe(Recipe):
     def __post_init__(self) -> None:
         if bool(self.family) == bool(self.instances):
             raise UsageError(f"one of family and instances is needed; {_HELP}")
-        for name, least in (("samples", 8), ("each", 1), ("batch", 1), ("updates", 1)):
+        for name, least in (("samples", 8), ("each", 1), ("width", 2), ("batch", 1), ("updates", 1)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name} is {getattr(self, name)}; accepted: an integer from {least}")
         if not (0.0 < self.share <= 1.0 and self.rate > 0.0):
@@ -114,7 +116,7 @@ class BranchingRecipe(Recipe):
         left = None if training.time_limit is None else max(1.0, _COLLECTED * training.time_limit - training.seconds)
         run = Run(training.problem.of(instance), instance, seed=training.seed + seed, time_limit=left)
         run.start()
-        return record(instance, run, share=self.share, most=self.each).labelled()
+        return record(instance, run, share=self.share, most=self.each, width=self.width).labelled()
 
     def _programs(self, done: int, seed: int) -> Iterator[MilpInstance]:
         """Programs from the `done`-th on."""
@@ -168,18 +170,23 @@ class Lessons:
         self.signatures.append(torch.from_numpy(signature(instance)))
         self.programs += 1
 
+    def ready(self) -> list[tuple[Tensor, Tensor]]:
+        """Nodes to train on. Raises UsageError where there is none."""
+        if not self.train:
+            self.train, self.held = self.held, []
+        if not self.train:
+            raise UsageError("no node was labelled: the programs were solved without branching, or the time was too short")
+        return self.train
+
     def begin(self, network: BranchingNetwork) -> None:
         """Once, before the first optimiser step: features' mean and scale, the family's range."""
         import torch
 
         from corl.solvers.milp.signature import signature_range
 
-        if not self.train:
-            self.train, self.held = self.held, []
-        if not self.train:
-            raise UsageError("no node was labelled: the programs were solved without branching, or the time was too short")
+        nodes = self.ready()
         if self.updates == 0:
-            network.standardise(torch.cat([x for x, _ in self.train]))
+            network.standardise(torch.cat([x for x, _ in nodes]))
         lower, upper = signature_range([one.numpy() for one in self.signatures])
         network.config |= {"lower": lower, "upper": upper}
 

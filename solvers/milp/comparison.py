@@ -26,7 +26,7 @@ from corl.run import Run
 from corl.solvers.milp.scip import Scip
 from corl.solvers.milp.scip_model import Engine
 
-__all__ = ["FAMILIES", "FIELDS", "compare", "solve_timed", "table"]
+__all__ = ["FAMILIES", "FIELDS", "by_instance", "compare", "solve_timed", "table"]
 
 FAMILIES: dict[str, Callable[[int], MilpInstance]] = {
     "auctions": lambda seed: auctions(seed=seed),
@@ -58,12 +58,13 @@ class _RootClock(pyscipopt.Branchrule):
 
 
 def solve_timed(solver: Scip, instance: MilpInstance, seed: int, time_limit: float | None = None) -> dict[str, Any]:
-    """What FIELDS has of one solve but family, instance, seed and solver."""
+    """What FIELDS has of one solve but family, instance, seed and solver; time_limit: processor seconds."""
     solver.prepare(instance)
-    run = Run(Milp().of(instance), instance, seed=seed, time_limit=time_limit)
+    run = Run(Milp().of(instance), instance, seed=seed)
     run.start()
     began = time.process_time()
-    engine = Engine(instance, run, solver.parameters())
+    limits = {} if time_limit is None else {"timing/clocktype": 1, "limits/time": time_limit}  # 1: processor seconds
+    engine = Engine(instance, run, solver.parameters() | limits)
     try:
         solver.plug(engine)
         clock = _RootClock()
@@ -81,10 +82,12 @@ def solve_timed(solver: Scip, instance: MilpInstance, seed: int, time_limit: flo
 
 
 def compare(
-    output: Path, family: str, solvers: dict[str, Scip], instances: Sequence[int], seeds: Sequence[int], time_limit: float | None
-) -> None:
-    """Solve every instance (by its generator's seed) with each seed and solver, and append a line for each to `output`.
+    output: Path, family: str, solvers: dict[str, Scip], instances: Sequence[Any], seeds: Sequence[int], time_limit: float | None,
+    make: Callable[[Any], MilpInstance] | None = None,
+) -> None:  # fmt: skip
+    """Solve every instance with each seed and solver, and append a line for each to `output`.
 
+    `make` makes an instance of each entry of `instances`; by default the family's generator, of its seed.
     Lines that are there already are not made again. Solvers take turns, so that a machine that slows down slows all.
     """
     done = {tuple(row[name] for name in FIELDS[:4]) for row in _rows([output])} if output.exists() else set()
@@ -93,7 +96,7 @@ def compare(
         if not done:
             writer.writeheader()
         for number in instances:
-            instance = FAMILIES[family](number)
+            instance = (make or FAMILIES[family])(number)
             for seed in seeds:
                 for name, solver in solvers.items():
                     key = dict(zip(FIELDS, (family, instance.name, str(seed), name)))
@@ -144,6 +147,30 @@ def table(paths: Iterable[Path]) -> list[dict[str, Any]]:
     return lines
 
 
+def by_instance(paths: Iterable[Path], base: str) -> list[dict[str, Any]]:
+    """Seconds of every solver (shifted geometric means over seeds) on each instance, and their ratios to `base`'s, both shifted.
+
+    What ended at its limit counts with the seconds that it had; `unsolved` is how many such runs there are. The last line has the
+    means over all. Raises SolverError as `table` does.
+    """
+    rows = _rows(paths)
+    solvers = sorted({row["solver"] for row in rows}, key=lambda name: (name != base, name))
+    grouped: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        grouped.setdefault(row["instance"], []).append(row)
+    lines = []
+    for instance, mine in [*grouped.items(), ("all", rows)]:
+        solved = [row for row in mine if row["status"] == "optimal"]
+        if instance != "all":
+            _check_optima([{str(k): row for k, row in enumerate(solved)}])
+        seconds = {name: _mean([float(row["seconds"]) for row in mine if row["solver"] == name], 1.0) for name in solvers}
+        line: dict[str, Any] = {"instance": instance, "runs": len(mine), "unsolved": len(mine) - len(solved)}
+        line |= {name: round(value, 2) for name, value in seconds.items()}
+        shifted = {name: (value + 1.0) / (seconds[base] + 1.0) for name, value in seconds.items() if name != base}
+        lines.append(line | {f"{name} / {base}": round(value, 2) for name, value in shifted.items()})
+    return lines
+
+
 def _means(rows: list[dict[str, str]]) -> dict[str, float]:
     iterations = [float(row["lp_iterations"]) + float(row["strong_iterations"]) for row in rows]
     columns = {name: [float(row[name]) for row in rows] for name in ("seconds", "after_root", "nodes")}
@@ -154,5 +181,5 @@ def _means(rows: list[dict[str, str]]) -> dict[str, float]:
 def _check_optima(runs: list[dict[str, dict[str, str]]]) -> None:
     for run in runs:
         values = [float(row["objective"]) for row in run.values()]
-        if max(values) - min(values) > _SAME * max(1.0, abs(values[0])):
+        if values and max(values) - min(values) > _SAME * max(1.0, abs(values[0])):
             raise SolverError(f"{next(iter(run.values()))['instance']}: the solvers' optima differ: {sorted(values)}")

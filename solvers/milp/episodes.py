@@ -52,7 +52,7 @@ class Episode:
     features: NDArray[np.float32]
     """[K, 40], `branching_features.FEATURES`."""
     score: NDArray[np.float32]
-    """[K], log of the product of strong branching's two gains; NaN at nodes without labels."""
+    """[K], log of the product of strong branching's two gains; NaN where it was not asked."""
 
     def __post_init__(self) -> None:
         nodes, total = len(self.node), len(self.candidate)
@@ -63,9 +63,13 @@ class Episode:
             raise InputError(f"{self.features.shape}; accepted: a line of {len(FEATURES)} for each candidate", field="features")
 
     def labelled(self) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-        """(features [k, 40], scores [k]) of the nodes with strong branching's labels."""
-        spans = [slice(a, b) for a, b in zip(self.first[:-1].tolist(), self.first[1:].tolist())]
-        return [(self.features[s], self.score[s]) for s in spans if s.stop > s.start and np.isfinite(self.score[s]).all()]
+        """(features [k, 40], scores [k]) of the nodes with strong branching's labels, and of the candidates that have one."""
+        found = []
+        for a, b in zip(self.first[:-1].tolist(), self.first[1:].tolist()):
+            asked = np.isfinite(self.score[a:b])
+            if asked.any():
+                found.append((self.features[a:b][asked], self.score[a:b][asked]))
+        return found
 
 
 _PER_NODE = {

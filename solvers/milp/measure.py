@@ -4,8 +4,8 @@ reading: milliseconds of processor time a node in which SCIP's LP becomes arrays
     and without edges, and by PySCIPOpt's own representation, as the lists that it returns and as the same arrays. Medians over
     nodes; `differences` counts arrays that are not equal to the last bit.
 rules: whole solves by several solvers, appended to a CSV file that a later call goes on with (comparison.py), in the setting of
-    Gasse et al. (cuts at the root only, no restarts) or with SCIP's defaults.
-table: shifted geometric means of such files, after checking that all solvers found the same optima.
+    Gasse et al. (cuts at the root only, no restarts) or with SCIP's defaults. A solver may have options: NAME:KEY=VALUE.
+table: shifted geometric means of such files, after checking that all solvers found the same optima; with --base every instance.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import pyscipopt
 from pyscipopt.scip import PY_SCIP_RESULT as SCIP_RESULT
 
 from corl.problems.milp.instance import MilpInstance
+from corl.problems.milp.problem import Milp
 from corl.solvers.milp import lp_reading
 from corl.solvers.milp.comparison import FAMILIES
 from corl.solvers.milp.scip_model import Guard, fill
@@ -90,24 +91,37 @@ def _reading(given: argparse.Namespace) -> None:
             sys.stdout.flush()
 
 
-def _rules(given: argparse.Namespace) -> None:
+def _solver(text: str) -> Any:
+    """NAME[:KEY=VALUE...]"""
     from corl import options, registry
+    from corl.errors import UsageError
+
+    name, *given = text.split(":")
+    if not all("=" in one for one in given):
+        raise UsageError(f"{text!r}: accepted: NAME[:KEY=VALUE...]")
+    return options.build(registry.solver("milp", name), dict(one.split("=", 1) for one in given))
+
+
+def _rules(given: argparse.Namespace) -> None:
     from corl.solvers.milp.comparison import compare
 
     solvers: dict[str, Any] = {}
-    for name in given.solvers.split(","):
-        chosen = {"root_cuts": not given.defaults}
-        if given.policy and name == "learned-branching":
-            chosen["policy"] = given.policy
-        solvers[name] = options.build(registry.solver("milp", name), chosen)
-    instances = range(given.first, given.first + given.instances)
-    compare(given.output, given.family, solvers, instances, range(given.seeds), given.time_limit)
+    for text in given.solvers.split(","):
+        policy = f":policy={given.policy}" if given.policy and text == "learned-branching" else ""
+        solvers[text] = _solver(f"{text}{policy}{'' if given.defaults else ':root_cuts=true'}")
+    if given.files is None:
+        instances: list[Any] = list(range(given.first, given.first + given.instances))
+        compare(given.output, given.family, solvers, instances, range(given.seeds), given.time_limit)
+        return
+    left_out = set(given.without.split(","))
+    paths = sorted(path for path in given.files.glob("*.mps*") if path.name.split(".")[0] not in left_out)
+    compare(given.output, given.family, solvers, paths, range(given.seeds), given.time_limit, Milp().read)
 
 
 def _table(given: argparse.Namespace) -> None:
-    from corl.solvers.milp.comparison import table
+    from corl.solvers.milp.comparison import by_instance, table
 
-    lines = table(given.files)
+    lines = by_instance(given.files, given.base) if given.base else table(given.files)
     writer = csv.DictWriter(sys.stdout, list(lines[0]) if lines else ["family"], lineterminator="\n")
     writer.writeheader()
     writer.writerows(lines)
@@ -123,18 +137,23 @@ def main() -> None:
         reading.add_argument(f"--{name}", type=int, default=default, help=help_text)
     rules = commands.add_parser("rules", help="branching rules beside each other")
     rules.set_defaults(run=_rules)
-    rules.add_argument("family", choices=list(FAMILIES))
+    rules.add_argument("family", help=f"{', '.join(FAMILIES)}, or with --files any name")
+    rules.add_argument("--files", type=Path, default=None, help="a folder with .mps and .mps.gz files, not generated ones")
+    rules.add_argument("--without", default="", help="names of such files that are left out, with commas")
     rules.add_argument("--output", type=Path, required=True, help="CSV file; what is in it is not done again")
-    rules.add_argument("--solvers", default="scip-relpscost,scip-pscost,learned-branching")
+    rules.add_argument("--solvers", default="scip-relpscost,scip-pscost,learned-branching", help="NAME[:KEY=VALUE...],...")
     for name, default, help_text in (("instances", 20, "how many"), ("first", 0, "first seed"), ("seeds", 3, "of SCIP")):
         rules.add_argument(f"--{name}", type=int, default=default, help=help_text)
     rules.add_argument("--policy", default="", help="of learned-branching; by default that of the family")
     rules.add_argument("--defaults", action="store_true", help="SCIP's own settings of cuts and restarts")
-    rules.add_argument("--time-limit", type=float, default=None, help="wall seconds of one solve; what ends so is left out")
+    rules.add_argument("--time-limit", type=float, default=None, help="processor seconds of one solve")
     table = commands.add_parser("table", help="means of files of rules")
     table.set_defaults(run=_table)
     table.add_argument("files", nargs="+", type=Path)
+    table.add_argument("--base", default="", help="instead: every instance, and ratios to this solver; limits count as they are")
     given = parser.parse_args()
+    if given.run is _rules and given.files is None and given.family not in FAMILIES:
+        parser.error(f"family: {given.family!r}; accepted: {', '.join(FAMILIES)}, or a name of --files")
     given.run(given)
 
 

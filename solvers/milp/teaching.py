@@ -23,7 +23,7 @@ from corl.solvers.milp.scip_model import Engine, Guard
 if TYPE_CHECKING:
     from corl.run import Run
 
-__all__ = ["Teacher", "record", "strong_branching"]
+__all__ = ["Teacher", "product_scores", "record", "strong_branching", "teach"]
 
 FIRST = 536_870_911  # the highest priority of a branching rule
 _SMALLEST = 1e-6  # a gain counts at least so much (SCIP's own product rule)
@@ -31,12 +31,11 @@ _UNLIMITED = 2**31 - 1  # iterations of a child's LP
 
 
 def strong_branching(model: Any, variables: list[Any]) -> NDArray[np.float64] | None:
-    """log of the product of both children's gains [k], by full strong branching that leaves no trace; None after an LP error.
+    """Gains [k, 2] of the LP's value down and up, by strong branching that leaves no trace; None after an LP error.
 
-    A child without a solution gains what the other nodes' cutoff bound allows, or as much as any child seen here.
+    A child without a solution gains inf. What passes the cutoff bound is known to have passed it, no more.
     """
-    here, cutoff = model.getLPObjVal(), model.getCutoffbound()
-    gains = np.zeros((len(variables), 2))
+    here, gains = model.getLPObjVal(), np.zeros((len(variables), 2))
     model.startStrongbranch()
     try:
         for k, variable in enumerate(variables):
@@ -46,18 +45,34 @@ def strong_branching(model: Any, variables: list[Any]) -> NDArray[np.float64] | 
             gains[k] = [np.inf if empty else value - here for value, empty in ((down, down_empty), (up, up_empty))]
     finally:
         model.endStrongbranch()
+    return gains
+
+
+def product_scores(gains: NDArray[np.float64], cutoff: float) -> NDArray[np.float64]:
+    """log of the product of both gains [k]; a child without a solution gains `cutoff`, or as much as any child seen here.
+
+    cutoff: how far the LP's value may rise, inf where nothing is known.
+    """
     finite = gains[np.isfinite(gains)]
-    most = max(finite.max(initial=_SMALLEST), cutoff - here if cutoff < 1e20 else _SMALLEST)
+    most = max(finite.max(initial=_SMALLEST), cutoff if cutoff < 1e20 else _SMALLEST)
     scores: NDArray[np.float64] = np.log(np.clip(gains, _SMALLEST, most)).sum(1)
     return scores
 
 
 class Teacher(pyscipopt.Branchrule):
-    """Asks strong branching with probability `share`, up to `most` times, and leaves the other nodes to SCIP's next rule."""
+    """Asks strong branching with probability `share`, up to `most` times, and leaves the other nodes to SCIP's next rule.
 
-    def __init__(self, model: Any, guard: Guard, seed: int, share: float, most: int) -> None:
-        self.pointer, self.guard, self.share, self.most = scip.pointer_of(model), guard, share, most
+    Of more than `width` candidates it asks about a random choice of so many; one LP of a child may take 10 ms.
+    """
+
+    def __init__(self, model: Any, guard: Guard, seed: int, share: float, most: int, width: int) -> None:
+        self.pointer, self.guard, self.share, self.most, self.width = scip.pointer_of(model), guard, share, most, width
         self.random, self.asked, self.recorder = np.random.default_rng(seed), 0, Recorder()
+
+    def learn(
+        self, pointers: NDArray[np.int64], seen: NDArray[np.float64], chosen: NDArray[np.int64], gains: NDArray[np.float64]
+    ) -> None:
+        """Told of every labelled node: its candidates, their features, which of them were asked about, and those ones' gains."""
 
     def branchexeclp(self, allowaddcons: bool) -> dict[str, Any]:
         return {"result": self.guard.call(self._decide, SCIP_RESULT.DIDNOTRUN)}
@@ -69,9 +84,13 @@ class Teacher(pyscipopt.Branchrule):
         result, choice, scores = SCIP_RESULT.DIDNOTRUN, -1, None
         if asked and len(pointers) > 1:
             variables = model.getLPBranchCands()[0][: len(pointers)]
-            scores = strong_branching(model, variables)
-            if scores is not None:
-                self.asked, choice, result = self.asked + 1, int(scores.argmax()), SCIP_RESULT.BRANCHED
+            chosen = np.sort(self.random.permutation(len(pointers))[: self.width])
+            gains = strong_branching(model, [variables[k] for k in chosen])
+            if gains is not None:
+                self.learn(pointers, seen, chosen, gains)
+                scores = np.full(len(pointers), np.nan)
+                scores[chosen] = product_scores(gains, model.getCutoffbound() - model.getLPObjVal())
+                self.asked, choice, result = self.asked + 1, int(np.nanargmax(scores)), SCIP_RESULT.BRANCHED
         self.recorder.add(model, pointers, seen, choice, scores)
         if choice >= 0:
             model.branchVar(variables[choice])
@@ -80,14 +99,21 @@ class Teacher(pyscipopt.Branchrule):
         return int(result)
 
 
-def record(instance: MilpInstance, run: Run, *, share: float = 0.05, most: int = 20) -> Episode:
-    """Solve `instance` so, in Gasse's setting, until `most` nodes are labelled or `run` ends."""
+def teach(
+    instance: MilpInstance, run: Run, *, share: float = 0.05, most: int = 20, width: int = 1000, kind: type[Teacher] = Teacher
+) -> Teacher:
+    """Solve `instance` so, in Gasse's setting, until `most` nodes are labelled or `run` ends; returns who taught."""
     settings = {"separating/maxrounds": 0, "presolving/maxrestarts": 0, "branching/pscost/priority": FIRST - 1}
     engine = Engine(instance, run, settings)
-    teacher = Teacher(engine.model, engine.guard, run.seed, share, most)
+    teacher = kind(engine.model, engine.guard, run.seed, share, most, width)
     engine.model.includeBranchrule(teacher, "corl_teacher", "strong branching now and then", FIRST, -1, 1.0)
     try:
         engine.solve(lambda kind, value: None)
-        return teacher.recorder.episode()
+        return teacher
     finally:
         engine.close()
+
+
+def record(instance: MilpInstance, run: Run, *, share: float = 0.05, most: int = 20, width: int = 1000) -> Episode:
+    """The tree that `teach` grows."""
+    return teach(instance, run, share=share, most=most, width=width, kind=Teacher).recorder.episode()

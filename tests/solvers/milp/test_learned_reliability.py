@@ -1,0 +1,167 @@
+"""Learned reliability: its inputs, its lessons, priors as SCIP's pseudocosts, and whole solves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyscipopt
+import pytest
+import torch
+
+import corl
+from corl.errors import UsageError
+from corl.learning.training import train
+from corl.problems.milp.generators import multiple_knapsack, set_cover
+from corl.problems.milp.problem import Milp
+from corl.run import Run
+from corl.solvers.milp import comparison, scip_functions
+from corl.solvers.milp.branching_features import candidates, features
+from corl.solvers.milp.branching_network import scorer_of
+from corl.solvers.milp.reliability.inputs import INPUTS, PLAIN, WIDTH, inputs
+from corl.solvers.milp.reliability.network import GainNetwork, poisson_loss
+from corl.solvers.milp.reliability.rule import PriorRule
+from corl.solvers.milp.reliability.solver import LearnedReliability
+from corl.solvers.milp.reliability.teaching import GainTeacher, lesson
+from corl.solvers.milp.scip_model import Guard, fill
+from corl.solvers.milp.teaching import teach
+
+NAMES = [name for name, _ in INPUTS]
+INSTANCE = multiple_knapsack(items=30, knapsacks=4, seed=1)
+COVER = set_cover(rows=100, columns=200, density=0.08, seed=2)
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory):
+    """Trained for a few steps on one family."""
+    output = tmp_path_factory.mktemp("gains") / "own.safetensors"
+    options = {"family": "multiple-knapsack", "samples": 8, "share": 1.0, "each": 4, "updates": 20}
+    training = train("milp", "gains", steps=60, seed=1, device="cpu", workers=0, output=output, recipe_options=options)
+    assert training.limit == "finished" and training.metrics["nodes"] >= 8 and np.isfinite(training.metrics["loss"])
+    return output
+
+
+def _model(instance, nodes):
+    model = pyscipopt.Model()
+    model.hideOutput()
+    fill(model, instance)
+    model.setParam("limits/nodes", nodes)
+    return model
+
+
+def test_inputs_of_a_node():
+    """At an LP optimum what hurts one direction of a fractional variable hurts the other as much; distances add up to 1."""
+    seen = []
+
+    class Look(pyscipopt.Branchrule):
+        def branchexeclp(self, allowaddcons):
+            pointer = scip_functions.pointer_of(self.model)
+            variables = candidates(pointer)
+            seen.append((inputs(pointer, variables, features(pointer, variables), PLAIN), self.model.getLPBranchCands()[2]))
+            return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
+
+    model = _model(INSTANCE, 6)
+    model.setParam("separating/maxroundsroot", 0)
+    model.includeBranchrule(Look(), "look", "", 536870911, -1, 1.0)
+    model.optimize()
+    model.freeProb()
+    assert seen
+    for lines, fractions in seen:
+        down, up = lines[0::2], lines[1::2]
+        assert lines.shape == (2 * len(fractions), WIDTH) and np.isfinite(lines).all()
+        assert np.exp(down[:, 0]) == pytest.approx(fractions, abs=1e-5)
+        assert np.exp(down[:, 0]) + np.exp(up[:, 0]) == pytest.approx(1.0, abs=1e-5)
+        assert np.exp(down[:, NAMES.index("hurt")]) == pytest.approx(np.exp(up[:, NAMES.index("hurt")]), rel=1e-3, abs=1e-4)
+        assert down[:, NAMES.index("cost")] == pytest.approx(-up[:, NAMES.index("cost")])
+        assert down[:, len(INPUTS) - 1 :] == pytest.approx(up[:, len(INPUTS) - 1 :])
+
+
+def test_lessons():
+    """Gains of steps, in sum 1, without children that had no solution; of a real tree, as many as nodes labelled at most."""
+    gains, steps = np.array([[1.0, np.inf], [0.0, 3.0]]), np.array([[0.5, 0.5], [0.25, 0.75]])
+    lines, shares = lesson(np.arange(8, dtype=np.float32).reshape(4, 2), gains, steps)
+    assert lines[:, 0].tolist() == [0.0, 4.0, 6.0] and shares == pytest.approx([2 / 6, 0.0, 4 / 6])
+    assert lesson(np.zeros((2, 2), np.float32), np.zeros((1, 2)), np.ones((1, 2))) is None
+    run = Run(Milp().of(INSTANCE), INSTANCE, seed=3)
+    run.start()
+    teacher = teach(INSTANCE, run, share=1.0, most=6, width=5, kind=GainTeacher)
+    assert 1 <= len(teacher.lessons) <= teacher.asked
+    for lines, shares in teacher.lessons:
+        assert len(lines) == len(shares) <= 10 and shares.sum() == pytest.approx(1.0, abs=1e-5) and (shares >= 0.0).all()
+
+
+def test_the_loss_is_least_at_the_gains():
+    """Learning one lesson brings the predictions near its gains, up to a common factor."""
+    torch.manual_seed(1)
+    network, lines, shares = GainNetwork(), torch.randn(5, WIDTH), torch.tensor([0.5, 0.3, 0.1, 0.1, 0.0])
+    optimiser = torch.optim.Adam(network.parameters(), lr=1e-2)
+    for _ in range(300):
+        loss = poisson_loss(network, [(lines, shares)])
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    assert torch.softmax(network(lines), 0).detach().numpy() == pytest.approx(shares.numpy(), abs=0.05)
+
+
+def test_a_prior_is_as_many_observations():
+    """After it a pseudocost is (n x mean + weight x prediction) / (n + weight), once a variable; means keep SCIP's scale."""
+    placed, weight = [], 3.0
+
+    class Look(PriorRule):
+        def _place(self):
+            variables = candidates(self.pointer)
+            before, flags = features(self.pointer, variables), self.placed.copy()
+            count = super()._place()
+            after = features(self.pointer, variables)
+            index = [scip_functions.call("SCIPvarGetProbindex", variable) for variable in variables.tolist()]
+            fresh = ~flags[index] if len(flags) else np.ones(len(index), np.bool_)
+            grown = np.expm1(after[:, 9:11]) - np.expm1(before[:, 9:11])
+            placed.append((count, fresh.sum(), np.abs(grown - weight * (fresh & (count > 0))[:, None]).max()))
+            return count
+
+    model = _model(INSTANCE, 30)
+    guard = Guard(model)
+    rule = Look(model, guard, scorer_of(GainNetwork()), weight, True)
+    model.includeBranchrule(rule, "look", "", 536870911, -1, 1.0)
+    model.optimize()
+    model.freeProb()
+    assert guard.error is None
+    assert len(placed) >= 3 and sum(count for count, _, _ in placed) >= 3
+    assert all(count in (0, fresh) and error < 1e-6 for count, fresh, error in placed)
+
+
+def test_solves(policy):
+    """What is proven is what SCIP proves, with the prediction and without; a seed gives the same bits."""
+    expected = corl.solve(COVER, solver="scip", time_limit=600)
+    for prior in ("network", "mean"):
+        found = corl.solve(COVER, solver="learned-reliability", policy=str(policy), prior=prior, time_limit=600)
+        assert (found.status, found.objective) == ("optimal", expected.objective)
+    one, two = (corl.solve(INSTANCE, solver="learned-reliability", policy=str(policy), iterations=12, seed=5) for _ in range(2))
+    assert (one.objective, one.bound) == (two.objective, two.bound)
+
+
+def test_nothing_is_done_at_the_root(policy, monkeypatch):
+    """A program that SCIP solves without branching never comes to the rule."""
+    monkeypatch.setattr(PriorRule, "branchexeclp", lambda *given: pytest.fail("the rule was asked"))
+    easy = set_cover(rows=60, columns=120, density=0.08, seed=2)
+    assert corl.solve(easy, solver="learned-reliability", policy=str(policy), time_limit=600).status == "optimal"
+
+
+def test_bad_options(policy):
+    """Said in one line."""
+    for options in ({"weight": 0.0}, {"prior": "none"}, {"policy": "milp-auctions"}, {"policy": "no such"}):
+        with pytest.raises(UsageError):
+            corl.solve(INSTANCE, solver="learned-reliability", **options)
+    for options in ({"family": "none"}, {"samples": 3}, {"share": 0.0}):
+        with pytest.raises(UsageError):
+            train("milp", "gains", steps=3, device="cpu", recipe_options=options)
+
+
+def test_instances_beside_each_other(policy, tmp_path):
+    """A line for every instance, limits count as they are, ratios to one solver."""
+    one, two = (LearnedReliability(policy=str(policy), prior=prior) for prior in ("network", "mean"))
+    solvers = {"scip": one, "scip-relpscost": two}
+    Milp().write(COVER, tmp_path / "c.mps.gz")
+    comparison.compare(tmp_path / "r.csv", "own", solvers, [tmp_path / "c.mps.gz"], [0], 300.0, Milp().read)
+    lines = comparison.by_instance([tmp_path / "r.csv"], "scip")
+    assert [line["instance"] for line in lines] == [COVER.name, "all"]
+    assert lines[0]["unsolved"] == 0 and lines[0]["runs"] == 2
+    assert lines[1]["scip-relpscost / scip"] == lines[0]["scip-relpscost / scip"] > 0.0
