@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from corl.errors import UsageError
 from corl.networks.policy import Policy
+from corl.networks.stem import Stem
 
 __all__ = ["AttentionPolicy", "Layer"]
 
@@ -36,20 +37,22 @@ class AttentionPolicy(Policy):
         heads: int = 8,
         feedforward: int = 192,
         value: bool = True,
+        grid: int = 0,
     ) -> None:
         """`inputs` is F of the features, `pairs` P (0: none), `extra` the tokens after the action slots.
 
-        `value`: whether there is a value head. Raises UsageError for numbers that make no network.
+        `value`: whether there is a value head. `grid`: how many of the last tokens a convolution sees
+        (Stem). Raises UsageError for numbers that make no network.
         """
         super().__init__(problem, features)
-        if min(inputs, width, layers, heads, feedforward) < 1 or min(pairs, extra) < 0 or width % heads:
+        if min(inputs, width, layers, heads, feedforward) < 1 or min(pairs, extra, grid) < 0 or width % heads:
             raise UsageError(f"width is {width} and heads {heads}; accepted: a multiple of heads, and positive sizes")
         self.config = {
             "problem": problem, "features": features, "inputs": inputs, "pairs": pairs, "extra": extra, "width": width,
-            "layers": layers, "heads": heads, "feedforward": feedforward, "value": value,
+            "layers": layers, "heads": heads, "feedforward": feedforward, "value": value, "grid": grid,
         }  # fmt: skip
         self.extra, self.heads, self.has_value = extra, heads, value
-        self.embed = nn.Linear(inputs, width)
+        self.embed = Stem(inputs, width, grid) if grid else nn.Linear(inputs, width)
         self.bias = nn.Linear(pairs, layers * heads, bias=False) if pairs else None
         self.layers = nn.ModuleList(Layer(width, heads, feedforward) for _ in range(layers))
         self.score = nn.Linear(width, 1)

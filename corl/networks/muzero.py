@@ -19,6 +19,7 @@ from corl.errors import UsageError
 from corl.networks.attention import Layer
 from corl.networks.heads import HLGauss
 from corl.networks.policy import Policy
+from corl.networks.stem import Stem
 from corl.networks.tokens import Tokens
 
 __all__ = ["MuZeroNetwork", "Slots"]
@@ -49,20 +50,21 @@ class MuZeroNetwork(Policy):
         bins: int = 64,
         values: tuple[float, float] = (-10.0, 10.0),
         rewards: tuple[float, float] = (-10.0, 10.0),
+        grid: int = 0,
     ) -> None:
-        """`inputs`, `pairs`, `extra`: as for AttentionPolicy. `values`, `rewards`: what the `bins` of either head span, in
-        network units. Raises UsageError for numbers that make no network.
+        """`inputs`, `pairs`, `extra`, `grid`: as for AttentionPolicy. `values`, `rewards`: what the `bins` of either head span,
+        in network units. Raises UsageError for numbers that make no network.
         """
         super().__init__(problem, features)
-        if min(inputs, width, layers, dynamics_layers, heads, feedforward) < 1 or min(pairs, extra) < 0 or width % heads:
+        if min(inputs, width, layers, dynamics_layers, heads, feedforward) < 1 or min(pairs, extra, grid) < 0 or width % heads:
             raise UsageError(f"width {width} of a MuZero network must be a multiple of heads, {heads}; all sizes are positive")
         self.config = {
             "problem": problem, "features": features, "inputs": inputs, "pairs": pairs, "extra": extra, "width": width,
             "layers": layers, "dynamics_layers": dynamics_layers, "heads": heads, "feedforward": feedforward, "bins": bins,
-            "values": list(values), "rewards": list(rewards),
+            "values": list(values), "rewards": list(rewards), "grid": grid,
         }  # fmt: skip
         self.extra, self.heads, self.has_value = extra, heads, True
-        self.embed = nn.Linear(inputs, width)
+        self.embed = Stem(inputs, width, grid) if grid else nn.Linear(inputs, width)
         self.bias = nn.Linear(pairs, layers * heads, bias=False) if pairs else None
         self.layers = nn.ModuleList(Layer(width, heads, feedforward) for _ in range(layers))
         self.chosen, self.told = nn.Parameter(torch.randn(width) * width**-0.5), nn.Linear(width, width)

@@ -52,6 +52,8 @@ class AlphaZero(Recipe):
     """Of the network, at least 1."""
     heads: int = 4
     """Of its attention, at least 1."""
+    grid: int = 0
+    """How many of the last tokens a convolution sees before the attention does, from 0."""
     rate: float = 1e-3
     """Learning rate at first, above 0; it falls to 0 as a cosine."""
     value_weight: float = 1.0
@@ -65,7 +67,7 @@ class AlphaZero(Recipe):
     def __post_init__(self) -> None:
         counts = ("size", "episodes", "updates", "batch", "replay", "simulations", "considered", "width", "layers", "heads")
         at_least(self, counts, 1)
-        at_least(self, ("watch",), 0)
+        at_least(self, ("watch", "grid"), 0)
         positive(self, ("value_scale", "value_weight"), zero=True)
         positive(self, ("rate",))
 

@@ -41,6 +41,7 @@ def begin(recipe: Any, training: Training, source: Source) -> Policy:
     if not recipe.start:
         sizes = token_sizes(training.problem, recipe.features, source.instances(0, 1)[0])
         shape = {"width": recipe.width, "layers": recipe.layers, "heads": recipe.heads, "feedforward": 2 * recipe.width}
+        shape["grid"] = getattr(recipe, "grid", 0)
         return AttentionPolicy(**sizes, **shape).to(training.device)
     network = load_policy(recipe.start)
     if not isinstance(network, Policy) or network.problem != name:

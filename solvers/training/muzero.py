@@ -62,6 +62,8 @@ class MuZero(Recipe):
     """Of the attention, at least 1."""
     bins: int = 64
     """Of the histograms of value and reward, at least 2."""
+    grid: int = 0
+    """How many of the last tokens a convolution sees before the attention does, from 0."""
     rate: float = 1e-3
     """Learning rate at first, above 0; it falls to 0 as a cosine."""
     value_weight: float = 0.25
@@ -79,7 +81,7 @@ class MuZero(Recipe):
     def __post_init__(self) -> None:
         counts = ("size", "episodes", "updates", "batch", "replay", "simulations", "considered", "unroll", "td_steps", "width")
         at_least(self, (*counts, "layers", "dynamics_layers", "heads"), 1)
-        at_least(self, ("watch",), 0)
+        at_least(self, ("watch", "grid"), 0)
         positive(self, ("value_scale", "reanalyse", "value_weight", "reward_weight", "consistency"), zero=True)
         positive(self, ("rate",))
         if self.bins < 2:
@@ -133,6 +135,7 @@ class MuZero(Recipe):
         seen = Replay(max(1, int(episodes.lengths.sum())))
         seen.add(episodes.moves, episodes.lengths)
         shape = {"width": self.width, "layers": self.layers, "dynamics_layers": self.dynamics_layers, "heads": self.heads}
+        shape["grid"] = self.grid
         return {**sizes, **shape, "feedforward": 2 * self.width, "bins": self.bins, **spans(seen, self.unroll)}
 
     def _reanalyse(self, network: Any, replay: Any, count: int, random: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from corl.errors import UsageError
 from corl.problems.memory.mapping.instance import Machine, MappingInstance, Op, from_program
 
-__all__ = ["GENERATORS", "dag", "layered", "machine_with", "model", "traced"]
+__all__ = ["GENERATORS", "dag", "layered", "machine_with", "mixed", "model", "traced"]
 
 _MOST_OPS = 20_000
 _SHIPPED = ".json.gz"
@@ -119,7 +119,7 @@ def model(*, file: str, fast_mib: float = 8.0, seed: int = 0) -> MappingInstance
         raise UsageError("file: the environment variable CORL_DATA does not name the folder that it is relative to")
     read = read_instance(Path(folder) / file)
     fast = replace(read.machine, fast_bytes=machine_with(fast_mib).fast_bytes)
-    return read.withmachine_with(fast, f"{read.name}-{fast_mib:g}")
+    return read.with_machine(fast, f"{read.name}-{fast_mib:g}")
 
 
 def traced(*, program: str = "bert-b8", fast_mib: float = 8.0, seed: int = 0) -> MappingInstance:
@@ -134,6 +134,22 @@ def traced(*, program: str = "bert-b8", fast_mib: float = 8.0, seed: int = 0) ->
         raise UsageError(f"program: {program!r} is not shipped; accepted: {', '.join(names)}")
     with resources.as_file(folder / f"{program}{_SHIPPED}") as path:
         return read_instance(path).with_machine(machine_with(fast_mib), f"{program}-{fast_mib:g}")
+
+
+def mixed(*, size: int = 12, seed: int = 0) -> MappingInstance:
+    """A program of about `size` operations to learn from: layered or a random graph, of random shape, with 0.5 to 16 MiB."""
+    _check("size", size, 2, _MOST_OPS)
+    random = np.random.default_rng(seed)
+    fast, inner = float(2.0 ** random.uniform(-1.0, 4.0)), int(random.integers(2**31))
+    if random.random() < 0.35:
+        largest, reach = float(2.0 ** random.uniform(0.0, 3.5)), int(random.integers(2, 12))
+        made = dag(ops=size, fast_mib=fast, largest_mib=largest, reach=reach, weights=float(random.uniform(0, 0.6)), seed=inner)
+    else:
+        width, batch = (int(2 ** random.integers(*span)) for span in ((7, 12), (6, 12)))
+        layers = max(1, round(size / 2.2))
+        skip, state = int(random.integers(0, min(5, layers))), float(random.uniform(0.0, 0.4))
+        made = layered(layers=layers, width=width, batch=batch, fast_mib=fast, skip=skip, state=state, seed=inner)
+    return replace(made, name=f"mixed-{size}", comment=_comment("mixed", {"size": size}, seed))
 
 
 def machine_with(fast_mib: float) -> Machine:
@@ -152,4 +168,10 @@ def _check(field: str, value: float, low: float, high: float) -> None:
         raise UsageError(f"{field}: {value} is not accepted; accepted: {low:g} to {high:g}")
 
 
-GENERATORS: dict[str, Callable[..., Any]] = {"layered": layered, "dag": dag, "model": model, "traced": traced}
+GENERATORS: dict[str, Callable[..., Any]] = {
+    "layered": layered,
+    "dag": dag,
+    "mixed": mixed,
+    "model": model,
+    "traced": traced,
+}

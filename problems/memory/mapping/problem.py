@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Mapping"]
 
+
 def _game(observation: Any) -> Any:
     """See corl.problems.memory.mapping.features.game."""
     from corl.problems.memory.mapping.features import game

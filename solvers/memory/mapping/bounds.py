@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from corl.problems.memory.mapping.instance import MappingInstance
+    from corl.solvers.memory.mapping.relaxation import Relaxed
 
-__all__ = ["best_bound", "op_bounds", "quick_bound"]
+__all__ = ["best_bound", "bound_and_shares", "op_bounds", "quick_bound"]
 
 _MOST = 2000  # accesses up to which the linear program is solved
 
@@ -42,11 +43,16 @@ def op_bounds(instance: MappingInstance) -> NDArray[np.float64]:
 
 def best_bound(instance: MappingInstance) -> float:
     """The better of `quick_bound` and, for programs of up to 2,000 accesses, the linear relaxation; in microseconds."""
-    from corl.solvers.memory.mapping.relaxation import relaxation_bound
+    return bound_and_shares(instance)[0]
+
+
+def bound_and_shares(instance: MappingInstance) -> tuple[float, Relaxed | None]:
+    """What `best_bound` says, and the relaxation's solution, if there is one."""
+    from corl.solvers.memory.mapping.relaxation import relaxation
 
     quick = quick_bound(instance)
-    relaxed = relaxation_bound(instance) if len(instance.access_tensor) <= _MOST else None
-    return quick if relaxed is None else max(quick, relaxed)
+    relaxed = relaxation(instance) if len(instance.access_tensor) <= _MOST else None
+    return (quick, None) if relaxed is None else (max(quick, relaxed.bound), relaxed)
 
 
 def quick_bound(instance: MappingInstance) -> float:

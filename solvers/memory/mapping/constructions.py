@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from corl.problems.memory.mapping.instance import MappingInstance
     from corl.run import Run
 
-__all__ = ["GreedyKeep", "XlaLike", "by_priority", "in_order", "warm"]
+__all__ = ["GreedyKeep", "XlaLike", "by_priority", "in_order", "tuned", "warm"]
 
 _POWERS, _RATIOS = (0.5, 0.0, 0.75, 1.0), (1.0, 1.5, 2.5)  # what `tuned` tries, the first of each being the default
 _ROUNDS = 3  # of repacking and filling again
@@ -119,6 +119,12 @@ def by_priority(program: Any, power: float, ratio: float, packing: bool) -> tupl
             break
         value, layout = again, packed
     return value, layout
+
+
+def tuned(program: Any) -> tuple[float, Any]:
+    """(seconds, layout) of the best greedy by priority of all settings."""
+    found = (by_priority(program, power, ratio, True) for power in _POWERS for ratio in _RATIOS)
+    return min(found, key=lambda pair: pair[0])
 
 
 def warm(solve: Callable[[MappingInstance, Run], None]) -> None:

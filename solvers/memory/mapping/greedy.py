@@ -8,7 +8,7 @@ from corl.jit import kernel
 from corl.problems.memory.mapping.timing import lowest_offset
 from corl.solvers.memory.mapping.layout import EPSILON, evaluate, latest_start, put
 
-__all__ = ["benefits", "compatible", "fill", "repack", "span"]
+__all__ = ["benefits", "compatible", "fill", "repack", "span", "try_group"]
 
 
 @kernel
@@ -34,12 +34,15 @@ def fill(program, layout, order, copies, ratio):
     """
     value = evaluate(program, layout)
     done = np.zeros(len(program.together), np.bool_)
+    for r in range(layout.filled[0]):
+        if program.group[layout.runs[r, 0]] >= 0:
+            done[program.group[layout.runs[r, 0]]] = True
     for at in range(len(order)):
         t = order[at]
         g = program.group[t]
         if g >= 0:
             if program.together[g] and not done[g] and copies:
-                value = _try_group(program, layout, g, ratio, value)
+                value = try_group(program, layout, g, ratio, value)
             done[g] = True
             continue
         k, uses, free = 0, program.first[t + 1] - program.first[t], _first_free(program, layout, t)
@@ -109,7 +112,7 @@ def span(program, layout, t, k, last, free, ratio):
 
 
 @kernel
-def _try_group(program, layout, g, ratio, value):
+def try_group(program, layout, g, ratio, value):
     """Put all tensors of an alias group into fast memory at one offset; seconds, the value given where that does not pay."""
     before = layout.filled[0]
     members = program.member[program.member_first[g] : program.member_first[g + 1]]

@@ -21,7 +21,7 @@ from corl.problems.memory.mapping.generators import GENERATORS
 from corl.problems.memory.mapping.problem import Mapping
 from corl.run import Run
 
-__all__ = ["main"]
+__all__ = ["main", "programs"]
 
 _COLUMNS = ("program", "fast_mib", "method", "microseconds", "bound", "closed", "seconds")
 
@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     table = csv.DictWriter(sys.stdout, _COLUMNS, lineterminator="\n")
     table.writeheader()
-    for program, parameters in _programs(given.programs):
+    for program, parameters in programs(given.programs):
         for size in given.fast_mib:
             generator = "model" if "file" in parameters else program
             for row in _rows(GENERATORS[generator](fast_mib=size, **parameters), given.moves):
@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
             sys.stdout.flush()
 
 
-def _programs(names: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def programs(names: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """(name, parameters) of the programs; "models" stands for all traced ones that there are."""
     for name in names:
         if name in GENERATORS:

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from corl.problems.memory.mapping.instance import MappingInstance
 
-__all__ = ["relaxation_bound"]
+__all__ = ["Relaxed", "relaxation"]
 
 _MIB = float(2**20)  # bytes are counted in these, times in microseconds, so that the program's numbers are near 1
 _MARGIN = 1e-6  # relative, taken off for the engine's tolerances
+
+
+class Relaxed(NamedTuple):
+    """An optimal solution of the linear program. Accesses are sorted by tensor, as those of layout.Program."""
+
+    bound: float
+    """Microseconds, below every plan's."""
+    served: NDArray[np.float64]
+    """[A] which share of each access fast memory serves."""
+    kept: NDArray[np.float64]
+    """[A] which share of the tensor is kept since its access before; 0 at its first."""
 
 
 class _Rows:
@@ -42,8 +54,8 @@ class _Rows:
             values.append(value)
         self.right.append(right)
 
-    def minimise(self, columns: list[int]) -> float | None:
-        """The least sum of some variables; None where the engine does not find it."""
+    def minimise(self, columns: list[int]) -> tuple[float, NDArray[np.float64]] | None:
+        """The least sum of some variables, and the values of all; None where the engine does not find it."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_matrix
 
@@ -53,11 +65,11 @@ class _Rows:
         matrix = csr_matrix((values, (rows, places)), shape=(len(self.right), self.columns))
         bounds = np.column_stack([self.low, self.high])
         result = linprog(cost, A_ub=matrix, b_ub=self.right, bounds=bounds, method="highs")
-        return float(result.fun) if result.status == 0 else None
+        return (float(result.fun), result.x) if result.status == 0 else None
 
 
-def relaxation_bound(instance: MappingInstance, window: int = 6) -> float | None:
-    """A lower bound in microseconds, or None where the linear program is not solved.
+def relaxation(instance: MappingInstance, window: int = 6) -> Relaxed | None:
+    """Solve the linear program; None where the engine does not.
 
     Every plan has a counterpart: x, which share of an access fast memory serves; k, that it was kept since the access before; and
     bytes of copies into fast memory during each operation, which take room from then on, up to `window` operations before their
@@ -74,9 +86,12 @@ def relaxation_bound(instance: MappingInstance, window: int = 6) -> float | None
     moved: list[list[tuple[int, float]]] = [[] for _ in range(n)]
     early: dict[int, list[tuple[int, float]]] = defaultdict(list)  # before which operation, copies without room
     back: list[tuple[int, float]] = []
+    columns: list[tuple[int, int]] = []  # of x and k of each access, sorted by tensor; -1: none
     for t in range(instance.tensors):
         if instance.sizes[t] <= machine.fast_bytes:
-            _tensor(lp, instance, t, window, (served, room, moved, early, back))
+            columns += _tensor(lp, instance, t, window, (served, room, moved, early, back))
+        else:
+            columns += [(-1, -1)] * int((instance.access_tensor == t).sum())
     spare = []  # MiB that are idle up to the end of each operation and not used by copies with a place in time
     for i in range(n):
         weight = 1.0 / slow - 1.0 / fast
@@ -93,12 +108,15 @@ def relaxation_bound(instance: MappingInstance, window: int = 6) -> float | None
         if i < n:
             lp.at_most([*waiting, (spare[i - 1], -1.0)], 0.0)
     lp.at_most([*waiting, *back, (spare[-1], -1.0)], 0.0)
-    value = lp.minimise(time)
-    return None if value is None else value * (1.0 - _MARGIN)
+    found = lp.minimise(time)
+    if found is None:
+        return None
+    table = np.append(found[1], 0.0)[np.array(columns, np.int64).reshape(-1, 2)]
+    return Relaxed(found[0] * (1.0 - _MARGIN), table[:, 0].copy(), table[:, 1].copy())
 
 
-def _tensor(lp: _Rows, instance: MappingInstance, t: int, window: int, parts: Any) -> None:
-    """The variables of a tensor; `parts` are the lists of `relaxation_bound`."""
+def _tensor(lp: _Rows, instance: MappingInstance, t: int, window: int, parts: Any) -> list[tuple[int, int]]:
+    """The variables of a tensor; `parts` are the lists of `relaxation`. Returns the columns of x and k of each access."""
     served, room, moved, early, back = parts
     accesses = np.flatnonzero(instance.access_tensor == t).tolist()
     ops = instance.access_op[accesses].tolist()
@@ -129,6 +147,7 @@ def _tensor(lp: _Rows, instance: MappingInstance, t: int, window: int, parts: An
         for keep in kept:
             lp.at_most([(shares[0], 1.0), (keep, -1.0), (write_back, -1.0)], 0.0)
         back.append((write_back, size))
+    return list(zip(shares, [-1, *kept]))
 
 
 def _prefetch(lp: _Rows, op: int, first: int, window: int, sizes: tuple[float, float], parts: Any) -> list[tuple[int, float]]:

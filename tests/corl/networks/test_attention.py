@@ -114,3 +114,27 @@ def test_unknown_features_are_refused():
     policy = AttentionPolicy("tsp", "planet", TOKENS)
     with pytest.raises(UsageError, match="accepted: plane"):
         policy.tokens({})
+
+
+@pytest.mark.parametrize("kind", ["attention", "muzero"])
+def test_grid(kind):
+    """The last tokens are an image: which stand beside each other counts, once the convolution has weights; not without."""
+    from corl.networks.muzero import MuZeroNetwork
+
+    made = {"attention": AttentionPolicy, "muzero": MuZeroNetwork}[kind]
+    shape = {"extra": 5, "width": 8, "layers": 1, "heads": 2, "feedforward": 8}
+    x, mask = torch.randn(3, 7, F, generator=torch.Generator().manual_seed(0)), torch.ones(3, 7, dtype=torch.bool)
+    order = torch.tensor([0, 1, 2, 3, 6, 4, 5])
+    for grid, counts in ((0, False), (4, True)):
+        torch.manual_seed(1)
+        network = made("tsp", "plane", F, **shape, grid=grid).eval()
+        if grid:
+            torch.nn.init.normal_(network.embed.join.weight)
+        assert made(**network.config).load_state_dict(network.state_dict())
+        for layer in network.layers:
+            torch.nn.init.constant_(layer.rezero, 0.7)
+        (_, value), (_, other) = network(x, mask, None), network(x[:, order], mask, None)
+        assert torch.allclose(value, other, atol=1e-5) != counts
+        torch.testing.assert_close(network(x[:1], mask[:1], None)[1], value[:1])
+    with pytest.raises(UsageError):
+        made("tsp", "plane", F, **shape, grid=-1)

@@ -42,3 +42,28 @@ def test_players(checkpoint, solver, options):
     results = [corl.solve(instance, solver=solver, policy=checkpoint, iterations=300, seed=1, **options) for _ in range(2)]
     assert results[0].verified and results[0].objective == results[1].objective
     assert results[0].objective < 2 * Mapping().describe(instance)["all_slow_microseconds"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", ["alphazero", "muzero"])
+def test_recipes(tmp_path, recipe):
+    """Two generations of self-play on tiny programs; what comes of it plays through the generic solvers."""
+    from corl.learning.training import train
+    from corl.networks.checkpoints import load
+
+    options = {"operations": 4, "episodes": 4, "updates": 1, "batch": 4, "simulations": 2, "width": 8, "layers": 1, "heads": 2}
+    path = tmp_path / "player.safetensors"
+    done = train("memory", recipe, steps=2, seed=1, device="cpu", output=path, recipe_options={**options, "watch": 2})
+    assert load(path)[0].config["grid"] == SPANS and done.metrics["greedy"] > 0
+    solver = "muzero" if recipe == "muzero" else "tree-search"
+    assert corl.solve(layered(layers=3, seed=3), solver=solver, policy=str(path), iterations=200).verified
+
+
+def test_recipe_options():
+    """What is out of range is said in words."""
+    from corl.errors import UsageError
+    from corl.solvers.memory.mapping.players.recipes import GameAlphaZero, GameMuZero
+
+    for made, options in ((GameAlphaZero, {"operations": 1}), (GameMuZero, {"unroll": 0}), (GameMuZero, {"rate": 0.0})):
+        with pytest.raises(UsageError, match=f"{next(iter(options))} is"):
+            made(**options)

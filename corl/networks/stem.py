@@ -1,0 +1,31 @@
+"""Stem: from the features of tokens to vectors, with a convolution over those tokens that are a grid."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+__all__ = ["Stem"]
+
+_CHANNELS = 8
+
+
+class Stem(nn.Module):
+    """A linear map of each token; the last `grid` tokens, which follow each other in time, are an image besides: time x features,
+    seen by two 3 x 3 convolutions whose result is added to their vectors (as nothing, before training)."""
+
+    def __init__(self, inputs: int, width: int, grid: int) -> None:
+        super().__init__()
+        self.grid = grid
+        self.linear = nn.Linear(inputs, width)
+        self.near, self.far = (nn.Conv2d(channels, _CHANNELS, 3, padding=1) for channels in (1, _CHANNELS))
+        self.join = nn.Linear(_CHANNELS * inputs, width)
+        nn.init.zeros_(self.join.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x [R, T, F] -> [R, T, D]."""
+        hidden: Tensor = self.linear(x)
+        image = functional.gelu(self.far(functional.gelu(self.near(x[:, None, -self.grid :]))))
+        seen = self.join(image.transpose(1, 2).flatten(2))
+        return torch.cat([hidden[:, : -self.grid], hidden[:, -self.grid :] + seen], 1)

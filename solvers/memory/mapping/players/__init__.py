@@ -1,0 +1,1 @@
+"""Players of the mallocGame: recipes of AlphaZero and MuZero for it."""
