@@ -38,7 +38,7 @@ FEATURES = (
     ("dual_fraction", "dual_sum x min(f, 1 - f)"),
     ("rivals_sum", "log(1 + fractional columns in tight rows, counted in each)"),
     ("tight_share", "tight rows / rows"),
-    ("gap", "log of (incumbent's value - LP objective) / objective's norm, clipped to -20..20; 20 without an incumbent"),
+    ("gap", "log of (what better solutions are below - LP objective) / objective's norm, clipped to -20..20; 20 without"),
     ("gains_behind", "gains - the best candidate's"),
     ("dual_share", "dual_sum / the largest among candidates"),
     ("rows_share", "rows / the most among candidates"),

@@ -9,7 +9,8 @@ from corl.files import plain_name
 from corl.problems.milp.instance import MilpInstance
 from corl.problems.milp.lp_format import read_lp, recognises_lp
 from corl.problems.milp.lp_writer import write_lp
-from corl.problems.milp.mps_format import read_mps, recognises_mps, write_mps
+from corl.problems.milp.mps_format import read_mps, recognises_mps
+from corl.problems.milp.mps_writer import write_mps
 from corl.text import Text
 
 __all__ = ["read_instance", "read_text", "recognises", "write_instance"]

@@ -12,54 +12,37 @@ from typing import Any
 import numpy as np
 
 from corl.jit import kernel
+from corl.problems.milp.features import FEATURES as SHARED
 from corl.solvers.milp import scip_functions as scip
 from corl.solvers.milp.lp_reading import doubles, pointers
 
 __all__ = ["FEATURES", "candidates", "features"]
 
-FEATURES = (
-    ("fraction", "f, the fractional part of the LP value"),
-    ("to_integer", "min(f, 1 - f)"),
-    ("cost", "objective coefficient / the objective's norm"),
-    ("cost_size", "its absolute value"),
-    ("pseudocost_down", "/ the candidates' mean"),
-    ("pseudocost_up", "/ the candidates' mean"),
-    ("gain_down", "log of f x pseudocost_down"),
-    ("gain_up", "log of (1 - f) x pseudocost_up"),
-    ("gains", "their sum: the score of pseudocost branching"),
-    ("count_down", "log(1 + observations behind the pseudocost)"),
-    ("count_up", "likewise"),
-    ("inferences_down", "log(1 + mean number of inferences)"),
-    ("inferences_up", "likewise"),
-    ("cutoffs_down", "share of branchings that were cut off"),
-    ("cutoffs_up", "likewise"),
-    ("from_root", "LP value - LP value at the root"),
-    ("from_average", "LP value - mean over solutions found"),
-    ("from_incumbent", "LP value - incumbent's, 0 without one"),
-    ("depth", "log(1 + depth)"),
-    ("candidates", "log(1 + number of candidates)"),
-    ("rows", "log(1 + rows of the column)"),
-    ("tight", "log(1 + those that are tight)"),
-    ("dual_sum", "sum of |dual| over tight rows"),
-    ("dual_most", "the largest"),
-    ("dual_mean", "the mean"),
-    ("dual_fraction", "dual_sum x min(f, 1 - f)"),
-    ("rivals_sum", "log(1 + fractional columns in tight rows, counted in each)"),
-    ("rivals_most", "log(1 + most in one)"),
-    ("rivals_mean", "log(1 + mean)"),
-    ("rivals_inverse", "sum of 1 / number, over tight rows"),
-    ("neighbours", "log(1 + entries in all its rows)"),
-    ("slack", "mean slack / norm of its rows, each at most 10"),
-    ("tight_share", "tight rows / rows"),
-    ("coefficients", "sum of |coefficient| / norm over tight rows"),
-    ("gap", "log of (cutoff bound - LP objective) / objective's norm, clipped to -20..20; 20 without a bound"),
-    ("gains_behind", "gains - the best candidate's"),
-    ("dual_share", "dual_sum / the largest among candidates"),
-    ("rows_share", "rows / the most among candidates"),
-    ("rivals_above", "rivals_sum - the candidates' mean"),
-    ("fraction_share", "min(f, 1 - f) / the largest among candidates"),
-)
-"""Name and meaning of each column of what `features` returns."""
+_SHARED = dict(SHARED)
+_OWN = {
+    "inferences_down": "log(1 + mean number of inferences)",
+    "inferences_up": "likewise",
+    "cutoffs_down": "share of branchings that were cut off",
+    "cutoffs_up": "likewise",
+    "from_average": "LP value - mean over solutions found",
+    "dual_mean": "the mean",
+    "rivals_most": "log(1 + most in one)",
+    "rivals_mean": "log(1 + mean)",
+    "rivals_inverse": "sum of 1 / number, over tight rows",
+    "neighbours": "log(1 + entries in all its rows)",
+    "slack": "mean slack / norm of its rows, each at most 10",
+    "coefficients": "sum of |coefficient| / norm over tight rows",
+    "rivals_above": "rivals_sum - the candidates' mean",
+}  # what needs SCIP's bookkeeping, or its rows
+_ORDER = (
+    "fraction", "to_integer", "cost", "cost_size", "pseudocost_down", "pseudocost_up", "gain_down", "gain_up", "gains",
+    "count_down", "count_up", "inferences_down", "inferences_up", "cutoffs_down", "cutoffs_up", "from_root", "from_average",
+    "from_incumbent", "depth", "candidates", "rows", "tight", "dual_sum", "dual_most", "dual_mean", "dual_fraction",
+    "rivals_sum", "rivals_most", "rivals_mean", "rivals_inverse", "neighbours", "slack", "tight_share", "coefficients", "gap",
+    "gains_behind", "dual_share", "rows_share", "rivals_above", "fraction_share",
+)  # fmt: skip
+FEATURES = tuple((name, _OWN.get(name) or _SHARED[name]) for name in _ORDER)
+"""Name and meaning of each column of what `features` returns; corl.problems.milp.features has some of them for the other tree."""
 _COUNT = len(FEATURES)
 _TIGHT = 1e-6  # slack / norm of a tight row
 _NONE = 1e20
