@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 import venv
+import zipfile
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -125,6 +126,7 @@ def test_wheel_outside_the_source_tree(tmp_path):
     done = subprocess.run(build, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     wheel = next((tmp_path / "dist").glob("*.whl"))
+    assert "corl/instances/memory/bert-b8.json.gz" in zipfile.ZipFile(wheel).namelist()
     venv.create(tmp_path / "venv", with_pip=True, system_site_packages=False)
     python = tmp_path / "venv" / "bin" / "python"
     quiet = {"capture_output": True, "text": True, "cwd": tmp_path}

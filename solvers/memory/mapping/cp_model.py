@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,23 @@ _TICKS = 2**34  # of the program's time with everything in slow memory: rounding
 # (with 2**36 the engine's presolve, of OR-Tools 9, called a model infeasible that it solves without)
 
 
+@dataclass
+class _Run:
+    """A residency of a tensor, if the literal holds."""
+
+    tensor: int
+    literal: Any
+    low: Any
+    high: Any
+    offset: Any
+    end: int | None
+    """Before which operation the copy in ends; None: the tensor is defined there."""
+    over: list[Any] = field(default_factory=list)
+    """Literals: an operation writes its output over it."""
+
+
 class Model:
-    """The CP-SAT model of an instance without alias groups.
+    """The CP-SAT model of an instance.
 
     Time and, in what slow memory moves in it, bytes are counted in ticks, rounded so that every plan has a counterpart that takes
     at most a tick an operation longer. An operation may take longer than its roofline, which stands for a stall after it. So the
@@ -30,20 +46,21 @@ class Model:
 
         self.instance, self.model = instance, cp_model.CpModel()
         self.tick = slow_seconds / _TICKS
-        machine, n = instance.machine, instance.ops
+        n = instance.ops
         self._made = instance.definition.tolist()
         self._moved: list[list[Any]] = [[] for _ in range(n)]  # of each operation, the ticks that copies move during it
         self._longest = [0] * n
         self._slow: list[list[Any]] = [[] for _ in range(n)]
         self._fast: list[list[Any]] = [[] for _ in range(n)]
-        self._rects: list[tuple[Any, Any, int]] = []
-        self._runs: list[tuple[int, Any, Any, Any, Any, int | None]] = []  # tensor, literal, from, to, offset, end of the copy in
+        self._runs: list[_Run] = []
+        self._served: dict[int, list[Any]] = {}  # tensor -> of each access, whether fast memory serves it
+        self._rest: list[tuple[Any, int, Any, int]] = []  # literal, operation, offset, size: what an output leaves of its input
         self._outs: list[tuple[int, Any, Any]] = []  # tensor, literal, end of the copy out
         for t in range(instance.tensors):
             self._tensor(t)
-        if self._rects:
-            self.model.add_no_overlap_2d([x for x, _, _ in self._rects], [y for _, y, _ in self._rects])
-            self.model.add_cumulative([x for x, _, _ in self._rects], [size for _, _, size in self._rects], machine.fast_bytes)
+        for g in range(int(instance.group.max(initial=-1)) + 1):
+            self._group([t for t in range(instance.tensors) if instance.group[t] == g])
+        self._places()
         self._times()
 
     def bound(self, value: float) -> float:
@@ -57,11 +74,11 @@ class Model:
         from corl.problems.memory.mapping.instance import IN, OUT, MappingPlan
 
         residencies, copies = [], []
-        for t, literal, low, high, offset, end in self._runs:
-            if value(literal):
-                residencies.append((t, value(low), value(high), value(offset)))
-                if end is not None:
-                    copies.append((t, IN, value(low), end))
+        for run in self._runs:
+            if value(run.literal):
+                residencies.append((run.tensor, value(run.low), value(run.high), value(run.offset)))
+                if run.end is not None:
+                    copies.append((run.tensor, IN, value(run.low), run.end))
         for t, literal, stop in self._outs:
             if value(literal):
                 copies.append((t, OUT, self._made[t] + 1, value(stop)))
@@ -93,25 +110,64 @@ class Model:
             if op != made:
                 low, high = self._copied_in(t, start, op), model.new_int_var(op + 1, n, "")
             runs.append((start, low, high))
-            self._rectangle(t, start, low, high, size, None if op == made else op)
+            if size <= capacity:
+                offset = model.new_int_var(0, capacity - size, "")
+                self._runs.append(_Run(t, start, low, high, offset, None if op == made else op))
         for k in range(len(ops)):
             self._chain(ops, starts, served, runs, k)
         if made >= 0:
             self._copied_out(t, ops, served, runs[0])
+        self._served[t] = served
         for a, op, here in zip(accesses, ops, served):
             count = int(instance.access_bytes[a])
             self._slow[op].append(self._ticks(count) * (1 - here))
             self._fast[op].append((count, here))
 
-    def _rectangle(self, t: int, literal: Any, low: Any, high: Any, size: int, end: int | None) -> None:
-        model, capacity = self.model, self.instance.machine.fast_bytes
-        if size > capacity:
-            return
-        offset, length = model.new_int_var(0, capacity - size, ""), model.new_int_var(1, self.instance.ops, "")
-        x = model.new_optional_interval_var(low, length, high, literal, "")
-        y = model.new_optional_fixed_size_interval_var(offset, size, literal, "")
-        self._rects.append((x, y, size))
-        self._runs.append((t, literal, low, high, offset, end))
+    def _group(self, members: list[int]) -> None:
+        """All accesses to tensors of a group are served from fast memory, or none; outputs may lie on inputs."""
+        served = [literal for t in members for literal in self._served[t]]
+        for one, other in pairwise(served):
+            self.model.add(one == other)
+        instance = self.instance
+        for new in (run for run in self._runs if run.tensor in members and run.end is None):
+            at = self._made[new.tensor]
+            reads = instance.access_tensor[instance.access_first[at] : instance.access_first[at + 1]].tolist()
+            old = [t for t in reads if t in members and t != new.tensor]
+            for run in self._runs:
+                if run.tensor in old and (run.end is None or run.end <= at):
+                    self._in_place(run, new, at)
+
+    def _in_place(self, run: _Run, new: _Run, at: int) -> None:
+        """Operation `at` may write its output over the run of an input that ends with it."""
+        model, instance = self.model, self.instance
+        over = model.new_bool_var("")
+        model.add_implication(over, run.literal)
+        model.add_implication(over, new.literal)
+        model.add(run.high == at + 1).only_enforce_if(over)
+        model.add(run.offset == new.offset).only_enforce_if(over)
+        run.over.append(over)
+        beyond = int(instance.sizes[run.tensor] - instance.sizes[new.tensor])
+        if beyond > 0:  # the rest of the input is still in its place
+            start = run.offset + int(instance.sizes[new.tensor])
+            self._rest.append((over, at, start, beyond))
+
+    def _places(self) -> None:
+        """Runs as rectangles that do not overlap; one that is written over ends an operation earlier."""
+        model, rows = self.model, []
+        for run in self._runs:
+            size, reach = int(self.instance.sizes[run.tensor]), run.high
+            if run.over:
+                model.add_at_most_one(run.over)
+                reach = model.new_int_var(0, self.instance.ops, "")
+                model.add(reach == run.high - sum(run.over))
+            x = model.new_optional_interval_var(run.low, model.new_int_var(1, self.instance.ops, ""), reach, run.literal, "")
+            rows.append((x, model.new_optional_fixed_size_interval_var(run.offset, size, run.literal, ""), size))
+        for over, at, start, size in self._rest:
+            x = model.new_optional_fixed_size_interval_var(at, 1, over, "")
+            rows.append((x, model.new_optional_fixed_size_interval_var(start, size, over, ""), size))
+        if rows:
+            model.add_no_overlap_2d([x for x, _, _ in rows], [y for _, y, _ in rows])
+            model.add_cumulative([x for x, _, _ in rows], [size for _, _, size in rows], self.instance.machine.fast_bytes)
 
     def _chain(self, ops: list[int], starts: list[Any], served: list[Any], runs: list[Any], k: int) -> None:
         """A run that begins at access k goes on over those that follow until one is not served or begins a run of its own."""

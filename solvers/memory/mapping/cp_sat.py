@@ -27,7 +27,7 @@ class CpSat(Solver):
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
-    title: ClassVar[str] = "CP-SAT (OR-Tools): small programs without alias groups, with proven bounds"
+    title: ClassVar[str] = "CP-SAT (OR-Tools): small programs, with proven bounds"
 
     def __post_init__(self) -> None:
         from corl.solvers.cp_sat import check_threads
@@ -35,8 +35,6 @@ class CpSat(Solver):
         check_threads(self.search_workers)
 
     def accepts(self, instance: MappingInstance) -> str:
-        if (instance.group >= 0).any():
-            return "its model has no alias groups"
         size = len(instance.access_tensor) * instance.ops
         return f"its model would need {size:,} accesses x operations, which we allow up to {_MOST:,}" if size > _MOST else ""
 

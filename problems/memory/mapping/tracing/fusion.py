@@ -2,7 +2,8 @@
 
 1. An elementwise step joins the operation that made one of its operands, if nothing else reads that operand, it is no output,
    and it has as many elements as the result (batch normalisation, bias, residual addition and activation after a convolution).
-   Of several such operands that of the latest operation is taken.
+   Of several such operands that of the latest operation is taken; operations of elementwise steps alone that made the others
+   become part of it.
 2. A reduction (softmax, normalisation, sum) joins an operation of elementwise steps alone that made its operand, under the same
    conditions (the mask before softmax, the square before a mean).
 3. What is constant is computed before the program runs (recording.py); zeros, ranges and the like are made by their readers.
@@ -82,22 +83,40 @@ class _Fusion:
     def _joined(self, step: Step, time: int) -> Group:
         """The group of a step: the latest that it may join, or a new one."""
         fitting = [v for v in step.reads if v in self._writer and self._fits(step, v)]
+        joined: Group | None = None
         for v in sorted(fitting, key=lambda v: -self._writer[v][0].time):
             group = self._writer[v][0]
-            if self._may_wait(group, v):
-                group.steps.append(step)
-                group.time = time
-                group.inside.add(v)
-                return group
-        self.groups.append(Group([step], time))
-        return self.groups[-1]
+            if joined is None and self._may_wait(group, v):
+                joined = group
+                joined.inside.add(v)
+            elif joined is not None and group is joined:
+                joined.inside.add(v)
+            elif joined is not None and _is_elementwise(group) and self._may_wait(group, v):
+                self._absorb(joined, group)
+                joined.inside.add(v)
+        if joined is None:
+            joined = Group([], time)
+            self.groups.append(joined)
+        joined.steps.append(step)
+        joined.time = time
+        return joined
+
+    def _absorb(self, group: Group, other: Group) -> None:
+        """Make another group part of this one."""
+        group.steps = other.steps + group.steps
+        group.inside |= other.inside
+        self.groups = [kept for kept in self.groups if kept is not other]
+        self._writer = {v: (group if owner is other else owner, made) for v, (owner, made) in self._writer.items()}
+        self._updated = {v: group if owner is other else owner for v, owner in self._updated.items()}
+        for v, readers in self._readers.items():
+            self._readers[v] = [group if reader is other else reader for reader in readers]
 
     def _fits(self, step: Step, v: int) -> bool:
         """Whether a step may follow within one operation what made version v, by kind and by shape (rules 1 and 2)."""
         (group, made), version, role = self._writer[v], self.versions[v], step.cost.role
         if version.kind == "output" or self._needs[v] > 1 or role == "other" or made.writes[v] < version.bytes:
             return False
-        if role == "reduction" and any(other.cost.role != "elementwise" for other in group.steps):
+        if role == "reduction" and not _is_elementwise(group):
             return False
         sizes = {view.elements if count == version.bytes else -1 for view, count in step.reads[v].items()}
         return sizes == {made.elements} and (role == "reduction" or step.elements == made.elements)
@@ -106,3 +125,8 @@ class _Fusion:
         """Whether a group may run later than all others: none of them needs what it writes, or writes over what it reads."""
         read = any(reader is not group for w in group.written - {v} for reader in self._readers[w])
         return not read and all(self._updated.get(r, group) is group for r in group.read)
+
+
+def _is_elementwise(group: Group) -> bool:
+    """Whether all steps are elementwise."""
+    return all(step.cost.role == "elementwise" for step in group.steps)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from corl.errors import InputError
 from corl.problems.memory.mapping.instance import Machine, MappingInstance, Op, from_program
 from corl.problems.memory.mapping.tracing.fusion import Group
-from corl.problems.memory.mapping.tracing.steps import Recording
+from corl.problems.memory.mapping.tracing.steps import Recording, View
 
 if TYPE_CHECKING:
     from corl.problems.memory.static.instance import StaticInstance
@@ -64,7 +64,7 @@ def buffers_of(recording: Recording, groups: list[Group], alignment: int = 1, co
 
 def _reads(recording: Recording, group: Group) -> dict[int, int]:
     """Bytes that a group reads of each version: a view that several steps share once, different ones together at most all."""
-    views: dict[int, dict[object, int]] = {}
+    views: dict[int, dict[View, int]] = {}
     needed = group.read
     for step in group.steps:
         for v, seen in step.reads.items():

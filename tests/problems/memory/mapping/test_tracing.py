@@ -11,7 +11,7 @@ import pytest
 from corl.errors import InputError
 from corl.problems.memory.mapping.problem import Mapping
 from corl.problems.memory.mapping.simulator import run_plan
-from corl.problems.memory.mapping.tracing import lifetimes, trace
+from corl.problems.memory.mapping.tracing import lifetimes, trace, trace_model
 
 torch = pytest.importorskip("torch")
 functional = torch.nn.functional
@@ -184,6 +184,13 @@ def test_elementwise_steps_join_their_producer_and_reductions_join_elementwise_s
     assert twice.op_names == ("matmul", "tanh", "cumsum")
 
 
+def test_elementwise_operations_flow_together():
+    """Both factors are elementwise in the product, which is read once."""
+    made = program(lambda m, x, y: (lambda p: (p * 0.5) * (torch.tanh(p) + 1))(x @ y), (4, 4), (4, 4))
+    assert made.op_names == ("matmul", "mul+tanh+add+mul")
+    assert list(accesses(made, 1)[0].values()) == [64] and made.flops[1] == (1 + 4 + 1 + 1) * 16
+
+
 def test_fusion_waits_for_no_update_of_what_it_reads():
     """tanh(x) could join the product of x only behind the update of x, which it may not pass."""
 
@@ -277,6 +284,18 @@ def test_models_are_instances_themselves():
     one = corl.solve((model, (x,)), problem="memory", solver="all-slow")
     other = corl.solve(torch.export.export(model, (x,)), problem="memory", solver="all-slow")
     assert one.objective == other.objective > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "model", "head"), [("BertModel", "bert", 0), ("ResNetForImageClassification", "resnet50", 2048)]
+)
+def test_transformers_architectures_agree_with_ours(name, model, head):
+    """As many operations and the same FLOPs, but for the 2 classes, not 1000, of the default configuration."""
+    pytest.importorskip("transformers", reason="the extra `trace` is not installed")
+    theirs, ours = trace_model(model=name), trace_model(model=model)
+    assert theirs.ops == ours.ops
+    assert theirs.flops[theirs.matrix].sum() == ours.flops[ours.matrix].sum() - 2 * head * 998
 
 
 @pytest.mark.parametrize(
