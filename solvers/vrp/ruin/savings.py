@@ -18,7 +18,7 @@ __all__ = ["applies", "savings_plan"]
 def applies(instance: VrpInstance, net: Net) -> bool:
     """Whether there are capacities alone: one depot, one type of vehicle in any number, no windows, lengths or prizes."""
     vehicles = instance.vehicles
-    alike = vehicles.types == 1 and vehicles.count[0] < 0
+    alike = vehicles.types == 1 and int(vehicles.count[0]) < 0
     return alike and net.symmetric and not (net.timed or net.limited or net.prizes) and instance.clients > 1
 
 
