@@ -24,9 +24,8 @@ def compile_for(scorer: Scorer) -> None:
     if not scip.load():
         raise SolverError("the SCIP functions that the rule calls were not found in PySCIPOpt's library")
     kernel: Any = place
-    flags, known = np.zeros(1, np.bool_), np.zeros(1)
-    signature = (types.int64, typeof(scorer), typeof(PLAIN), types.float64, types.boolean, typeof(flags), typeof(known))
-    kernel.compile(signature)  # type: ignore[no-untyped-call]
+    arrays = [typeof(one) for one in (scorer, PLAIN, np.zeros(1, np.bool_), np.zeros(1))]  # type: ignore[no-untyped-call]
+    kernel.compile((types.int64, *arrays[:2], types.float64, types.boolean, *arrays[2:]))
 
 
 class PriorRule(pyscipopt.Branchrule):

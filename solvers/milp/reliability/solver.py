@@ -24,8 +24,9 @@ class LearnedReliability(Scip):
 
     policy: str = "milp-general"
     """A shipped policy's name or a checkpoint of the recipe `gains`."""
-    weight: float = 4.0
-    """How many observations a prediction counts as, above 0. SCIP asks strong branching of variables with less than 5."""
+    weight: float = 8.0
+    """How many observations a prediction counts as, above 0. SCIP asks strong branching of variables with less than 5. Of 2,
+    4 and 8, on eight programs of MIPLIB 3 with one seed, the one whose worst ratio to SCIP's default was the least."""
     prior: Literal["network", "mean"] = "network"
     """Where a prediction comes from; mean: the mean of the pseudocosts observed so far, as if nothing had been learned."""
 

@@ -230,7 +230,8 @@ def test_auto_leaves_other_programs_to_scip(data):
 
 def test_bad_options():
     """Said before anything is collected."""
-    for options in ({}, {"family": "auctions", "instances": "x"}, {"family": "auctions", "samples": 3}, {"family": "none"}):
+    wrong = ({"instances": "x"}, {"samples": 3}, {"width": 1}, {"family": "none"})
+    for options in ({}, *({"family": "auctions"} | one for one in wrong)):
         with pytest.raises(UsageError):
             train("milp", "branching", steps=3, device="cpu", recipe_options=options)
 
