@@ -1,4 +1,4 @@
-"""`BranchAndBound`: searches over skylines, restarted in many ways, beside first fit."""
+"""`BranchAndBound`: searches over canonical allocations and over skylines, restarted in many ways, beside first fit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ MOST_MEMBERS = 5_000_000
 
 @dataclass(frozen=True)
 class BranchAndBound(Solver):
-    """Depth-first search for an allocation within a capacity, restarted with other priorities and rules and doubled node limits.
+    """Depth-first searches for an allocation within a capacity, of two kinds in turn: canonical allocations (as minimalloc does),
+    and skylines. They are restarted with other orders and rules and doubled node limits.
 
     Without a capacity the heights to be reached lie between the bound and the best allocation; a search that is exhausted
     raises the bound. For every node a few buffers are placed by first fit, which finds good allocations of large instances.
@@ -32,7 +33,7 @@ class BranchAndBound(Solver):
     """Buffers placed by first fit for every node; 0: no first fit."""
 
     limit_free: ClassVar[bool] = True
-    title: ClassVar[str] = "branch and bound over skylines with restarts, beside first fit; proofs"
+    title: ClassVar[str] = "branch and bound over canonical allocations and skylines with restarts, beside first fit; proofs"
     iteration: ClassVar[str] = "one node of the search tree"
 
     def __post_init__(self) -> None:
@@ -58,7 +59,10 @@ class BranchAndBound(Solver):
 
         FirstFit().prepare(instance)
         tiny = make_instance("", [0, 1], [2, 3], [1, 1])
-        Restarts(tiny, 0, 2, 2).search(3)
+        for skip in (False, True):
+            warm = Restarts(tiny, 0, 2, 2)
+            warm.count = len(warm.canonical) if skip else 0
+            warm.search(3)
 
     def solve(self, instance: StaticInstance, run: Run) -> None:
         from corl.rng import random_state
@@ -70,7 +74,7 @@ class BranchAndBound(Solver):
         if run.should_stop:
             return
         fit = new_fit(instance, list(orders(instance).values()), ceiling, random_state(run.seed))
-        tree = Restarts(instance, run.seed, lower_bound(instance), ceiling)
+        tree = Restarts(instance, run.seed, lower_bound(instance), ceiling, any_will_do=self.capacity is not None)
         if self.fitting:
             search(fit, len(fit.queue) * instance.n)
         while True:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.problems.memory.static.instance import StaticInstance, sections
 from corl.rng import below, uniform
+from corl.solvers.memory.static.windows import Windows, add, clear, new_windows
 
 __all__ = ["BEST", "PASSES", "Fit", "new_fit", "orders", "search"]
 
-NEXT, COUNT, HEIGHT, CEILING, STALE, PASSES, BEST, QUEUED = range(8)
+NEXT, HEIGHT, CEILING, STALE, PASSES, BEST, QUEUED = range(7)
 """Places in `Fit.at`."""
 PATIENCE = 2000
 """Passes without a lower height before the search goes back to the best order (from 500 to 5,000 it makes no difference)."""
@@ -34,15 +35,15 @@ class Fit(NamedTuple):
     """[n] the buffers in the order of this pass, the fixed ones first."""
     offset: NDArray[np.int64]
     """[n] of the buffers placed so far."""
-    placed: NDArray[np.int32]
-    """[n] these, of size above 0, the lowest offset first."""
+    windows: Windows
+    """These, of size above 0, by time and offset."""
     best_order: NDArray[np.int32]
     best_offset: NDArray[np.int64]
     """[n] of the lowest allocation."""
     random: NDArray[np.uint64]
     at: NDArray[np.int64]
-    """[8] this pass: how many of `order` are placed, how many are in `placed`, the height; the largest height that is worth
-    reaching; passes since the last lower height; passes ended; the lowest height, -1 before the first; orders begun."""
+    """[7] this pass: how many of `order` are placed, the height; the largest height that is worth reaching; passes since the last
+    lower height; passes ended; the lowest height, -1 before the first; orders begun."""
 
 
 def new_fit(instance: StaticInstance, rules: list[NDArray[np.int32]], ceiling: int, random: NDArray[np.uint64]) -> Fit:
@@ -50,10 +51,10 @@ def new_fit(instance: StaticInstance, rules: list[NDArray[np.int32]], ceiling: i
     n = instance.n
     queue = np.stack([order[np.argsort(instance.fixed[order] < 0, kind="stable")] for order in rules])
     data = (instance.lower, instance.upper, instance.size, instance.alignment, instance.fixed)
-    at = np.zeros(8, np.int64)
+    at = np.zeros(7, np.int64)
     at[CEILING], at[BEST], at[QUEUED] = ceiling, -1, 1
     first, zeros = queue[0], np.zeros(n, np.int64)
-    return Fit(*data, queue, first.copy(), zeros, np.zeros(n, np.int32), first.copy(), zeros.copy(), random, at)
+    return Fit(*data, queue, first.copy(), zeros, new_windows(instance), first.copy(), zeros.copy(), random, at)
 
 
 def orders(instance: StaticInstance) -> dict[str, NDArray[np.int32]]:
@@ -100,8 +101,8 @@ def most_loads(first, last, load, out):
 def search(fit, steps):
     """Place `steps` buffers, or find that they end above the ceiling: in pass after pass.
 
-    A pass is over where all buffers are placed, which makes the ceiling lower, or at the first one above the ceiling. The
-    buffers placed are gone through from the bottom up until a gap is wide enough: time in proportion to how many there are.
+    A pass is over where all buffers are placed, which makes the ceiling lower, or at the first one above the ceiling. What is
+    placed in the window of time about a buffer is gone through from the bottom up until a gap is wide enough.
     """
     n = len(fit.order)
     for _ in range(steps):
@@ -113,7 +114,8 @@ def search(fit, steps):
             _next_pass(fit, False)
             continue
         fit.offset[b] = offset
-        _insert(fit, b)
+        if fit.size[b] > 0:
+            add(fit.windows, b, fit.offset)
         fit.at[NEXT] += 1
         fit.at[HEIGHT] = max(fit.at[HEIGHT], offset + fit.size[b])
         if fit.at[NEXT] == n:
@@ -121,19 +123,6 @@ def search(fit, steps):
             fit.best_offset[:] = fit.offset
             fit.at[BEST], fit.at[CEILING], fit.at[STALE] = fit.at[HEIGHT], fit.at[HEIGHT] - 1, 0
             _next_pass(fit, True)
-
-
-@kernel
-def _insert(fit, b):
-    """Add a buffer to `placed`, which stays sorted."""
-    if fit.size[b] == 0:
-        return
-    j = fit.at[COUNT]
-    while j > 0 and fit.offset[fit.placed[j - 1]] > fit.offset[b]:
-        fit.placed[j] = fit.placed[j - 1]
-        j -= 1
-    fit.placed[j] = b
-    fit.at[COUNT] += 1
 
 
 @kernel
@@ -149,16 +138,18 @@ def _next_pass(fit, complete):
         fit.at[STALE] = 0
     else:
         _promote(fit)
-    fit.at[NEXT] = fit.at[COUNT] = fit.at[HEIGHT] = 0
+    fit.at[NEXT] = fit.at[HEIGHT] = 0
+    clear(fit.windows)
 
 
 @kernel
 def _lowest(fit, b):
     """The lowest offset at which a buffer fits among those placed."""
     lower, upper, size, alignment = fit.lower[b], fit.upper[b], fit.size[b], fit.alignment[b]
-    edge = 0
-    for k in range(fit.at[COUNT]):
-        other = fit.placed[k]
+    edge, home = 0, fit.windows.home[b]
+    begin = fit.windows.start[home]
+    for k in range(begin, begin + fit.windows.count[home]):
+        other = fit.windows.placed[k]
         if fit.upper[other] <= lower or upper <= fit.lower[other]:
             continue
         if edge + size <= fit.offset[other]:

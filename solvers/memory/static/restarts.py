@@ -1,36 +1,60 @@
-"""Restarts: which search over skylines comes next, towards which height, and for how many nodes."""
+"""Restarts: which search comes next, towards which height, and for how many nodes."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.memory.static.instance import StaticInstance, sections
 from corl.rng import random_state
+from corl.solvers.memory.static import canonical, skyline
+from corl.solvers.memory.static.canonical import FOUND, FULL, NONE
+from corl.solvers.memory.static.canonical_state import new_tree, set_ranks
 from corl.solvers.memory.static.fitting import most_loads
-from corl.solvers.memory.static.skyline import FEWEST, FOUND, FULL, GOING, NONE, TIGHT, WEIGHTED, advance, new_skyline, restart
+from corl.solvers.memory.static.skyline import FEWEST, TIGHT, WEIGHTED
+from corl.solvers.memory.static.skyline_state import new_skyline
 
 __all__ = ["Restarts"]
 
 _SHARES = (0.0, 1.0, 0.0, 1.0, 0.5)
 """Where between the bound and the ceiling the heights lie that are tried in turn."""
+_SKYLINES = 3
+"""Searches over skylines a round, beside three of the canonical tree."""
+_MOST_CANONICAL = 4000
+"""Buffers beyond which pairs of them are not listed, so that skylines alone are searched."""
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A search: the tree of canonical allocations with its ranks, or of skylines with its priorities."""
+
+    canonical: bool
+    keys: NDArray[Any]
+    rule: int
+    """`leading` of the canonical tree, the rule of skylines."""
 
 
 class Restarts:
-    """Searches for an allocation between two heights, in turn by rule and priority; node limits double from round to round."""
+    """Searches for an allocation between two heights, in turn by tree, order and rule; node limits double from round to round."""
 
-    def __init__(self, instance: StaticInstance, seed: int, bound: int, ceiling: int) -> None:
+    def __init__(self, instance: StaticInstance, seed: int, bound: int, ceiling: int, any_will_do: bool = False) -> None:
         self.instance, self.bound, self.ceiling = instance, bound, ceiling
         self.chosen = np.flatnonzero(instance.size > 0)
         self.offsets = np.maximum(instance.fixed, 0)
-        self.sky = new_skyline(instance, self.chosen, random_state(seed, 1))
-        self.room, self.round, self.left = 1, 0, 0
-        self.limit = 2 * max(1, len(self.chosen))
+        self.random = random_state(seed, 1)
+        self.rooms = {True: 1, False: 1}
+        self.trees = {kind: self._new(kind) for kind in ((True, False) if len(self.chosen) <= _MOST_CANONICAL else (False,))}
+        self.shares = (1.0,) if any_will_do else _SHARES
+        self.count, self.left = 0, 0
         self.step = _step(instance)
-        self.ways = [(priority, rule) for priority in _priorities(instance, self.chosen) for rule in (FEWEST, TIGHT, WEIGHTED)]
-        self.target, self.rule = bound, FEWEST
+        self.canonical = _preorders(instance, self.chosen) if True in self.trees else []
+        rules = (FEWEST, TIGHT, WEIGHTED)
+        self.skylines = [_Way(False, priority, rule) for priority in _priorities(instance, self.chosen) for rule in rules]
+        self.target, self.way = bound, self.skylines[0]
 
     def search(self, nodes: int) -> NDArray[np.int64] | None:
         """Visit that many nodes, or until an allocation is found: its offsets, int64 [n], and `ceiling` is then below it.
@@ -40,35 +64,48 @@ class Restarts:
         while nodes > 0 and self.bound <= self.ceiling:
             if self.left == 0 and not self._begin():
                 continue
-            status, visited = advance(self.sky, min(nodes, self.left), self.target, self.rule)
+            tree, engine = self.trees[self.way.canonical], canonical if self.way.canonical else skyline
+            status, visited = engine.advance(tree, min(nodes, self.left), self.target, self.way.rule)
             nodes, self.left = nodes - visited, max(0, self.left - visited)
             if status == FULL:
-                self.room, self.left = 2 * self.room, 0
-                self.sky = new_skyline(self.instance, self.chosen, self.sky.random, self.room)
+                self.rooms[self.way.canonical] *= 2
+                self.trees[self.way.canonical], self.left = self._new(self.way.canonical), 0
             elif status == NONE:
                 self._proven()
             elif status == FOUND:
-                self.offsets[self.chosen] = self.sky.offset
+                self.offsets[self.chosen] = tree.offset
                 self.left = 0
                 self.ceiling = int((self.offsets + self.instance.size).max()) - 1
                 return self.offsets.copy()
-            elif status == GOING and self.left > 0:
-                continue
         return None
+
+    def _new(self, kind: bool) -> Any:
+        """Arrays for a tree, as long as its searches have needed so far."""
+        if kind:
+            return new_tree(self.instance, self.chosen, self.rooms[kind])
+        return new_skyline(self.instance, self.chosen, self.random, self.rooms[kind])
 
     def _begin(self) -> bool:
         """The next search; False where its height is seen at once to be out of reach."""
-        priority, self.rule = self.ways[self.round % len(self.ways)]
-        share = _SHARES[self.round % len(_SHARES)]
+        turn, place = divmod(self.count, len(self.canonical) + _SKYLINES)
+        later = place - len(self.canonical)
+        self.way = self.canonical[place] if later < 0 else self.skylines[(turn * _SKYLINES + later) % len(self.skylines)]
+        share = self.shares[self.count % len(self.shares)]
         self.target = self.bound + int(share * (self.ceiling - self.bound)) // self.step * self.step
-        self.left = self.limit * 2 ** (self.round // len(self.ways))
-        self.round += 1
-        self.sky.priority[:] = priority
-        if len(self.chosen) and restart(self.sky, self.target):
+        self.left = 2 * max(1, len(self.chosen)) * 2 ** min(turn, 40)
+        self.count += 1
+        if not len(self.chosen):
             return True
-        if len(self.chosen):
+        tree = self.trees[self.way.canonical]
+        if self.way.canonical:
+            set_ranks(tree, self.way.keys)
+            possible = canonical.restart(tree, self.target)
+        else:
+            tree.priority[:] = self.way.keys
+            possible = skyline.restart(tree, self.target)
+        if not possible:
             self._proven()
-        return not len(self.chosen)
+        return bool(possible)
 
     def _proven(self) -> None:
         """Nothing is within `target`: the bound is the next height that sizes, alignments and fixed offsets allow."""
@@ -83,12 +120,33 @@ def _step(instance: StaticInstance) -> int:
     return max(1, math.gcd(*instance.size.tolist(), *fixed, *aligned))
 
 
-def _priorities(instance: StaticInstance, chosen: NDArray[np.int64]) -> list[NDArray[np.float64]]:
-    """Ranks, float64 [n], by minimalloc's keys (load, lifetime, area, three orders), and by size x root of lifetime."""
+def _measures(instance: StaticInstance) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """The largest load that a buffer lives under, its lifetime, and its size, [n] each."""
     found = sections(instance)
     load = np.zeros(instance.n, np.int64)
     most_loads(found.first, found.last, found.load, load)
-    length, size = (instance.upper - instance.lower).astype(np.float64), instance.size.astype(np.float64)
+    return load, (instance.upper - instance.lower).astype(np.float64), instance.size.astype(np.float64)
+
+
+def _preorders(instance: StaticInstance, chosen: NDArray[np.int64]) -> list[_Way]:
+    """minimalloc's: falling lifetime, area, load ("WAT"); load, area, lifetime ("TAW"); load, lifetime, area ("TWA").
+
+    The load, where it leads, is what is still to come: the tree itself puts it before the rank.
+    """
+    load, length, size = _measures(instance)
+    area = length * size
+    orders = [((load, area, length), False), ((length, area), True), ((area, length), True)]  # the least key first
+    found = []
+    for keys, leading in orders:
+        rank = np.empty(len(chosen), np.int64)
+        rank[np.lexsort([-key[chosen] for key in keys])] = np.arange(len(chosen))
+        found.append(_Way(True, rank, int(leading)))
+    return found
+
+
+def _priorities(instance: StaticInstance, chosen: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+    """Ranks, float64 [n], by minimalloc's keys (load, lifetime, area, three orders), and by size x root of lifetime."""
+    load, length, size = _measures(instance)
     area = length * size
     keys = [(area, length, load), (length, area, load), (load, area, length), (size * np.sqrt(length),)]
     ranks = [np.argsort(np.lexsort([part[chosen] for part in key])) for key in keys]

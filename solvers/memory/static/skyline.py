@@ -8,106 +8,42 @@ branch on is the one with the fewest branches for its failures so far, as constr
 Boussemart et al., 2004). Floors rise to the lowest offset at which anything can still come, and a floor with what is still to
 come over it may not be above the capacity (section inference, Moffitt, MiniMalloc, ASPLOS 2023). Where no unplaced buffer crosses
 from one section to the next the search falls into parts; a part that fails takes back all decisions that do not touch it.
+What the kernels work on is in skyline_state.py.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.problems.memory.static.instance import StaticInstance, sections
 from corl.rng import uniform
+from corl.solvers.memory.static.skyline_state import (
+    BEGIN,
+    DEPTH,
+    END,
+    FROM,
+    LEFT,
+    NEXT,
+    OPTIONS,
+    PLACED,
+    RETRY,
+    RIGHT,
+    RISE,
+    SECTION,
+    STAMP,
+    TO,
+    TRAIL,
+    UNDO,
+)
 
-__all__ = ["FOUND", "FULL", "GOING", "NONE", "Skyline", "advance", "members", "new_skyline", "restart"]
+__all__ = ["FOUND", "FULL", "GOING", "NONE", "advance", "restart"]
 
 GOING, FOUND, NONE, FULL = 0, 1, 2, 3
 """What a call of `advance` ends with: still at it; an allocation; there is none within the capacity; arrays too short."""
-DEPTH, TRAIL, OPTIONS, PLACED, STAMP, RETRY = range(6)
 _FLOOR, _LOWEST, _TOP = 0, 1, 2  # kinds of entries of the trail
 _INFINITE = 2**62
 FEWEST, WEIGHTED, TIGHT = 0, 1, 2
 """How a section is chosen: fewest branches; fewest for its failures; the same, and first where little may be wasted."""
-
-
-class Skyline(NamedTuple):
-    """n buffers of size above 0, S sections, and the path of the search: D decisions, O branches in all, a trail of T changes."""
-
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    """[n] the sections of a buffer: first to last - 1."""
-    size: NDArray[np.int64]
-    alignment: NDArray[np.int64]
-    fixed: NDArray[np.int64]
-    start: NDArray[np.int64]
-    """[S + 1] where the buffers of a section begin in `member`."""
-    member: NDArray[np.int32]
-    floor: NDArray[np.int64]
-    """[S]"""
-    total: NDArray[np.int64]
-    """[S] the sizes of what is not placed."""
-    open: NDArray[np.int32]
-    """[S] how many buffers are not placed."""
-    crossing: NDArray[np.int32]
-    """[S + 1] how many buffers that are not placed live in section s - 1 and s."""
-    top: NDArray[np.int32]
-    """[S] the buffer whose upper end is the floor, -1 for none."""
-    weight: NDArray[np.float64]
-    """[S] failures seen, with those of earlier searches fading."""
-    marked: NDArray[np.int64]
-    touched: NDArray[np.int64]
-    """[S] sections to look at after a decision."""
-    lowest: NDArray[np.int64]
-    """[n] the lowest offset that a buffer can still have."""
-    placed: NDArray[np.bool_]
-    offset: NDArray[np.int64]
-    priority: NDArray[np.float64]
-    """[n] buffers of high priority are tried first."""
-    key: NDArray[np.float64]
-    decision: NDArray[np.int64]
-    """[D, 10] section, rise, first and end of the branches, the next one; the trail before; the part; the sections touched."""
-    buffer: NDArray[np.int32]
-    """[D] what was placed, -1 for nothing."""
-    option: NDArray[np.int32]
-    """[O] buffers, -1 for raising the floor."""
-    trail: NDArray[np.int64]
-    """[T, 3] kind, index, value before."""
-    random: NDArray[np.uint64]
-    at: NDArray[np.int64]
-    """[6] the depth, -1 at the root; what is used of the trail and of `option`; buffers placed; a stamp; whether to go back."""
-
-
-_SECTION, _RISE, _BEGIN, _END, _NEXT, _UNDO, _LEFT, _RIGHT, _FROM, _TO = range(10)
-
-
-def members(instance: StaticInstance) -> int:
-    """How many entries `member` would have: the sections of all buffers, added up."""
-    found = sections(instance)
-    return int((found.last - found.first).sum())
-
-
-def new_skyline(instance: StaticInstance, chosen: NDArray[np.int64], random: NDArray[np.uint64], room: int = 1) -> Skyline:
-    """A search that has not begun, over the buffers `chosen`; `room` multiplies the lengths of decisions, branches and trail."""
-    found = sections(instance)
-    first, last = found.first[chosen], found.last[chosen]
-    n, count = len(chosen), len(found.load)
-    length = last - first
-    at = np.repeat(first - np.cumsum(length) + length, length) + np.arange(length.sum())
-    member = np.repeat(np.arange(n, dtype=np.int32), length)[np.argsort(at, kind="stable")]
-    start = np.searchsorted(np.sort(at), np.arange(count + 1))
-    depth = room * 4 * n + 16
-    data = (instance.size[chosen], instance.alignment[chosen], instance.fixed[chosen], start.astype(np.int64), member)
-    return Skyline(
-        first.astype(np.int64), last.astype(np.int64), *data,
-        floor=np.zeros(count, np.int64), total=np.zeros(count, np.int64), open=np.zeros(count, np.int32),
-        crossing=np.zeros(count + 1, np.int32), top=np.full(count, -1, np.int32), weight=np.ones(count),
-        marked=np.zeros(count, np.int64), touched=np.zeros(count, np.int64), lowest=np.zeros(n, np.int64),
-        placed=np.zeros(n, np.bool_), offset=np.zeros(n, np.int64), priority=np.ones(n), key=np.zeros(n + 1),
-        decision=np.zeros((depth, 10), np.int64), buffer=np.zeros(depth, np.int32), option=np.zeros(room * 40 * n + 64, np.int32),
-        trail=np.zeros((room * 400 * n + 10 * (count + n), 3), np.int64), random=random, at=np.zeros(6, np.int64),
-    )  # fmt: skip
 
 
 @kernel
@@ -151,8 +87,8 @@ def advance(sky, nodes, capacity, rule):
             sky.at[RETRY] = 1
         d = sky.at[DEPTH]
         _take_back(sky, d)
-        if sky.decision[d, _NEXT] == sky.decision[d, _END]:
-            sky.weight[sky.decision[d, _SECTION]] += 1.0
+        if sky.decision[d, NEXT] == sky.decision[d, END]:
+            sky.weight[sky.decision[d, SECTION]] += 1.0
             if not _jump_back(sky):
                 return NONE, max(1, visited)
         elif _decide(sky, capacity):
@@ -201,8 +137,8 @@ def _branch(sky, capacity, rule):
         end += 1
     sky.at[OPTIONS] = end
     row = sky.decision[d]
-    row[_SECTION], row[_RISE], row[_BEGIN], row[_END], row[_NEXT] = section, rise, first, end, first
-    row[_UNDO], row[_LEFT], row[_RIGHT] = sky.at[TRAIL], left, right
+    row[SECTION], row[RISE], row[BEGIN], row[END], row[NEXT] = section, rise, first, end, first
+    row[UNDO], row[LEFT], row[RIGHT] = sky.at[TRAIL], left, right
 
 
 @kernel
@@ -283,7 +219,7 @@ def _note(sky, kind, index, value):
 @kernel
 def _take_back(sky, d):
     """Undo what the last branch of decision d did."""
-    while sky.at[TRAIL] > sky.decision[d, _UNDO]:
+    while sky.at[TRAIL] > sky.decision[d, UNDO]:
         k = sky.at[TRAIL] - 1
         sky.at[TRAIL] = k
         kind, index = sky.trail[k, 0], sky.trail[k, 1]
@@ -318,14 +254,14 @@ def _jump_back(sky):
     False where there is none: nothing is within the capacity.
     """
     d = sky.at[DEPTH]
-    left, right = sky.decision[d, _LEFT], sky.decision[d, _RIGHT]
+    left, right = sky.decision[d, LEFT], sky.decision[d, RIGHT]
     while True:
-        sky.at[OPTIONS] = sky.decision[d, _BEGIN]
+        sky.at[OPTIONS] = sky.decision[d, BEGIN]
         d -= 1
         sky.at[DEPTH] = d
         if d < 0:
             return False
-        if sky.decision[d, _FROM] < right and sky.decision[d, _TO] > left:
+        if sky.decision[d, FROM] < right and sky.decision[d, TO] > left:
             return True
         _take_back(sky, d)
 
@@ -335,17 +271,17 @@ def _decide(sky, capacity):
     """Take the next branch of the last decision; False where it is plain to see that it leads nowhere."""
     d = sky.at[DEPTH]
     row = sky.decision[d]
-    b = sky.option[row[_NEXT]]
-    row[_NEXT] += 1
+    b = sky.option[row[NEXT]]
+    row[NEXT] += 1
     sky.at[STAMP] += 1
-    section = row[_SECTION]
-    low, high, level = section, section + 1, row[_RISE]
+    section = row[SECTION]
+    low, high, level = section, section + 1, row[RISE]
     if b >= 0:
         sky.offset[b] = sky.floor[section]
         low, high, level = sky.first[b], sky.last[b], sky.floor[section] + sky.size[b]
         _count(sky, b, -1)
         sky.buffer[d] = b
-    row[_FROM], row[_TO] = low, high
+    row[FROM], row[TO] = low, high
     for s in range(low, high):
         _note(sky, _FLOOR, s, sky.floor[s])
         _note(sky, _TOP, s, sky.top[s])
