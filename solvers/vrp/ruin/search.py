@@ -103,6 +103,11 @@ class Search:
         begin(self.plan, cost_of(self.net, self.plan))
         return True
 
+    @property
+    def routes(self) -> int:
+        """How many routes the present plan has."""
+        return int(self.plan.counts[USED])
+
     def drop_routes(self, share: float, heat: float) -> None:
         """Look for plans of fewer routes until that share of the run is over; the plan is then the best one."""
         absences = np.zeros(self.net.clients, np.int64)

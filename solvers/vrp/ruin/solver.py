@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["RuinRecreate"]
 
 _COOLING = 3_000.0  # iterations a client of one cooling; with four times as many there are two, twice as long, and so on
+_COOLING_LONG = 2_000.0  # likewise, with windows and long routes: slow coolings end with too few routes
+_LONG = 25.0  # clients in a route, from which on it is long
 _HOT = 2_000.0  # iterations a client from which a run begins at the full temperature
 _MOST = 8  # coolings
 _SPEED = 150_000.0  # iterations a second, about: a busy machine shall not change how many coolings there are
@@ -45,8 +47,9 @@ class RuinRecreate(Solver):
     cold: float = 0.025
     """Last temperature, likewise; above 0."""
     coolings: int = 0
-    """So many, each from the best plan; 0: the square root of the iterations a client / 3,000. A small instance may freeze in
-    a basin that it does not leave (X-n106-k14, 40 s: one cooling 0.54 %, four 0.08)."""
+    """So many, each from the best plan; 0: the square root of the iterations a client / 3,000, or / 2,000 where routes are long
+    and have windows. A small instance may freeze in a basin that it does not leave (X-n106-k14, 40 s: one cooling 0.54 %, four
+    0.08), and slow coolings of long routes end with too few (RC2_10_5, 60 s: one 1.55 and 1.70 %, two 1.14 and 1.15)."""
     reheat: float = 1.0
     """First temperature of the later ones, times the first one's; above 0."""
     choices: bool = True
@@ -113,7 +116,7 @@ class RuinRecreate(Solver):
         begun = run.fraction if run.iterations is None else search.done / run.iterations
         choosing = self.choices and search.keep_routes()
         seconds = float("inf") if run.iterations is not None or run.time_limit is None else _choice_time(run.time_limit)
-        steps = self._steps(choosing, self._count(instance.clients, run), self._heat(instance.clients, run))
+        steps = self._steps(choosing, self._count(instance, search, run), self._heat(instance.clients, run))
         for number, (heat, share) in enumerate(steps):
             if number and choosing and not run.should_stop:
                 search.choose_routes(min(seconds, 0.8 * run.remaining))
@@ -128,9 +131,11 @@ class RuinRecreate(Solver):
         steps = [(heat * (self.reheat if k else 1.0), last * (k + 1) / count) for k in range(count)]
         return [*steps, (min(heat, _TAIL * self.cold), 1.0)] if choosing else steps
 
-    def _count(self, clients: int, run: Run) -> int:
+    def _count(self, instance: VrpInstance, search: Search, run: Run) -> int:
         """How many coolings there will be."""
-        return self.coolings or max(1, int(min(_MOST, math.sqrt(_iterations(run) / (_COOLING * clients)))))
+        long = instance.windows and instance.clients >= _LONG * search.routes
+        each = (_COOLING_LONG if long else _COOLING) * instance.clients
+        return self.coolings or max(1, int(min(_MOST, math.sqrt(_iterations(run) / each))))
 
     def _heat(self, clients: int, run: Run) -> float:
         """The first temperature: in a short run a hot plan would not have the time to cool."""

@@ -1,4 +1,4 @@
-"""Exchange of tails between two routes (2-opt*), which strings of a few clients cannot do where routes are long.
+"""Exchange of tails between two routes (2-opt*), and splits of one, which strings of a few clients cannot do in long routes.
 
 Potvin & Rousseau, An Exchange Heuristic for Routing Problems with Time Windows, JORS 46 (1995). With the earliest and latest
 starts that a plan keeps, time windows take constant time to check; loads are added up only where the cost is right.
@@ -20,8 +20,9 @@ __all__ = ["exchange_tails"]
 def exchange_tails(net, plan, work, allowed):
     """Let a random client's route go on with the tail of another route, and that one with what followed the client.
 
-    The best tail is taken that begins at one of the client's nearest and changes the cost by less than `allowed`. Returns the
-    change of cost, with both slots in work.touched, or inf where nothing was changed. Both routes have one type of vehicle.
+    The best tail is taken that begins at one of the client's nearest and changes the cost by less than `allowed`; or none, where
+    a route of its own is better for what followed. Returns the change of cost, with both slots in work.touched, or inf where
+    nothing was changed. Both routes have one type of vehicle.
     """
     work.counts[TOUCHED] = 0
     client = below(work.random, net.clients)
@@ -51,6 +52,13 @@ def exchange_tails(net, plan, work, allowed):
             count, load, length = _tail(net, plan, behind)
         if _fits(net, plan, client, other, to, fro, load, length):
             best, found = rate * (to + fro) - gain, other
+    if behind < net.clients and plan.free_size[kind] > 0:
+        fresh = plan.free[plan.first[kind] + plan.free_size[kind] - 1]
+        if _split_costs(net, plan, client, fresh) < best:
+            best = _split_costs(net, plan, client, fresh)
+            work.touched[0], work.touched[1], work.counts[TOUCHED] = slot, fresh, 2
+            _split(net, plan, client, fresh)
+            return best
     if found < 0:
         return math.inf
     work.touched[0], work.touched[1], work.counts[TOUCHED] = slot, plan.route[found], 2
@@ -92,6 +100,49 @@ def _fits(net, plan, client, other, to, fro, load, length):
     longest = net.longest[plan.type[slot]]
     one = plan.length[slot] - plan.leg[client] - length + to + way
     return one <= longest and plan.length[another] - plan.leg[before] - way + fro + length <= longest
+
+
+@kernel(borrow=True)
+def _split_costs(net, plan, client, fresh):
+    """What changes where a client becomes its route's last and a free slot takes what follows it; inf where limits forbid it."""
+    slot, behind = plan.route[client], plan.next[client]
+    kind, home, elsewhere = plan.type[slot], net.clients + slot, net.clients + fresh
+    to, fro = distance(net, client, home), distance(net, elsewhere, behind)
+    if not _in_time(net, plan, client, home, to) or not _in_time(net, plan, elsewhere, behind, fro):
+        return math.inf
+    if net.limited:
+        _, _, length = _tail(net, plan, behind)
+        left = plan.length[slot] - plan.leg[client] - length + to
+        if left > net.longest[kind] or fro + length > net.longest[kind]:
+            return math.inf
+    return net.unit[kind] * (to + fro - plan.leg[client]) + net.fixed[kind]
+
+
+@kernel(borrow=True)
+def _split(net, plan, client, fresh):
+    """Link a client to its depot, and what followed it behind the depot of the slot at the top of its stack."""
+    slot, behind = plan.route[client], plan.next[client]
+    home, elsewhere = net.clients + slot, net.clients + fresh
+    end = plan.prev[home]
+    going, load, length = _tail(net, plan, behind)
+    if net.limited:
+        plan.length[slot] -= plan.leg[client] + length
+    plan.next[client], plan.prev[home], plan.leg[client] = home, client, distance(net, client, home)
+    plan.next[elsewhere], plan.prev[behind], plan.leg[elsewhere] = behind, elsewhere, distance(net, elsewhere, behind)
+    plan.next[end], plan.prev[elsewhere] = elsewhere, end
+    _move(net, plan, behind, fresh)
+    plan.size[slot] -= going
+    plan.size[fresh] = going
+    plan.room[slot] += load
+    plan.room[fresh] -= load
+    if net.limited:
+        plan.length[slot] += plan.leg[client]
+        plan.length[fresh] += plan.leg[elsewhere] + length
+    plan.counts[USED] += 1
+    plan.free_size[plan.type[slot]] -= 1
+    if net.timed:
+        _retime(net, plan, client, slot)
+        _retime(net, plan, elsewhere, fresh)
 
 
 @kernel(borrow=True)

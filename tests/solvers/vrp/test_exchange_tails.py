@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all, place_route
 from corl.solvers.vrp.ruin.network import network, new_plan, new_work, routes_in
@@ -107,4 +108,18 @@ def test_two_short_routes_become_one(make):
     change = exchange_tails(net, plan, work, 0.0)
     assert change < 0 and cost_of(net, plan) == pytest.approx(before + change)
     assert plan.counts[USED] == 1
+    consistent(net, plan)
+
+
+def test_a_way_over_the_depot_becomes_two_routes():
+    """Two clients on opposite sides of the depot: a split costs nothing, is not a gain, and leaves a route to each."""
+    points = np.array([[50.0, 0.0], [0.0, 0.0], [100.0, 0.0]])
+    instance = VrpInstance("line", "EXACT_2D", np.array([0.0, 1.0, 1.0]), Vehicles(np.array([5.0])), points=points)
+    net = network(instance, 5)
+    plan = new_plan(instance, net)
+    work = new_work(net, plan, 0)
+    place_route(net, plan, work, np.array([0, 1], np.int32), 0)
+    assert all(exchange_tails(net, plan, work, 0.0) == np.inf for _ in range(20))
+    change = next(c for c in (exchange_tails(net, plan, work, 1.0) for _ in range(50)) if c < np.inf)
+    assert plan.counts[USED] == 2 and change == 0.0 and cost_of(net, plan) == 200.0
     consistent(net, plan)
