@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from corl.errors import InputError, described
 from corl.problems.memory.mapping.tracing import costs
-from corl.problems.memory.mapping.tracing.steps import Recording, Step, Version, View
+from corl.problems.memory.mapping.tracing.steps import Cost, Recording, Step, Version, View
 
 if TYPE_CHECKING:
     import torch
@@ -67,8 +67,8 @@ def _interpret(module: Any, values: Sequence[Any], recorder: _Recorder) -> Any:
 
         def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if isinstance(target, torch._ops.HigherOrderOperator):
-                if target.name() != "wrap_with_set_grad_enabled":
-                    raise InputError(f"the operation {target.name()!r} is not supported; accepted: models without control flow")
+                if str(target) != "wrap_with_set_grad_enabled":
+                    raise InputError(f"the operation {str(target)!r} is not supported; accepted: models without control flow")
                 return _interpret(args[1], args[2:], recorder)
             if not isinstance(target, torch._ops.OpOverload):
                 return super().call_function(target, args, kwargs)
@@ -149,13 +149,11 @@ class _Recorder:
         """Within, every operation that PyTorch's dispatcher comes to is recorded."""
         from torch.utils._python_dispatch import TorchDispatchMode
 
-        recorder = self
+        def dispatch(mode: Any, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return self.whole(function, args, kwargs or {})
 
-        class Mode(TorchDispatchMode):
-            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                return recorder.whole(func, args, kwargs or {})
-
-        with Mode():
+        mode: Any = type("Recording", (TorchDispatchMode,), {"__torch_dispatch__": dispatch})
+        with mode():
             yield
 
     def whole(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -257,7 +255,7 @@ class _Recorder:
         for tensor in _tensors(results):
             number = self._current[tensor.untyped_storage()._cdata]
             if self.versions[number].generated:
-                step = Step("fill", "", costs.Cost(0.0, 0.0, "elementwise"), int(tensor.numel()))
+                step = Step("fill", "", Cost(0.0, 0.0, "elementwise"), int(tensor.numel()))
                 step.writes[number] = self.versions[number].bytes
                 self.versions[number].constant = self.versions[number].generated = False
                 self.steps.append(step)

@@ -120,9 +120,10 @@ def _from_transformers(model: str, batch: int, tokens: int) -> Source:
 
 def _architecture(transformers: Any, model: str) -> tuple[Any, Any]:
     """The class and a configuration for it; None, None: there is none of that name."""
-    architecture = getattr(transformers, model, None)
-    if inspect.isclass(architecture) and getattr(architecture, "config_class", None) is not None:
-        return architecture, architecture.config_class()
+    architecture: Any = getattr(transformers, model, None)
+    configuration = getattr(architecture, "config_class", None) if isinstance(architecture, type) else None
+    if configuration is not None:
+        return architecture, configuration()
     try:
         config = transformers.AutoConfig.for_model(model)
         return transformers.AutoModel._model_mapping[type(config)], config

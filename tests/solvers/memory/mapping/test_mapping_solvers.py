@@ -9,7 +9,7 @@ import pytest
 
 import corl
 from corl.errors import Infeasible, UsageError
-from corl.problems.memory.mapping.generators import GENERATORS, dag, layered
+from corl.problems.memory.mapping.generators import GENERATORS, dag, layered, traced
 from corl.problems.memory.mapping.instance import Machine, MappingPlan, Op, from_program
 from corl.problems.memory.mapping.problem import Mapping
 from corl.solvers.memory.mapping.bounds import best_bound, quick_bound
@@ -172,3 +172,10 @@ def test_alexnet(data, monkeypatch, fast_mib, best):
     exact, found = solve(instance, "cp-sat", time_limit=120), solve(instance, "annealing", iterations=3000)
     assert exact.gap < 1e-8 and exact.objective == pytest.approx(best, abs=1e-3)
     assert best - 1e-3 <= found.objective <= best * (1.00001 if fast_mib == 8.0 else 1.01)
+
+
+@pytest.mark.parametrize(("fast_mib", "best"), [(8.0, 591.738), (32.0, 546.291)])
+def test_alexnet_as_shipped(fast_mib, best):
+    """The program that `corl trace` makes: its pooling works more, its biases and activations less than that of the folder."""
+    exact = solve(traced(program="alexnet-b32", fast_mib=fast_mib), "cp-sat", time_limit=120)
+    assert exact.gap < 1e-8 and exact.objective == pytest.approx(best, abs=1e-3)
