@@ -116,7 +116,8 @@ class RuinRecreate(Solver):
         begun = run.fraction if run.iterations is None else search.done / run.iterations
         choosing = self.choices and search.keep_routes()
         seconds = float("inf") if run.iterations is not None or run.time_limit is None else _choice_time(run.time_limit)
-        steps = self._steps(choosing, self._count(instance, search, run), self._heat(instance.clients, run))
+        long = instance.windows and instance.clients >= _LONG * search.routes
+        steps = self._steps(choosing, self._count(instance.clients, run, long), self._heat(instance.clients, run))
         for number, (heat, share) in enumerate(steps):
             if number and choosing and not run.should_stop:
                 search.choose_routes(min(seconds, 0.8 * run.remaining))
@@ -131,10 +132,9 @@ class RuinRecreate(Solver):
         steps = [(heat * (self.reheat if k else 1.0), last * (k + 1) / count) for k in range(count)]
         return [*steps, (min(heat, _TAIL * self.cold), 1.0)] if choosing else steps
 
-    def _count(self, instance: VrpInstance, search: Search, run: Run) -> int:
-        """How many coolings there will be."""
-        long = instance.windows and instance.clients >= _LONG * search.routes
-        each = (_COOLING_LONG if long else _COOLING) * instance.clients
+    def _count(self, clients: int, run: Run, long: bool) -> int:
+        """How many coolings there will be; long: whether there are windows and long routes."""
+        each = (_COOLING_LONG if long else _COOLING) * clients
         return self.coolings or max(1, int(min(_MOST, math.sqrt(_iterations(run) / each))))
 
     def _heat(self, clients: int, run: Run) -> float:
