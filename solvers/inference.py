@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import time
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -47,7 +46,7 @@ def policy_for(instance: Any, name: str, architecture: str = "") -> Any:
 
     problem = registry.problem_of(instance)
     assert problem is not None
-    wanted = name or (problem.default_policy(instance) if not architecture else "")
+    wanted = name or (f"{problem.name}-{architecture}" if architecture else problem.default_policy(instance))
     if not name and wanted not in shipped():
         raise UsageError(_untrained(problem, wanted, architecture))
     path = resolve(wanted)
@@ -199,7 +198,7 @@ class Session:
         from corl.search.decoding.draws import stream_keys
 
         evaluator = Evaluator(pool, self.policy, most=self._batch(pool.width), ask=self._ask)
-        self._mark = time.perf_counter(), self.rows
+        self._mark = self.run.elapsed, self.rows
         seed = int(stream_keys(self.run.seed % 2**64, number)[0])
         found = decode(decoder, evaluator, which, keys=keys, seed=seed, found=Decoded(on_solution=self._offer))
         self._measure()
@@ -209,7 +208,7 @@ class Session:
         """Update the seconds that a state takes."""
         began, before = self._mark
         if self.rows > before:
-            self._seconds = (time.perf_counter() - began) / (self.rows - before)
+            self._seconds = (self.run.elapsed - began) / (self.rows - before)
 
     def _ask(self, rows: int) -> bool:
         """Draw so many units from the run's budget."""

@@ -216,14 +216,10 @@ def test_drawing(tiny):
     assert len(empty.patches) < len(axes.patches)
 
 
-@pytest.mark.parametrize("there", [True, False])
-def test_the_suite_can_be_read(tmp_path, monkeypatch, there):
-    """The shipped suite names generators and solvers that there are; without CORL_DATA the traced models are left out."""
+def test_the_suite_can_be_read():
+    """The shipped suite names generators, programs and solvers that there are."""
     from corl.benchmark.suite import read_suite
 
-    monkeypatch.delenv("CORL_DATA", raising=False)
-    if there:
-        monkeypatch.setenv("CORL_DATA", str(tmp_path))
     suite = read_suite("memory/mapping-standard")
-    assert len(suite.sources) == 8 + 20 * there and bool(suite.notices) != there
-    assert suite.sources[0].load().machine.fast_bytes == 2**20
+    assert len(suite.sources) == 32 and not suite.notices
+    assert [suite.sources[k].load().machine.fast_bytes for k in (0, -1)] == [2**20, 2**23]

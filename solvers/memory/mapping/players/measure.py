@@ -1,0 +1,132 @@
+"""Players of the mallocGame on programs that training has not seen, at equal simulations and at equal processor time.
+
+python -m corl.solvers.memory.mapping.players.measure > table.csv
+python -m corl.solvers.memory.mapping.players.measure --table table.csv
+
+"no network" is the same search with a network that says nothing: all actions as likely, and leaves worth what playing the first
+action listed (keep) comes to. Columns beside the programs: the plan's microseconds, the bound, and processor seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from corl.problems.memory.mapping.instance import MappingInstance
+    from corl.solver import Solver
+
+__all__ = ["main"]
+
+_COLUMNS = ("program", "method", "limit", "microseconds", "bound", "seconds")
+_SEEDS = 4_000_000_000  # of the first program: training draws below 2^32, most unlikely these
+_BASE = "xla-like tuned"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Write the rows to standard output, or sum up a file of them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=int, default=8)
+    parser.add_argument("--size", type=int, default=20, help="operations of a program")
+    parser.add_argument("--simulations", type=int, default=16)
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--alphazero", default="memory-alphazero")
+    parser.add_argument("--muzero", default="memory-muzero")
+    parser.add_argument("--table", help="a file with rows: say the means instead")
+    given = parser.parse_args(arguments)
+    if given.table:
+        with open(given.table, newline="") as file:
+            print("\n".join(_summary(list(csv.DictReader(file)))))
+        return
+    from corl.problems.memory.mapping.generators import mixed
+
+    table = csv.DictWriter(sys.stdout, _COLUMNS, lineterminator="\n")
+    table.writeheader()
+    with tempfile.TemporaryDirectory() as folder:
+        nothing = _nothing(Path(folder) / "nothing.safetensors")
+        for number in range(given.programs):
+            instance = mixed(size=given.size, seed=_SEEDS + number)
+            for row in _rows(instance, given, nothing):
+                table.writerow({"program": f"mixed-{given.size}-{number}", **row})
+            sys.stdout.flush()
+
+
+def _nothing(path: Path) -> str:
+    """A checkpoint of a network without a value, to which all actions are alike."""
+    import torch
+
+    from corl.networks.attention import AttentionPolicy
+    from corl.networks.checkpoints import save
+    from corl.problems.memory.mapping.features import FEATURES, SPANS, UPCOMING
+
+    shape = {"extra": UPCOMING + SPANS, "width": 4, "layers": 1, "heads": 1, "feedforward": 4, "value": False}
+    network = AttentionPolicy("memory", "game", FEATURES, **shape)
+    for parameter in network.parameters():
+        torch.nn.init.zeros_(parameter)
+    save(path, network)
+    return str(path)
+
+
+def _rows(instance: MappingInstance, given: Any, nothing: str) -> Iterator[dict[str, str]]:
+    from corl.solvers.memory.mapping.annealing import Annealing
+    from corl.solvers.memory.mapping.bounds import best_bound
+    from corl.solvers.memory.mapping.constructions import XlaLike
+    from corl.solvers.memory.mapping.measure import ProcessorRun
+    from corl.solvers.muzero import MuZero
+    from corl.solvers.policy import Policy
+    from corl.solvers.tree_search import TreeSearch
+
+    fixed = {"simulations": given.simulations, "rounds": 1}
+    counted: dict[str, Solver] = {
+        _BASE: XlaLike(tuned=True),
+        "AlphaZero's policy alone": Policy(given.alphazero, "greedy"),
+        "AlphaZero": TreeSearch(given.alphazero, **fixed),
+        "MuZero": MuZero(given.muzero, **fixed),
+        "no network": TreeSearch(nothing, **fixed),
+    }
+    timed: dict[str, Solver] = {
+        "AlphaZero": TreeSearch(given.alphazero),
+        "AlphaZero, beam": Policy(given.alphazero, "beam"),
+        "MuZero": MuZero(given.muzero),
+        "no network": TreeSearch(nothing),
+        "annealing": Annealing(),
+    }
+    bound = f"{best_bound(instance):.4f}"
+    for limit, solvers in (("", counted), (f"{given.seconds:g} s", timed)):
+        for name, solver in solvers.items():
+            solver.prepare(instance)
+            run, begun = ProcessorRun.of(instance, given.seconds if limit else 1e6), time.process_time()
+            solver.solve(instance, run)
+            spent = time.process_time() - begun
+            assert run.objective is not None
+            row = {"method": name, "limit": limit or f"{given.simulations} simulations", "bound": bound}
+            yield row | {"microseconds": f"{run.objective:.4f}", "seconds": f"{spent:.2f}"}
+
+
+def _summary(rows: list[dict[str, str]]) -> Iterator[str]:
+    """Mean percentage by which plans are slower than the tuned compiler-like ones, with 95 % intervals, and the bound's."""
+    base = {row["program"]: float(row["microseconds"]) for row in rows if row["method"] == _BASE}
+    yield "| method | limit | slower than tuned xla-like, % | processor seconds |\n|---|---|---|---|"
+    for limit, method in dict.fromkeys((row["limit"], row["method"]) for row in rows):
+        mine = [row for row in rows if (row["limit"], row["method"]) == (limit, method)]
+        yield f"| {method} | {limit} | {_mean(mine, base, 'microseconds')} | {np.mean([float(r['seconds']) for r in mine]):.2f} |"
+    yield f"| bound | | {_mean([row for row in rows if row['method'] == _BASE], base, 'bound')} | |"
+
+
+def _mean(rows: list[dict[str, str]], base: dict[str, float], column: str) -> str:
+    values = np.array([100.0 * (float(row[column]) / base[row["program"]] - 1.0) for row in rows])
+    half = 1.96 * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return f"{values.mean():+.2f} +- {half:.2f}"
+
+
+if __name__ == "__main__":
+    main()
