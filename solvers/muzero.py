@@ -21,7 +21,7 @@ class MuZero(Solver):
     """
 
     policy: str = ""
-    """A checkpoint of a network with a learned model (corl train PROBLEM --recipe muzero); none is shipped."""
+    """A checkpoint of a network with a learned model (corl train PROBLEM --recipe muzero); "": the shipped one, if there is one."""
     method: Literal["gumbel", "puct"] = "gumbel"
     """Gumbel search (sequential halving at the root) or PUCT."""
     simulations: int = 0
@@ -35,7 +35,7 @@ class MuZero(Solver):
     rounds: int = 0
     """After so many rounds it ends; 0: never before the budget does."""
 
-    title: ClassVar[str] = "tree search in a learned model (MuZero); no weights are shipped"
+    title: ClassVar[str] = "tree search in a learned model (MuZero)"
     iteration: ClassVar[str] = "one state, observed or imagined, shown to the network"
 
     def __post_init__(self) -> None:

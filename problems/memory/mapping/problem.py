@@ -145,6 +145,10 @@ class Mapping(Problem):
 
         return MappingEnvironment(instances, rows) if width is None else MappingEnvironment(instances, rows, width)
 
+    def default_policy(self, instance: MappingInstance) -> str:
+        """The player trained by AlphaZero."""
+        return "memory-alphazero"
+
     def miniature(self, instance: MappingInstance) -> MappingInstance:
         """A program of four operations."""
         from corl.problems.memory.mapping.generators import layered

@@ -39,10 +39,11 @@ def main(arguments: list[str] | None = None) -> None:
         "--moves", type=int, nargs="*", default=[], help="of annealing, from the compiler's plan and from the learned one"
     )
     parser.add_argument("--table", help="a file with rows: say the mean differences instead")
+    parser.add_argument("--base", default=_BASE, help="the method that the others are compared with in the summary")
     given = parser.parse_args(arguments)
     if given.table:
         with open(given.table, newline="") as file:
-            print("\n".join(_summary(list(csv.DictReader(file)))))
+            print("\n".join(_summary(list(csv.DictReader(file)), given.base)))
         return
     table = csv.DictWriter(sys.stdout, _COLUMNS, lineterminator="\n")
     table.writeheader()
@@ -119,15 +120,17 @@ def _shuffled(weights: Any) -> Any:
     return type(weights)(*(random.permutation(part.ravel()).reshape(part.shape) for part in weights))
 
 
-def _summary(rows: list[dict[str, str]]) -> Iterator[str]:
-    """Mean percentage by which the plans of each method are slower than the tuned compiler-like ones, and 95 % intervals."""
+def _summary(rows: list[dict[str, str]], base: str) -> Iterator[str]:
+    """Mean percentage by which the plans of each method are slower than those of method `base`, and 95 % intervals."""
     values = {(row["group"], row["program"], row["method"]): float(row["microseconds"]) for row in rows}
-    yield "| method | programs | slower than tuned, % | milliseconds |\n|---|---|---|---|"
+    yield f"| method | programs | slower than {base}, % | milliseconds |\n|---|---|---|---|"
     for group in dict.fromkeys(row["group"] for row in rows):
         programs = list(dict.fromkeys(row["program"] for row in rows if row["group"] == group))
         for method in dict.fromkeys(row["method"] for row in rows):
-            there = [p for p in programs if (group, p, method) in values]
-            excess = np.array([100.0 * (values[group, p, method] / values[group, p, _BASE] - 1.0) for p in there])
+            there = [p for p in programs if {(group, p, method), (group, p, base)} <= values.keys()]
+            if not there:
+                continue
+            excess = np.array([100.0 * (values[group, p, method] / values[group, p, base] - 1.0) for p in there])
             spent = np.mean([float(row["milliseconds"]) for row in rows if (row["group"], row["method"]) == (group, method)])
             half = 1.96 * float(excess.std(ddof=1)) / math.sqrt(len(excess)) if len(excess) > 1 else math.nan
             yield f"| {method} | {group}, {len(there)} | {excess.mean():+.2f} +- {half:.2f} | {spent:.1f} |"
