@@ -21,7 +21,7 @@ class MuZero(Solver):
     """
 
     policy: str = ""
-    """A checkpoint of a network with a learned model (corl train PROBLEM --recipe muzero); "": the shipped one, if there is one."""
+    """A checkpoint of a network with a learned model (corl train PROBLEM --recipe muzero); "": a shipped one, if any."""
     method: Literal["gumbel", "puct"] = "gumbel"
     """Gumbel search (sequential halving at the root) or PUCT."""
     simulations: int = 0
