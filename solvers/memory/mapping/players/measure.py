@@ -68,7 +68,7 @@ def _nothing(path: Path) -> str:
     from corl.networks.checkpoints import save
     from corl.problems.memory.mapping.features import FEATURES, SPANS, UPCOMING
 
-    shape = {"extra": UPCOMING + SPANS, "width": 4, "layers": 1, "heads": 1, "feedforward": 4, "value": False}
+    shape: dict[str, Any] = {"extra": UPCOMING + SPANS, "width": 4, "layers": 1, "heads": 1, "feedforward": 4, "value": False}
     network = AttentionPolicy("memory", "game", FEATURES, **shape)
     for parameter in network.parameters():
         torch.nn.init.zeros_(parameter)

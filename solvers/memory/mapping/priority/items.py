@@ -71,7 +71,9 @@ def items_of(program: Program) -> Items:
             live[op[program.first[t + 1] - 1] + 1] -= program.sizes[t]
     wanted = np.cumsum(live)[:-1] / max(1, program.capacity)
     return Items(
-        *(np.ascontiguousarray(column) for column in table.T),
+        tensor=table[:, 0].copy(),
+        first=table[:, 1].copy(),
+        last=table[:, 2].copy(),
         saved=np.maximum(0.0, seconds[op] - after),
         tight=(seconds - program.compute) / np.maximum(seconds, 1e-30),
         clock=np.append(0.0, np.cumsum(seconds)),

@@ -16,6 +16,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,7 +77,8 @@ def _found(instance: MappingInstance, policy: str, moves: list[int]) -> dict[str
     from corl.solvers.memory.mapping.priority.solver import Plans, priority_weights
 
     program, trained = program_of(instance), priority_weights(policy)
-    found, starts = {}, {}
+    found: dict[str, tuple[float, float]] = {}
+    starts: dict[str, Any] = {}
 
     def timed(name: str, make: Callable[[], tuple[float, Any]]) -> None:
         begun = time.process_time()
@@ -89,19 +91,19 @@ def _found(instance: MappingInstance, policy: str, moves: list[int]) -> dict[str
     for name, weights in names.items():
         timed(name, Plans(program, weights, 0.0, 0).build)
         span = found[_BASE][1]
-        timed(f"{name}, in the time of tuned", lambda weights=weights, span=span: _best(Plans(program, weights, 0.3, 0), span))
+        timed(f"{name}, in the time of tuned", partial(_best, program, weights, span))
     for count in moves:
         for name in ("xla-like", "learned"):
-            timed(
-                f"annealing, {count} moves from {name}",
-                lambda name=name, count=count: annealed(program, (found[name][0], starts[name]), count),
-            )
+            start = found[name][0], starts[name]
+            timed(f"annealing, {count} moves from {name}", partial(annealed, program, start, count))
     return found
 
 
-def _best(plans: Any, seconds: float) -> tuple[float, Any]:
-    """The best of the plans built in so much processor time; the layout is not kept."""
-    begun = time.process_time()
+def _best(program: Any, weights: Any, seconds: float) -> tuple[float, Any]:
+    """The best of the plans, with noise but the first, built in so much processor time; the layout is not kept."""
+    from corl.solvers.memory.mapping.priority.solver import Plans
+
+    plans, begun = Plans(program, weights, 0.3, 0), time.process_time()
     best = plans.build()[0]
     while time.process_time() - begun < seconds:
         best = min(best, plans.build()[0])
