@@ -30,7 +30,7 @@ def test_rows_of_solvers(capsys):
 
 def test_rows_of_the_priority(capsys, tmp_path, monkeypatch):
     """A row for each method; the summary says by how much they differ from the tuned compiler-like plan."""
-    monkeypatch.setattr(priority, "programs", lambda names: [])
+    monkeypatch.setattr(measure, "programs", lambda names: [])
     priority.main(["--generated", "2"])
     text = capsys.readouterr().out
     assert {row["method"] for row in rows_of(text)} >= {"learned", "shuffled", "xla-like tuned"}
