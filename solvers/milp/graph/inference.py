@@ -29,15 +29,19 @@ _OKAY = 1  # SCIP_RETCODE
 
 def _linear(weights: _Weights, name: str, x: NDArray[np.float32]) -> NDArray[np.float32]:
     found: NDArray[np.float32] = x @ weights[f"{name}.weight"].T
-    return found + weights[f"{name}.bias"] if f"{name}.bias" in weights else found
+    if f"{name}.bias" in weights:
+        found = found + weights[f"{name}.bias"]
+    return found
 
 
 def _standard(weights: _Weights, name: str, x: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.clip((x - weights[f"{name}.mean"]) * weights[f"{name}.scale"], np.float32(-CLIP), np.float32(CLIP))
+    found: NDArray[np.float32] = np.clip((x - weights[f"{name}.mean"]) * weights[f"{name}.scale"], -CLIP, CLIP)
+    return found
 
 
 def _relu(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.maximum(x, np.float32(0.0))
+    found: NDArray[np.float32] = np.maximum(x, np.float32(0.0))
+    return found
 
 
 class RootPolicy:
@@ -57,7 +61,7 @@ class RootPolicy:
         """What its rule calls at every node."""
         signature = (types.int64, typeof(self.scorer), types.Array(types.float32, 2, "C"))
         branch: Any = _branch_with
-        branch.compile(signature)  # type: ignore[no-untyped-call]
+        branch.compile(signature)
 
     def embedding(self, seen: GraphInputs) -> NDArray[np.float32]:
         """[n, size] of the LP's columns."""
@@ -66,7 +70,8 @@ class RootPolicy:
         columns, rows = _standard(w, "columns", seen.columns), _standard(w, "rows", seen.rows)
         hidden = _relu(_linear(w, "to_rows.lin_rel", matrix @ columns) + _linear(w, "to_rows.lin_root", rows))
         found = _relu(_linear(w, "to_columns.lin_rel", matrix.T @ hidden) + _linear(w, "to_columns.lin_root", columns))
-        return np.tanh(_linear(w, "embed", found))
+        embedded: NDArray[np.float32] = np.tanh(_linear(w, "embed", found))
+        return embedded
 
 
 class GcnnPolicy:
@@ -86,7 +91,8 @@ class GcnnPolicy:
         two = _relu(self._twice("embed_rows", _standard(w, "rows", seen.rows)))
         two = self._convolve("to_rows", one, two, seen.edge_column, seen.edge_row, edges)
         one = self._convolve("to_columns", two, one, seen.edge_row, seen.edge_column, edges)
-        return self._twice("head", one)[:, 0]
+        found: NDArray[np.float32] = self._twice("head", one)[:, 0]
+        return found
 
     def _twice(self, name: str, x: NDArray[np.float32]) -> NDArray[np.float32]:
         """Linear, ReLU, linear."""
@@ -107,8 +113,8 @@ class GcnnPolicy:
 
 def policy_of(network: Any) -> RootPolicy | GcnnPolicy:
     """The policy with the weights, as they are now, of a RootGnnNetwork or a GcnnNetwork."""
-    kind = {"milp-root-gnn": RootPolicy, "milp-gcnn": GcnnPolicy}[network.architecture]
-    return kind({name: value.detach().cpu().numpy().copy() for name, value in network.state_dict().items()})
+    weights = {name: value.detach().cpu().numpy().copy() for name, value in network.state_dict().items()}
+    return RootPolicy(weights) if network.architecture == "milp-root-gnn" else GcnnPolicy(weights)
 
 
 @kernel

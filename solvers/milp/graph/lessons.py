@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Network", "Node", "agreement", "collect", "listwise", "scored", "standardise"]
 
-Network = BranchingNetwork | RootGnnNetwork | GcnnNetwork
+Network: TypeAlias = BranchingNetwork | RootGnnNetwork | GcnnNetwork
 _TEMPERATURE = 0.3  # of the target, as in branching_recipe
 
 
@@ -67,8 +67,9 @@ class _GraphTeacher(Teacher):
         if not self.nodes:
             self.places = {int(variable): j for j, variable in enumerate(index)}
         roots = np.array([self.places.get(int(index[j]), 0) for j in columns])
-        parts = seen[chosen].astype(np.float32), scores.astype(np.float32), columns, roots
-        self.nodes.append(Node(*map(torch.from_numpy, parts), graph, self.nodes[0].root if self.nodes else graph))
+        features, labels = torch.from_numpy(seen[chosen].astype(np.float32)), torch.from_numpy(scores.astype(np.float32))
+        places = torch.from_numpy(columns), torch.from_numpy(roots)
+        self.nodes.append(Node(features, labels, *places, graph, self.nodes[0].root if self.nodes else graph))
 
 
 def collect(instance: MilpInstance, run: Run, *, share: float, most: int, width: int) -> list[Node]:

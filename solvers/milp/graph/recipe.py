@@ -81,9 +81,10 @@ class Lessons:
         """From a snapshot."""
         from corl.solvers.milp.graph.lessons import Node
 
-        roots, cut = [tuple(root) for root in state["roots"]], len(_FIELDS)
+        roots = [tuple(root) for root in state["roots"]]
         for name in ("train", "held"):
-            setattr(self, name, [Node(*n[:cut], tuple(n[cut:-1]), roots[int(n[-1])]) for n in state[name]])
+            nodes = [Node(a, b, c, d, tuple(graph), roots[int(root)]) for a, b, c, d, *graph, root in state[name]]
+            setattr(self, name, nodes)
         self.signatures = list(state["signatures"])
         self.programs, self.updates = int(state["programs"]), int(state["updates"])
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def _learn(folder: Path, given: argparse.Namespace) -> None:
     from corl.networks.checkpoints import save
     from corl.problems.milp.problem import Milp
     from corl.solvers.milp.branching_network import BranchingNetwork
-    from corl.solvers.milp.graph.lessons import agreement, listwise
+    from corl.solvers.milp.graph.lessons import Network, agreement, listwise
     from corl.solvers.milp.graph.networks import GcnnNetwork, RootGnnNetwork
     from corl.solvers.milp.graph.recipe import Lessons
 
@@ -66,7 +67,8 @@ def _learn(folder: Path, given: argparse.Namespace) -> None:
     with (folder / "gnn-accuracy.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["network", "training_nodes", "held_out_nodes", "agrees", "low", "high"])
-        for name, kind in zip(_NAMES, (BranchingNetwork, RootGnnNetwork, GcnnNetwork)):
+        kinds: tuple[Callable[..., Network], ...] = (BranchingNetwork, RootGnnNetwork, GcnnNetwork)
+        for name, kind in zip(_NAMES, kinds):
             torch.manual_seed(0)
             network, random = kind(family="auctions"), np.random.default_rng(0)
             lessons.begin(network)
