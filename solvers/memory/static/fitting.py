@@ -148,7 +148,7 @@ def _lowest(fit, b):
     lower, upper, size, alignment = fit.lower[b], fit.upper[b], fit.size[b], fit.alignment[b]
     edge, home = 0, fit.windows.home[b]
     begin = fit.windows.start[home]
-    for k in range(begin, begin + fit.windows.count[home]):
+    for k in range(begin, begin + fit.windows.listed[home]):
         other = fit.windows.placed[k]
         if fit.upper[other] <= lower or upper <= fit.lower[other]:
             continue

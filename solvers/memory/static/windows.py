@@ -37,7 +37,7 @@ class Windows(NamedTuple):
     """[n] the number of a buffer's home."""
     start: NDArray[np.int64]
     """[W + 1] where the list of a home begins in `placed`; there is room for all buffers that live in it."""
-    count: NDArray[np.int64]
+    listed: NDArray[np.int64]
     """[W] how many are placed."""
     placed: NDArray[np.int32]
     """[L] buffers of size above 0, the lowest offset first."""
@@ -84,7 +84,7 @@ def _count(first, last, half, base, number, counts):
 @kernel
 def clear(windows):
     """Nothing is placed."""
-    windows.count[:] = 0
+    windows.listed[:] = 0
 
 
 @kernel
@@ -98,7 +98,7 @@ def add(windows, b, offset):
             if w < 0:
                 continue
             begin = windows.start[w]
-            end = begin + windows.count[w]
+            end = begin + windows.listed[w]
             left, right = begin, end  # the first place whose offset is above
             while left < right:
                 middle = (left + right) // 2
@@ -109,4 +109,4 @@ def add(windows, b, offset):
             for k in range(end, left, -1):
                 windows.placed[k] = windows.placed[k - 1]
             windows.placed[left] = b
-            windows.count[w] += 1
+            windows.listed[w] += 1
