@@ -137,6 +137,17 @@ def test_auto_and_files(tmp_path):
     assert MILP.evaluate(instance, MILP.read_solution(instance, tmp_path / "k.sol")) == result.objective
 
 
+def test_shipped_suites():
+    """Minimised and maximised halves can be read; the standard ones have every engine but full strong branching."""
+    from corl.benchmark.suite import read_suite
+
+    for name in ("smoke", "smoke-max", "standard", "standard-max"):
+        read = read_suite(f"milp/{name}")
+        labels = {lineup.label for lineup in read.lineups}
+        assert len(read.sources) >= 2 and labels >= {"scip-pscost", "highs"}, name
+        assert "standard" not in name or labels == {*RULES[:3], "learned-branching", "highs", "cp-sat"}
+
+
 @pytest.mark.slow
 def test_shared_optima(data):
     """Files of MIPLIB 3 that take seconds: the published optimum."""
