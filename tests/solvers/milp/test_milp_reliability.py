@@ -21,7 +21,8 @@ from corl.problems.milp.generators import auctions, multiple_knapsack
 from corl.problems.milp.instance import from_triplets
 from corl.problems.milp.problem import Milp
 
-SOLVERS = ["scip", "scip-relpscost", "scip-pscost", "scip-fullstrong", "learned-branching", "highs", "cp-sat"]
+RULES = ["scip", "scip-relpscost", "scip-pscost", "scip-fullstrong"]
+SOLVERS = [*RULES, "learned-branching", "learned-reliability", "highs", "cp-sat"]
 HARD = {"items": 100, "knapsacks": 12, "correlation": "strong", "seed": 3}
 
 
@@ -157,7 +158,7 @@ def test_infeasible_programs_are_said_to_be_so(solver):
         assert (result.status, result.limit) == ("infeasible", "infeasible"), change
 
 
-@pytest.mark.parametrize("solver", ["scip", "learned-branching"])
+@pytest.mark.parametrize("solver", ["scip", "learned-branching", "learned-reliability"])
 def test_a_solve_leaves_no_model_behind(solver):
     """Not even until the garbage collector comes: a Model and its plugins are 8 MB."""
     instance = multiple_knapsack(items=30, knapsacks=4, seed=1)
