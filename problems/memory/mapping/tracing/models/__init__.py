@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 __all__ = ["MODELS", "SHIPPED", "build"]
@@ -44,7 +44,7 @@ MODELS: dict[str, _Model] = {
     "vit": _Model("attention", "Vit", _pictures(224), "base, patches of 16, 224 x 224"),
 }
 
-SHIPPED: dict[str, tuple[int, ...]] = dict.fromkeys(MODELS, (1, 8)) | {"alexnet": (1, 32), "unet": (1, 4)}
+SHIPPED: Mapping[str, tuple[int, ...]] = dict.fromkeys(MODELS, (1, 8)) | {"alexnet": (1, 32), "unet": (1, 4)}
 """Model -> the batch sizes that are shipped as instances."""
 
 
