@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from corl.problems.memory.mapping.instance import MappingInstance
     from corl.run import Run
 
-__all__ = ["Annealing", "annealed", "first_plan"]
+__all__ = ["Annealing", "Chain", "annealed", "first_plan"]
 
 _CLOCK = 10**12
 _SMALL = 2000  # accesses up to which twelve settings of xla-like are tried for the first plan
@@ -55,7 +55,7 @@ class Annealing(Solver):
         value, layout = first_plan(program, self.start)
         run.report(plan_of(program, layout), 1e6 * value)
         run.report_bound(best_bound(instance))
-        chain, done = _Chain(program, value, layout, (self.hot, self.cold, self.coolings), run.seed), 0
+        chain, done = Chain(program, value, layout, (self.hot, self.cold, self.coolings), run.seed), 0
         while moves := run.budget():
             if run.iterations is None:  # by the clock: the share of the time that is spent stands for the moves that are made
                 done = int(run.fraction * _CLOCK)
@@ -67,7 +67,7 @@ class Annealing(Solver):
             run.report(plan_of(program, chain.best), 1e6 * chain.least)
 
 
-class _Chain:
+class Chain:
     """One chain of moves, and the best layout that it has seen."""
 
     def __init__(self, program: Any, value: float, layout: Any, schedule: tuple[float, float, int], seed: int) -> None:
@@ -75,7 +75,7 @@ class _Chain:
         import numpy as np
 
         from corl.rng import random_state
-        from corl.solvers.memory.mapping.layout import new_layout
+        from corl.solvers.memory.mapping.layout import evaluate, new_layout
 
         self._program, self._random = program, random_state(seed)
         self._layout, self._kept, self.best = new_layout(program), new_layout(program), new_layout(program)
@@ -83,15 +83,14 @@ class _Chain:
             for part, source in zip(copy[:3], layout[:3]):
                 part[:] = source
         self._values = np.array([value, value])
+        evaluate(program, self._layout)  # here and not in `move`: what is idle is that of the layout simulated last
         hot, cold, coolings = schedule
         self._schedule = np.array([hot * value, cold * value, float(coolings), 0.0])
 
     def move(self, moves: int, done: int, total: int) -> None:
         """Make so many moves, the first of them number `done` of `total`."""
-        from corl.solvers.memory.mapping.layout import evaluate
         from corl.solvers.memory.mapping.moves import anneal
 
-        evaluate(self._program, self._layout)
         anneal(
             self._program, self._layout, self._kept, self.best, self._values, moves, done, total, self._schedule, self._random
         )  # fmt: skip
@@ -118,6 +117,6 @@ def first_plan(program: Any, start: str) -> tuple[float, Any]:
 def annealed(program: Any, start: tuple[float, Any], moves: int) -> tuple[float, Any]:
     """(seconds, layout) after so many moves from a start, (seconds, layout), with the default temperatures."""
     options = Annealing()
-    chain = _Chain(program, *start, (options.hot, options.cold, options.coolings), 0)
+    chain = Chain(program, *start, (options.hot, options.cold, options.coolings), 0)
     chain.move(moves, 0, moves)
     return chain.least, chain.best

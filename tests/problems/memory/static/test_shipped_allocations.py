@@ -17,7 +17,7 @@ from corl.problems.memory.static.problem import StaticAllocation
 
 STATIC = StaticAllocation()
 SHIPPED = Path(__file__).resolve().parents[4] / "instances" / "memory"
-FILES = [path for path in sorted(SHIPPED.glob("*.csv")) if path.stem != "static-reference"]
+FILES = [path for path in sorted(SHIPPED.glob("*.csv")) if not path.stem.endswith("reference")]
 
 
 def references():

@@ -12,7 +12,9 @@ from corl.errors import Infeasible, UsageError
 from corl.problems.memory.mapping.generators import GENERATORS, dag, layered, traced
 from corl.problems.memory.mapping.instance import Machine, MappingPlan, Op, from_program
 from corl.problems.memory.mapping.problem import Mapping
+from corl.solvers.memory.mapping.annealing import Chain, first_plan
 from corl.solvers.memory.mapping.bounds import best_bound, quick_bound
+from corl.solvers.memory.mapping.layout import program_of
 
 MAPPING = Mapping()
 CONSTRUCTIONS = {"all-slow": {}, "greedy-keep": {}, "xla-like": {}, "xla-like tuned": {"tuned": True}}
@@ -56,6 +58,18 @@ def test_annealing_improves_and_repeats(programs):
         assert one.objective == other.objective and one.objective <= start * (1 + 1e-12) and one.objective >= one.bound
         better += one.objective < start * (1 - 1e-6)
     assert better >= 3
+
+
+def test_moves_in_pieces_are_the_same_moves(programs):
+    """How many moves are made at a time, which the clock says, does not change where a chain goes."""
+    for instance in programs[-4:]:
+        program = program_of(instance)
+        value, layout = first_plan(program, "xla-like")
+        whole, pieces = (Chain(program, value, layout, (1e-2, 1e-6, 2), 1) for _ in range(2))
+        whole.move(3000, 0, 3000)
+        for done, moves in ((0, 1), (1, 2), (3, 997), (1000, 1999), (2999, 1)):
+            pieces.move(moves, done, 3000)
+        assert whole.least == pieces.least < value
 
 
 def least(instance):
