@@ -11,6 +11,7 @@ import numpy as np
 
 from corl.errors import UsageError
 from corl.learning.recipe import Recipe
+from corl.solvers.training.common import at_least
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from corl.problems.milp.instance import MilpInstance
     from corl.solvers.milp.branching_network import BranchingNetwork
 
-__all__ = ["BranchingRecipe", "Lessons", "listwise_loss"]
+__all__ = ["BranchingRecipe", "Lessons", "check_labelling", "listwise_loss"]
 
 _COLLECTED = 0.8  # share of the run after which nothing is collected any more
 _DECAY = 0.05  # of weights; with 300 updates the least loss on held-out auctions of the few settings tried
@@ -28,6 +29,14 @@ _TEMPERATURE = 0.3  # of the target: a candidate whose two gains' product is hal
 _TURNS = 20  # optimiser steps between two validations
 _SEEDS = 500_000  # first seed of the programs that are generated; benchmarks take small ones
 _HELP = "accepted: family=NAME[,NAME...] of corl generate milp, or instances=FOLDER"
+
+
+def check_labelling(recipe: Any) -> None:
+    """Raise UsageError where an option that all recipes on labelled nodes have is out of its range."""
+    for name, least in (("samples", 8), ("each", 1), ("width", 2), ("batch", 1), ("updates", 1)):
+        at_least(recipe, (name,), least)
+    if not (0.0 < recipe.share <= 1.0 and recipe.rate > 0.0):
+        raise UsageError(f"share is {recipe.share}, rate {recipe.rate}; accepted: above 0, a share to 1")
 
 
 @dataclass(frozen=True)
@@ -63,11 +72,7 @@ class BranchingRecipe(Recipe):
     def __post_init__(self) -> None:
         if bool(self.family) == bool(self.instances):
             raise UsageError(f"one of family and instances is needed; {_HELP}")
-        for name, least in (("samples", 8), ("each", 1), ("width", 2), ("batch", 1), ("updates", 1)):
-            if getattr(self, name) < least:
-                raise UsageError(f"{name} is {getattr(self, name)}; accepted: an integer from {least}")
-        if not (0.0 < self.share <= 1.0 and self.rate > 0.0):
-            raise UsageError(f"share is {self.share}, rate {self.rate}; accepted: above 0, a share to 1")
+        check_labelling(self)
 
     def train(self, training: Training) -> None:
         import torch

@@ -11,6 +11,7 @@ import numpy as np
 
 from corl.errors import UsageError
 from corl.learning.recipe import Recipe
+from corl.solvers.milp.branching_recipe import check_labelling
 
 if TYPE_CHECKING:
     from corl.learning.training import Training
@@ -113,11 +114,7 @@ class _GraphOptions:
 
         if self.family not in GENERATORS:
             raise UsageError(f"family is {self.family!r}; accepted: {', '.join(GENERATORS)}")
-        for name, least in (("samples", 8), ("each", 1), ("width", 2), ("batch", 1), ("updates", 1)):
-            if getattr(self, name) < least:
-                raise UsageError(f"{name} is {getattr(self, name)}; accepted: an integer from {least}")
-        if not (0.0 < self.share <= 1.0 and self.rate > 0.0):
-            raise UsageError(f"share is {self.share}, rate {self.rate}; accepted: above 0, a share to 1")
+        check_labelling(self)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from corl.errors import UsageError
 from corl.learning.recipe import Recipe
 from corl.problems.milp import generators
-from corl.solvers.milp.branching_recipe import Lessons
+from corl.solvers.milp.branching_recipe import Lessons, check_labelling
 
 if TYPE_CHECKING:
     from corl.learning.training import Training
@@ -54,11 +54,7 @@ class GainsRecipe(Recipe):
     step: ClassVar[str] = "a program whose tree is labelled; after these, an optimiser step"
 
     def __post_init__(self) -> None:
-        for name, least in (("samples", 8), ("each", 1), ("width", 2), ("batch", 1), ("updates", 1)):
-            if getattr(self, name) < least:
-                raise UsageError(f"{name} is {getattr(self, name)}; accepted: an integer from {least}")
-        if not (0.0 < self.share <= 1.0 and self.rate > 0.0):
-            raise UsageError(f"share is {self.share}, rate {self.rate}; accepted: above 0, a share to 1")
+        check_labelling(self)
         for name in self.names:
             if name not in FAMILIES:
                 raise UsageError(f"family has {name!r}; accepted: {', '.join(FAMILIES)}")

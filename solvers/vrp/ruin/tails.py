@@ -54,11 +54,11 @@ def exchange_tails(net, plan, work, allowed):
             best, found = rate * (to + fro) - gain, other
     if behind < net.clients and plan.free_size[kind] > 0:
         fresh = plan.free[plan.first[kind] + plan.free_size[kind] - 1]
-        if _split_costs(net, plan, client, fresh) < best:
-            best = _split_costs(net, plan, client, fresh)
+        change = _split_costs(net, plan, client, fresh)
+        if change < best:
             work.touched[0], work.touched[1], work.counts[TOUCHED] = slot, fresh, 2
             _split(net, plan, client, fresh)
-            return best
+            return change
     if found < 0:
         return math.inf
     work.touched[0], work.touched[1], work.counts[TOUCHED] = slot, plan.route[found], 2
