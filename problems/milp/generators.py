@@ -18,6 +18,7 @@ from corl.problems.milp.instance import MilpInstance, from_triplets
 __all__ = ["GENERATORS", "auctions", "facility_location", "independent_set", "multiple_knapsack", "set_cover"]
 
 _LARGEST = 50_000_000  # entries of the matrix
+_DEAREST = 100.0  # common value of an auction's items at most
 
 
 def set_cover(
@@ -54,7 +55,7 @@ def auctions(
 ) -> MilpInstance:
     """Combinatorial auctions with arbitrary relationships (Leyton-Brown, Pearson and Shoham 2000, section 4.3).
 
-    A bidder values each item at its common value (1..100) plus a private interest of up to half of that either way. A bundle
+    A bidder values each item at its common value (1..100) plus a private interest of up to 50 either way. A bundle
     grows from an item by others that are compatible with it, with probability `add_item` for each further one; its price is
     the sum of its values plus its size to the power 1 + `additivity`. Of the bundles that begin with one of the first one's
     items, up to `most_substitutes` that are worth about as much are bid on too; of a bidder's bids one can win.
@@ -65,7 +66,7 @@ def auctions(
     _need("additivity", -1.0 <= additivity <= 2.0, "-1 to 2")
     _need("most_substitutes", most_substitutes >= 0, "from 0")
     random = np.random.default_rng(seed)
-    values = random.uniform(1.0, 100.0, items)
+    values = random.uniform(1.0, _DEAREST, items)
     affinity = np.triu(random.random((items, items)), 1)
     affinity = affinity + affinity.T
     affinity /= affinity.sum(1, keepdims=True)
@@ -103,7 +104,7 @@ class _Market:
     def bidder(self, most: int) -> list[tuple[list[int], float]]:
         """Up to `most` different bundles of one bidder with their prices, all above 0, the first one at its head."""
         interest = self.random.random(len(self.values))
-        private = self.values + self.values * (interest - 0.5)  # up to half of the common value either way
+        private = self.values + _DEAREST * (interest - 0.5)  # the paper's deviation: half of the dearest item's value
         while True:
             bundle = self.grow(int(self.random.choice(len(private), p=interest / interest.sum())), interest, 0)
             price = self.price(bundle, private)
