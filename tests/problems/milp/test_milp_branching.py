@@ -225,7 +225,7 @@ def test_search_plans_on_it():
 
 @pytest.mark.parametrize("solver", ["policy", pytest.param("tree-search", marks=pytest.mark.slow)])
 def test_generic_solvers_run_on_it(solver, tmp_path):
-    """An untrained network of the generic kind decodes and searches: the tree is a proof, and more budget gives no larger one."""
+    """An untrained network of the generic kind decodes and searches: with a small and a larger budget the tree is a proof."""
     torch = pytest.importorskip("torch")
     from corl.networks.attention import AttentionPolicy
     from corl.networks.checkpoints import save
@@ -235,6 +235,7 @@ def test_generic_solvers_run_on_it(solver, tmp_path):
     inputs = len(FEATURES) + len(TREE_FEATURES)
     network = AttentionPolicy("milp-branching", "candidates", inputs, extra=1, width=16, layers=1, heads=2, feedforward=16)
     save(path, network)
-    few, many = (corl.solve(instance, solver=solver, policy=str(path), iterations=n) for n in (40, 150))
-    assert few.verified and many.objective <= few.objective
-    assert MILP.evaluate(instance.program, many.solution.incumbent) == pytest.approx(corl.solve(instance.program).objective)
+    optimum = corl.solve(instance.program).objective
+    for iterations in (40, 150):
+        result = corl.solve(instance, solver=solver, policy=str(path), iterations=iterations)
+        assert result.verified and MILP.evaluate(instance.program, result.solution.incumbent) == pytest.approx(optimum)
