@@ -23,7 +23,7 @@ class Result:
     """The instance's name."""
     status: Literal["optimal", "feasible", "infeasible", "no_solution"]
     limit: str
-    """What ended the run: time_limit, iterations, target, optimal, infeasible, interrupted or finished (by itself)."""
+    """What ended the run: time_limit, iterations, target, optimal, infeasible, unbounded, interrupted or finished (by itself)."""
     sense: Literal["min", "max"]
     objective: float | None
     """In the user's sense; None without a solution."""

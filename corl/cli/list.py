@@ -101,9 +101,9 @@ def _instances(names: list[str]) -> list[dict[str, Any]]:
 
 def _text(what: str, row: dict[str, Any]) -> str:
     if what == "problems":
-        return f"{row['name']:<14}{row['title']}  ({row['sense']}; generators: {', '.join(row['generators']) or 'none'})"
+        return f"{row['name']:<16}{row['title']}  ({row['sense']}; generators: {', '.join(row['generators']) or 'none'})"
     if what == "instances":
-        return f"{row['problem']:<8}{row['name']:<22}{value(row['value']):>14}  {row['status']:<12}{row['path']}"
+        return f"{row['problem']:<16}{row['name']:<26}{value(row['value']):>14}  {row['status']:<12}{row['path']}"
     lines = [f"{row['problem']}  {row['name']:<20}{row['title']}"]
     lines += [f"        {unit}: {row[unit]}" for unit in ("iteration", "step") if row.get(unit)]
     lines += [f"        --option {o['name']}={o['default']}  ({o['type']})" for o in row["options"]]

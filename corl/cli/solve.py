@@ -172,6 +172,8 @@ def _text(result: Result, asked: str) -> str:
         lines.append(f"  objective  {value(result.objective)}  {result.status}, verified")
     else:
         lines.append(one_line(f"  {result.status.replace('_', ' ')}{': ' if result.reason else ''}{result.reason}"))
+    if result.limit == "unbounded":
+        lines.append("  unbounded  no solution is the best: there are better ones without end")
     if result.bound is not None:
         lines.append(f"  bound      {value(result.bound)}  gap {percent(result.gap)}")
     lines.append(f"  solver     {name}, seed {result.seed}")

@@ -89,6 +89,13 @@ class Builder:
         value = self.text.number(token, field, line)
         return math.copysign(math.inf, value) if abs(value) >= INFINITY else value
 
+    def check_limit(self, value: float, below: bool, above: bool, field: str, line: int) -> None:
+        """Raises InputError where inf is to be a limit from below, or -inf one from above."""
+        if (below and value == math.inf) or (above and value == -math.inf):
+            accepted = "a number" if below and above else "a number, and -inf for none" if below else "a number, and inf for none"
+            side = "the value" if below and above else "a lower limit" if below else "an upper limit"
+            raise self.text.error(f"{value} as {side} is not accepted; accepted: {accepted}", line=line, field=field)
+
     def built(self, name: str, comment: str) -> MilpInstance:
         """The instance. Raises InputError where the file has no variable, or a coefficient twice."""
         if not self.cost:

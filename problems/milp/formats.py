@@ -37,9 +37,9 @@ def read_text(text: Text, name: str = "") -> MilpInstance:
 
 
 def write_instance(instance: MilpInstance, path: str | Path) -> None:
-    """Write .lp or .mps, packed where .gz follows. Raises UsageError for other names."""
+    """Write .lp or .mps, packed where .gz follows; MPS where the name has no ending. Raises UsageError for other names."""
     path = Path(path)
     suffix = plain_name(path).suffix.lower()
-    if suffix not in (".lp", ".mps"):
+    if suffix not in (".lp", ".mps", ""):  # "": what goes to standard output, or into a pipe
         raise UsageError(f"{path.name}: a name for an instance ends in .mps or .lp, or in .mps.gz or .lp.gz")
     (write_lp if suffix == ".lp" else write_mps)(instance, path)

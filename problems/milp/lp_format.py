@@ -186,11 +186,10 @@ class _Reader:
         field = label[:40] if label else "constraint"
         left: tuple[str, float] | None = None
         if self._begins_with_value():
-            value = self._value(field)
-            left = _FLIPPED[self._relation(field)], value
+            left = self._side(field, flipped=True)
         terms, constant = self._expression(field, closed=left is None)
         if left is None or self.peek.kind == "relation":
-            right: tuple[str, float] | None = (self._relation(field), self._value(field))
+            right: tuple[str, float] | None = self._side(field)
         else:
             right = None
         lower, upper = -math.inf, math.inf
@@ -201,6 +200,17 @@ class _Reader:
                 upper = min(upper, value - constant) if relation in "<=" else upper
         i = self.build.row(label or self._unnamed(), line, lower, upper)
         self.build.entries(i, terms.columns, terms.values, terms.lines)
+
+    def _side(self, field: str, flipped: bool = False) -> tuple[str, float]:
+        """(relation, value) of what stands behind an expression, or flipped before it."""
+        if flipped:
+            value = self._value(field)
+            relation = _FLIPPED[self._relation(field)]
+        else:
+            relation = self._relation(field)
+            value = self._value(field)
+        self.build.check_limit(value, relation in ">=", relation in "<=", field, self.tokens[self.at - 1].line)
+        return relation, value
 
     def _begins_with_value(self) -> bool:
         """Whether a number with signs, or infinity, and then a relation come next."""
@@ -227,8 +237,8 @@ class _Reader:
     def _bound(self) -> None:
         if self.peek.kind == "between" and (match := BETWEEN.fullmatch(self.peek.text)):
             line, j, field = self.take_whole().line, self.build.column(match[2]), match[2][:40]
-            self._set(j, ">", self.build.limit(match[1], "bound", line))
-            self._set(j, "<", self.build.limit(match[3], field, line))
+            self._set(j, ">", self.build.limit(match[1], "bound", line), field, line)
+            self._set(j, "<", self.build.limit(match[3], field, line), field, line)
             return
         left: tuple[str, float] | None = None
         if self._begins_with_value():
@@ -239,15 +249,16 @@ class _Reader:
             raise self.fault(token, "bound", "a variable's name")
         j, field = self.build.column(token.text), token.text[:40]
         if left is not None:
-            self._set(j, *left)
+            self._set(j, *left, field, token.line)
         if self.peek.kind == "name" and self.peek.text.lower() == "free" and left is None:
             self.take()
             self.build.lower[j], self.build.upper[j] = -math.inf, math.inf
         elif self.peek.kind == "relation" or left is None:
             relation = self._relation(field)
-            self._set(j, relation, self._value(field))
+            self._set(j, relation, self._value(field), field, token.line)
 
-    def _set(self, j: int, relation: str, value: float) -> None:
+    def _set(self, j: int, relation: str, value: float, field: str, line: int) -> None:
+        self.build.check_limit(value, relation in ">=", relation in "<=", field, line)
         if relation in ">=":
             self.build.lower[j] = value
             self.bounded.add(j)

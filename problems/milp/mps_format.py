@@ -1,9 +1,9 @@
 """MPS files, fixed and free, read; mps_writer.py writes them.
 
-What the descriptions leave open is read as CPLEX and SCIP do: the first N row is the objective (others are dropped) unless
-OBJNAME says which; a right-hand side of the objective is minus its constant; of several RHS, RANGES and BOUNDS sets the
-first counts; an integer column of a MARKER block goes from 0 to 1 unless BOUNDS says something of it; a negative upper
-bound on a column without a lower one makes that -inf.
+What the descriptions leave open is read as CPLEX does, and SCIP but for the last point (it keeps the lower bound 0): the
+first N row is the objective (others are dropped) unless OBJNAME says which; a right-hand side of the objective is minus its
+constant; of several RHS, RANGES and BOUNDS sets the first counts; an integer column of a MARKER block goes from 0 to 1 unless
+BOUNDS says something of it; a negative upper bound on a column without a lower one makes that -inf.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ class _Reader:
         self.marked = False  # within a block of integer columns
         self.default_upper: set[int] = set()  # integer columns that BOUNDS has not named
         self.lowered: set[int] = set()  # columns with a lower bound of their own
+        self.ranges: dict[int, float] = {}  # row -> its entry of RANGES
         self.sets: dict[str, str] = {}  # section -> the name of its first set
         self.comments: list[str] = []
         self.handlers: dict[str, Callable[[_Fields, int], None]] = {
@@ -102,6 +103,7 @@ class _Reader:
             raise self.text.error("ENDATA is missing: the file may be cut off", line=self.text.last_line, field="ENDATA")
         for j in self.default_upper:
             self.build.upper[j] = 1.0
+        self._apply_ranges()
         return self.build.built(name, "\n".join(self.comments))
 
     def _lines(self) -> Iterator[tuple[int, str]]:
@@ -199,6 +201,7 @@ class _Reader:
         for row, value in self._pairs("RHS", fields, line):
             i = self.build.row_names.get(row)
             if i is not None:
+                self.build.check_limit(value, self.kinds[i] in "EG", self.kinds[i] in "EL", row[:40], line)
                 if self.kinds[i] in "EG":
                     self.build.row_lower[i] = value
                 if self.kinds[i] in "EL":
@@ -215,10 +218,16 @@ class _Reader:
                 if row in self.free or row == self.objective:
                     continue
                 raise self._unknown("row", row, line)
+            self.ranges[i] = value
+
+    def _apply_ranges(self) -> None:
+        """Give rows their other side, now that the right-hand sides are known wherever they stood in the file."""
+        build = self.build
+        for i, value in self.ranges.items():
             if self.kinds[i] == "G" or (self.kinds[i] == "E" and value > 0.0):
-                self.build.row_upper[i] = self.build.row_lower[i] + abs(value)
-            else:
-                self.build.row_lower[i] = self.build.row_upper[i] - abs(value)
+                build.row_upper[i] = build.row_lower[i] + abs(value)
+            elif math.isfinite(build.row_upper[i]):
+                build.row_lower[i] = build.row_upper[i] - abs(value)
 
     def _bound(self, fields: _Fields, line: int) -> None:
         kind = fields[0].upper()
@@ -236,6 +245,7 @@ class _Reader:
         if j is None:
             raise self._unknown("column", column, line)
         value = self.build.limit(fields[-1], column[:40], line) if least == 3 else 0.0
+        self.build.check_limit(value, kind in ("LO", "LI", "FX"), kind in ("UP", "UI", "FX"), column[:40], line)
         self._set_bound(kind, j, value)
 
     def _set_bound(self, kind: str, j: int, value: float) -> None:

@@ -101,10 +101,10 @@ def main() -> None:
     from corl.pipes import own_pipes, receive, send
 
     inbox, outbox = own_pipes()
-    send(outbox, "ready")
     try:
+        send(outbox, "ready")
         instance, seconds = receive(inbox)
-    except EOFError:  # nobody needed it
+    except (EOFError, BrokenPipeError):  # nobody needed it, or the user was gone (Ctrl-C) before it was ready
         return
     begun = time.perf_counter()
 

@@ -146,6 +146,12 @@ def test_mps_sense_and_names_of_sets_left_out():
         assert (program.lower[0], program.upper[0]) == (-math.inf, math.inf)
 
 
+def test_ranges_may_stand_before_the_sides():
+    """A range is taken from the row's right-hand side, wherever in the file that is."""
+    program = read("NAME\nROWS\n N a\n L l\n G g\nCOLUMNS\n x l 1 g 2\nRANGES\n R l 2 g 3\nRHS\n R l 3 g 1\nENDATA\n")
+    assert (program.row_lower.tolist(), program.row_upper.tolist()) == ([1, 1], [3, 4])
+
+
 def test_lp_means_what_it_says():
     """Constants, ranges, sides on the left, unnamed rows, brackets in names, bounds of every form, integers and binaries."""
     program = read(LP)
@@ -231,6 +237,9 @@ def test_models_are_adapted():
         ("    X         LIM2", "    X         LIM1", 12, "X"),
         ("    W         LIM2         1.0", "    W LIM2", 18, "COLUMNS"),
         ("ROWS\n", "", 3, "NAME"),
+        (" UP BND       X            4.0", " LO BND X 1e30", 32, "X"),
+        (" UP BND       X            4.0", " UP BND X -inf", 32, "X"),
+        (" UP BND       X            4.0", " FX BND X inf", 32, "X"),
     ],
 )
 def test_mps_faults(before, after, line, field):
@@ -256,6 +265,10 @@ def test_mps_faults(before, after, line, field):
         (" x3 z", " x3 3", 19, "general"),
         ("End", "End x", 22, "end"),
         ("Bounds", "Subject to", 12, "section"),
+        ("   <= 10", "   <= -inf", 7, "c1"),
+        ("x1 <= 4", "x1 >= inf", 14, "x1"),
+        ("x1 <= 4", "-inf <= x1 <= -1e20", 14, "x1"),
+        ("x1 <= 4", "inf <= x1 <= inf", 14, "x1"),
     ],
 )
 def test_lp_faults(before, after, line, field):
@@ -323,6 +336,13 @@ def test_names_that_a_format_cannot_hold(tmp_path):
         program = from_triplets("p", "min", [1.0], [], [], [], [], [], names=[bad])
         with pytest.raises(UsageError):
             write_instance(program, tmp_path / name)
+
+
+def test_a_name_without_an_ending_is_mps(tmp_path):
+    """What `corl generate` sends to standard output has no name to tell the format by."""
+    program = from_triplets("p", "max", [1.0, 2.0], [0], [1], [3.0], [-np.inf], [4.0], integer=True)
+    write_instance(program, tmp_path / "program")
+    assert same(read_instance(tmp_path / "program"), program)
 
 
 def test_solution_files(tmp_path, random_program):

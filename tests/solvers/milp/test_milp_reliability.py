@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import functools
 import gc
 import itertools
 import json
@@ -17,6 +18,7 @@ import pyscipopt
 import pytest
 
 import corl
+from corl.cli.main import main
 from corl.problems.milp.generators import auctions, multiple_knapsack
 from corl.problems.milp.instance import from_triplets
 from corl.problems.milp.problem import Milp
@@ -124,6 +126,27 @@ def test_unbounded_programs_are_said_to_be_so(solver, sense):
     instance = from_triplets("u", sense, [sign, sign], [0, 0], [0, 1], [1.0, -1.0], [-2.0], [2.0], integer=[True, False])
     result = solve(instance, solver)
     assert result.limit == "unbounded" and result.status in ("no_solution", "feasible") and result.bound is None
+
+
+@pytest.mark.parametrize("solver", ["scip", "highs"])
+def test_people_read_that_a_program_is_unbounded(tmp_path, capsys, solver):
+    """A ray is no optimum: the command line has a line of its own for it, with a solution and without one."""
+    (tmp_path / "u.lp").write_text("maximize\n x\nsubject to\n r: x >= 5\nend\n")
+    main(["solve", str(tmp_path / "u.lp"), "--solver", solver])
+    assert "\n  unbounded " in capsys.readouterr().out
+
+
+def test_highs_that_nobody_waits_for_ends_in_silence():
+    """Ctrl-C while it starts: no traceback of the child's."""
+    from corl.pipes import start
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess, "Popen", functools.partial(subprocess.Popen, stderr=subprocess.PIPE))
+        child = start("corl.solvers.milp.highs")
+    child.stdout.close()
+    assert child.wait(600) == 0 and child.stderr.read() == b""
+    child.stdin.close()
+    child.stderr.close()
 
 
 def test_rays_without_solutions_are_infeasible():
