@@ -113,5 +113,5 @@ def draw_proof(instance: BranchingInstance, tree: BranchingTree, axes: Axes) -> 
     nodes = list(nodes_of(program, tree))
     bound = [sign * leaf_bound(program, node.lower, node.upper) + program.offset for node in nodes]
     value = None if tree.incumbent is None else objective(program, tree.incumbent)
-    title = f"{instance.name or 'program'}: {len(nodes):,} nodes"
+    title = f"{instance.name or 'program'}: {len(nodes):,} node{'s' if len(nodes) > 1 else ''}"
     draw_tree([node.parent for node in nodes], bound, axes, value=value, title=title, sense=program.sense)

@@ -20,7 +20,7 @@ from corl import options
 from corl.errors import InputError, UsageError
 from corl.files import from_json, is_number, writing
 from corl.problems.memory.mapping.instance import KINDS, Machine, MappingInstance, Op, from_program, whole
-from corl.text import Text
+from corl.text import Text, quoted
 
 __all__ = ["read_instance", "recognises", "write_instance"]
 
@@ -115,7 +115,7 @@ def _program(value: dict[str, Any], stem: str) -> MappingInstance:
 def _access(value: Any, numbers: dict[str, int], tensors: list[tuple[str, int, str]], field: str) -> tuple[int, int]:
     pair = value if isinstance(value, list) else [value, None]
     if len(pair) != 2 or not isinstance(pair[0], str) or pair[0] not in numbers:
-        raise InputError("accepted: the name of a tensor, or [name, bytes]", field=field)
+        raise InputError(f"{_shown(value)} is not accepted; accepted: the name of a tensor, or [name, bytes]", field=field)
     number = numbers[pair[0]]
     if isinstance(value, list) and not whole(pair[1], _LARGEST):
         raise InputError(f"accepted: [name, bytes], bytes an integer from 0 to {_LARGEST:,}", field=field)
@@ -198,7 +198,7 @@ def _text(value: dict[str, Any], key: str, field: str) -> str:
 def _size(value: dict[str, Any], field: str) -> int:
     size = value.get("size")
     if not whole(size, _LARGEST):
-        raise InputError(f"accepted: an integer from 0 to {_LARGEST:,}", field=f"{field}.size")
+        raise InputError(f"{_shown(size)} is not accepted; accepted: an integer from 0 to {_LARGEST:,}", field=f"{field}.size")
     assert isinstance(size, int)
     return size
 
@@ -206,8 +206,13 @@ def _size(value: dict[str, Any], field: str) -> int:
 def _number(value: dict[str, Any], key: str, field: str) -> float:
     number = value.get(key, 0)
     if not is_number(number) or number < 0:
-        raise InputError("accepted: a number from 0", field=f"{field}.{key}")
+        raise InputError(f"{_shown(number)} is not accepted; accepted: a number from 0", field=f"{field}.{key}")
     return float(number)
+
+
+def _shown(value: Any) -> str:
+    """A value of the file as it may stand in a message of one line."""
+    return quoted(value) if isinstance(value, str) else json.dumps(value)[:40]
 
 
 def _choice(value: Any, accepted: tuple[str, ...], field: str) -> str:
@@ -217,9 +222,18 @@ def _choice(value: Any, accepted: tuple[str, ...], field: str) -> str:
 
 
 def _line(content: str, field: str | None) -> int | None:
-    """The line in which entry k of the list `tensors`, `ops` or `aliases` begins, for a field such as ops[k].reads[0]."""
+    """The line in which entry k of the list `tensors`, `ops` or `aliases` begins, for a field such as ops[k].reads[0].
+
+    For other fields, such as machine.fast_bytes, that of the last of their keys that is there.
+    """
     found = re.match(r"(tensors|ops|aliases)\[(\d+)\]", field or "")
-    if not found or not (opening := re.search(rf'"{found[1]}"\s*:\s*\[', content)):
+    if not found:
+        at = -1
+        for key in re.findall(r"\w+", field or ""):
+            place = re.compile(rf'"{key}"\s*:').search(content, max(at, 0))
+            at = place.start() if place else at
+        return None if at < 0 else content.count("\n", 0, at) + 1
+    if not (opening := re.search(rf'"{found[1]}"\s*:\s*\[', content)):
         return None
     decoder, blanks, at = json.JSONDecoder(), re.compile(r"[\s,]*"), opening.end()
     for _ in range(int(found[2])):

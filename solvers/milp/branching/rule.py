@@ -37,7 +37,7 @@ class Rule(Solver):
     def solve(self, instance: BranchingInstance, run: Run) -> None:
         from corl.problems.milp.branching.environment import BranchingEnvironment
 
-        environment = BranchingEnvironment([instance], 1, instance.integers)
+        environment = BranchingEnvironment([instance], 1, max(1, instance.integers))
         while (variable := chosen(environment, 0, self.rule)) >= 0:
             if not run.budget(1):
                 return

@@ -184,6 +184,13 @@ def test_bad_steps_and_programs():
         BranchingEnvironment([free], 1)
 
 
+def test_programs_without_integers_are_trees_of_one_node():
+    """There is nothing to branch on, and that is no fault."""
+    program = from_triplets("c", "max", [1.0, 1.0], [0, 0], [0, 1], [1.0, 2.0], [-np.inf], [3.0], upper=2.0)
+    result = corl.solve(BranchingInstance(program), problem="milp-branching", time_limit=600)
+    assert result.objective == 1 and result.solution.incumbent.tolist() == [2, 0.5]
+
+
 def test_json_files_and_decisions(tmp_path):
     """A tree goes through JSON, a program through a file; decisions grow the same tree again; faults are named."""
     instance = GENERATORS["auctions"](size=40, seed=1)

@@ -129,10 +129,15 @@ def test_bad_files_end_in_one_line_and_exit_code_3(tmp_path, capsys, fault):
 
 
 def test_the_line_of_a_fault(tmp_path):
-    """Faults of JSON and of entries of a list name their line."""
+    """Faults of JSON, of entries of a list and of the machine name their line; what is wrong is shown."""
     path = tmp_path / "bad.json"
     path.write_text('{"problem": "memory",\n"tensors": [\n{"name": "x", "size": 1},\n\n{"name": "y", "size": -1}], "ops": []}')
     with pytest.raises(InputError, match=r"bad\.json:5: tensors\[1\]\.size"):
+        MAPPING.read(path)
+    with pytest.raises(InputError, match=r"-1 is not accepted"):
+        MAPPING.read(path)
+    path.write_text('{"problem": "memory", "tensors": [],\n"machine": {\n "fast_bytes": -1}, "ops": []}')
+    with pytest.raises(InputError, match=r"bad\.json:3: machine\.fast_bytes"):
         MAPPING.read(path)
     path.write_text('{"problem": "memory",\n"tensors": [}')
     with pytest.raises(InputError, match=r"bad\.json:2: not JSON"):
