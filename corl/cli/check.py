@@ -26,8 +26,9 @@ def execute(args: argparse.Namespace) -> int:
     from corl.solving import load
 
     problem, instance = load(args.file, args.problem)
-    solution, claimed = read_solution(problem, instance, Path(args.solution))
-    try:
+    claimed = None
+    try:  # a reader may see that it is none, as where a buffer has no offset
+        solution, claimed = read_solution(problem, instance, Path(args.solution))
         objective = judge(problem, instance, solution, Path(args.solution))
     except Infeasible as error:
         _say(args, {"feasible": False, "objective": None, "claimed": claimed, "reason": str(error)}, f"infeasible: {error}")
@@ -51,7 +52,10 @@ def judge(problem: Problem, instance: Any, solution: Any, path: Path) -> float:
 
 
 def read_solution(problem: Problem, instance: Any, path: Path) -> tuple[Any, float | None]:
-    """The solution in a file, and the objective that the file claims for it, if any. Raises InputError."""
+    """The solution in a file, and the objective that the file claims for it, if any.
+
+    Raises InputError, or Infeasible where the reader sees already that it is no solution.
+    """
     with reading(path):
         if path.suffix in problem.suffixes:
             return problem.read_solution(instance, path), None

@@ -208,3 +208,13 @@ def test_command_line(tmp_path, capsys):
     capsys.readouterr()
     assert main([*solve, "capacity=100"]) == 4
     assert "infeasible: buffer '" in capsys.readouterr().out
+
+
+def test_the_verdict_on_a_file_without_an_offset_is_infeasible(tmp_path, capsys):
+    """Not an error: `corl check` says so on standard output, as it does of what the judge refuses, as text and as JSON."""
+    (tmp_path / "b.csv").write_text("id,lower,upper,size\na,0,3,4\nb,0,3,4\n")
+    (tmp_path / "s.csv").write_text("id,lower,upper,size,offset\na,0,3,4,0\n")
+    assert main(["check", str(tmp_path / "b.csv"), str(tmp_path / "s.csv")]) == 4
+    assert capsys.readouterr().out == "infeasible: buffer 'b' has no offset\n"
+    assert main(["check", str(tmp_path / "b.csv"), str(tmp_path / "s.csv"), "--json"]) == 4
+    assert json.loads(capsys.readouterr().out)["feasible"] is False
