@@ -58,6 +58,9 @@ class BranchingRecipe(Recipe):
     """Labelled nodes of one tree at the most."""
     width: int = 80
     """Candidates of a labelled node that strong branching is asked about, at random, from 2; an independent set has 500."""
+    policy: str = ""
+    """A shipped policy or a checkpoint of this recipe that grows the trees instead of pseudocosts: labels of the states that it
+    comes to, of its best candidates for one half (DAgger, Ross et al. 2011). What is trained starts anew."""
     updates: int = 300
     """Optimiser steps; with 200 nodes, many more learn them by heart."""
     rate: float = 3e-3
@@ -114,6 +117,8 @@ class BranchingRecipe(Recipe):
     def _labelled(self, instance: MilpInstance, training: Training, seed: int) -> list[tuple[Any, Any]]:
         from corl.run import Run
         from corl.solvers.milp import scip_functions
+        from corl.solvers.milp.learned import load_branching
+        from corl.solvers.milp.scoring import Scorer
         from corl.solvers.milp.teaching import record
 
         if not scip_functions.load():
@@ -121,7 +126,10 @@ class BranchingRecipe(Recipe):
         left = None if training.time_limit is None else max(1.0, _COLLECTED * training.time_limit - training.seconds)
         run = Run(training.problem.of(instance), instance, seed=training.seed + seed, time_limit=left)
         run.start()
-        return record(instance, run, share=self.share, most=self.each, width=self.width).labelled()
+        policy = load_branching(self.policy) if self.policy else None
+        if not (policy is None or isinstance(policy, Scorer)):
+            raise UsageError(f"policy: {self.policy!r} is a graph network; accepted: a policy of this recipe")
+        return record(instance, run, share=self.share, most=self.each, width=self.width, policy=policy).labelled()
 
     def _programs(self, done: int, seed: int) -> Iterator[MilpInstance]:
         """Programs from the `done`-th on."""

@@ -122,6 +122,8 @@ def table(paths: Iterable[Path]) -> list[dict[str, Any]]:
     """Shifted geometric means by family and solver, over what all solvers of the family solved to optimality.
 
     `total` and `after` are the ratios of time to relpscost's, and of time after the root to the better of relpscost and pscost.
+    `floor` is the time before the end of the root / relpscost's whole time, what `total` would be if branching took no time, with
+    the limits of a 95 % interval over instances (bootstrap).
     Raises SolverError where two solvers' optima of one instance differ.
     """
     lines = []
@@ -142,9 +144,29 @@ def table(paths: Iterable[Path]) -> list[dict[str, Any]]:
             total = means[solver]["seconds"] / means["scip-relpscost"]["seconds"] if "scip-relpscost" in means else math.nan
             after = means[solver]["after_root"] / bar if bar > 0.0 else math.nan
             rounded = {name: round(value, 3) for name, value in means[solver].items()}
-            ratios = {"total": round(total, 2), "after": round(after, 2)}
+            ratios = {"total": round(total, 2), "after": round(after, 2), **_floor(whole, solver)}
             lines.append({"family": family, "solver": solver, "runs": len(whole), **rounded, **ratios})
     return lines
+
+
+def _floor(runs: list[dict[str, dict[str, str]]], solver: str) -> dict[str, float]:
+    """`floor`, `floor_low`, `floor_high` of `table`; NaN without relpscost."""
+    if "scip-relpscost" not in runs[0]:
+        return dict.fromkeys(("floor", "floor_low", "floor_high"), math.nan)
+    lines = np.array([
+        [float(run[solver]["seconds"]) - float(run[solver]["after_root"]), float(run["scip-relpscost"]["seconds"])]
+        for run in runs
+    ])  # fmt: skip
+    names = [run[solver]["instance"] for run in runs]
+    groups = [np.array([k for k, name in enumerate(names) if name == one]) for one in dict.fromkeys(names)]
+
+    def ratio(chosen: np.ndarray) -> float:
+        return _mean(chosen[:, 0], _SHIFTS["seconds"]) / _mean(chosen[:, 1], _SHIFTS["seconds"])
+
+    random = np.random.default_rng(0)
+    draws = random.integers(len(groups), size=(1000, len(groups)))
+    low, high = np.percentile([ratio(lines[np.concatenate([groups[g] for g in draw])]) for draw in draws], [2.5, 97.5])
+    return {"floor": round(ratio(lines), 2), "floor_low": round(float(low), 2), "floor_high": round(float(high), 2)}
 
 
 def by_instance(paths: Iterable[Path], base: str) -> list[dict[str, Any]]:

@@ -1,8 +1,9 @@
-"""Lessons for a branching policy: SCIP's trees under pseudocost branching, some nodes labelled by strong branching.
+"""Lessons for a branching policy: SCIP's trees under pseudocost branching or a policy, some nodes labelled by strong branching.
 
 As Gasse, Chételat, Ferroni, Charlin and Lodi (NeurIPS 2019, section 4.1) collect them: strong branching is asked, and obeyed,
 with a small probability, so that the states are those of a cheaper rule. It leaves SCIP's statistics as they were (idempotent);
-otherwise its side effects would prune trees that a policy cannot prune. The root is always labelled.
+otherwise its side effects would prune trees that a policy cannot prune. The root is always labelled. Where a policy grows the
+trees, the states are those that it comes to (DAgger: Ross, Gordon and Bagnell, AISTATS 2011).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from corl.solvers.milp import scip_functions as scip
 from corl.solvers.milp.branching_features import candidates, features
 from corl.solvers.milp.episodes import Episode, Recorder
 from corl.solvers.milp.scip_model import Engine, Guard
+from corl.solvers.milp.scoring import Scorer, scores
 
 if TYPE_CHECKING:
     from corl.run import Run
@@ -60,13 +62,18 @@ def product_scores(gains: NDArray[np.float64], cutoff: float) -> NDArray[np.floa
 
 
 class Teacher(pyscipopt.Branchrule):
-    """Asks strong branching with probability `share`, up to `most` times, and leaves the other nodes to SCIP's next rule.
+    """Asks strong branching with probability `share`, up to `most` times, and leaves the other nodes to `policy`, or without
+    one to SCIP's next rule.
 
-    Of more than `width` candidates it asks about a random choice of so many; one LP of a child may take 10 ms.
+    Of more than `width` candidates it asks about so many: with a policy about its best for one half, the others at random; one LP
+    of a child may take 10 ms.
     """
 
-    def __init__(self, model: Any, guard: Guard, seed: int, share: float, most: int, width: int) -> None:
+    def __init__(
+        self, model: Any, guard: Guard, seed: int, share: float, most: int, width: int, policy: Scorer | None = None
+    ) -> None:
         self.pointer, self.guard, self.share, self.most, self.width = scip.pointer_of(model), guard, share, most, width
+        self.policy = policy
         self.random, self.asked, self.recorder = np.random.default_rng(seed), 0, Recorder()
 
     def learn(
@@ -80,32 +87,41 @@ class Teacher(pyscipopt.Branchrule):
     def _decide(self) -> int:
         model, pointers = self.model, candidates(self.pointer)
         seen = features(self.pointer, pointers)
-        asked = self.asked == 0 or self.random.random() < self.share
-        result, choice, scores = SCIP_RESULT.DIDNOTRUN, -1, None
+        order = None if self.policy is None else np.argsort(-scores(self.policy, seen), kind="stable")
+        asked, choice, found = self.asked == 0 or self.random.random() < self.share, -1, None
+        variables = model.getLPBranchCands()[0]
         if asked and len(pointers) > 1:
-            variables = model.getLPBranchCands()[0][: len(pointers)]
-            chosen = np.sort(self.random.permutation(len(pointers))[: self.width])
+            chosen = self._chosen(len(pointers), order)
             gains = strong_branching(model, [variables[k] for k in chosen])
             if gains is not None:
                 self.learn(pointers, seen, chosen, gains)
-                scores = np.full(len(pointers), np.nan)
-                scores[chosen] = product_scores(gains, model.getCutoffbound() - model.getLPObjVal())
-                self.asked, choice, result = self.asked + 1, int(np.nanargmax(scores)), SCIP_RESULT.BRANCHED
-        self.recorder.add(model, pointers, seen, choice, scores)
+                found = np.full(len(pointers), np.nan)
+                found[chosen] = product_scores(gains, model.getCutoffbound() - model.getLPObjVal())
+                self.asked, choice = self.asked + 1, int(np.nanargmax(found))
+        if choice < 0 and order is not None and len(order):
+            choice = int(order[0])
+        self.recorder.add(model, pointers, seen, choice, found)
         if choice >= 0:
             model.branchVar(variables[choice])
         if self.asked >= self.most:
             model.interruptSolve()
-        return int(result)
+        return int(SCIP_RESULT.BRANCHED if choice >= 0 else SCIP_RESULT.DIDNOTRUN)
+
+    def _chosen(self, count: int, order: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """Sorted places of the candidates that strong branching is asked about; order: the policy's, best first."""
+        best = np.zeros(0, np.int64) if order is None else order[: self.width // 2]
+        others = np.setdiff1d(self.random.permutation(count), best, assume_unique=True)[: self.width - len(best)]
+        return np.sort(np.concatenate([best, others]))
 
 
 def teach(
-    instance: MilpInstance, run: Run, *, share: float = 0.05, most: int = 20, width: int = 1000, kind: type[Teacher] = Teacher
-) -> Teacher:
+    instance: MilpInstance, run: Run, *, share: float = 0.05, most: int = 20, width: int = 1000,
+    kind: type[Teacher] = Teacher, policy: Scorer | None = None,
+) -> Teacher:  # fmt: skip
     """Solve `instance` so, in Gasse's setting, until `most` nodes are labelled or `run` ends; returns who taught."""
     settings = {"separating/maxrounds": 0, "presolving/maxrestarts": 0, "branching/pscost/priority": FIRST - 1}
     engine = Engine(instance, run, settings)
-    teacher = kind(engine.model, engine.guard, run.seed, share, most, width)
+    teacher = kind(engine.model, engine.guard, run.seed, share, most, width, policy)
     engine.model.includeBranchrule(teacher, "corl_teacher", "strong branching now and then", FIRST, -1, 1.0)
     try:
         engine.solve(lambda kind, value: None)
@@ -114,6 +130,8 @@ def teach(
         engine.close()
 
 
-def record(instance: MilpInstance, run: Run, *, share: float = 0.05, most: int = 20, width: int = 1000) -> Episode:
+def record(
+    instance: MilpInstance, run: Run, *, share: float = 0.05, most: int = 20, width: int = 1000, policy: Scorer | None = None
+) -> Episode:
     """The tree that `teach` grows."""
-    return teach(instance, run, share=share, most=most, width=width, kind=Teacher).recorder.episode()
+    return teach(instance, run, share=share, most=most, width=width, kind=Teacher, policy=policy).recorder.episode()

@@ -22,6 +22,7 @@ from corl.solvers.milp.branching_features import FEATURES, candidates, features
 from corl.solvers.milp.branching_network import BranchingNetwork, scorer_of
 from corl.solvers.milp.branching_recipe import listwise_loss
 from corl.solvers.milp.episodes import read_episode, write_episode
+from corl.solvers.milp.learned import load_branching
 from corl.solvers.milp.scip_model import fill
 from corl.solvers.milp.scoring import scores
 from corl.solvers.milp.signature import family_of, matches, shipped_policies, signature, signature_range
@@ -119,6 +120,30 @@ def test_strong_branching_leaves_no_trace(episode, monkeypatch):
     assert len(seen) >= 3
     for before, after in seen:
         assert after[:, 4:18] == pytest.approx(before[:, 4:18], rel=1e-6, abs=1e-6)
+
+
+def test_lessons_of_the_states_that_a_policy_comes_to(policy, tmp_path):
+    """It chooses where strong branching is not asked; where it is, its best candidates are asked about. The recipe takes it."""
+    scorer = load_branching(str(policy))
+    instance = multiple_knapsack(items=30, knapsacks=4, seed=1)
+    run = Run(Milp().of(instance), instance, seed=3, iterations=60)
+    run.start()
+    episode = record(instance, run, share=0.3, width=4, policy=scorer)
+    labelled = 0
+    for k, (a, b) in enumerate(itertools.pairwise(episode.first.tolist())):
+        order = np.argsort(-scores(scorer, episode.features[a:b].astype(float)), kind="stable")
+        asked = np.isfinite(episode.score[a:b])
+        assert asked.sum() in (0, min(4, b - a))
+        if asked.any():
+            labelled += 1
+            assert asked[order[:2]].all() and episode.score[a:b][episode.choice[k]] == np.nanmax(episode.score[a:b])
+        else:
+            assert episode.choice[k] == order[0]
+    assert 2 <= labelled < len(episode.node)
+    options = {"family": "multiple-knapsack", "samples": 8, "each": 8, "share": 1.0, "updates": 2, "policy": str(policy)}
+    output = tmp_path / "p.safetensors"
+    training = train("milp", "branching", steps=20, device="cpu", workers=0, output=output, recipe_options=options)
+    assert training.limit == "finished" and training.metrics["nodes"] >= 8
 
 
 def test_episodes_are_trees_and_go_through_files(episode, tmp_path):
@@ -274,6 +299,8 @@ def test_comparison(policy, tmp_path, monkeypatch):
     lines = {line["solver"]: line for line in comparison.table([tmp_path / "r.csv"])}
     assert lines["scip-relpscost"]["total"] == 1.0 and all(line["runs"] == 1 and line["nodes"] > 0 for line in lines.values())
     assert all(0.0 < line["after_root"] <= line["seconds"] for line in lines.values())
+    assert all(0.0 < line["floor_low"] == line["floor"] == line["floor_high"] for line in lines.values())  # one instance
+    assert lines["scip-relpscost"]["floor"] < 1.0
     text = (tmp_path / "r.csv").read_text().replace("optimal,", "optimal,1", 1)
     (tmp_path / "bad.csv").write_text(text)
     with pytest.raises(corl.SolverError, match="optima differ"):
