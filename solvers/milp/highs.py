@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -90,8 +92,17 @@ def _started() -> subprocess.Popen[bytes]:
     return child
 
 
+def _end_with(pipe: int) -> None:
+    """End this process as soon as the other side of a pipe is gone: a parent that was killed leaves no solve behind."""
+    with contextlib.suppress(OSError):
+        while os.read(pipe, 1):
+            pass
+    os._exit(1)
+
+
 def main() -> None:
     """The child: say that it is ready, receive (instance, seconds), answer with what SciPy finds, in the user's sense."""
+    import threading
     import time
 
     import numpy as np
@@ -106,6 +117,7 @@ def main() -> None:
         instance, seconds = receive(inbox)
     except (EOFError, BrokenPipeError):  # nobody needed it, or the user was gone (Ctrl-C) before it was ready
         return
+    threading.Thread(target=_end_with, args=(inbox.fileno(),), daemon=True).start()
     begun = time.perf_counter()
 
     sign = -1.0 if instance.sense == "max" else 1.0

@@ -149,6 +149,20 @@ def test_highs_that_nobody_waits_for_ends_in_silence():
     child.stderr.close()
 
 
+def test_highs_ends_with_the_process_that_asked_it():
+    """A parent that is killed in the middle of a solve leaves nothing behind that goes on for a thousand seconds."""
+    from corl.pipes import receive, send, start
+
+    child = start("corl.solvers.milp.highs")
+    assert receive(child.stdout) == "ready"
+    send(child.stdin, (multiple_knapsack(**HARD), 1000.0))
+    with pytest.raises(subprocess.TimeoutExpired):
+        child.wait(0.5)
+    child.stdin.close()  # what the end of the parent does
+    assert child.wait(300) == 1
+    child.stdout.close()
+
+
 def test_rays_without_solutions_are_infeasible():
     """The relaxation is unbounded, and no integer is on its ray: 2 x - 2 y = 1."""
     instance = from_triplets("g", "max", [1.0, 0.0], [0, 0], [0, 1], [2.0, -2.0], [1.0], [1.0], integer=True)
