@@ -19,25 +19,14 @@ _MOST = 2000  # accesses up to which the linear program is solved
 def op_bounds(instance: MappingInstance) -> NDArray[np.float64]:
     """Least seconds of each operation, float64 [O]: fast memory is free for its own tensors, as far as these fit in.
 
-    What an operation has in fast memory at once is at most the capacity; so the time that this can save is at most that of a
-    fractional knapsack of its tensors, value per byte first. (An output that replaces an input of its alias group needs no
-    room of its own, so tensors in groups count as weightless.)
+    What an operation has in fast memory at once is at most the capacity (`most_served`).
     """
+    from corl.solvers.memory.mapping.relaxation import most_served
+
     machine, n = instance.machine, instance.ops
     saving = max(0.0, 1.0 / machine.slow_bandwidth - 1.0 / machine.fast_bandwidth)
-    memory = np.zeros(n)
-    for i in range(n):
-        here = slice(int(instance.access_first[i]), int(instance.access_first[i + 1]))
-        tensors, count = instance.access_tensor[here], instance.access_bytes[here].astype(float)
-        memory[i] = count.sum() / machine.slow_bandwidth
-        fitting = instance.sizes[tensors] <= machine.fast_bytes
-        tensors, count = tensors[fitting], count[fitting]
-        size = np.where(instance.group[tensors] >= 0, 0, instance.sizes[tensors]).astype(float)
-        best = np.argsort(-count / np.maximum(size, 1e-9), kind="stable")
-        room = float(machine.fast_bytes)
-        before = np.cumsum(size[best]) - size[best]
-        share = np.clip((room - before) / np.maximum(size[best], 1e-9), 0.0, 1.0)
-        memory[i] -= saving * float((share * count[best]).sum())
+    total = np.bincount(instance.access_op, instance.access_bytes.astype(float), n)
+    memory = total / machine.slow_bandwidth - saving * np.array([most_served(instance, i) for i in range(n)])
     return np.asarray(machine.overhead + np.maximum(instance.compute, memory))
 
 

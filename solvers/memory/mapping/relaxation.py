@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from corl.problems.memory.mapping.instance import MappingInstance
 
-__all__ = ["Relaxed", "relaxation"]
+__all__ = ["Relaxed", "most_served", "relaxation"]
 
+_WHOLE = 12  # accesses of an operation up to which all subsets are looked at
 _MIB = float(2**20)  # bytes are counted in these, times in microseconds, so that the program's numbers are near 1
 _MARGIN = 1e-6  # relative, taken off for the engine's tolerances
+_CROWD = 4  # of what is larger than 1/k of fast memory, k - 1 fit in at a time: rows for k up to this
 
 
 class Relaxed(NamedTuple):
@@ -26,6 +28,25 @@ class Relaxed(NamedTuple):
     """[A] which share of each access fast memory serves."""
     kept: NDArray[np.float64]
     """[A] which share of the tensor is kept since its access before; 0 at its first."""
+
+
+def most_served(instance: MappingInstance, i: int) -> float:
+    """Bytes of operation i's accesses that fast memory can serve at most: those of tensors that fit in together.
+
+    Tensors of alias groups count as weightless, as an output may replace an input. With many accesses it is a fractional
+    knapsack, value per byte first.
+    """
+    here = slice(int(instance.access_first[i]), int(instance.access_first[i + 1]))
+    tensors, count = instance.access_tensor[here], instance.access_bytes[here].astype(float)
+    fitting, room = instance.sizes[tensors] <= instance.machine.fast_bytes, float(instance.machine.fast_bytes)
+    tensors, count = tensors[fitting], count[fitting]
+    size = np.where(instance.group[tensors] >= 0, 0, instance.sizes[tensors]).astype(float)
+    if len(size) <= _WHOLE:
+        chosen = (np.arange(2 ** len(size))[:, None] >> np.arange(len(size))) & 1
+        return float(np.where(chosen @ size <= room, chosen @ count, 0.0).max())
+    best = np.argsort(-count / np.maximum(size, 1e-9), kind="stable")
+    before = np.cumsum(size[best]) - size[best]
+    return float((np.clip((room - before) / np.maximum(size[best], 1e-9), 0.0, 1.0) * count[best]).sum())
 
 
 class _Rows:
@@ -74,7 +95,8 @@ def relaxation(instance: MappingInstance, window: int = 6) -> Relaxed | None:
     Every plan has a counterpart: x, which share of an access fast memory serves; k, that it was kept since the access before; and
     bytes of copies into fast memory during each operation, which take room from then on, up to `window` operations before their
     access (what is copied earlier takes bandwidth, and room only then). Tensors of alias groups take no room. Writing back takes
-    bandwidth at any time. An operation's time includes the stall after it.
+    bandwidth at any time. An operation's time includes the stall after it. Rows that fractions would not need: what fast memory
+    serves of an operation is at most what whole tensors that fit in can bring; of large tensors only few are there at a time.
     """
     lp, machine, n = _Rows(), instance.machine, instance.ops
     slow, fast = machine.slow_bandwidth / _MIB / 1e6, machine.fast_bandwidth / _MIB / 1e6
@@ -87,9 +109,12 @@ def relaxation(instance: MappingInstance, window: int = 6) -> Relaxed | None:
     early: dict[int, list[tuple[int, float]]] = defaultdict(list)  # before which operation, copies without room
     back: list[tuple[int, float]] = []
     columns: list[tuple[int, int]] = []  # of x and k of each access, sorted by tensor; -1: none
+    firm: set[int] = set()  # these, which a plan has at 0 or 1
     for t in range(instance.tensors):
         if instance.sizes[t] <= machine.fast_bytes:
-            columns += _tensor(lp, instance, t, window, (served, room, moved, early, back))
+            pairs = _tensor(lp, instance, t, window, (served, room, moved, early, back))
+            columns += pairs
+            firm.update(column for pair in pairs for column in pair)
         else:
             columns += [(-1, -1)] * int((instance.access_tensor == t).sum())
     spare = []  # MiB that are idle up to the end of each operation and not used by copies with a place in time
@@ -98,6 +123,8 @@ def relaxation(instance: MappingInstance, window: int = 6) -> Relaxed | None:
         lp.at_most([(time[i], -1.0)] + [(x, -size * weight) for x, size in served[i]], -overhead - total[i] / slow)
         lp.at_most(moved[i] + [(time[i], -copying)], 0.0)
         lp.at_most(room[i], machine.fast_bytes / _MIB)
+        lp.at_most(served[i], most_served(instance, i) / _MIB)
+        _crowded(lp, room[i], machine.fast_bytes / _MIB, firm)
         spare.append(lp.variable())
         before = [(spare[i - 1], -1.0)] if i else []
         used = [(x, -size) for x, size in served[i]] + moved[i] + [(time[i], -slow)]
@@ -113,6 +140,19 @@ def relaxation(instance: MappingInstance, window: int = 6) -> Relaxed | None:
         return None
     table = np.append(found[1], 0.0)[np.array(columns, np.int64).reshape(-1, 2)]
     return Relaxed(found[0] * (1.0 - _MARGIN), table[:, 0].copy(), table[:, 1].copy())
+
+
+def _crowded(lp: _Rows, room: list[tuple[int, float]], capacity: float, firm: set[int]) -> None:
+    """Rows for the tensors (column, MiB) that want room at once: how many large ones fit in, and which leave none for another."""
+    for k in range(2, _CROWD + 1):
+        large = [(column, 1.0) for column, size in room if size > capacity / k * (1.0 + 1e-9)]
+        if len(large) >= k:
+            lp.at_most(large, k - 1.0)
+    for column, size in room:
+        if column in firm and 2.0 * size <= capacity:
+            against = [(other, 1.0) for other, its in room if its + size > capacity * (1.0 + 1e-9)]
+            if against:
+                lp.at_most([(column, 1.0), *against], 1.0)
 
 
 def _tensor(lp: _Rows, instance: MappingInstance, t: int, window: int, parts: Any) -> list[tuple[int, int]]:
