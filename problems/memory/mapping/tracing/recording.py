@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from corl.errors import InputError, described
 from corl.problems.memory.mapping.tracing import costs
+from corl.problems.memory.mapping.tracing.operations import bytes_of, inputs_of, is_itself, layout_changes, tensors_of, view_of
 from corl.problems.memory.mapping.tracing.steps import Cost, Recording, Step, Version, View
 
 if TYPE_CHECKING:
@@ -163,12 +164,12 @@ class _Recorder:
         return result
 
     def _record(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> None:
-        name, made = costs.base_name(function), _tensors(result)
-        inputs, changed = _inputs(function, args, kwargs)
+        name, made = costs.base_name(function), tensors_of(result)
+        inputs, changed = inputs_of(function, args, kwargs)
         if name in _HIDDEN_WRITES and args[5]:
             changed += [args[k] for k in _HIDDEN_WRITES[name] if args[k] is not None]
         new = [t for t in made if t.untyped_storage()._cdata not in self._current]
-        if not new and (not changed or _is_itself(name, inputs)):  # a view, an assertion
+        if not new and (not changed or is_itself(name, inputs)):  # a view, an assertion
             return
         self._alive += made
         if name in costs.FILLS:
@@ -177,7 +178,7 @@ class _Recorder:
                 self.versions[number].constant = self.versions[number].generated = True
             return
         cost = costs.cost_of(name, function, args, inputs, made or changed)
-        if _layout_changes(name, inputs, made):
+        if layout_changes(name, inputs, made):
             cost = cost._replace(role="other")
         step = Step(name, self.at, cost, int((made or changed)[0].numel()))
         self._read(step, name, inputs, changed, made)
@@ -192,29 +193,29 @@ class _Recorder:
             number = self._current[tensor.untyped_storage()._cdata]
             if self.versions[number].generated:
                 continue
-            amount = _bytes(tensor)
+            amount = bytes_of(tensor)
             updated = any(tensor is t for t in changed)
             if updated and name in costs.SCATTERS:
-                amount = min(amount, _bytes(inputs[-1])) if "add" in name or "reduce" in name else 0
+                amount = min(amount, bytes_of(inputs[-1])) if "add" in name or "reduce" in name else 0
             elif updated and name in costs.OVERWRITES:
                 amount = 0
             elif k == 0 and name in costs.GATHERS:
-                amount = min(amount, sum(map(_bytes, made)))
-            step.reads.setdefault(number, {})[_view(tensor)] = amount
+                amount = min(amount, sum(map(bytes_of, made)))
+            step.reads.setdefault(number, {})[view_of(tensor)] = amount
 
     def _write(self, step: Step, name: str, inputs: list[Any], changed: list[Any], new: list[Any], constant: bool) -> None:
         for tensor in changed:
             storage = tensor.untyped_storage()._cdata
             before = self._current[storage]
-            old, amount = self.versions[before], _bytes(tensor)
+            old, amount = self.versions[before], bytes_of(tensor)
             if name in costs.SCATTERS:
-                amount = min(amount, _bytes(inputs[-1]))
+                amount = min(amount, bytes_of(inputs[-1]))
             number = self._version(tensor, self._named(name), "activation", old.bytes)
             if old.constant:  # which stays as it is: the update makes all of a new tensor
                 amount = old.bytes
                 if not old.generated and not constant:
                     step.reads.setdefault(before, {})[View(0, (old.bytes,), (1,))] = old.bytes
-            elif _bytes(tensor) == old.bytes and name in costs.OVERWRITES and storage not in self._first:
+            elif bytes_of(tensor) == old.bytes and name in costs.OVERWRITES and storage not in self._first:
                 step.reads.pop(before, None)  # nothing of it is left: a tensor of its own
             else:
                 self.versions[number].origin = before
@@ -252,7 +253,7 @@ class _Recorder:
     def finish(self, name: str, results: Any) -> Recording:
         """Results, and states that were updated, are outputs; a result that is generated is written by a step of its own."""
         last = {self._current[storage] for storage, first in self._first.items() if self._current[storage] != first}
-        for tensor in _tensors(results):
+        for tensor in tensors_of(results):
             number = self._current[tensor.untyped_storage()._cdata]
             if self.versions[number].generated:
                 step = Step("fill", "", Cost(0.0, 0.0, "elementwise"), int(tensor.numel()))
@@ -266,46 +267,3 @@ class _Recorder:
             elif number in last and version.kind == "activation":
                 version.kind = "output"
         return Recording(name, self.steps, self.versions)
-
-
-# -------------------------------------------------------------------- one operation
-def _tensors(value: Any) -> list[Any]:
-    import torch
-    from torch.utils._pytree import tree_leaves
-
-    return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
-
-
-def _inputs(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-    """The tensors that an operation takes, and those of them that it changes."""
-    taken, changed = [], []
-    for k, argument in enumerate(function._schema.arguments):
-        value = args[k] if k < len(args) else kwargs.get(argument.name)
-        found = _tensors(value)
-        written = argument.alias_info is not None and argument.alias_info.is_write
-        changed += found if written else []
-        taken += [] if written and argument.kwarg_only else found  # an `out=` is not read
-    return taken, changed
-
-
-def _bytes(tensor: Any) -> int:
-    return _view(tensor).elements * int(tensor.element_size())
-
-
-def _view(tensor: Any) -> View:
-    return View(int(tensor.storage_offset()), tuple(map(int, tensor.shape)), tuple(map(int, tensor.stride())))
-
-
-def _is_itself(name: str, inputs: list[Any]) -> bool:
-    """Whether a tensor is copied onto itself (how exported graphs end an update of a module's attribute)."""
-    target, source = inputs[0], inputs[-1]
-    same = target.untyped_storage()._cdata == source.untyped_storage()._cdata
-    return name == "copy" and same and _view(target) == _view(source)
-
-
-def _layout_changes(name: str, inputs: list[Any], made: list[Any]) -> bool:
-    """Whether a copy puts the elements of its source in another order, or repeats some."""
-    if not costs.is_copy(name) or not inputs:
-        return False
-    source, target = inputs[-1], made[0]
-    return tuple(source.shape) != tuple(target.shape) or _view(source).packed != _view(target).packed

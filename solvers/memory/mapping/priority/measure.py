@@ -36,6 +36,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--policy", default="memory-priority")
     parser.add_argument("--generated", type=int, default=30, help="how many programs")
+    parser.add_argument("--traced", nargs="*", default=["traced"], metavar="NAME", help="shipped programs; all unless told")
     parser.add_argument(
         "--moves", type=int, nargs="*", default=[], help="of annealing, from the compiler's plan and from the learned one"
     )
@@ -48,14 +49,14 @@ def main(arguments: list[str] | None = None) -> None:
         return
     table = csv.DictWriter(sys.stdout, _COLUMNS, lineterminator="\n")
     table.writeheader()
-    for group, instance in _programs(given.generated):
+    for group, instance in _programs(given.generated, given.traced):
         for method, (seconds, spent) in _found(instance, given.policy, given.moves).items():
             row = {"program": instance.name, "group": group, "method": method}
             table.writerow(row | {"microseconds": f"{1e6 * seconds:.4f}", "milliseconds": f"{1e3 * spent:.2f}"})
         sys.stdout.flush()
 
 
-def _programs(count: int) -> Iterator[tuple[str, MappingInstance]]:
+def _programs(count: int, names: list[str]) -> Iterator[tuple[str, MappingInstance]]:
     from dataclasses import replace
 
     from corl.problems.memory.mapping.generators import mixed
@@ -63,7 +64,7 @@ def _programs(count: int) -> Iterator[tuple[str, MappingInstance]]:
 
     for number in range(count):
         yield "generated", replace(mixed(size=80, seed=_SEEDS + number), name=f"mixed-{number}")
-    for name, generator, parameters in programs(["traced"]):
+    for name, generator, parameters in programs(names):
         for size in (1.0, 2.0, 4.0, 8.0):
             yield "traced", replace(generator(fast_mib=size, **parameters), name=f"{name}-{size:g}")
 

@@ -30,11 +30,13 @@ def _mesh(batch: int) -> list[tuple[str, tuple[int, ...]]]:
     return [("float", (nodes, 11)), ("float", (edges, 3)), ("integer", (edges,)), ("integer", (edges,))]
 
 
+def _game(batch: int) -> list[tuple[str, tuple[int, ...]]]:
+    return [("float", (batch, 7, 16, 16, 16)), ("float", (batch, 2)), ("integer", (batch, 12))]
+
+
 MODELS: dict[str, _Model] = {
     "alexnet": _Model("convolutional", "AlexNet", _pictures(224), "224 x 224"),
-    "alphatensor": _Model(
-        "alphatensor", "AlphaTensor", lambda batch: [("float", (batch, 7, 16, 16, 16)), ("float", (batch, 2))], "4 x 4 matrices"
-    ),
+    "alphatensor": _Model("alphatensor", "AlphaTensor", _game, "4 x 4 matrices"),
     "bert": _Model("attention", "Bert", _tokens(256, 256, 256), "base, 256 tokens"),
     "gnn": _Model("graph", "MeshGraphNet", _mesh, "MeshGraphNets, 1,900 nodes and 11,000 edges an element of the batch"),
     "gpt2": _Model("attention", "Gpt2", _tokens(512), "small, 512 tokens"),

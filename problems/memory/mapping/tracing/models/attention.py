@@ -31,11 +31,12 @@ def heads_of(x: Tensor, heads: int) -> Tensor:
 class Attention(nn.Module):
     """Multi-head attention with separate projections."""
 
-    def __init__(self, width: int, heads: int, bias: bool = True, inner: int = 0, scaled: bool = True) -> None:
+    def __init__(self, width: int, heads: int, bias: bool = True, inner: int = 0, scaled: bool = True, memory: int = 0) -> None:
+        """`memory`: width of what is attended to, where it is another sequence than x; 0: the same."""
         super().__init__()
-        inner = inner or width
+        inner, memory = inner or width, memory or width
         self.heads, self.scale = heads, 1 / math.sqrt(inner // heads) if scaled else 1.0
-        self.query, self.key, self.value = (nn.Linear(width, inner, bias) for _ in range(3))
+        self.query, self.key, self.value = (nn.Linear(of, inner, bias) for of in (width, memory, memory))
         self.out = nn.Linear(inner, width, bias)
 
     def forward(self, x: Tensor, bias: Tensor | None = None, memory: Tensor | None = None) -> Tensor:
@@ -93,7 +94,7 @@ class _PreNormLayer(nn.Module):
         return y
 
 
-def _causal(x: Tensor) -> Tensor:
+def causal(x: Tensor) -> Tensor:
     """[S, S], what is added to scores so that no position sees a later one."""
     length = x.shape[1]
     return torch.full((length, length), torch.finfo(x.dtype).min, dtype=x.dtype, device=x.device).triu(1)
@@ -111,7 +112,7 @@ class Gpt2(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         x = self.word(tokens) + self.position(torch.arange(tokens.shape[1], device=tokens.device))
-        bias = _causal(x)
+        bias = causal(x)
         for layer in self.layers:
             x = layer(x, bias)
         logits: Tensor = self.head(self.norm(x))
@@ -188,7 +189,7 @@ class _T5Stack(nn.Module):
 
     def forward(self, x: Tensor, memory: Tensor | None = None) -> Tensor:
         bias = self.bias(self._buckets(x)).permute(2, 0, 1)[None]
-        bias = bias + _causal(x) if self.decoder else bias
+        bias = bias + causal(x) if self.decoder else bias
         for layer in self.layers:
             x = layer(x, bias, memory)
         y: Tensor = self.norm(x)
