@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from corl.problem import Problem
 
 __all__ = [
-    "Choice", "Episodes", "Job", "Player", "SelfPlay", "Situation", "Source", "load_weights", "play", "random_choice",
-    "token_sizes",
+    "Choice", "Episodes", "Job", "Player", "SelfPlay", "Situation", "Source", "demonstrate", "load_weights", "play",
+    "random_choice", "token_sizes",
 ]  # fmt: skip
 
 _PART = 64  # episodes that a worker plays at once; a generation is cut into the same parts whatever the number of workers
@@ -173,6 +173,46 @@ def random_choice(random: np.random.Generator) -> Callable[[Situation], Choice]:
     return choose
 
 
+def demonstrate(
+    problem: Problem,
+    instances: list[Any],
+    teacher: tuple[str, int],
+    see: Callable[[dict[str, NDArray[Any]]], Tokens],
+    random: np.random.Generator,
+) -> Episodes:
+    """Episodes that lead to the solutions of a teacher, (solver, iterations), by `Problem.decisions`.
+
+    The policy of a move is what was done, its value what came. An instance that the teacher does not solve is played at random.
+    """
+    import corl
+    from corl import registry
+
+    limit: dict[str, Any] = {"iterations": teacher[1]} if registry.solver(problem.name, teacher[0]).iteration else {}
+    rows, keys = np.arange(len(instances)), np.array([int(random.integers(problem.starts(one))) for one in instances], np.uint64)
+    plans: list[NDArray[np.integer]] = []
+    for given, key in zip(instances, keys.tolist()):
+        seed = int(random.integers(2**31))
+        found = corl.solve(given, problem=problem.name, solver=teacher[0], seed=seed, **limit).solution
+        plans.append(np.zeros(0, np.int64) if found is None else problem.decisions(given, found, key))
+    environment, step = problem.environment(instances, len(rows)), 0
+
+    def choose(situation: Situation) -> Choice:
+        nonlocal step
+        wished = np.array([plans[row][step] if step < len(plans[row]) else -1 for row in situation.rows])
+        step += 1
+        hit = situation.actions == wished[:, None]
+        known = hit.any(axis=1)
+        drawn = random_choice(random)(situation)
+        slot = np.where(known, hit.argmax(axis=1), drawn.slot)
+        policy = np.where(known[:, None], hit, drawn.policy).astype(np.float32)
+        return Choice(slot, policy, np.zeros(len(slot)))
+
+    episodes = play(environment, rows, environment.reset(rows, rows, keys), see, choose)
+    if episodes.moves:
+        episodes.moves["value"] = episodes.moves["come"].copy()
+    return episodes
+
+
 @dataclass(frozen=True)
 class Job:
     """What a player is asked for: `count` episodes, the first of which is number `first` of the training."""
@@ -180,6 +220,8 @@ class Job:
     weights: dict[str, NDArray[Any]]
     first: int
     count: int
+    taught: bool = False
+    """Whether a teacher plays (`demonstrate`) and not the network."""
 
 
 def load_weights(network: nn.Module, weights: Mapping[str, NDArray[Any]]) -> None:
@@ -208,11 +250,11 @@ class SelfPlay:
     def __exit__(self, *exception: object) -> None:
         self._workers.__exit__(*exception)
 
-    def generation(self, network: nn.Module, number: int, episodes: int) -> Episodes:
-        """Episodes number * episodes, ... by a network as it is now; any number of workers gives the same."""
+    def generation(self, network: nn.Module, number: int, episodes: int, taught: bool = False) -> Episodes:
+        """Episodes number * episodes, ... by a network as it is now, or by the teacher; any number of workers gives the same."""
         weights = {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
         cuts = [*range(0, episodes, _PART), episodes]
-        jobs = [Job(weights, number * episodes + begin, end - begin) for begin, end in pairwise(cuts)]
+        jobs = [Job(weights, number * episodes + begin, end - begin, taught) for begin, end in pairwise(cuts)]
         parts: list[Episodes] = self._workers.map(jobs)
         played = [part.moves for part in parts if part.moves]
         moves = {name: np.concatenate([part[name] for part in played]) for name in (played[0] if played else ())}

@@ -24,21 +24,49 @@ _WATCHED = 2**30  # number of the first instance that is only watched; training'
 
 
 class Watch:
-    """Tells the curves of a training run how well self-play does, and the policy alone on instances never trained on."""
+    """Tells the curves of a training run how well self-play does, and the policy alone on instances never trained on.
 
-    def __init__(self, training: Training, source: Source, count: int) -> None:
-        """`count` instances are watched; none where it is 0."""
-        self.problem = training.problem
+    It can remember the weights that did best on these: the least mean of their objectives, each by what it was at first. A
+    snapshot holds it (`state_dict`).
+    """
+
+    def __init__(self, training: Training, source: Source, count: int, keep: bool = False) -> None:
+        """`count` instances are watched; none where it is 0. `keep`: whether to remember the best weights."""
+        self.problem, self.keep = training.problem, keep
         self.instances = source.instances(_WATCHED, count)
+        self._first, self._best, self._weights = np.zeros(0), math.inf, dict[str, Any]()
 
     def __call__(self, episodes: Episodes | None, network: Policy) -> dict[str, float]:
         """The mean objectives, in the user's sense: "objective" of the episodes, if any, "greedy" of the watched instances."""
         sign = 1.0 if self.problem.sense == "max" else -1.0
         seen = {} if episodes is None else {"objective": sign * float(episodes.objective.mean())}
         if self.instances:
-            seen["greedy"] = float(greedy(self.problem, self.instances, network.eval()).mean())
+            objectives = greedy(self.problem, self.instances, network.eval())
+            seen["greedy"] = float(objectives.mean())
             network.train()
+            if self.keep:
+                self._compare(objectives, network)
+                seen["best"] = self._best
         return seen
+
+    def _compare(self, objectives: NDArray[np.float64], network: Policy) -> None:
+        if not len(self._first):
+            self._first = np.maximum(np.abs(objectives), 1e-12)
+        score = float((objectives / self._first).mean()) * (-1.0 if self.problem.sense == "max" else 1.0)
+        if score < self._best:
+            self._best = score
+            self._weights = {name: tensor.detach().cpu().clone() for name, tensor in network.state_dict().items()}
+
+    def restore(self, network: Policy) -> None:
+        """Give the network the best weights that were seen, if they were kept."""
+        if self._weights:
+            network.load_state_dict(self._weights)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"first": self._first, "best": self._best, "weights": self._weights}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._first, self._best, self._weights = np.asarray(state["first"]), float(state["best"]), dict(state["weights"])
 
 
 def greedy(problem: Problem, instances: list[Any], network: Any) -> NDArray[np.float64]:

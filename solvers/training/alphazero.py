@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from corl.errors import UsageError
 from corl.learning.recipe import Recipe
-from corl.solvers.training.common import at_least, positive
+from corl.solvers.training.common import at_least, positive, taught
 
 if TYPE_CHECKING:
     from corl.learning.selfplay import Episodes, Job
@@ -58,8 +58,16 @@ class AlphaZero(Recipe):
     """Learning rate at first, above 0; it falls to 0 as a cosine."""
     value_weight: float = 1.0
     """What the squared error of the value counts for beside the policy's cross-entropy, from 0."""
+    teacher: str = ""
+    """A solver whose solutions are played first (corl list solvers); "": none."""
+    teacher_iterations: int = 100
+    """Its limit for an instance, at least 1."""
+    taught: float = 0.3
+    """The share of the training in which the teacher plays instead of the search, 0 to 1."""
     watch: int = 64
     """Instances never trained on that the policy alone solves after every generation, for the curve "greedy"; 0 for none."""
+    keep: bool = False
+    """Whether to save the weights that did best on these, and not the last ones."""
 
     title: ClassVar[str] = "AlphaZero: self-play by Gumbel search in the environment"
     step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of self-play before it"
@@ -68,8 +76,11 @@ class AlphaZero(Recipe):
         counts = ("size", "episodes", "updates", "batch", "replay", "simulations", "considered", "width", "layers", "heads")
         at_least(self, counts, 1)
         at_least(self, ("watch", "grid"), 0)
+        at_least(self, ("teacher_iterations",), 1)
         positive(self, ("value_scale", "value_weight"), zero=True)
         positive(self, ("rate",))
+        if not 0.0 <= self.taught <= 1.0:
+            raise UsageError(f"taught is {self.taught}; accepted: a number from 0 to 1")
 
     def train(self, training: Training) -> None:
         import torch
@@ -85,14 +96,15 @@ class AlphaZero(Recipe):
         if not network.has_value:
             raise UsageError(f"start: {self.start} has no value, which the search needs")
         optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
-        replay, watch = Replay(self.replay), Watch(training, source, self.watch)
-        training.manage(network=network, optimiser=optimiser, replay=replay)
+        replay, watch = Replay(self.replay), Watch(training, source, self.watch, self.keep)
+        training.manage(network=network, optimiser=optimiser, replay=replay, watch=watch)
         kind = network.architecture, network.config
         with SelfPlay(training, _player, self, training.problem.name, training.seed, *kind) as games:
             while training.budget():
                 seen = {}
                 if training.step % self.updates == 0:
-                    episodes = games.generation(network, training.step // self.updates, self.episodes)
+                    number = training.step // self.updates
+                    episodes = games.generation(network, number, self.episodes, taught(self, training))
                     replay.add(episodes.moves, episodes.lengths)
                     seen = watch(episodes, network)
                 at = replay.sample(training.generator(2, training.step), self.batch)
@@ -100,6 +112,9 @@ class AlphaZero(Recipe):
                     loss, terms = alphazero.loss(network, alphazero.draw(replay, at, training.device), self.value_weight)
                 descend(optimiser, loss, self.rate, training.fraction)
                 training.log(loss=loss.item(), **terms, **seen)
+        if self.keep and self.watch:
+            watch(None, network)
+            watch.restore(network)
         training.save(network)
 
 
@@ -108,7 +123,7 @@ def _player(recipe: AlphaZero, problem_name: str, seed: int, architecture: str, 
     import numpy as np
 
     from corl import registry
-    from corl.learning.selfplay import Choice, Situation, Source, load_weights, play
+    from corl.learning.selfplay import Choice, Situation, Source, demonstrate, load_weights, play
     from corl.search.gumbel import Gumbel
     from corl.search.models import SimulatorModel, rows_needed
 
@@ -117,8 +132,11 @@ def _player(recipe: AlphaZero, problem_name: str, seed: int, architecture: str, 
     search = Gumbel(recipe.simulations, recipe.considered, value_scale=recipe.value_scale)
 
     def player(job: Job) -> Episodes:
-        load_weights(network, job.weights)
         random = np.random.default_rng([seed, 1, job.first])
+        if job.taught:
+            teacher = recipe.teacher, recipe.teacher_iterations
+            return demonstrate(source.problem, source.instances(job.first, job.count), teacher, network.tokens, random)
+        load_weights(network, job.weights)
         rows = np.arange(job.count)
         instances = source.instances(job.first, job.count)
         environment = source.problem.environment(instances, rows_needed(job.count, recipe.simulations))

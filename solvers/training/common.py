@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from corl.learning.training import Training
     from corl.networks.policy import Policy
 
-__all__ = ["at_least", "begin", "positive"]
+__all__ = ["at_least", "begin", "positive", "taught"]
 
 
 def at_least(recipe: Any, names: Iterable[str], least: int) -> None:
@@ -47,3 +47,8 @@ def begin(recipe: Any, training: Training, source: Source) -> Policy:
     if not isinstance(network, Policy) or network.problem != name:
         raise UsageError(f"start: {recipe.start} holds no policy for {name}")
     return network.to(training.device).train()
+
+
+def taught(recipe: Any, training: Training) -> bool:
+    """Whether a recipe's teacher plays the next generation."""
+    return bool(recipe.teacher) and training.fraction < recipe.taught

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from corl.errors import UsageError
 from corl.learning.recipe import Recipe
-from corl.solvers.training.common import at_least, positive
+from corl.solvers.training.common import at_least, positive, taught
 
 if TYPE_CHECKING:
     from corl.learning.selfplay import Episodes, Job, Source
@@ -72,8 +72,16 @@ class MuZero(Recipe):
     """What the reward's counts for, from 0."""
     consistency: float = 1.0
     """What the likeness of imagined and observed latent states counts for, from 0."""
+    teacher: str = ""
+    """A solver whose solutions are played first (corl list solvers); "": none."""
+    teacher_iterations: int = 100
+    """Its limit for an instance, at least 1."""
+    taught: float = 0.3
+    """The share of the training in which the teacher plays instead of the search, 0 to 1."""
     watch: int = 64
     """Instances never trained on that the policy alone solves after every generation, for the curve "greedy"; 0 for none."""
+    keep: bool = False
+    """Whether to save the weights that did best on these, and not the last ones."""
 
     title: ClassVar[str] = "MuZero: self-play by Gumbel search in a learned model"
     step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of self-play before it"
@@ -82,8 +90,11 @@ class MuZero(Recipe):
         counts = ("size", "episodes", "updates", "batch", "replay", "simulations", "considered", "unroll", "td_steps", "width")
         at_least(self, (*counts, "layers", "dynamics_layers", "heads"), 1)
         at_least(self, ("watch", "grid"), 0)
+        at_least(self, ("teacher_iterations",), 1)
         positive(self, ("value_scale", "reanalyse", "value_weight", "reward_weight", "consistency"), zero=True)
         positive(self, ("rate",))
+        if not 0.0 <= self.taught <= 1.0:
+            raise UsageError(f"taught is {self.taught}; accepted: a number from 0 to 1")
         if self.bins < 2:
             raise UsageError(f"bins is {self.bins}; accepted: an integer from 2")
 
@@ -99,15 +110,17 @@ class MuZero(Recipe):
         source = Source(training.problem, self.generator, {"size": self.size}, training.seed)
         network = MuZeroNetwork(**self._config(source)).to(training.device)
         optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
-        replay, watch = Replay(self.replay), Watch(training, source, self.watch)
+        replay, watch = Replay(self.replay), Watch(training, source, self.watch, self.keep)
         weights = muzero.Weights(self.value_weight, self.reward_weight, self.consistency)
-        training.manage(network=network, optimiser=optimiser, replay=replay)
+        training.manage(network=network, optimiser=optimiser, replay=replay, watch=watch)
         with SelfPlay(training, _player, self, training.problem.name, training.seed, network.config) as games:
             while training.budget():
                 seen, random = {}, training.generator(2, training.step)
                 if training.step % self.updates == 0:
-                    episodes = games.generation(network, training.step // self.updates, self.episodes)
-                    self._reanalyse(network, replay, len(episodes.moves["slot"]), random)
+                    number = training.step // self.updates
+                    episodes = games.generation(network, number, self.episodes, taught(self, training))
+                    if not taught(self, training):
+                        self._reanalyse(network, replay, len(episodes.moves["slot"]), random)
                     replay.add(episodes.moves, episodes.lengths)
                     seen = watch(episodes, network)
                 at = replay.sample(random, self.batch)
@@ -116,6 +129,9 @@ class MuZero(Recipe):
                     loss, terms = muzero.loss(network, batch, weights, training.device)
                 descend(optimiser, loss, self.rate, training.fraction)
                 training.log(loss=loss.item(), **terms, **seen)
+        if self.keep and self.watch:
+            watch(None, network)
+            watch.restore(network)
         training.save(network)
 
     def _config(self, source: Source) -> dict[str, Any]:
@@ -163,7 +179,7 @@ def _player(recipe: MuZero, problem_name: str, seed: int, config: dict[str, Any]
     import numpy as np
 
     from corl.learning.muzero import search_latent
-    from corl.learning.selfplay import Choice, Situation, Source, load_weights, play
+    from corl.learning.selfplay import Choice, Situation, Source, demonstrate, load_weights, play
     from corl.networks.muzero import MuZeroNetwork
     from corl.registry import problem
 
@@ -171,8 +187,11 @@ def _player(recipe: MuZero, problem_name: str, seed: int, config: dict[str, Any]
     network, search = MuZeroNetwork(**config).eval(), _search(recipe)
 
     def player(job: Job) -> Episodes:
-        load_weights(network, job.weights)
         random = np.random.default_rng([seed, 1, job.first])
+        if job.taught:
+            teacher = recipe.teacher, recipe.teacher_iterations
+            return demonstrate(source.problem, source.instances(job.first, job.count), teacher, network.tokens, random)
+        load_weights(network, job.weights)
         rows = np.arange(job.count)
         environment = source.problem.environment(source.instances(job.first, job.count), job.count)
         base = environment.reset(rows, rows, random.integers(0, 2**63, job.count).astype(np.uint64))

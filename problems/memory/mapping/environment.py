@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
-from corl.problems.memory.mapping.features import UNIT, look
+from corl.problems.memory.mapping.features import UNIT, look, potential
 from corl.problems.memory.mapping.instance import IN, OUT, MappingInstance, MappingPlan
-from corl.problems.memory.mapping.transitions import ACTIONS, MappingState, reset_rows
+from corl.problems.memory.mapping.pool import ACTIONS, new_pool
+from corl.problems.memory.mapping.transitions import reset_rows
 
 __all__ = ["MappingEnvironment"]
 
@@ -29,7 +30,7 @@ class MappingEnvironment(Environment):
         if not instances or rows < 1 or width < 2:
             raise UsageError("an environment takes at least one instance, one row and two listed actions")
         self.instances, self.rows, self.width = list(instances), rows, min(width, ACTIONS)
-        self.state = _pool(self.instances, rows)
+        self.state = new_pool(self.instances, rows)
         self.reset(np.arange(rows), 0)
 
     def reset(self, rows: ArrayLike, which: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -56,17 +57,9 @@ class MappingEnvironment(Environment):
         instance = self.state.instance[at]
         remaining = (self.state.accesses[instance] - self.state.at[at]).astype(np.int32)
         seen = {"action": actions, "mask": actions >= 0, "slots": slots, "upcoming": upcoming, "times": times}
-        return seen | {"remaining": remaining, "scale": np.array([1e6 * UNIT * self._slow[i] for i in instance])}
-
-    @property
-    def _slow(self) -> list[float]:
-        """Seconds of the instances with everything in slow memory, at least a picosecond."""
-        found = []
-        for instance, o, n in zip(range(len(self.instances)), self.state.op_at, self.state.ops):
-            rates, here = self.state.rates[instance], slice(int(o), int(o + n))
-            seconds = rates[3] + np.maximum(self.state.compute[here], self.state.bytes[here] / rates[0])
-            found.append(max(1e-12, float(seconds.sum())))
-        return found
+        left = np.empty(len(at))
+        potential(self.state, at, left)
+        return seen | {"remaining": remaining, "scale": 1e6 * UNIT * left}
 
     def solution(self, row: int) -> MappingPlan:
         """The plan of a row. Raises UsageError while accesses are not decided."""
@@ -86,70 +79,3 @@ class MappingEnvironment(Environment):
             elif output[t] or last[t] >= high:
                 copies.append((t, OUT, low + 1, high))
         return MappingPlan(*(np.array(rows, np.int64).reshape(-1, 4) for rows in (residencies, copies)))
-
-
-def _pool(instances: list[MappingInstance], rows: int) -> MappingState:
-    """The pool over `instances`; the rows are for `reset`."""
-
-    def joined(parts: list[Any], dtype: type) -> NDArray[Any]:
-        return np.concatenate(parts).astype(dtype)
-
-    machines = [instance.machine for instance in instances]
-    ops, tensors = (np.array([getattr(i, of) for i in instances], np.int64) for of in ("ops", "tensors"))
-    accesses = np.array([len(i.access_tensor) for i in instances], np.int64)
-    groups = np.array([int(i.group.max(initial=-1)) + 1 for i in instances], np.int64)
-    totals = [np.bincount(i.access_op, i.access_bytes.astype(float), i.ops) for i in instances]
-    o, t, a, g = int(ops.max()), int(tensors.max()), int(accesses.max()), int(groups.max())
-    return MappingState(
-        rates=np.array([[m.slow_bandwidth, m.fast_bandwidth, m.copy_bandwidth, m.overhead] for m in machines], np.float64),
-        capacity=np.array([m.fast_bytes for m in machines], np.int64),
-        ops=ops,
-        tensors=tensors,
-        accesses=accesses,
-        groups=groups,
-        op_at=np.cumsum(ops) - ops,
-        tensor_at=np.cumsum(tensors) - tensors,
-        access_at=np.cumsum(accesses) - accesses,
-        compute=joined([i.compute for i in instances], np.float64),
-        bytes=joined(totals, np.float64),
-        sizes=joined([i.sizes for i in instances], np.int64),
-        made=joined([i.definition for i in instances], np.int64),
-        output=joined([[kind == "output" for kind in i.kinds] for i in instances], np.bool_),
-        group=joined([i.group for i in instances], np.int64),
-        last=joined([_last(i) for i in instances], np.int64),
-        tensor=joined([i.access_tensor for i in instances], np.int64),
-        op=joined([i.access_op for i in instances], np.int64),
-        traffic=joined([i.access_bytes for i in instances], np.float64),
-        write=joined([i.access_write for i in instances], np.bool_),
-        following=joined([_following(i) for i in instances], np.int64),
-        instance=np.zeros(rows, np.int64),
-        at=np.zeros(rows, np.int64),
-        value=np.zeros(rows),
-        slow=np.zeros((rows, o)),
-        fast=np.zeros((rows, o)),
-        idle=np.zeros((rows, o)),
-        places=np.zeros(rows, np.int64),
-        rects=np.zeros((rows, a, 4), np.int64),
-        held=np.zeros((rows, a, 2), np.int64),
-        live=np.zeros((rows, t), np.int64),
-        free=np.zeros((rows, t), np.int64),
-        side=np.zeros((rows, g), np.int64),
-        banned=np.zeros((rows, g), np.bool_),
-        log=np.zeros((rows, a), np.int64),
-    )
-
-
-def _last(instance: MappingInstance) -> NDArray[np.int64]:
-    """The operation that accesses each tensor last, -1: none does."""
-    last = np.full(instance.tensors, -1, np.int64)
-    np.maximum.at(last, instance.access_tensor, instance.access_op.astype(np.int64))
-    return last
-
-
-def _following(instance: MappingInstance) -> NDArray[np.int64]:
-    """The next access to the same tensor, of each access."""
-    order = np.argsort(instance.access_tensor, kind="stable")
-    same = instance.access_tensor[order][1:] == instance.access_tensor[order][:-1]
-    following = np.full(len(order), -1, np.int64)
-    following[order[:-1][same]] = order[1:][same]
-    return following

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corl.errors import Infeasible, InputError
 from corl.problem import Problem
@@ -144,6 +145,12 @@ class Mapping(Problem):
         from corl.problems.memory.mapping.environment import MappingEnvironment
 
         return MappingEnvironment(instances, rows) if width is None else MappingEnvironment(instances, rows, width)
+
+    def decisions(self, instance: MappingInstance, solution: Any, key: int = 0) -> NDArray[np.int64]:
+        """The game's actions that come as near to a plan as its rules allow (corl.problems.memory.mapping.replaying)."""
+        from corl.problems.memory.mapping.replaying import decisions
+
+        return decisions(instance, solution)
 
     def default_policy(self, instance: MappingInstance) -> str:
         """The player trained by AlphaZero."""

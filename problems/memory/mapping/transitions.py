@@ -1,92 +1,21 @@
-"""The pool of half-played games and its kernels: what `corl.search` calls through `corl.search.hooks` (README, "The game")."""
+"""The rules of the game as kernels over a pool: what `corl.search` calls through `corl.search.hooks` (README, "The game")."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.problems.memory.mapping.pool import ACTIONS, COPY, COPY_KEEP, KEEP, PASS, MappingState
 from corl.problems.memory.mapping.timing import is_free, lowest_offset, serve
 from corl.search import hooks
 from corl.search.hooks import attach
 
-__all__ = ["ACTIONS", "COPY", "COPY_KEEP", "KEEP", "PASS", "MappingState", "copy_start", "reset_rows"]
+__all__ = ["copy_start", "reset_rows"]
 
-KEEP, COPY_KEEP, COPY, PASS = range(4)
-"""Actions, in the order in which they are listed. PASS drops what is not in fast memory and releases what is."""
-ACTIONS = 4
 _OPEN, _FAST, _SLOW = range(3)  # what an alias group has decided
-
-
-class MappingState(NamedTuple):
-    """The pool. I instances with O operations, T tensors, A accesses and G alias groups (at most); R rows.
-
-    Operations, tensors and accesses are numbered within their instance; `op_at`, `tensor_at`, `access_at` say where they begin in
-    the arrays that hold those of all instances.
-    """
-
-    rates: NDArray[np.float64]
-    """[I, 4] as timing.serve takes them."""
-    capacity: NDArray[np.int64]
-    """[I]"""
-    ops: NDArray[np.int64]
-    tensors: NDArray[np.int64]
-    accesses: NDArray[np.int64]
-    groups: NDArray[np.int64]
-    """[I]"""
-    op_at: NDArray[np.int64]
-    tensor_at: NDArray[np.int64]
-    access_at: NDArray[np.int64]
-    compute: NDArray[np.float64]
-    """Of each operation, seconds."""
-    bytes: NDArray[np.float64]
-    """Of each operation, of all its accesses."""
-    sizes: NDArray[np.int64]
-    """Of each tensor."""
-    made: NDArray[np.int64]
-    """Of each tensor, the operation that defines it; -1: it is in slow memory from the beginning."""
-    output: NDArray[np.bool_]
-    group: NDArray[np.int64]
-    """Of each tensor, -1: none."""
-    last: NDArray[np.int64]
-    """Of each tensor, the operation that accesses it last."""
-    tensor: NDArray[np.int64]
-    """Of each access."""
-    op: NDArray[np.int64]
-    traffic: NDArray[np.float64]
-    """Of each access, bytes."""
-    write: NDArray[np.bool_]
-    following: NDArray[np.int64]
-    """Of each access, the tensor's next one; -1: none."""
-    instance: NDArray[np.int64]
-    """[R] the row's instance."""
-    at: NDArray[np.int64]
-    """[R] the access that is to be decided; those before are."""
-    value: NDArray[np.float64]
-    """[R] seconds of the program if all that is not decided stayed in slow memory."""
-    slow: NDArray[np.float64]
-    fast: NDArray[np.float64]
-    idle: NDArray[np.float64]
-    """[R, O] bytes of accesses to each memory, and what copies leave of the room for them."""
-    places: NDArray[np.int64]
-    """[R] how many rectangles there are."""
-    rects: NDArray[np.int64]
-    """[R, A, 4] from, to, offset, size."""
-    held: NDArray[np.int64]
-    """[R, A, 2] a rectangle's tensor, and from which operation on it holds the data."""
-    live: NDArray[np.int64]
-    """[R, T] the tensor's latest rectangle, -1: none."""
-    free: NDArray[np.int64]
-    """[R, T] from which operation on the tensor may be copied into fast memory."""
-    side: NDArray[np.int64]
-    """[R, G] what the alias groups have decided."""
-    banned: NDArray[np.bool_]
-    """[R, G] groups that were dropped: they stay in slow memory whatever is tried."""
-    log: NDArray[np.int64]
-    """[R, A] the action at each access before `at`."""
 
 
 @kernel

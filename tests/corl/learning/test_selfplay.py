@@ -8,7 +8,7 @@ import pytest
 from corl.errors import UsageError
 from corl.learning.selfplay import Job, SelfPlay, Source, play, random_choice, token_sizes
 from corl.learning.training import Training
-from corl.learning.watch import greedy
+from corl.learning.watch import Watch, greedy
 
 
 def played(knapsack, count=6):
@@ -59,6 +59,30 @@ def test_greedy_takes_the_likeliest(knapsack):
     problem = knapsack.Knapsack()
     sack = knapsack.Sack("s", np.array([1.0, 3.0, 2.0]), np.array([1.0, 4.0, 3.0]), 5.0)
     assert greedy(problem, [sack], Dearest()).tolist() == [4.0]
+
+
+def test_the_best_weights_are_kept(knapsack):
+    """A Watch that keeps gives back the weights that did best on what it watches, and so does one restored from its state."""
+    import torch
+
+    from corl.networks.attention import AttentionPolicy
+
+    problem = knapsack.Knapsack()
+    source = Source(problem, "uniform", {"size": 6}, 3)
+    training = Training(problem, steps=1)
+    watch, seen, first = Watch(training, source, 8, keep=True), [], None
+    sizes = token_sizes(problem, "items", source.instances(0, 1)[0])
+    for seed in range(4):
+        torch.manual_seed(seed)
+        network = AttentionPolicy(**sizes, width=8, layers=1, heads=2, feedforward=8)
+        found = greedy(problem, watch.instances, network.eval())
+        first = found if first is None else first
+        seen.append(float((found / first).mean()))
+        assert watch(None, network)["best"] == pytest.approx(-max(seen))
+    again = Watch(training, source, 8, keep=True)
+    again.load_state_dict(watch.state_dict())
+    again.restore(network)
+    assert float((greedy(problem, watch.instances, network.eval()) / first).mean()) == pytest.approx(max(seen))
 
 
 def test_sources(knapsack):

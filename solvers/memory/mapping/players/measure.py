@@ -3,8 +3,10 @@
 python -m corl.solvers.memory.mapping.players.measure > table.csv
 python -m corl.solvers.memory.mapping.players.measure --table table.csv
 
-"no network" is the same search with a network that says nothing: all actions as likely, and leaves worth what playing the first
-action listed (keep) comes to. Columns beside the programs: the plan's microseconds, the bound, and processor seconds.
+The programs are generated ones (mixed) and shipped ones, NAME-MIB (traced). "no network" is the same search with a network that
+says nothing: all actions as likely, and leaves worth what playing the first action listed (keep) comes to; it is left out where a
+program has more than 200 accesses, where that takes minutes. Columns beside the programs: the plan's microseconds, the bound,
+processor seconds.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _COLUMNS = ("program", "method", "limit", "microseconds", "bound", "seconds")
+_ROLLOUTS = 200  # accesses up to which leaves are played out
 _SEEDS = 4_000_000_000  # of the first program: training draws below 2^32, most unlikely these
 _BASE = "xla-like tuned"
 
@@ -36,7 +39,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Write the rows to standard output, or sum up a file of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=int, default=8)
+    parser.add_argument("--first", type=int, default=0, help="number of the first generated program")
     parser.add_argument("--size", type=int, default=20, help="operations of a program")
+    parser.add_argument("--traced", nargs="*", default=[], metavar="NAME-MIB", help="shipped programs, such as unet-b4-8")
     parser.add_argument("--simulations", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--alphazero", default="memory-alphazero")
@@ -47,16 +52,20 @@ def main(arguments: list[str] | None = None) -> None:
         with open(given.table, newline="") as file:
             print("\n".join(_summary(list(csv.DictReader(file)))))
         return
-    from corl.problems.memory.mapping.generators import mixed
+    from corl.problems.memory.mapping.generators import mixed, traced
 
     table = csv.DictWriter(sys.stdout, _COLUMNS, lineterminator="\n")
     table.writeheader()
     with tempfile.TemporaryDirectory() as folder:
         nothing = _nothing(Path(folder) / "nothing.safetensors")
-        for number in range(given.programs):
-            instance = mixed(size=given.size, seed=_SEEDS + number)
+        numbers = range(given.first, given.first + given.programs)
+        programs = {f"mixed-{given.size}-{k}": mixed(size=given.size, seed=_SEEDS + k) for k in numbers}
+        for name in given.traced:
+            program, _, size = name.rpartition("-")
+            programs[name] = traced(program=program, fast_mib=float(size))
+        for name, instance in programs.items():
             for row in _rows(instance, given, nothing):
-                table.writerow({"program": f"mixed-{given.size}-{number}", **row})
+                table.writerow({"program": name, **row})
             sys.stdout.flush()
 
 
@@ -103,6 +112,8 @@ def _rows(instance: MappingInstance, given: Any, nothing: str) -> Iterator[dict[
     bound = f"{best_bound(instance):.4f}"
     for limit, solvers in (("", counted), (f"{given.seconds:g} s", timed)):
         for name, solver in solvers.items():
+            if name == "no network" and len(instance.access_tensor) > _ROLLOUTS:
+                continue
             solver.prepare(instance)
             run, begun = ProcessorRun.of(instance, given.seconds if limit else 1e6), time.process_time()
             solver.solve(instance, run)
@@ -115,16 +126,24 @@ def _rows(instance: MappingInstance, given: Any, nothing: str) -> Iterator[dict[
 def _summary(rows: list[dict[str, str]]) -> Iterator[str]:
     """Mean percentage by which plans are slower than the tuned compiler-like ones, with 95 % intervals, and the bound's."""
     base = {row["program"]: float(row["microseconds"]) for row in rows if row["method"] == _BASE}
-    yield "| method | limit | slower than tuned xla-like, % | processor seconds |\n|---|---|---|---|"
-    for limit, method in dict.fromkeys((row["limit"], row["method"]) for row in rows):
-        mine = [row for row in rows if (row["limit"], row["method"]) == (limit, method)]
-        yield f"| {method} | {limit} | {_mean(mine, base, 'microseconds')} | {np.mean([float(r['seconds']) for r in mine]):.2f} |"
-    yield f"| bound | | {_mean([row for row in rows if row['method'] == _BASE], base, 'bound')} | |"
+    yield "| programs | method | limit | slower than tuned xla-like, % | number | processor seconds |\n|---|---|---|---|---|---|"
+    for kind in ("generated", "traced"):
+        some = [row for row in rows if row["program"].startswith("mixed-") == (kind == "generated")]
+        for limit, method in dict.fromkeys((row["limit"], row["method"]) for row in some):
+            mine = [row for row in some if (row["limit"], row["method"]) == (limit, method)]
+            seconds = np.mean([float(row["seconds"]) for row in mine])
+            yield f"| {kind} | {method} | {limit} | {_mean(mine, base, 'microseconds')} | {len(mine)} | {seconds:.2f} |"
+        bounds = [row for row in some if row["method"] == _BASE]
+        yield f"| {kind} | bound | | {_mean(bounds, base, 'bound')} | {len(bounds)} | |"
 
 
 def _mean(rows: list[dict[str, str]], base: dict[str, float], column: str) -> str:
+    from scipy.stats import t
+
     values = np.array([100.0 * (float(row[column]) / base[row["program"]] - 1.0) for row in rows])
-    half = 1.96 * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    if len(values) < 2:
+        return f"{values.mean():+.2f}" if len(values) else ""
+    half = float(t.ppf(0.975, len(values) - 1)) * float(values.std(ddof=1)) / math.sqrt(len(values))
     return f"{values.mean():+.2f} +- {half:.2f}"
 
 

@@ -42,8 +42,14 @@ class GameAlphaZero(Recipe):
     """Of its attention, at least 1."""
     rate: float = 2e-3
     """Learning rate at first, above 0; it falls to 0 as a cosine."""
-    watch: int = 32
-    """Programs never trained on that the policy alone solves after every generation, for the curve "greedy"; 0 for none."""
+    value_scale: float = 0.02
+    """How much the values of a search count beside the network's logits, from 0 (the usual 0.1 makes much of little)."""
+    taught: float = 0.4
+    """The share of the training, 0 to 1, in which games replay plans of `learned-priority` instead of self-play."""
+    plans: int = 8
+    """How many it builds for a program, at least 1; the best one is replayed."""
+    watch: int = 96
+    """Programs never trained on that the policy alone solves after every generation; the weights kept are the best on these."""
 
     title: ClassVar[str] = "the mallocGame's player by AlphaZero: convolution over memory and time, attention over accesses"
     step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of self-play before it"
@@ -83,8 +89,14 @@ class GameMuZero(Recipe):
     """Of the attention, at least 1."""
     rate: float = 2e-3
     """Learning rate at first, above 0; it falls to 0 as a cosine."""
-    watch: int = 32
-    """Programs never trained on that the policy alone solves after every generation, for the curve "greedy"; 0 for none."""
+    value_scale: float = 0.02
+    """How much the values of a search count beside the network's logits, from 0 (the usual 0.1 makes much of little)."""
+    taught: float = 0.4
+    """The share of the training, 0 to 1, in which games replay plans of `learned-priority` instead of self-play."""
+    plans: int = 8
+    """How many it builds for a program, at least 1; the best one is replayed."""
+    watch: int = 96
+    """Programs never trained on that the policy alone solves after every generation; the weights kept are the best on these."""
 
     title: ClassVar[str] = "the mallocGame's player by MuZero: convolution over memory and time, attention over accesses"
     step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of self-play before it"
@@ -101,16 +113,19 @@ class GameMuZero(Recipe):
 
 
 def _check(recipe: Any) -> None:
-    at_least(recipe, _COUNTS, 1)
+    at_least(recipe, (*_COUNTS, "plans"), 1)
     at_least(recipe, ("operations",), 2)
     at_least(recipe, ("watch",), 0)
     positive(recipe, ("rate",))
+    positive(recipe, ("value_scale",), zero=True)
 
 
 def _shared(recipe: GameAlphaZero | GameMuZero) -> dict[str, Any]:
     """The options that both generic recipes have."""
     from corl.problems.memory.mapping.features import SPANS
 
-    same = ("episodes", "updates", "batch", "simulations", "width", "layers", "heads", "rate", "watch")
-    own = {"generator": "mixed", "size": recipe.operations, "features": "game", "considered": 3, "grid": SPANS}
+    same = ("episodes", "updates", "batch", "simulations", "width", "layers", "heads", "rate", "taught", "watch")
+    own = {"generator": "mixed", "size": recipe.operations, "features": "game", "considered": 3, "grid": SPANS, "keep": True}
+    own |= {"teacher": "learned-priority", "teacher_iterations": recipe.plans, "value_scale": recipe.value_scale}
+    own |= {"value_weight": 0.05 if isinstance(recipe, GameAlphaZero) else 0.25}
     return {name: getattr(recipe, name) for name in same} | own

@@ -9,9 +9,9 @@ from corl.errors import UsageError
 from corl.problems.memory.mapping.environment import MappingEnvironment
 from corl.problems.memory.mapping.generators import dag, layered
 from corl.problems.memory.mapping.instance import Machine, Op, from_program
+from corl.problems.memory.mapping.pool import COPY, COPY_KEEP, KEEP, PASS
 from corl.problems.memory.mapping.problem import Mapping
 from corl.problems.memory.mapping.simulator import run_plan
-from corl.problems.memory.mapping.transitions import COPY, COPY_KEEP, KEEP, PASS
 
 MAPPING = Mapping()
 
