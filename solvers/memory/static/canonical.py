@@ -10,12 +10,14 @@ each buffer lies at the lowest offset that those below it leave, so it is found 
 - of two of the same lifetime, one on the other, that of the lower rank is below; and so it is of two that are alike (ours);
 - over the floor of a section must fit all that is not placed there (section inference).
 Where no unplaced buffer crosses from one section to the next the search falls into parts, ranked anew; a part that fails takes
-back all decisions that do not touch it. What the kernels work on is in canonical_state.py.
+back all decisions that do not touch it. What the kernels work on is in canonical_state.py, what a decision does in
+canonical_moves.py.
 """
 
 from __future__ import annotations
 
 from corl.jit import kernel
+from corl.solvers.memory.static.canonical_moves import place, raise_floors, shift, take_back, touch
 from corl.solvers.memory.static.canonical_state import (
     BEGIN,
     BOUND,
@@ -33,7 +35,6 @@ from corl.solvers.memory.static.canonical_state import (
     RETRY,
     RIGHT,
     STAMP,
-    TOUCHED,
     TRAIL,
     UNDO,
     by_load,
@@ -43,7 +44,6 @@ __all__ = ["FOUND", "FULL", "GOING", "NONE", "advance", "restart"]
 
 GOING, FOUND, NONE, FULL = 0, 1, 2, 3
 """What a call of `advance` ends with: still at it; an allocation; there is none within the capacity; arrays too short."""
-_INFINITE = 2**62
 
 
 @kernel
@@ -56,12 +56,12 @@ def restart(tree, capacity):
         tree.lowest[b] = max(0, tree.fixed[b])
         if tree.lowest[b] + tree.size[b] > capacity:
             return False
-        _count(tree, b, 1)
+        shift(tree, b, 1)
     tree.at[PLACED] = 0
     tree.at[STAMP] = 1
     for s in range(len(tree.floor)):
-        _touch(tree, s)
-    return _raise_floors(tree, capacity)
+        touch(tree, s)
+    return raise_floors(tree, capacity)
 
 
 @kernel(nogil=True)
@@ -83,11 +83,11 @@ def advance(tree, nodes, capacity, leading):
             _branch(tree, capacity, leading)
             tree.at[RETRY] = 1
         d = tree.at[DEPTH]
-        _take_back(tree, d)
+        take_back(tree, d)
         if tree.frame[d, NEXT_CHOICE] == tree.frame[d, LAST_CHOICE] or tree.frame[d, FINAL] == 1:
             if not _jump_back(tree):
                 return NONE, max(1, visited)
-        elif _place(tree, d, capacity):
+        elif place(tree, d, capacity):
             tree.at[RETRY] = 0
 
 
@@ -145,7 +145,7 @@ def _list_choices(tree, row, capacity):
     row[FIRST_CHOICE], row[LAST_CHOICE], row[NEXT_CHOICE], tree.at[CHOICES] = first, end, first, end
 
 
-@kernel(inline=True)
+@kernel(borrow=True)
 def _mirrored(tree, b):
     """Whether b would lie on a buffer of the same lifetime and a higher rank: the two may change places, once is enough."""
     t = tree.under[tree.first[b]]
@@ -155,7 +155,7 @@ def _mirrored(tree, b):
     return same and max(tree.alignment[t], tree.alignment[b]) == 1 and max(tree.fixed[t], tree.fixed[b]) < 0
 
 
-@kernel
+@kernel(borrow=True)
 def _parted(tree, d):
     """Whether the part of decision d is done, or falls into parts because of what was placed."""
     b = tree.buffer[d]
@@ -199,37 +199,6 @@ def _open_part(tree, d, leading):
         tree.where[tree.listed[k]] = k
 
 
-@kernel(inline=True)
-def _take_back(tree, d):
-    """Undo what the last choice of decision d did."""
-    while tree.at[TRAIL] > tree.frame[d, UNDO]:
-        k = tree.at[TRAIL] - 1
-        tree.at[TRAIL] = k
-        index, count = tree.trail[k, 0], len(tree.floor)
-        if index < count:
-            tree.floor[index] = tree.trail[k, 1]
-        elif index < 2 * count:
-            tree.under[index - count] = tree.trail[k, 1]
-        else:
-            tree.lowest[index - 2 * count] = tree.trail[k, 1]
-    b = tree.buffer[d]
-    if b >= 0:
-        _count(tree, b, 1)
-        tree.buffer[d] = -1
-
-
-@kernel(inline=True)
-def _count(tree, b, sign):
-    """Take a buffer out of those to be placed (sign -1), or put it back (1)."""
-    tree.placed[b] = sign < 0
-    tree.at[PLACED] -= sign
-    for s in range(tree.first[b], tree.last[b]):
-        tree.total[s] += sign * tree.size[b]
-        tree.open[s] += sign
-        if s > tree.first[b]:
-            tree.crossing[s] += sign
-
-
 @kernel
 def _jump_back(tree):
     """The last decision has no choice left, so its part fails: back to the last one before it that touched that part.
@@ -249,102 +218,4 @@ def _jump_back(tree):
             for k in range(tree.frame[d, BEGIN], tree.frame[d, END]):
                 tree.where[tree.listed[k]] = k
             return True
-        _take_back(tree, d)
-
-
-@kernel
-def _place(tree, d, capacity):
-    """Take the next choice of decision d; False where it is plain to see that it leads nowhere."""
-    row = tree.frame[d]
-    b = tree.choice[row[NEXT_CHOICE]]
-    row[NEXT_CHOICE] += 1
-    offset = tree.lowest[b]
-    tree.offset[b], tree.buffer[d] = offset, b
-    end = offset + tree.size[b]
-    _count(tree, b, -1)
-    tree.at[STAMP] += 1
-    tree.at[TOUCHED] = 0
-    row[FINAL] = 1
-    for s in range(tree.first[b], tree.last[b]):
-        _note(tree, s, tree.floor[s])
-        _note(tree, len(tree.floor) + s, tree.under[s])
-        tree.floor[s], tree.under[s] = end, b
-        _touch(tree, s)
-    possible = True
-    for k in range(tree.beside_start[b], tree.beside_start[b + 1]):
-        q = tree.beside[k]
-        if not tree.placed[q]:
-            row[FINAL] = 0
-            if possible and tree.lowest[q] < end:
-                possible = _lift(tree, q, end, capacity)
-    return possible and _raise_floors(tree, capacity) and _support_all(tree, d, b, capacity) and _raise_floors(tree, capacity)
-
-
-@kernel(inline=True)
-def _touch(tree, s):
-    """A section is to be looked at."""
-    if tree.marked[s] != tree.at[STAMP]:
-        tree.marked[s], tree.touched[tree.at[TOUCHED]] = tree.at[STAMP], s
-        tree.at[TOUCHED] += 1
-
-
-@kernel(inline=True)
-def _lift(tree, q, offset, capacity):
-    """The lowest offset of q becomes this one, or the next that is aligned; False where that is too high.
-
-    A section is to be looked at if q was the lowest there: otherwise its floor stays.
-    """
-    before = tree.lowest[q]
-    _note(tree, 2 * len(tree.floor) + q, before)
-    after = (offset + tree.alignment[q] - 1) // tree.alignment[q] * tree.alignment[q]
-    tree.lowest[q] = after
-    for s in range(tree.first[q], tree.last[q]):
-        if before <= tree.floor[s]:
-            _touch(tree, s)
-    return after + tree.size[q] <= capacity and not 0 <= tree.fixed[q] < after
-
-
-@kernel
-def _support_all(tree, d, b, capacity):
-    """Lift what was passed over by the choice of b; False where something has nothing to lie on, or lies too high."""
-    tree.at[TOUCHED] = 0
-    tree.at[STAMP] += 1
-    offset, position = tree.offset[b], tree.where[b]
-    for k in range(tree.frame[d, BEGIN], tree.frame[d, END]):
-        q = tree.listed[k]
-        if tree.placed[q] or tree.lowest[q] > offset or (tree.lowest[q] == offset and k > position):
-            continue
-        least = _INFINITE
-        for j in range(tree.beside_start[q], tree.beside_start[q + 1]):
-            c = tree.beside[j]
-            if not tree.placed[c]:
-                least = min(least, max(offset, tree.lowest[c]) + tree.size[c])
-        if least == _INFINITE or not _lift(tree, q, least, capacity):
-            return False
-    return True
-
-
-@kernel
-def _raise_floors(tree, capacity):
-    """Raise the floors of the sections touched to the lowest offset of what may come; False where too much is to come there."""
-    for k in range(tree.at[TOUCHED]):
-        s = tree.touched[k]
-        least = _INFINITE
-        for j in range(tree.start[s], tree.start[s + 1]):
-            q = tree.member[j]
-            if not tree.placed[q]:
-                least = min(least, tree.lowest[q])
-        if tree.floor[s] < least < _INFINITE:
-            _note(tree, s, tree.floor[s])
-            tree.floor[s] = least
-        if tree.floor[s] + tree.total[s] > capacity:
-            return False
-    return True
-
-
-@kernel(inline=True)
-def _note(tree, index, value):
-    """Remember a value that is about to change: by index the floor of a section, what is under it, a buffer's lowest offset."""
-    k = tree.at[TRAIL]
-    tree.trail[k, 0], tree.trail[k, 1] = index, value
-    tree.at[TRAIL] = k + 1
+        take_back(tree, d)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.problems.memory.static.instance import StaticInstance
 
-__all__ = ["Tree", "by_load", "new_tree", "set_ranks"]
+__all__ = ["Tree", "by_load", "fullest", "new_tree", "set_ranks"]
 
 DEPTH, TRAIL, CHOICES, LISTED, PLACED, STAMP, RETRY, TOUCHED = range(8)
 """Places in `Tree.at`."""
@@ -75,7 +75,7 @@ class Tree(NamedTuple):
 
 def new_tree(instance: StaticInstance, chosen: NDArray[np.int64], room: int = 1) -> Tree:
     """A search that has not begun, over the buffers `chosen`; `room` multiplies the lengths of what grows."""
-    first, last, count = _fullest(instance.lower[chosen], instance.upper[chosen])
+    first, last, count = fullest(instance.lower[chosen], instance.upper[chosen])
     n, length = len(chosen), last - first
     at = np.repeat(first - np.cumsum(length) + length, length) + np.arange(length.sum())
     member = np.repeat(np.arange(n, dtype=np.int32), length)[np.argsort(at, kind="stable")]
@@ -104,7 +104,7 @@ def set_ranks(tree: Tree, rank: NDArray[np.int64]) -> None:
     tree.rank[np.lexsort((np.arange(len(rank)), kind))] = rank[np.lexsort((rank, kind))]
 
 
-def _fullest(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+def fullest(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """The first section and the one after the last of each buffer, and how many there are.
 
     Only sections of buffers that are not all alive in the section before or after: from a start that follows an end to an end.

@@ -23,7 +23,9 @@ __all__ = ["Restarts"]
 _SHARES = (0.0, 1.0, 0.0, 1.0, 0.5)
 """Where between the bound and the ceiling the heights lie that are tried in turn."""
 _SKYLINES = 3
-"""Searches over skylines a round, beside three of the canonical tree."""
+"""Searches over skylines a round, beside those of the canonical tree."""
+_NOISE = 0.3
+"""Standard deviation of the noise, on logarithms of lifetimes and areas, of the preorders that are drawn."""
 _MOST_CANONICAL = 4000
 """Buffers beyond which pairs of them are not listed, so that skylines alone are searched."""
 
@@ -51,6 +53,7 @@ class Restarts:
         self.shares = (1.0,) if any_will_do else _SHARES
         self.count, self.left = 0, 0
         self.step = _step(instance)
+        self.noise = np.random.default_rng([seed, 3])
         self.canonical = _preorders(instance, self.chosen) if True in self.trees else []
         rules = (FEWEST, TIGHT, WEIGHTED)
         self.skylines = [_Way(False, priority, rule) for priority in _priorities(instance, self.chosen) for rule in rules]
@@ -87,9 +90,14 @@ class Restarts:
 
     def _begin(self) -> bool:
         """The next search; False where its height is seen at once to be out of reach."""
-        turn, place = divmod(self.count, len(self.canonical) + _SKYLINES)
+        turn, place = divmod(self.count, 2 * len(self.canonical) + _SKYLINES)
         later = place - len(self.canonical)
-        self.way = self.canonical[place] if later < 0 else self.skylines[(turn * _SKYLINES + later) % len(self.skylines)]
+        if later < 0:
+            self.way = self.canonical[place]
+        elif later < _SKYLINES:
+            self.way = self.skylines[(turn * _SKYLINES + later) % len(self.skylines)]
+        else:
+            self.way = _preorders(self.instance, self.chosen, self.noise)[later - _SKYLINES]
         share = self.shares[self.count % len(self.shares)]
         self.target = self.bound + int(share * (self.ceiling - self.bound)) // self.step * self.step
         self.left = 2 * max(1, len(self.chosen)) * 2 ** min(turn, 40)
@@ -128,13 +136,16 @@ def _measures(instance: StaticInstance) -> tuple[NDArray[np.int64], NDArray[np.f
     return load, (instance.upper - instance.lower).astype(np.float64), instance.size.astype(np.float64)
 
 
-def _preorders(instance: StaticInstance, chosen: NDArray[np.int64]) -> list[_Way]:
+def _preorders(instance: StaticInstance, chosen: NDArray[np.int64], noise: np.random.Generator | None = None) -> list[_Way]:
     """minimalloc's: falling lifetime, area, load ("WAT"); load, area, lifetime ("TAW"); load, lifetime, area ("TWA").
 
-    The load, where it leads, is what is still to come: the tree itself puts it before the rank.
+    The load, where it leads, is what is still to come: the tree itself puts it before the rank. With `noise` lifetimes and areas
+    are multiplied by random factors: what one order takes long to find another one may find soon.
     """
     load, length, size = _measures(instance)
     area = length * size
+    if noise is not None:
+        length, area = (key * np.exp(_NOISE * noise.standard_normal(instance.n)) for key in (length, area))
     orders = [((load, area, length), False), ((length, area), True), ((area, length), True)]  # the least key first
     found = []
     for keys, leading in orders:
