@@ -89,7 +89,7 @@ class Teacher(pyscipopt.Branchrule):
         seen = features(self.pointer, pointers)
         order = None if self.policy is None else np.argsort(-scores(self.policy, seen), kind="stable")
         asked, choice, found = self.asked == 0 or self.random.random() < self.share, -1, None
-        variables = model.getLPBranchCands()[0]
+        variables = model.getLPBranchCands()[0] if asked or order is not None else []
         if asked and len(pointers) > 1:
             chosen = self._chosen(len(pointers), order)
             gains = strong_branching(model, [variables[k] for k in chosen])

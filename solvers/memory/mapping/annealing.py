@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["Annealing", "Chain", "annealed", "first_plan"]
 
 _CLOCK = 10**12
-_NOISE, _ROUNDS = 0.3, 3  # of the plans that are sampled; how many times a plan places its items, at most
 _SMALL = 2000  # accesses up to which twelve settings of xla-like are tried for the first plan
 
 
@@ -33,8 +32,6 @@ class Annealing(Solver):
     """The last."""
     coolings: int = 1
     """How many times to cool down, each time from the best plan so far."""
-    sampling: float = 0.0
-    """Share of the budget, below 1, for more plans of the network, with noise, before the best is annealed (0.1: no gain)."""
 
     title: ClassVar[str] = "simulated annealing over what is in fast memory when and where, every move simulated"
     iteration: ClassVar[str] = "one move"
@@ -42,8 +39,6 @@ class Annealing(Solver):
     def __post_init__(self) -> None:
         if not 0.0 < self.cold <= self.hot <= 1.0:
             raise UsageError(f"hot, cold are {self.hot}, {self.cold}; accepted: 0 < cold <= hot <= 1")
-        if not 0.0 <= self.sampling < 1.0:
-            raise UsageError(f"sampling is {self.sampling}; accepted: a number from 0, below 1")
         if self.coolings < 1:
             raise UsageError(f"coolings is {self.coolings}; accepted: an integer from 1")
 
@@ -60,46 +55,16 @@ class Annealing(Solver):
         value, layout = first_plan(program, self.start)
         run.report(plan_of(program, layout), 1e6 * value)
         run.report_bound(best_bound(instance))
-        value, layout, done = self._sampled(program, value, layout, run)
-        begun = run.fraction
-        chain, total = Chain(program, value, layout, (self.hot, self.cold, self.coolings), run.seed), (run.iterations or 0) - done
-        done = 0
+        chain, done = Chain(program, value, layout, (self.hot, self.cold, self.coolings), run.seed), 0
         while moves := run.budget():
             if run.iterations is None:  # by the clock: the share of the time that is spent stands for the moves that are made
-                done = int((run.fraction - begun) / (1.0 - begun) * _CLOCK)
-            chain.move(moves, done, _CLOCK if run.iterations is None else total)
+                done = int(run.fraction * _CLOCK)
+            chain.move(moves, done, _CLOCK if run.iterations is None else run.iterations)
             done += moves
             if run.objective is not None and 1e6 * chain.least < run.objective * (1.0 - 1e-12) and run.report_due:
                 run.report(plan_of(program, chain.best), 1e6 * chain.least)
         if run.objective is None or 1e6 * chain.least < run.objective * (1.0 - 1e-12):
             run.report(plan_of(program, chain.best), 1e6 * chain.least)
-
-    def _sampled(self, program: Any, value: float, layout: Any, run: Run) -> tuple[float, Any, int]:
-        """The best of a layout and of plans with noise: (seconds, layout, moves that these count for)."""
-        from corl.solvers.memory.mapping.layout import new_layout, plan_of
-        from corl.solvers.memory.mapping.priority.solver import Plans, priority_weights
-
-        if self.start != "learned" or not self.sampling or (run.time_limit is None and run.iterations is None):
-            return value, layout, 0
-        plans, kept = Plans(program, priority_weights("memory-priority"), _NOISE, run.seed), new_layout(program)
-        plans.skip()
-        cost = _ROUNDS * len(plans.items.tensor)  # a plan simulates about as often
-        best, spent, most = layout, 0, self.sampling * (run.iterations or 0)
-        while run.fraction < self.sampling if run.iterations is None else spent + cost <= most:
-            granted = 0
-            while granted < (1 if run.iterations is None else cost):
-                granted += (step := run.budget(1 if run.iterations is None else cost - granted))
-                if not step:
-                    return value, best, spent
-            spent += granted
-            now, found = plans.build()
-            if now < value * (1.0 - 1e-12):
-                value, best = now, kept
-                for part, source in zip(kept[:3], found[:3]):
-                    part[:] = source
-                if run.report_due:
-                    run.report(plan_of(program, best), 1e6 * value)
-        return value, best, spent
 
 
 class Chain:

@@ -99,7 +99,6 @@ def _searches() -> dict[str, Solver]:
         "nested-search": NestedSearch(),
         "annealing from xla-like": Annealing(start="xla-like"),
         "annealing": Annealing(),
-        "annealing after samples": Annealing(sampling=0.1),
         "tree-search": TreeSearch(policy="memory-alphazero"),
         "muzero": MuZero(policy="memory-muzero"),
     }

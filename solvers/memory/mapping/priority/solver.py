@@ -82,10 +82,6 @@ class Plans:
         self.placed = np.zeros(len(self.items.tensor), np.bool_)
         self._layout, self._kept = new_layout(program), new_layout(program)
 
-    def skip(self) -> None:
-        """Leave out the plan without noise."""
-        self._next = self._noise
-
     def build(self) -> tuple[float, Any]:
         """(seconds, layout) of the next plan; the layout's memory is used again for the one after it."""
         from corl.solvers.memory.mapping.priority.construct import construct
