@@ -11,17 +11,23 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corl.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from corl.environment import Environment
     from corl.errors import CorlError, Infeasible, InputError, SolverError, UsageError
+    from corl.learning.training import train
+    from corl.loading import generate, read
     from corl.networks.checkpoints import load_policy
+    from corl.options import option
+    from corl.policy import RulePolicy
     from corl.problem import Problem
+    from corl.recipe import Recipe
+    from corl.registry import known as problem
     from corl.result import Result
     from corl.run import Run
     from corl.solver import Solver
     from corl.solving import solve
-
-__version__ = "0.1.0"
 
 _HOME = {
     "CorlError": "errors",
@@ -29,13 +35,20 @@ _HOME = {
     "Infeasible": "errors",
     "InputError": "errors",
     "Problem": "problem",
+    "Recipe": "recipe",
     "Result": "result",
+    "RulePolicy": "policy",
     "Run": "run",
     "Solver": "solver",
     "SolverError": "errors",
     "UsageError": "errors",
+    "generate": "loading",
     "load_policy": "networks.checkpoints",
+    "option": "options",
+    "problem": "problem",
+    "read": "loading",
     "solve": "solving",  # not solve.py: a submodule of that name, once imported, would hide the function
+    "train": "learning.training",
 }
 
 __all__ = [
@@ -44,13 +57,20 @@ __all__ = [
     "Infeasible",
     "InputError",
     "Problem",
+    "Recipe",
     "Result",
+    "RulePolicy",
     "Run",
     "Solver",
     "SolverError",
     "UsageError",
+    "generate",
     "load_policy",
+    "option",
+    "problem",
+    "read",
     "solve",
+    "train",
 ]
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
@@ -64,7 +84,8 @@ if not (Path(__file__).parent / "problems").is_dir() and (_root / "problems").is
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        return getattr(importlib.import_module(f"corl.{_HOME[name]}"), name)
+        module = importlib.import_module(f"corl.{_HOME[name]}")
+        return module if name == _HOME[name] else getattr(module, name)  # corl.problem can be called
     raise AttributeError(f"module 'corl' has no attribute {name!r}")
 
 

@@ -8,6 +8,7 @@ and from kernels through `corl.search.hooks`.
 from __future__ import annotations
 
 import abc
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,8 @@ class Environment(abc.ABC):
     `solution` (its negative where the problem minimises), and the episode ends.
     """
 
+    instances: list[Any]
+    """What `reset` makes states of."""
     state: Any
     """The pool: a NamedTuple of arrays whose class the problem's kernels are attached to."""
     rows: int
@@ -37,16 +40,42 @@ class Environment(abc.ABC):
     """Whether kernels can step it through `corl.search.hooks`. Where it is False (a step calls an engine), the class has
     `actions` and `_step` of its own, in Python, nothing is random, and only searches that step from Python work."""
 
-    @abc.abstractmethod
+    def __init__(self, instances: Sequence[Any], rows: int, width: int, fewest: int = 1) -> None:
+        """Set `instances`, `rows` and `width`, which is at least `fewest`; a class sets `state`, with every row an initial state
+        of instance 0, and `width` where no state has so many actions."""
+        if not instances or rows < 1 or width < fewest:
+            listed = "one listed action" if fewest == 1 else f"{fewest} listed actions"
+            raise UsageError(f"an environment takes at least one instance, one row and {listed}")
+        self.instances, self.rows, self.width = list(instances), rows, width
+
     def reset(self, rows: ArrayLike, which: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.float64]:
         """Make `rows` [R] initial states of the instances `which` [R] (or one for all); returns the bases, float64 [R].
 
-        `keys` (uint64 [R]) is where all randomness of a row comes from; rows of one key see the same draws.
+        `keys` (uint64 [R], or one for all; 0 unless given) is where all randomness of a row comes from; rows of one key see
+        the same draws. Raises UsageError, with no row changed, for rows, instances or keys that there are not.
         """
+        at, instances = self._checked(rows), _indices(which, len(self.instances), "instances")
+        given = np.asarray(0 if keys is None else keys)
+        if given.size and (given.dtype.kind not in "iu" or given.min() < 0):
+            raise UsageError("keys are integers from 0 to 2**64 - 1")
+        if not {instances.shape, given.shape} <= {(), (1,), at.shape}:
+            raise UsageError(f"reset takes an instance and a key for each of {len(at)} rows, or one for all")
+        return self._reset(at, np.resize(instances, at.shape), np.resize(given.astype(np.uint64), at.shape))
+
+    @abc.abstractmethod
+    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """What `reset` does, for arguments that are checked, all [R]."""
 
     @abc.abstractmethod
     def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
         """The reduced states of `rows` [R], arrays with a leading axis R; slot k belongs to `actions(rows)[:, k]`."""
+
+    def instance_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The place in `instances` of the instance that each of `rows` [R] is a state of, int64 [R].
+
+        Unless overridden, that in the state's field `instance`, int [rows].
+        """
+        return self.state.instance[rows].astype(np.int64)  # type: ignore[no-any-return]
 
     @abc.abstractmethod
     def solution(self, row: int) -> Any:
@@ -87,10 +116,15 @@ class Environment(abc.ABC):
 
     def _checked(self, rows: ArrayLike) -> NDArray[np.int64]:
         """`rows` as int64 [R], all in the pool."""
-        at = np.atleast_1d(np.asarray(rows))
-        if at.ndim != 1 or (len(at) and (at.dtype.kind not in "iu" or at.min() < 0 or at.max() >= self.rows)):
-            raise UsageError(f"rows are integers from 0 to {self.rows - 1}, in one dimension")
-        return at.astype(np.int64)
+        return _indices(rows, self.rows, "rows")
+
+
+def _indices(given: ArrayLike, count: int, what: str) -> NDArray[np.int64]:
+    """`given` as int64 [R]; UsageError, about `what`, unless they are integers from 0 to count - 1."""
+    at = np.atleast_1d(np.asarray(given))
+    if at.ndim != 1 or (len(at) and (at.dtype.kind not in "iu" or at.min() < 0 or at.max() >= count)):
+        raise UsageError(f"{what} are integers from 0 to {count - 1}, in one dimension")
+    return at.astype(np.int64)
 
 
 @kernel

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["CorlError", "Infeasible", "InputError", "SolverError", "UsageError", "described"]
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "CorlError", "Infeasible", "InputError", "SolverError", "UsageError", "described", "hint", "kind_of", "shortened", "unknown",
+]  # fmt: skip
+
+_LONGEST = 700  # characters of a message on the command line
 
 
 class CorlError(Exception):
@@ -20,12 +27,14 @@ class UsageError(CorlError):
 class InputError(CorlError):
     """A file or an object that cannot be read as an instance or a solution.
 
-    The message is one line: `FILE:LINE: FIELD: what is wrong; what is accepted`.
+    The message is one line: `FILE:LINE: FIELD: what is wrong; what is accepted`. What a file says may be of any length:
+    a field of more than 60 characters is cut, a reason of more than 240 loses what is in its middle.
     """
 
     exit_code = 3
 
     def __init__(self, message: str, *, file: str | None = None, line: int | None = None, field: str | None = None) -> None:
+        field, message = field and _cut(field, 60), _cut(message, 240)
         self.file, self.line, self.field, self.reason = file, line, field, message
         where = f"{file}:{line}" if file is not None and line is not None else file
         super().__init__(": ".join(part for part in (where, field, message) if part))
@@ -34,9 +43,43 @@ class InputError(CorlError):
         return _input_error, (self.reason, self.file, self.line, self.field)
 
 
+def _cut(text: str, longest: int) -> str:
+    """A long text without its middle: what stands first says most."""
+    end = longest // 4
+    return text if len(text) <= longest else f"{text[: longest - end - 3]}...{text[-end:]}"
+
+
 def described(error: BaseException) -> str:
     """An exception of somebody else's code for a message: its class and what it says."""
     return f"{type(error).__name__}: {error}".removesuffix(": ")
+
+
+def kind_of(value: object) -> str:
+    """What somebody gave instead of what was asked for: "a list", "an int", "nothing" for None."""
+    name = type(value).__name__
+    return "nothing" if value is None else f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
+def unknown(what: str, name: str, names: Iterable[str]) -> str:
+    """The message where nothing has that name: the nearest one, and all there are."""
+    names = list(names)
+    return f"{what} {name!r}{hint(name, names)}; there are: {', '.join(names) or 'none'}"
+
+
+def hint(name: str, names: Iterable[str]) -> str:
+    """" (did you mean ...?)" with the name that is like `name`, or begins with it or ends so; "" if none does."""
+    plain = {other.lower().replace("_", "-"): other for other in names}
+    wanted = name.lower().replace("_", "-")
+    close = difflib.get_close_matches(wanted, plain, 1)
+    close += [other for other in plain if len(wanted) > 1 and (other.startswith(wanted) or other.endswith(wanted))]
+    return f" (did you mean {plain[close[0]]!r}?)" if close else ""
+
+
+def shortened(message: str, longest: int = _LONGEST) -> str:
+    """A message that is no longer than that: what is too much is left out of its middle."""
+    if len(message) <= longest:
+        return message
+    return f"{message[: longest * 2 // 3]} [...] {message[len(message) - longest // 3 + 7 :]}"
 
 
 def _input_error(message: str, file: str | None, line: int | None, field: str | None) -> InputError:

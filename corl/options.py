@@ -1,59 +1,203 @@
-"""Options: the fields of a frozen dataclass (a Solver), built from keywords or from KEY=VALUE texts."""
+"""Options: the fields of a frozen dataclass (a Solver, a Recipe), each declared with its help and its range by `option`.
+
+    @dataclass(frozen=True)
+    class Annealing(Solver):
+        begin: Literal["greedy", "random"] = option("greedy", "The first solution.")
+        moves: int = option(0, "Moves of a round; 0: automatic.", low=100, also=0, scale="log")
+        hot: float = option(1.0, "First temperature.", above=0, scale="log")
+        cold: float = option(0.01, "Last temperature, at most `hot`.", above=0, scale="log")
+
+        def __post_init__(self) -> None:  # only where options depend on each other
+            super().__post_init__()
+            if self.cold > self.hot:
+                raise UsageError(f"option cold is {self.cold}; accepted: a number up to hot, {self.hot}")
+
+The help says what an option does and what its special values mean; type, range and default are added where it is shown
+(`corl list solvers --verbose`, `corl solve FILE --solver NAME --help`). Ranges are checked when an object is made, by `build` or
+directly.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import inspect
 import math
 import numbers
 import types
 import typing
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from corl.errors import UsageError
+from corl.errors import UsageError, unknown
 
-__all__ = ["build", "call", "option_table", "parse_pairs"]
+__all__ = ["Declared", "Options", "Row", "build", "call", "declarations", "option", "option_table", "parse_pairs", "values"]
 
 _T = TypeVar("_T")
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+_NOUNS = {
+    bool: ("true or false", ""), int: ("an integer", "integers"), float: ("a number", "numbers"), str: ("a text", "texts"),
+}  # fmt: skip
+_PLAIN = (str, int, float, bool, tuple, list, dict, type(None))
+_LONGEST = 80  # characters of a value in a message
+_hints = functools.lru_cache(maxsize=512)(typing.get_type_hints)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What is known of an option beside its type and default; of one that is a plain field, nothing."""
+
+    help: str = ""
+    low: float | None = None
+    high: float | None = None
+    above: float | None = None
+    below: float | None = None
+    also: object = None
+    choices: Iterable[str] | Callable[[], Iterable[str]] = ()
+    scale: Literal["linear", "log"] = "linear"
+    accepted: str = ""
+
+    @property
+    def texts(self) -> list[str]:
+        """The choices."""
+        return list(self.choices() if callable(self.choices) else self.choices)
+
+    @property
+    def limits(self) -> str:
+        """The range, to follow "a number": " from 0 to 1", " above 0 and below 1", "" where there is none."""
+        first = f" from {self.low}" if self.low is not None else f" above {self.above}" if self.above is not None else ""
+        last = f" below {self.below}" if self.below is not None else f" to {self.high}" if self.high is not None else ""
+        if self.high is not None and self.low is None:
+            last = f" up{last}"
+        return first + (" and" if first and last and not last.startswith(" to") else "") + last
+
+    def holds(self, value: Any) -> bool:
+        """Whether the range and the choices admit a value of the option's type."""
+        if value is None or (self.also is not None and value == self.also):
+            return True
+        if isinstance(value, tuple):
+            return all(map(self.holds, value))
+        if isinstance(value, str):
+            return not (texts := self.texts) or value in texts
+        if not self.limits or not isinstance(value, (int, float)):
+            return True
+        return (
+            math.isfinite(value)
+            and (self.low is None or value >= self.low)
+            and (self.above is None or value > self.above)
+            and (self.high is None or value <= self.high)
+            and (self.below is None or value < self.below)
+        )
+
+
+def option(
+    default: _T,
+    help: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    also: object = None,
+    choices: Iterable[str] | Callable[[], Iterable[str]] = (),
+    scale: Literal["linear", "log"] = "linear",
+    accepted: str = "",
+) -> _T:
+    """The default of a dataclass field that is an option; its annotation is the option's type.
+
+    help: what it does; runs of blanks and line ends in it are one space.
+    low, high: the least and the greatest value; above, below: bounds that are no values themselves. They hold for every item of
+        a tuple. Where there are any, the number must be finite.
+    also: a value accepted outside the range, such as 0 where it means "automatic".
+    choices: the texts accepted, or a function that returns them; a Literal as annotation needs none.
+    scale: "log" where a factor, not a difference, is what changes results: whoever tunes it draws so.
+    accepted: what is accepted, in words that say more than the type and the range do.
+    """
+    known = Declared(" ".join(help.split()), low, high, above, below, also, choices, scale, accepted)
+    field: Any = dataclasses.field(default=default, metadata={"option": known})
+    return field  # type: ignore[no-any-return]
+
+
+class Options:
+    """A frozen dataclass whose fields are options: those declared by `option` are checked when one is made (UsageError)."""
+
+    def __post_init__(self) -> None:
+        for name, (hint, known) in declarations(type(self)).items():
+            if known is not None:
+                value = getattr(self, name)
+                if _converted(name, hint, known, value) != value:  # a text, where it should be what the text means
+                    raise _refusal(name, hint, known, value)
+
+
+def declarations(cls: type) -> dict[str, tuple[Any, Declared | None]]:
+    """Of every option of a class by name: its type, and what `option` was told of it (None for a plain field)."""
+    if not dataclasses.is_dataclass(cls):
+        return {}
+    hints = _hints(cls)
+    return {field.name: (hints[field.name], field.metadata.get("option")) for field in dataclasses.fields(cls)}
 
 
 def parse_pairs(pairs: list[str]) -> dict[str, str]:
-    """["a=1", "b=x"] -> {"a": "1", "b": "x"}. Raises UsageError for anything else; dashes in a key count as underscores."""
-    result = {}
+    """["a=1", "b=x"] -> {"a": "1", "b": "x"}; dashes in a key count as underscores.
+
+    Raises UsageError for anything else, and for a key that comes twice.
+    """
+    result: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
             raise UsageError(f"--option takes KEY=VALUE, not {pair!r}")
-        result[key.strip().replace("-", "_")] = value.strip()
+        name = key.strip().replace("-", "_")
+        if name in result:
+            raise UsageError(f"--option {name} is given twice, with {result[name]!r} and {value.strip()!r}")
+        result[name] = value.strip()
     return result
 
 
 def build(cls: type[_T], options: Mapping[str, Any]) -> _T:
     """`cls(**options)`, with texts converted to the fields' types and unknown names answered by the list of valid ones."""
-    fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
-    values = _convert(cls.__name__, [field.name for field in fields], typing.get_type_hints(cls), options)
-    _need(cls.__name__, [field.name for field in fields if _default(field) == "required"], values)
-    return cls(**values)
+    needed = [row.name for row in option_table(cls) if row.default == "required"]
+    return cls(**_arguments(cls.__name__, declarations(cls), needed, options))
 
 
 def call(function: Callable[..., _T], options: Mapping[str, Any]) -> _T:
-    """`function(**options)` with the same conversions and errors (for generators)."""
-    parameters = inspect.signature(function).parameters
-    owner = getattr(function, "__name__", "function")
-    values = _convert(owner, list(parameters), typing.get_type_hints(function), options)
-    _need(owner, [key for key, parameter in parameters.items() if parameter.default is parameter.empty], values)
-    return function(**values)
+    """`function(**options)` with the same conversions and errors (for generators); a `seed` is an integer from 0."""
+    parameters, hints = inspect.signature(function).parameters, typing.get_type_hints(function)
+    known = {name: (hints.get(name, object), Declared(low=0) if name == "seed" else None) for name in parameters}
+    needed = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
+    return function(**_arguments(getattr(function, "__name__", "function"), known, needed, options))
 
 
-def option_table(cls: type) -> list[tuple[str, str, str]]:
-    """(name, type, default) of every option of a solver class, as texts."""
-    if not dataclasses.is_dataclass(cls):
-        return []
-    hints = typing.get_type_hints(cls)
-    return [(field.name, _name(hints[field.name]), _default(field)) for field in dataclasses.fields(cls)]
+def values(made: Any) -> dict[str, Any]:
+    """The options of a solver or a recipe as JSON values; of an object that was given as one, such as a policy, its class."""
+    return {name: _plain(getattr(made, name)) for name in declarations(type(made))}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, type):
+        return getattr(value, "architecture", value.__name__)
+    return value if isinstance(value, _PLAIN) else f"a {type(value).__name__}"
+
+
+class Row(NamedTuple):
+    """One option as it is shown."""
+
+    name: str
+    type: str
+    default: str
+    accepted: str
+    help: str
+
+
+def option_table(cls: type) -> list[Row]:
+    """Every option of a solver or a recipe."""
+    fields = {field.name: field for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else {}
+    return [
+        Row(name, _name(hint), _default(fields[name]), _accepted(hint, known or Declared()), known.help if known else "")
+        for name, (hint, known) in declarations(cls).items()
+    ]
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
@@ -64,58 +208,105 @@ def _default(field: dataclasses.Field[Any]) -> str:
     return "required" if field.default_factory is dataclasses.MISSING else str(field.default_factory())
 
 
-def _need(owner: str, names: list[str], values: Mapping[str, Any]) -> None:
-    if missing := [name for name in names if name not in values]:
-        raise UsageError(f"{owner} needs the option {missing[0]!r}")
+def _arguments(
+    owner: str, known: Mapping[str, tuple[Any, Declared | None]], needed: Iterable[str], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The options as values of their types; raises UsageError for unknown names, wrong values and what is missing."""
+    for name in options:
+        if name not in known:
+            raise UsageError(unknown(f"{owner} has no option", name, known))
+    values = {name: _converted(name, *known[name], value) for name, value in options.items()}
+    for name in needed:
+        if name not in values:
+            raise UsageError(f"{owner} needs the option {name!r}")
+    return values
 
 
-def _convert(owner: str, names: list[str], hints: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    for key in options:
-        if key not in names:
-            raise UsageError(f"{owner} has no option {key!r}; it has: {', '.join(names) or 'none'}")
-    return {key: _value(key, hints.get(key, object), value) for key, value in options.items()}
+def _converted(name: str, hint: Any, known: Declared | None, given: Any) -> Any:
+    """`given`, a text or a value, as the option's type and in its range."""
+    known = known or Declared()
+    shown = given
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
+        if known.holds(shown := _read(hint, given)):
+            return shown
+    raise _refusal(name, hint, known, shown)
 
 
-def _value(key: str, hint: Any, given: Any) -> Any:
-    """`given`, a text or a value, as the type `hint`: a bool, int, float, str, Literal, or one of these or None."""
-    hints = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
-    if type(None) in hints and (given is None or str(given).lower() == "none"):
+def _refusal(name: str, hint: Any, known: Declared, given: Any) -> UsageError:
+    if isinstance(given, numbers.Number):
+        shown = str(given)
+    else:
+        shown = repr(given) if isinstance(given, _PLAIN) else f"of type {type(given).__name__}"  # whose repr may be many lines
+    shown = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 3] + "..."
+    return UsageError(f"option {name} is {shown}; accepted: {_accepted(hint, known)}")
+
+
+def _read(hint: Any, given: Any) -> Any:
+    """`given` as the type `hint`: a bool, int, float, str, Literal, tuple, or one of these or None. ValueError if it is none."""
+    hints, text = _parts(hint), str(given)
+    if type(None) in hints and (given is None or text.lower() == "none"):
         return None
+    if any(_is_object(kind) and isinstance(given, kind) for kind in hints[1:]):  # str | Policy: a name, or the thing itself
+        return given
     hint = next(part for part in hints if part is not type(None))
-    text = str(given)
-    if typing.get_origin(hint) is typing.Literal:
-        for choice in typing.get_args(hint):
-            if text == str(choice):
-                return choice
+    if typing.get_origin(hint) is Literal:
+        choices = {str(choice): choice for choice in typing.get_args(hint)}
+        if text in choices:
+            return choices[text]
     elif hint is bool:
         if text.lower() in _TRUE + _FALSE:
             return text.lower() in _TRUE
     elif hint is int:
         if isinstance(given, (str, numbers.Integral)):
-            with contextlib.suppress(ValueError):
-                return int(given)
+            return int(given)
     elif hint is float:
-        with contextlib.suppress(ValueError):
-            if isinstance(given, (str, numbers.Real)) and not math.isnan(float(given)):
-                return float(given)
+        if isinstance(given, (str, numbers.Real)) and not math.isnan(float(given)):
+            return float(given)
     elif typing.get_origin(hint) is tuple:
-        parts = text.strip("() ").split(",") if isinstance(given, str) else given
-        with contextlib.suppress(UsageError, TypeError):
-            return tuple(_value(key, typing.get_args(hint)[0], part) for part in parts)
+        items = text.strip("() ").split(",") if isinstance(given, str) else given
+        return tuple(_read(typing.get_args(hint)[0], item) for item in items)
     elif hint is not str or isinstance(given, str):
         return given
-    raise UsageError(f"option {key}: {given!r} is not accepted; it takes {_describe(hints)}")
+    raise ValueError
 
 
-def _describe(hints: tuple[Any, ...]) -> str:
-    return " | ".join("none" if hint is type(None) else _name(hint) for hint in hints)
+def _accepted(hint: Any, known: Declared) -> str:
+    """In words, the values that an option takes."""
+    if known.accepted:
+        return known.accepted
+    hints = _parts(hint)
+    hint = next(part for part in hints if part is not type(None))
+    many = typing.get_origin(hint) is tuple
+    item = typing.get_args(hint)[0] if many else hint
+    if typing.get_origin(item) is Literal:
+        words = ", ".join(map(str, typing.get_args(item)))
+    elif texts := known.texts:
+        words = ", ".join(texts)
+    else:
+        one, several = _NOUNS.get(item, (_name(item), _name(item)))
+        words = (several if many else one) + known.limits
+    words += "".join(f" or a {_name(kind)}" for kind in hints if _is_object(kind) and kind is not hint)
+    extra = [text for text, there in (("none", type(None) in hints), (str(known.also), known.also is not None)) if there]
+    return ", ".join([*extra, f"or {words}" if extra else words]) + (", separated by commas" if many else "")
+
+
+def _is_object(kind: Any) -> bool:
+    """Whether options of this type are objects, which cannot be given as a text."""
+    return isinstance(kind, type) and kind not in (*_NOUNS, type(None))
+
+
+def _parts(hint: Any) -> tuple[Any, ...]:
+    return typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
 
 
 def _name(hint: Any) -> str:
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return _describe(typing.get_args(hint))
-    if typing.get_origin(hint) is typing.Literal:
+    """A type as the table shows it."""
+    if len(parts := _parts(hint)) > 1:
+        return " | ".join("none" if part is type(None) else _name(part) for part in parts)
+    if typing.get_origin(hint) is Literal:
         return " | ".join(map(str, typing.get_args(hint)))
     if typing.get_origin(hint) is tuple:
         return f"{_name(typing.get_args(hint)[0])},..."
+    if hint is type:
+        return "class"
     return "true | false" if hint is bool else getattr(hint, "__name__", None) or str(hint).replace("typing.", "")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import abc
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from corl.errors import InputError, UsageError
+from corl.errors import InputError, UsageError, kind_of, unknown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,14 +37,26 @@ class Problem(abc.ABC):
     instance_type: ClassVar[type]
     generators: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     """Name -> function(*, seed: int = 0, **parameters) -> Instance; the first is the default of `corl generate`."""
+    size_option: ClassVar[str] = "size"
+    """The generators' parameter that says how large an instance is."""
     features: ClassVar[Mapping[str, Callable[[Mapping[str, Any]], Tokens]]] = {}
     """Name -> function from an observation of the environment to what networks see; the first is the default."""
+    environments: ClassVar[Sequence[str]] = ()
+    """Names of its environments, where it has several; the first is the default."""
     suffixes: ClassVar[Sequence[str]] = ()
     """File name endings of its own solution files, for `--output` (".tour")."""
 
     @abc.abstractmethod
     def evaluate(self, instance: Any, solution: Any) -> float:
         """The objective of `solution` in the user's sense. Raises Infeasible, naming the first broken constraint."""
+
+    def tolerated(self, instance: Any, solution: Any) -> str:
+        """What a solution that `evaluate` takes breaks within its tolerances, and by how much, one line; "" for nothing."""
+        return ""
+
+    def infeasible(self, instance: Any) -> str:
+        """Why an instance plainly has no solution, one line; "" where a look does not show it (there may still be none)."""
+        return ""
 
     def of(self, instance: Any) -> Problem:
         """This problem with the instance's own `sense`, where some are minimised and others maximised; otherwise itself."""
@@ -63,7 +77,7 @@ class Problem(abc.ABC):
     def adapt(self, data: Any) -> Any:
         """An Instance from what users hold already (arrays, graphs, models). Raises InputError with what is accepted."""
         accepted = f"a path or a {self.instance_type.__name__}"
-        raise InputError(f"a {type(data).__name__} cannot be read as an instance of {self.name}; accepted: {accepted}")
+        raise InputError(f"{kind_of(data)} cannot be read as an instance of {self.name}; accepted: {accepted}")
 
     def tracer(self) -> Callable[..., Any]:
         """The function (*, model: str, **parameters) -> Instance behind `corl trace`."""
@@ -103,12 +117,27 @@ class Problem(abc.ABC):
         """Draw a solution (or, with None, the instance) on matplotlib axes."""
         raise UsageError(f"{self.name} has no drawing")
 
-    def environment(self, instances: Sequence[Any], rows: int, width: int | None = None) -> Environment:
-        """The problem as an MDP: a pool of `rows` states over `instances` listing at most `width` actions (None: its choice)."""
+    def environment(self, instances: Sequence[Any], rows: int, width: int | None = None, name: str = "") -> Environment:
+        """The problem as an MDP: a pool of `rows` states over `instances` listing at most `width` actions (None: its choice).
+
+        `name` is one of `environments`, "" the first. Raises UsageError for another.
+        """
         raise UsageError(f"{self.name} has no environment")
 
-    def decisions(self, instance: Any, solution: Any, key: int = 0) -> NDArray[np.integer]:
-        """The actions, int [T], that lead the environment from `reset` with this key to `solution` (or one as good).
+    def environment_name(self, name: str) -> str:
+        """The name of an environment, that of the first for "". Raises UsageError for one that there is not."""
+        if name and name not in self.environments:
+            raise UsageError(unknown(f"{self.name} has no environment", name, self.environments))
+        return name or next(iter(self.environments), "")
+
+    def episode(self, instance: Any, key: int) -> Any:
+        """The instance that judges the solution of a row which was reset to `instance` with this key: `evaluate` of it is base +
+        rewards (its negative where the problem minimises). Unless overridden, and where nothing is random, `instance` itself.
+        """
+        return instance
+
+    def decisions(self, instance: Any, solution: Any, key: int = 0, name: str = "") -> NDArray[np.integer]:
+        """The actions, int [T], that lead the environment of that name from `reset` with this key to `solution` (or one as good).
 
         Imitation learns from them. Raises UsageError where the problem has no environment or no such order.
         """
@@ -138,3 +167,16 @@ class Problem(abc.ABC):
     def worst(self) -> float:
         """The objective that every other beats: +inf when minimising."""
         return float("inf") if self.sense == "min" else float("-inf")
+
+
+class _Module(ModuleType):
+    """This module can be called as the function that users know by its name, which would otherwise be hidden by it."""
+
+    def __call__(self, named: str | Problem) -> Problem:
+        """`corl.problem("tsp")`: see `corl.registry.known`."""
+        from corl.registry import known
+
+        return known(named)
+
+
+sys.modules[__name__].__class__ = _Module

@@ -6,24 +6,13 @@ import sys
 import time
 from typing import Any
 
+from corl.formatting import percent, value
 from corl.result import relative_gap
 from corl.run import Improvement
 
-__all__ = ["Progress", "percent", "value"]
+__all__ = ["Progress"]
 
 _LINE_EVERY = 1.0  # seconds between two lines where stderr is no terminal
-
-
-def value(x: float | None) -> str:
-    """A number for people: integers whole, others to seven significant digits, unknown as a dash."""
-    if x is None:
-        return "-"
-    return f"{x:.0f}" if float(x).is_integer() and abs(x) < 1e15 else f"{x:.7g}"
-
-
-def percent(gap: float | None) -> str:
-    """A relative gap as a percentage."""
-    return "-" if gap is None else f"{100 * gap:.3g} %"
 
 
 class Progress:

@@ -2,31 +2,30 @@
 
 Groups in pyproject.toml: `corl.problems` (NAME = "module:ProblemClass"); `corl.solvers` (PROBLEM.NAME =
 "module:SolverClass", or any.NAME for a solver of every problem with an environment and features; PROBLEM.auto = "module:function"
-chooses among them); `corl.recipes` (PROBLEM.NAME or any.NAME = "module:RecipeClass"); `corl.networks` (ARCHITECTURE =
-"module:Class", by which checkpoints name what rebuilds them).
+chooses among them); `corl.recipes` (PROBLEM.NAME or any.NAME = "module:RecipeClass").
 """
 
 from __future__ import annotations
 
-import difflib
 import io
 import logging
 from collections.abc import Callable, Iterator
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from corl.errors import InputError, UsageError, described
-from corl.files import opened
-from corl.learning.recipe import Recipe
+from corl.entry_points import declared, load
+from corl.errors import InputError, UsageError, described, unknown
+from corl.files.opening import opened
 from corl.problem import Problem
+from corl.recipe import Recipe
 from corl.solver import Solver
 
 __all__ = [
-    "architecture",
     "choose",
     "chooser",
+    "is_guest",
+    "known",
     "problem",
     "problem_of",
     "problems",
@@ -39,26 +38,48 @@ __all__ = [
     "working_problems",
 ]
 
-_T = TypeVar("_T")
+_guests: dict[str, Problem] = {}  # by name: those that are used in this process without being installed
 _HEAD = 4096  # characters of a file that `recognises` sees
 _log = logging.getLogger(__name__)
 
 
 def problems() -> list[str]:
     """The names of all problems, sorted."""
-    return sorted(_entries("corl.problems"))
+    return sorted({*declared("corl.problems"), *_guests})
 
 
-@cache
 def problem(name: str) -> Problem:
     """The problem of that name. Raises UsageError, listing the names there are."""
-    entry = _entries("corl.problems").get(name)
-    if entry is None:
-        raise UsageError(_unknown("problem", name, problems()))
-    loaded = _load(entry, Problem, create=True)  # type: ignore[type-abstract]
-    if getattr(loaded, "name", None) != name:
-        raise UsageError(f"{entry.group} entry point {name} = {entry.value}: the class must have name = {name!r}")
-    return loaded
+    return _guests[name] if name in _guests else _installed(name)
+
+
+def known(named: str | Problem) -> Problem:
+    """The problem of that name; or a Problem itself, which need not be installed: in this process, its name stands for it then.
+
+    Raises UsageError for an unknown name, and for a Problem whose name or instance type is another's.
+    """
+    if isinstance(named, str):
+        return problem(named)
+    if not isinstance(named, Problem):
+        raise UsageError(f"problem: {named!r} is not accepted; it takes a name (corl list problems) or a Problem")
+    name: str = getattr(named, "name", "")
+    kind: type = getattr(named, "instance_type", type(None))
+    if name in declared("corl.problems"):
+        if type(named) is not type(_installed(name)):
+            raise UsageError(f"problem: the name {name!r} of {type(named).__name__} is that of an installed problem")
+        return _installed(name)
+    if not name or kind is type(None):
+        raise UsageError(f"problem: {type(named).__name__} needs a name and an instance_type")
+    for other in working_problems():
+        if other.name != name and getattr(other, "instance_type", None) is kind:
+            raise UsageError(f"problem: {name} has the instance_type of {other.name}, {kind.__name__}; accepted: one of its own")
+    _guests[name] = named
+    return named
+
+
+def is_guest(name: str) -> bool:
+    """Whether the problem of that name is one that `known` was given, and not installed."""
+    return name in _guests
 
 
 def working_problems() -> Iterator[Problem]:
@@ -68,6 +89,17 @@ def working_problems() -> Iterator[Problem]:
             yield problem(name)
         except UsageError as error:
             _log.warning("%s", error)
+
+
+@cache
+def _installed(name: str) -> Problem:
+    entry = declared("corl.problems").get(name)
+    if entry is None:
+        raise UsageError(unknown("no problem is called", name, problems()))
+    loaded = load(entry, Problem, create=True)  # type: ignore[type-abstract]
+    if getattr(loaded, "name", None) != name:
+        raise UsageError(f"{entry.group} entry point {name} = {entry.value}: the class must have name = {name!r}")
+    return loaded
 
 
 def solvers(problem_name: str) -> list[str]:
@@ -85,24 +117,24 @@ def choose(problem_name: str, name: str, instance: Any, time_limit: float | None
     function = chooser(problem_name)
     if function is not None:
         return str(function(instance, time_limit, iterations))
-    own = [short for owner, _, short in (key.partition(".") for key in _entries("corl.solvers")) if owner == problem_name]
+    own = [short for owner, _, short in (key.partition(".") for key in declared("corl.solvers")) if owner == problem_name]
     return own[0] if len(own) == 1 else name
 
 
 def chooser(problem_name: str) -> Callable[[Any, float | None, int | None], str] | None:
     """The function behind "auto", if the problem has one; its docstring says how it chooses."""
-    entry = _entries("corl.solvers").get(f"{problem_name}.auto")
-    return None if entry is None else _load(entry, Callable)  # type: ignore[arg-type]
+    entry = declared("corl.solvers").get(f"{problem_name}.auto")
+    return None if entry is None else load(entry, Callable)  # type: ignore[arg-type]
 
 
 @cache
 def solver(problem_name: str, name: str) -> type[Solver]:
     """The solver class of that short name. Raises UsageError, listing the names there are."""
-    entries = _entries("corl.solvers")
+    entries = declared("corl.solvers")
     entry = entries.get(f"{problem_name}.{name}") or entries.get(f"any.{name}")
     if entry is None:
-        raise UsageError(_unknown(f"solver for {problem_name}", name, solvers(problem_name)))
-    return _load(entry, type)
+        raise UsageError(unknown(f"no solver for {problem_name} is called", name, solvers(problem_name)))
+    return load(entry, type)
 
 
 def recipes(problem_name: str) -> list[str]:
@@ -113,30 +145,20 @@ def recipes(problem_name: str) -> list[str]:
 @cache
 def recipe(problem_name: str, name: str) -> type[Recipe]:
     """The recipe class of that short name. Raises UsageError, listing the names there are."""
-    entries = _entries("corl.recipes")
-    entry = entries.get(f"{problem_name}.{name}") or entries.get(f"any.{name}")
-    if entry is None:
-        raise UsageError(_unknown(f"recipe for {problem_name}", name, recipes(problem_name)))
-    return _load(entry, type)
+    if name not in (known := recipes(problem_name)):
+        raise UsageError(unknown(f"no recipe for {problem_name} is called", name, known))
+    entries = declared("corl.recipes")
+    return load(entries.get(f"{problem_name}.{name}") or entries[f"any.{name}"], type)
 
 
 def usual_recipe(problem_name: str) -> str:
     """The problem's own recipe with a `usual_time`, the first by name. Raises UsageError, listing the recipes, where none has."""
-    for key in sorted(_entries("corl.recipes")):
+    for key in sorted(declared("corl.recipes")):
         owner, _, name = key.partition(".")
         if owner == problem_name and recipe(owner, name).usual_time is not None:
             return name
     known = ", ".join(recipes(problem(problem_name).name))
     raise UsageError(f"{problem_name} has no usual recipe: --recipe is needed; accepted: {known or 'there is none'}")
-
-
-@cache
-def architecture(name: str) -> type[Any]:
-    """The network class of that name. Raises UsageError, listing the names there are."""
-    entries = _entries("corl.networks")
-    if name not in entries:
-        raise UsageError(_unknown("network architecture", name, sorted(entries)))
-    return _load(entries[name], type)
 
 
 def recognise(path: Path) -> Problem:
@@ -159,14 +181,15 @@ def recognise(path: Path) -> Problem:
 
 def problem_of(instance: Any) -> Problem | None:
     """The problem whose Instance class this object has, or None."""
-    found = (problem for problem in working_problems() if isinstance(instance, getattr(problem, "instance_type", ())))
-    return next(found, None)
+    own = (problem for problem in working_problems() if getattr(problem, "instance_type", None) is type(instance))
+    general = (problem for problem in working_problems() if isinstance(instance, getattr(problem, "instance_type", ())))
+    return next(own, None) or next(general, None)
 
 
 def _names(group: str, problem_name: str) -> list[str]:
     """The short names in a group of what is declared for a problem or, where policies can be had for it, for any; sorted."""
     owners = (problem_name, "any") if _takes_policies(problem_name) else (problem_name,)
-    return sorted({name for owner, _, name in (key.partition(".") for key in _entries(group)) if owner in owners})
+    return sorted({name for owner, _, name in (key.partition(".") for key in declared(group)) if owner in owners})
 
 
 def _takes_policies(problem_name: str) -> bool:
@@ -181,36 +204,6 @@ def _takes_policies(problem_name: str) -> bool:
 def _recognises(problem: Problem, head: str) -> bool:
     try:
         return problem.recognises(head)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         _log.warning("problem %s fails to recognise files: %s", problem.name, described(error))
         return False
-
-
-@cache
-def _entries(group: str) -> dict[str, EntryPoint]:
-    """The entry points of a group by name; where two distributions declare one name, the first on the search path has it."""
-    found: dict[str, EntryPoint] = {}
-    for entry in entry_points(group=group):
-        first = found.setdefault(entry.name, entry)
-        if first.value != entry.value:
-            _log.warning("%s %s: %s is used, the other declaration %s is not", group, entry.name, first.value, entry.value)
-    return found
-
-
-def _load(entry: EntryPoint, kind: type[_T], *, create: bool = False) -> _T:
-    """What an entry point names (or, with `create`, an instance of that class), which must be a `kind`."""
-    try:
-        loaded = entry.load()
-        loaded = loaded() if create else loaded
-        if not isinstance(loaded, kind):
-            raise TypeError(f"it is no {kind.__name__}")
-        return loaded
-    except Exception as error:  # a plug-in's module may raise anything
-        where = f"{entry.group} entry point {entry.name} = {entry.value}"
-        raise UsageError(f"{where} cannot be loaded: {described(error)}") from error
-
-
-def _unknown(what: str, name: str, names: list[str]) -> str:
-    close = difflib.get_close_matches(name, names, 1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
-    return f"no {what} is called {name!r}{hint}; there are: {', '.join(names) or 'none'}"

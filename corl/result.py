@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from corl import files
+from corl import registry
 from corl.errors import InputError, UsageError
+from corl.files import json_values
+from corl.files.opening import replacing
+from corl.termination import LIMITS, STATUSES, Limit, Status
 
 __all__ = ["Result", "relative_gap"]
-
 
 @dataclass(frozen=True, eq=False)
 class Result:
@@ -21,9 +23,10 @@ class Result:
     problem: str
     instance: str
     """The instance's name."""
-    status: Literal["optimal", "feasible", "infeasible", "no_solution"]
-    limit: str
-    """What ended the run: time_limit, iterations, target, optimal, infeasible, unbounded, interrupted or finished (by itself)."""
+    status: Status
+    """What is known of the solution; `STATUSES` says what each word means."""
+    limit: Limit
+    """What ended the run; `LIMITS` says what each word means."""
     sense: Literal["min", "max"]
     objective: float | None
     """In the user's sense; None without a solution."""
@@ -45,7 +48,11 @@ class Result:
     data: Any = field(default=None, repr=False)
     """The Instance, for `plot` and `write`; None after `from_json` without one."""
     reason: str = ""
-    """Why there is no solution, in words, where the status is infeasible and the solver can say; not part of the JSON."""
+    """In words, where it can be said: why there is no solution; or why nothing is proved of an engine's answer. Else empty."""
+
+    tolerated: str = ""
+    """What the solution breaks, and by how much, where it is feasible within the judge's tolerance alone (milp: 1e-6); else
+    empty."""
 
     @property
     def gap(self) -> float | None:
@@ -64,20 +71,21 @@ class Result:
         values = {key: getattr(self, key) for key in _ACCEPTED}
         if self.solution is not None and self.data is not None:
             values["solution"] = self._problem().to_json(self.data, self.solution)
-        return files.to_json(values)
+        return json_values.to_json(values)
 
     @classmethod
     def from_json(cls, text: str, instance: Any = None) -> Result:
         """The inverse of `to_json`. Without the Instance, `solution` stays in its JSON form. Raises InputError."""
-        values = files.from_json(text, field="result")
+        values = json_values.from_json(text, field="result")
         if not isinstance(values, dict):
             raise InputError("accepted: a JSON object as written by Result.to_json", field="result")
+        values = {"reason": "", "tolerated": ""} | values  # which files written before it was there lack
         for key, (accepted, fits) in _ACCEPTED.items():
             if key not in values:
                 raise InputError(f"the key {key!r} is missing", field="result")
             if not fits(values[key]):
                 raise InputError(f"not as written by Result.to_json; accepted: {accepted}", field=key)
-        fields = {key: values[key] for key in _ACCEPTED if key != "gap"}
+        fields: dict[str, Any] = {key: values[key] for key in _ACCEPTED if key != "gap"}
         result = cls(**fields | {"trace": tuple(map(tuple, values["trace"]))})
         if instance is None or result.solution is None:
             return result
@@ -87,19 +95,19 @@ class Result:
         """Write the solution: JSON for a .json name, else the problem's own solution format. The file is replaced whole."""
         path = Path(path)
         if path.suffix == ".json":
-            with files.replacing(path) as partial:
+            with replacing(path) as partial:
                 partial.write_text(self.to_json() + "\n", encoding="utf-8")
             return
         self._need("write")
         problem = self._problem()
         if problem.suffixes and path.suffix not in problem.suffixes:
-            raise UsageError(f"{path.name}: a {problem.name} solution is written to {', '.join(problem.suffixes)} or .json")
-        with files.replacing(path) as partial:
+            raise UsageError(f"{path.name}: a solution of {problem.name} is written to {', '.join(problem.suffixes)} or .json")
+        with replacing(path) as partial:
             problem.write_solution(self.data, self.solution, partial)
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Draw the solution into an image file (.png, .svg, .pdf)."""
-        from corl.drawing import save
+        from corl.files.drawing import save
 
         self._need("plot")
         save(self._problem(), self.data, self.solution, Path(path))
@@ -111,8 +119,6 @@ class Result:
             raise UsageError(f"there is no solution to {verb} ({self.status})")
 
     def _problem(self) -> Any:
-        from corl import registry
-
         return registry.problem(self.problem)
 
 
@@ -126,12 +132,13 @@ def relative_gap(objective: float | None, bound: float | None) -> float | None:
 
 
 def _is_number_or_null(value: Any) -> bool:
-    return value is None or files.is_number(value)
+    return value is None or json_values.is_number(value)
 
 
 def _is_trace(value: Any) -> bool:
     return isinstance(value, list) and all(
-        isinstance(row, list) and len(row) == 3 and files.is_number(row[0]) and all(map(_is_number_or_null, row)) for row in value
+        isinstance(row, list) and len(row) == 3 and json_values.is_number(row[0]) and all(map(_is_number_or_null, row))
+        for row in value
     )
 
 
@@ -140,13 +147,14 @@ def _one_of(*words: str) -> tuple[str, Callable[[Any], bool]]:
 
 
 _TEXT = ("text", lambda value: isinstance(value, str))
-_NUMBER = ("a number", files.is_number)
+_NUMBER = ("a number", json_values.is_number)
 _NUMBER_OR_NULL = ("a number or null", _is_number_or_null)
 _ACCEPTED: dict[str, tuple[str, Callable[[Any], bool]]] = {  # JSON key -> (what it may be, test)
     "problem": _TEXT,
     "instance": _TEXT,
-    "status": _one_of("optimal", "feasible", "infeasible", "no_solution"),
-    "limit": _TEXT,
+    "status": _one_of(*STATUSES),
+    "limit": _one_of(*LIMITS),
+    "reason": _TEXT,
     "sense": _one_of("min", "max"),
     "objective": _NUMBER_OR_NULL,
     "bound": _NUMBER_OR_NULL,
@@ -160,4 +168,5 @@ _ACCEPTED: dict[str, tuple[str, Callable[[Any], bool]]] = {  # JSON key -> (what
     "seed": ("an integer", lambda value: isinstance(value, int) and not isinstance(value, bool)),
     "versions": ("an object of texts", lambda v: isinstance(v, dict) and all(isinstance(x, str) for x in v.values())),
     "verified": ("true or false", lambda value: isinstance(value, bool)),
+    "tolerated": _TEXT,
 }

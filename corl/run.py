@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from corl.errors import Infeasible, SolverError
+from corl.judging import judged
 from corl.problem import Problem
+from corl.termination import LIMITS, Limit, Status
+from corl.tolerance import agrees, tied
 
 __all__ = ["Improvement", "Run"]
 
@@ -20,8 +23,6 @@ _CHUNK = 0.03  # seconds of work between two looks at the clock
 _GROWTH = 4  # a chunk is at most this many times the one before, so that one mis-timed chunk cannot overshoot the limit
 _LARGEST = 2**31 - 1  # units in a grant: an int32 for any kernel, even where units take no time
 _REPORT_SHARE = 0.02  # share of the time that intermediate reports may take
-_OPTIMAL = {"rel_tol": 1e-9, "abs_tol": 1e-12}  # an objective this close to its bound is optimal
-_ROUNDING = {"rel_tol": 1e-6, "abs_tol": 1e-9}  # a claim or bound this far off is floating-point noise, not a lie
 _ASK_EVERY = 0.1  # seconds between two requests to an engine to stop
 _PATIENCE = 5.0  # seconds in which an engine that is asked to stop may do so before it is left behind
 
@@ -60,15 +61,15 @@ class Run:
         self.objective: float | None = None
         self.solution: Any = None
         self.bound: float | None = None
-        self.infeasible = self.interrupted = False
+        self.infeasible = self.unbounded = self.interrupted = False
         self.reason = ""
-        """Why the instance has no solution, in words, where a solver can say."""
+        """Why the instance has no solution, or why nothing is proved, in words, where a solver can say."""
         self.runtime = 0.0
         self.trace: list[tuple[float, float | None, float | None]] = []
         self.callback_error: Exception | None = None
         """What `on_improvement` raised: the caller's error, not the solver's."""
         self._on_improvement = on_improvement
-        self._limit: str | None = None
+        self._limit: Limit | None = None
         self._started = time.perf_counter()
         self._done = self._granted = self._last_grant = 0
         self._granted_at = 0.0
@@ -77,10 +78,12 @@ class Run:
 
     # ---------------------------------------------------------------- clock and limits
     def start(self) -> None:
-        """Start the clock."""
+        """Start the clock. A warm start counts at once, and an instance that plainly has no solution ends the run."""
         self._started = time.perf_counter()
         if self.warm_start is not None:
             self.report(self.warm_start)
+        elif reason := self.problem.infeasible(self.instance):
+            self.report_infeasible(reason)
 
     @property
     def elapsed(self) -> float:
@@ -103,11 +106,8 @@ class Run:
         return 0.0 if self.time_limit is None else min(1.0, self.elapsed / max(self.time_limit, 1e-9))
 
     @property
-    def limit(self) -> str | None:
-        """What ended the run: time_limit, iterations, target, optimal, infeasible, interrupted or finished (by itself).
-
-        None while it may go on.
-        """
+    def limit(self) -> Limit | None:
+        """What ended the run, one of `corl.termination.LIMITS`; None while it may go on."""
         if self._limit is None and self.time_limit is not None and self.elapsed >= self.time_limit:
             self._limit = "time_limit"
         return self._limit
@@ -117,8 +117,13 @@ class Run:
         """Whether a solver must return now."""
         return self.limit is not None
 
-    def stop(self, reason: str = "finished") -> None:
-        """Ask the solver to end; callable from a signal handler, a callback or another thread. The first reason stays."""
+    def stop(self, reason: Limit = "finished") -> None:
+        """Ask the solver to end; callable from a signal handler, a callback or another thread. The first reason stays.
+
+        Raises SolverError for a reason that is not among `corl.termination.LIMITS`.
+        """
+        if reason not in LIMITS:
+            raise SolverError(f"a run was stopped for the reason {reason!r}; accepted: {', '.join(LIMITS)}")
         if self._limit is None:
             self._limit = reason
 
@@ -177,12 +182,12 @@ class Run:
         """
         before = self.elapsed
         try:
-            value = float(self.problem.evaluate(self.instance, solution))
+            value = judged(self.problem, self.instance, solution) if self.objective is None else self._value(solution)
         except Infeasible as error:
             raise SolverError(f"the solver reported an infeasible solution: {error}") from error
         if not math.isfinite(value):
             raise SolverError(f"the solver reported a solution that is worth {value!r}")
-        if objective is not None and not math.isclose(value, objective, **_ROUNDING):
+        if objective is not None and not agrees(value, objective):
             raise SolverError(f"the solver claimed {objective!r} for a solution that is worth {value!r}")
         if self.infeasible:
             raise SolverError("the solver reported a solution of an instance that it called infeasible")
@@ -193,6 +198,9 @@ class Run:
         now = self.elapsed
         self._next_report = now + (now - before) / _REPORT_SHARE
         return better
+
+    def _value(self, solution: Any) -> float:
+        return float(self.problem.evaluate(self.instance, solution))
 
     def report_bound(self, bound: float) -> None:
         """Offer a proven bound on the objective (a lower one when minimising); the best one is kept.
@@ -215,16 +223,34 @@ class Run:
         self.infeasible, self.reason = True, reason
         self.stop("infeasible")
 
+    def report_unbounded(self) -> None:
+        """State that solutions have been proven to get better without end. Raises SolverError where a bound or that there is no
+        solution is known."""
+        if self.bound is not None or self.infeasible:
+            known = "called infeasible" if self.infeasible else "has a bound of"
+            raise SolverError(f"the solver called an instance unbounded that it {known}")
+        self.unbounded = True
+        self.stop("unbounded")
+
+    @property
+    def status(self) -> Status:
+        """What is known by now, one of `corl.termination.STATUSES`."""
+        if self.infeasible:
+            return "infeasible"
+        if self.unbounded:
+            return "unbounded"
+        return "no_solution" if self.objective is None else "optimal" if self.optimal else "feasible"
+
     @property
     def optimal(self) -> bool:
         """Whether the bound proves the incumbent optimal (to 1e-9 relative)."""
-        return self.objective is not None and self.bound is not None and math.isclose(self.objective, self.bound, **_OPTIMAL)
+        return self.objective is not None and self.bound is not None and bool(tied(self.objective, self.bound))
 
     def _improved(self) -> None:
         """A better solution or bound: check one against the other, note it, end the run where it is good enough, tell."""
         now = self.elapsed
         if self.objective is not None and self.bound is not None and self.problem.better(self.objective, self.bound):
-            if not math.isclose(self.objective, self.bound, **_ROUNDING):
+            if not agrees(self.objective, self.bound):
                 raise SolverError(f"the solver's bound {self.bound!r} is contradicted by a solution worth {self.objective!r}")
             self.bound = self.objective
         self.trace.append((round(now, 6), self.objective, self.bound))
@@ -260,12 +286,13 @@ class Run:
 
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
-        ask_at = 0.0
+        ask_at, busy = 0.0, True
         try:
-            while thread.is_alive():
+            while busy:
                 thread.join(0.01)
+                busy = thread.is_alive()  # before `poll`, which then sees all that it did
                 poll()
-                if self.should_stop and self.elapsed >= ask_at:
+                if busy and self.should_stop and self.elapsed >= ask_at:
                     stop()
                     ask_at = self.elapsed + _ASK_EVERY
         except Exception:  # of `poll`, which nobody waits for the engine to hear of

@@ -5,14 +5,21 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from corl.errors import UsageError
+from corl.options import Options
+
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from corl.environment import Environment
     from corl.run import Run
 
 __all__ = ["Solver"]
 
 
-class Solver(abc.ABC):
-    """A frozen dataclass whose fields are the solver's options, checked in `__post_init__` (UsageError).
+class Solver(Options, abc.ABC):
+    """A frozen dataclass whose fields are the solver's options, declared by `corl.options.option`.
 
     The main loop of `solve` is `while n := run.budget(): kernel(state, n); run.report(solution)`.
     """
@@ -27,12 +34,37 @@ class Solver(abc.ABC):
     own_workers: ClassVar[bool] = False
     """True if `solve` uses `run.workers` cores by itself; otherwise corl runs copies with different seeds."""
 
+    requires: ClassVar[tuple[str, ...]] = ()
+    """Import names of optional packages that it cannot run without: suites leave it out where one is not installed."""
+
     def accepts(self, instance: Any) -> str:
         """"" if it can solve `instance`; otherwise the reason, to follow "because " in the message to the user."""
         return ""
 
-    def prepare(self, instance: Any) -> None:  # noqa: B027
+    def prepare(self, instance: Any) -> None:
         """Import, load weights, compile: work that does not grow with the instance. Its time is `Result.setup_seconds`."""
+
+    def own_process(self, instance: Any) -> bool:
+        """Whether it runs in a process of its own, which is killed when the run must end: what it has reported by then counts.
+
+        For an engine that on an instance like this hears neither its limit nor a request for longer than we allow.
+        """
+        return False
+
+    def kind(self, instance: Any) -> str:
+        """A word for the kernels that `prepare` compiles, where the instance decides which: each kind has a record of its own.
+
+        Records lie beside the solver's module and let several processes compile what is missing (corl.compilation.ahead).
+        """
+        return ""
+
+    def complete(self, environment: Environment, row: int, iterations: int, seed: int) -> list[NDArray[np.int64]]:
+        """What it would do from the state of a row of a pool on, to the end of the episode; the pool stays as it is.
+
+        For each step the actions that are right there, the one to take first. A teacher of imitation may have this; raises
+        UsageError where it does not, or not in this environment.
+        """
+        raise UsageError("this solver solves instances and completes no states of an environment")
 
     @abc.abstractmethod
     def solve(self, instance: Any, run: Run) -> None:

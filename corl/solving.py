@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import math
 import numbers
-import os
-import platform
-import signal
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
-from importlib import metadata
-from pathlib import Path
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 from corl import options, registry
+from corl.compilation.ahead import compile_for
 from corl.errors import CorlError, SolverError, UsageError, described
-from corl.files import reading
+from corl.interruption import interruptible
+from corl.judging import judged
+from corl.loading import load, name_of
 from corl.problem import Problem
+from corl.processes.processors import check_workers
 from corl.result import Result
 from corl.run import Improvement, Run
 from corl.solver import Solver
+from corl.tolerance import tied
+from corl.version import versions
 
-__all__ = ["Interruptible", "interruptible", "load", "name_of", "solve"]
+__all__ = ["solve"]
 
 _DEFAULT_TIME_LIMIT = 10.0
-_ENGINES = ("numpy", "scipy", "numba", "torch", "ortools", "pyscipopt", "pyvrp", "fast_tsp")
 
 
 def solve(
     instance: Any,
     *,
-    problem: str | None = None,
-    solver: str = "auto",
+    problem: str | Problem | None = None,
+    solver: str | Solver = "auto",
     time_limit: float | None = None,
     iterations: int | None = None,
     target: float | None = None,
@@ -47,14 +45,16 @@ def solve(
 ) -> Result:
     """Find a good solution of an instance: the best that `solver` found until a limit ended it.
 
-    instance: a path, an Instance, or what the problem adapts (for TSP: coordinates [n, 2 or 3], a square matrix, a networkx
-        graph), which needs `problem="tsp"`.
-    solver: a name (`corl list solvers`); "auto" takes the one that our benchmarks show best for the size.
+    instance: a path, the name of a shipped instance ("tsp/uniform-500"), an Instance, or what the problem adapts (for TSP:
+        coordinates [n, 2 or 3], a square matrix, a networkx graph), which needs `problem="tsp"`.
+    problem: a name, or a Problem, which need not be installed.
+    solver: a name (`corl list solvers`); "auto" takes the one that our benchmarks show best for the size. Or a Solver, with its
+        options, which need not be installed.
     time_limit: seconds of wall clock; None means 10, or no limit where `iterations` is given. The clock starts after the
         solver has imported and compiled; reading the file is outside.
     iterations: a limit in the solver's own unit (`corl list solvers`); then a seed gives the same bits on one machine.
     target: stop at an objective this good or better.
-    workers: processes; they search with different seeds, and the best solution counts.
+    workers: processes, up to four for each processor; they search with different seeds, and the best solution counts.
     warm_start: a solution in the problem's own form to start from.
     on_improvement: called with a `corl.run.Improvement` at every better solution or bound; what it raises ends the call.
     solver_options: the solver's own options.
@@ -63,18 +63,16 @@ def solve(
     KeyboardInterrupt. Raises InputError for a bad instance, UsageError for a bad argument, SolverError where the solver
     misbehaves.
     """
-    time_limit = None if time_limit is None else _number("time_limit", time_limit)
-    if time_limit is not None and not 0 < time_limit < math.inf:
-        raise UsageError(f"time_limit: {time_limit!r} is not accepted; it takes seconds, above 0")
+    time_limit = None if time_limit is None else _seconds("time_limit", time_limit)
     target = None if target is None else _number("target", target)
     iterations = None if iterations is None else _integer("iterations", iterations, 1)
     seed, workers = _integer("seed", seed, 0), _integer("workers", workers, 1)
-    adapter, data = load(instance, problem)
+    _check_call(solver, workers, on_improvement)
     if time_limit is None and iterations is None:
         time_limit = _DEFAULT_TIME_LIMIT
-    solver = registry.choose(adapter.name, solver, data, time_limit, iterations)
-    chosen = options.build(registry.solver(adapter.name, solver), solver_options)
-    _check_solver(chosen, solver, data, iterations)
+    adapter, data = load(instance, problem)
+    chosen, name = _solver(solver, adapter.name, data, time_limit, iterations, solver_options)
+    _check_solver(chosen, name, data, iterations)
     run = Run(
         adapter,
         data,
@@ -86,47 +84,46 @@ def solve(
         warm_start=_warm_start(adapter, data, warm_start),
         on_improvement=on_improvement,
     )
-    setup = _execute(chosen, solver, run, solver_options)
-    return _result(adapter, data, run, chosen, solver, setup)
-
-
-def load(instance: Any, problem: str | None = None) -> tuple[Problem, Any]:
-    """The problem, in the instance's sense, and the Instance that `instance` stands for.
-
-    `instance` is a path, an Instance, or raw data with `problem`.
-    """
-    if isinstance(instance, (str, os.PathLike)):
-        path = Path(instance)
-        with reading(path):
-            adapter = registry.problem(problem) if problem else registry.recognise(path)
-            data = adapter.read(path)
-            return adapter.of(data), data
-    if problem is None:
-        found = registry.problem_of(instance)
-        if found is None:
-            names = ", ".join(registry.problems())
-            raise UsageError(f"say which problem a {type(instance).__name__} is: problem= one of {names}")
-        return found.of(instance), instance
-    adapter = registry.problem(problem)
-    data = instance if isinstance(instance, adapter.instance_type) else adapter.adapt(instance)
-    return adapter.of(data), data
-
-
-def name_of(instance: Any) -> str:
-    """An instance's name, "" if its class has none."""
-    return str(getattr(instance, "name", ""))
+    return _execute(chosen, name, run)
 
 
 def _number(name: str, value: Any) -> float:
-    if isinstance(value, numbers.Real) and not math.isnan(value):
-        return float(value)
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and value == value:
+        with contextlib.suppress(OverflowError):
+            return float(value)
     raise UsageError(f"{name}: {value!r} is not accepted; it takes a number")
 
 
+def _seconds(name: str, value: Any) -> float:
+    if 0 < (seconds := _number(name, value)) < math.inf:
+        return seconds
+    raise UsageError(f"{name}: {seconds!r} is not accepted; it takes seconds, above 0")
+
+
 def _integer(name: str, value: Any, least: int) -> int:
-    if isinstance(value, numbers.Integral) and int(value) >= least:
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least:
         return int(value)
     raise UsageError(f"{name}: {value!r} is not accepted; it takes an integer from {least} up")
+
+
+def _check_call(solver: Any, workers: int, on_improvement: Any) -> None:
+    check_workers(workers)
+    if not isinstance(solver, (str, Solver)):
+        raise UsageError(f"solver: {solver!r} is not accepted; it takes a name (corl list solvers) or a Solver")
+    if on_improvement is not None and not callable(on_improvement):
+        raise UsageError(f"on_improvement: {on_improvement!r} is not accepted; it takes a function of one argument")
+
+
+def _solver(
+    solver: str | Solver, problem: str, data: Any, time_limit: float | None, iterations: int | None, asked: dict[str, Any]
+) -> tuple[Solver, str]:
+    """The Solver, and the name that the Result tells: for "auto" what was chosen, for an object that of its class."""
+    if isinstance(solver, str):
+        name = registry.choose(problem, solver, data, time_limit, iterations)
+        return options.build(registry.solver(problem, name), asked), name
+    if asked:
+        raise UsageError(f"{next(iter(asked))}: a Solver has its options already; give them to {type(solver).__name__}")
+    return solver, type(solver).__name__
 
 
 def _check_solver(method: Solver, name: str, data: Any, iterations: int | None) -> None:
@@ -149,33 +146,41 @@ def _warm_start(adapter: Problem, data: Any, solution: Any) -> Any:
         adapter.evaluate(data, solution)
     except CorlError as error:
         raise UsageError(f"warm_start: {error}") from error
+    except Exception as error:  # a judge that meets what is no solution
+        raise UsageError(f"warm_start: no solution of {adapter.name}: {described(error)}") from error
     return solution
 
 
-def _execute(method: Solver, name: str, run: Run, solver_options: dict[str, Any]) -> float:
-    """Prepare and solve, here or in worker processes; returns the seconds of preparation."""
+def _execute(method: Solver, name: str, run: Run) -> Result:
+    """Prepare and solve, here or in worker processes. From the start of the clock on Ctrl-C ends the search, not this call."""
     before = time.perf_counter()
-    if run.workers > 1 and not method.own_workers:
-        from corl.worker import Team
+    compile_for(method, run.instance)
+    with contextlib.ExitStack() as stack:
+        killed = method.own_process(run.instance)
+        if killed or (run.workers > 1 and not method.own_workers):
+            from corl.processes.team import Team
 
-        with Team(run, name, solver_options) as team:
-            team.prepare()
-            setup = time.perf_counter() - before
-            with interruptible(run):
-                run.start()
-                if not run.should_stop:
-                    team.collect()
-    else:
-        with _blaming(name, run):
-            method.prepare(run.instance)
+            count = 1 if method.own_workers else run.workers
+            team = stack.enter_context(Team(run, method, count, killed))
+            elsewhere = team.prepare()
+            search = team.collect
+        else:
+            with _blaming(name, run):
+                method.prepare(run.instance)
+            elsewhere = {}
+            search = partial(_search, method, name, run)
         setup = time.perf_counter() - before
-        with interruptible(run):
-            run.start()
-            if not run.should_stop:
-                with _blaming(name, run):
-                    method.solve(run.instance, run)
-    run.finish()
-    return setup
+        stack.enter_context(interruptible(run))
+        run.start()
+        if not run.should_stop:
+            search()
+        run.finish()
+        return _result(run, method, name, setup, versions() | elsewhere)
+
+
+def _search(method: Solver, name: str, run: Run) -> None:
+    with _blaming(name, run):
+        method.solve(run.instance, run)
 
 
 @contextlib.contextmanager
@@ -192,47 +197,16 @@ def _blaming(name: str, run: Run) -> Iterator[None]:
         raise run.callback_error
 
 
-class Interruptible(Protocol):
-    """What Ctrl-C can end gently: a Run, a Training."""
-
-    interrupted: bool
-
-    def interrupt(self) -> None:
-        """Ask it to end."""
-
-
-@contextlib.contextmanager
-def interruptible(run: Interruptible) -> Iterator[None]:
-    """While the block runs, Ctrl-C asks `run` to stop; a second one raises KeyboardInterrupt. Main thread only."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def handle(number: int, frame: Any) -> None:
-        if run.interrupted:
-            raise KeyboardInterrupt
-        run.interrupt()
-
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before if before is not None else signal.default_int_handler)
-
-
-def _result(adapter: Problem, data: Any, run: Run, method: Solver, name: str, setup: float) -> Result:
-    verified = run.objective is not None
+def _result(run: Run, method: Solver, name: str, setup: float, engines: dict[str, str]) -> Result:
+    adapter, data, verified = run.problem, run.instance, run.objective is not None
     if run.objective is not None:
-        value = float(adapter.evaluate(data, run.solution))
-        if not math.isclose(value, run.objective, rel_tol=1e-9, abs_tol=1e-9):
+        value = judged(adapter, data, run.solution)
+        if not tied(value, run.objective):
             raise SolverError(f"the objective changes between two evaluations of one solution: {run.objective!r}, {value!r}")
-        status = "optimal" if run.optimal else "feasible"
-    else:
-        status = "infeasible" if run.infeasible else "no_solution"
     return Result(
         problem=adapter.name,
         instance=name_of(data),
-        status=status,  # type: ignore[arg-type]
+        status=run.status,
         limit=run.limit or "finished",
         sense=adapter.sense,
         objective=run.objective,
@@ -242,22 +216,11 @@ def _result(adapter: Problem, data: Any, run: Run, method: Solver, name: str, se
         solution=run.solution,
         trace=tuple(run.trace),
         solver=name,
-        options=dataclasses.asdict(method) if dataclasses.is_dataclass(method) else {},
+        options=options.values(method),
         seed=run.seed,
-        versions=_versions(),
+        versions=engines,
         verified=verified,
         data=data,
         reason=run.reason,
+        tolerated=adapter.tolerated(data, run.solution) if verified else "",
     )
-
-
-def _versions() -> dict[str, str]:
-    """Of corl, Python, and every engine that has been imported."""
-    import corl
-
-    found = {"corl": corl.__version__, "python": platform.python_version()}
-    for name in _ENGINES:
-        if name in sys.modules:
-            with contextlib.suppress(metadata.PackageNotFoundError):
-                found[name] = metadata.version(name)
-    return found

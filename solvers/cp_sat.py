@@ -7,23 +7,17 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from corl.errors import SolverError, UsageError
+from corl.errors import SolverError
 
 if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import CpModel
+    from ortools.sat.python.cp_model import CpModel, CpSolver
 
     from corl.run import Run
 
-__all__ = ["check_threads", "load_engine", "solve_model"]
+__all__ = ["load_engine", "solve_model"]
 
 _LARGEST_SEED = 2**31
 _ROUNDING = 1e-6  # of the engine's bounds, which are floating-point numbers
-
-
-def check_threads(search_workers: int) -> None:
-    """Raises UsageError unless it is an integer from 0, which stands for as many threads as `workers`."""
-    if search_workers < 0:
-        raise UsageError(f"search_workers is {search_workers}; accepted: an integer from 0")
 
 
 def load_engine() -> None:
@@ -61,20 +55,13 @@ def solve_model(
     bounds: deque[float] = deque(maxlen=1)
     mapped = bound or (_up if run.problem.sense == "min" else _down)
 
-    class Watch(cp_model.CpSolverSolutionCallback):
+    class Solutions(cp_model.CpSolverSolutionCallback):
         def on_solution_callback(self) -> None:
             found.append(solution(self.value))
 
-    solver = cp_model.CpSolver()
-    parameters = solver.parameters
-    parameters.num_workers = search_workers or run.workers
-    parameters.interleave_search = interleave
-    parameters.random_seed = run.seed % _LARGEST_SEED
-    parameters.catch_sigint_signal = False
-    if run.time_limit is not None:
-        parameters.max_time_in_seconds = max(0.01, run.remaining)
+    solver = _engine(run, search_workers, interleave)
     if settings is not None:
-        settings(parameters)
+        settings(solver.parameters)
     if model.has_objective():
         solver.best_bound_callback = bounds.append
 
@@ -84,8 +71,8 @@ def solve_model(
         while bounds:
             run.report_bound(mapped(bounds.pop()))
 
-    watch = Watch()
-    status = run.call_interruptible(lambda: solver.solve(model, watch), solver.stop_search, poll)
+    solutions = Solutions()
+    status = run.call_interruptible(lambda: solver.solve(model, solutions), solver.stop_search, poll)
     if status == cp_model.MODEL_INVALID:
         raise SolverError(f"CP-SAT refuses the model: {model.validate()}")
     if status == cp_model.INFEASIBLE:
@@ -97,6 +84,20 @@ def solve_model(
             run.report_bound(mapped(solver.best_objective_bound))
     if status != cp_model.OPTIMAL and run.time_limit is not None:
         run.stop("time_limit")  # the engine's own clock ended a moment before ours; the first reason stays
+
+
+def _engine(run: Run, search_workers: int, interleave: bool) -> CpSolver:
+    """CP-SAT with a run's limits and seed, without an interruption of its own."""
+    from ortools.sat.python import cp_model
+
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = search_workers or run.workers
+    solver.parameters.interleave_search = interleave
+    solver.parameters.random_seed = run.seed % _LARGEST_SEED
+    solver.parameters.catch_sigint_signal = False
+    if run.time_limit is not None:
+        solver.parameters.max_time_in_seconds = max(0.01, run.remaining)
+    return solver
 
 
 def _up(bound: float) -> float:

@@ -6,13 +6,14 @@ import argparse
 import shlex
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corl.errors import UsageError
 
 if TYPE_CHECKING:
-    from corl.benchmark.executor import Executor
+    from corl.benchmark.running.executor import Executor
 
 __all__ = ["arguments", "execute"]
 
@@ -32,18 +33,26 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from corl.benchmark.board import Board
-    from corl.benchmark.export import export
-    from corl.benchmark.runner import missing, run_suite
-    from corl.benchmark.store import Store
-    from corl.benchmark.suite import read_suite
+    from corl.benchmark.reporting.export import export
+    from corl.benchmark.reporting.notes import disturbed
+    from corl.benchmark.running.board import Board
+    from corl.benchmark.running.runner import missing, run_suite
+    from corl.benchmark.running.store import Store
+    from corl.benchmark.running.suite import read_suite
 
     solvers = None if args.solvers is None else [name.strip() for name in args.solvers.split(",") if name.strip()]
+    if solvers == []:
+        raise UsageError(f"--solvers: {args.solvers!r} is not accepted; it takes names, separated by commas")
     seeds = args.seeds
     if seeds is not None and seeds < 1:
         raise UsageError(f"--seeds: {seeds} is not accepted; it takes an integer from 1 up")
     suite = read_suite(args.suite).chosen(solvers, _seconds(args.time_limits), seeds)
     path = args.store or Path(f"{suite.name}.db")
+    target = None
+    if args.export is not None:
+        target = Path(args.export) if args.export else suite.file.parent / "results" / f"{suite.file.stem}.csv"
+        if target.is_dir():
+            raise UsageError(f"--export: {target} is a folder; it takes a file")
     with Store(path, create=True) as store, Board() as board:
         todo = missing(suite, store, resume=args.resume)
         for notice in suite.notices:
@@ -51,13 +60,12 @@ def execute(args: argparse.Namespace) -> int:
         try:
             run_suite(suite, todo, store, _executor(args), board.listener, _command())
         except KeyboardInterrupt:
-            board.say(f"interrupted; {sum(board.outcomes.values())} runs kept in {path}; --resume goes on from there")
+            board.say(f"interrupted; {_runs(board.outcomes)} kept in {path}; --resume goes on from there")
             return 130
-        target = None
-        if args.export is not None:
-            target = Path(args.export) if args.export else suite.file.parent / "results" / f"{suite.file.stem}.csv"
+        if target is not None:
             export(store, suite.name, target)
-    print(_summary(board.outcomes, path, target))
+        doubts = disturbed(store.records(suite.name))
+    print(_summary(board.outcomes, path, target, doubts))
     return 0
 
 
@@ -65,13 +73,13 @@ def _executor(args: argparse.Namespace) -> Executor:
     if args.jobs is not None and args.jobs < 1:
         raise UsageError(f"--jobs: {args.jobs} is not accepted; it takes an integer from 1 up")
     if args.executor == "ray":
-        from corl.benchmark.ray_executor import RayExecutor
+        from corl.benchmark.running.ray_executor import RayExecutor
 
         cluster: Executor = RayExecutor(args.address, args.jobs)
         return cluster
     if args.address is not None:
         raise UsageError("--address is for --executor ray")
-    from corl.benchmark.executor import LocalExecutor
+    from corl.benchmark.running.executor import LocalExecutor
 
     return LocalExecutor(args.jobs or 1)
 
@@ -92,8 +100,14 @@ def _command() -> str:
     return shlex.join(["corl", *sys.argv[1:]])
 
 
-def _summary(outcomes: Counter[str], path: Path, target: Path | None) -> str:
+def _runs(outcomes: Counter[str]) -> str:
+    count = sum(outcomes.values())
+    return f"{count} run{'s' * (count != 1)}"
+
+
+def _summary(outcomes: Counter[str], path: Path, target: Path | None, doubts: Sequence[str]) -> str:
     counted = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common())
-    lines = [f"{sum(outcomes.values())} runs{': ' + counted if counted else ''}", f"  stored     {path}"]
+    lines = [f"{_runs(outcomes)}{': ' + counted if counted else ''}", f"  stored     {path}"]
     lines += [f"  exported   {target}"] if target is not None else []
+    lines += [f"  warning    {doubt}" for doubt in doubts]
     return "\n".join([*lines, f"  next       corl report {shlex.quote(str(path))}"])

@@ -8,8 +8,10 @@ from typing import Any
 
 from corl.cli.main import one_line
 from corl.errors import CorlError, Infeasible, InputError, described
-from corl.files import from_json, is_number, reading, to_json
+from corl.files.json_values import from_json, is_number, to_json
+from corl.files.opening import reading
 from corl.problem import Problem
+from corl.tolerance import agrees
 
 __all__ = ["arguments", "execute", "judge", "read_solution"]
 
@@ -22,8 +24,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from corl.progress import value
-    from corl.solving import load
+    from corl.formatting import value
+    from corl.loading import load
 
     problem, instance = load(args.file, args.problem)
     claimed = None
@@ -33,12 +35,15 @@ def execute(args: argparse.Namespace) -> int:
     except Infeasible as error:
         _say(args, {"feasible": False, "objective": None, "claimed": claimed, "reason": str(error)}, f"infeasible: {error}")
         return 4
-    agrees = claimed is None or abs(claimed - objective) <= 1e-9 * max(1.0, abs(objective))
+    fits = claimed is None or bool(agrees(claimed, objective))
     text = f"feasible, objective {value(objective)}"
-    if not agrees:
+    if not fits:
         text += f"; the file claims {value(claimed)}"
-    _say(args, {"feasible": True, "objective": objective, "claimed": claimed, "reason": None if agrees else "wrong claim"}, text)
-    return 0 if agrees else 4
+    if tolerated := problem.tolerated(instance, solution):
+        text += f"; {tolerated}"
+    found = {"feasible": True, "objective": objective, "claimed": claimed, "reason": None if fits else "wrong claim"}
+    _say(args, found | {"tolerated": tolerated}, text)
+    return 0 if fits else 4
 
 
 def judge(problem: Problem, instance: Any, solution: Any, path: Path) -> float:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from corl.tolerance import TIE
+
 __all__ = ["arguments", "execute"]
 
 
@@ -13,15 +15,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("b", metavar="B", help="another's")
     parser.add_argument("--suite", metavar="NAME", help="default: the only one that has both")
     parser.add_argument("--time-limit", metavar="SECONDS", type=float, help="default: the longest that both have")
-    parser.add_argument("--tolerance", metavar="SHARE", type=float, default=1e-9, help="closer objectives are tied; default 1e-9")
+    parser.add_argument("--tolerance", metavar="SHARE", type=float, default=TIE, help="nearer is a tie; default %(default)g")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def execute(args: argparse.Namespace) -> int:
-    from corl.benchmark.duel import duel
-    from corl.benchmark.store import Store
+    from corl.benchmark.reporting.duel import duel
+    from corl.benchmark.running.store import Store
     from corl.cli.main import one_line
-    from corl.files import to_json
+    from corl.files.json_values import to_json
 
     with Store(args.store) as store:
         found = duel(store, args.a, args.b, args.suite, args.time_limit, args.tolerance)

@@ -9,8 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from corl.errors import UsageError
-from corl.files import replacing
+from corl.files.opening import replacing
 from corl.problem import Problem
 
 __all__ = ["arguments", "execute", "write"]
@@ -20,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("problem", metavar="PROBLEM", help="a name (corl list problems)")
     add("kind", metavar="KIND", nargs="?", help="the generator (corl list problems); default: the first")
-    add("--size", metavar="N", type=int, help="short for --option size=N")
+    add("--size", metavar="N", type=int, help="the generator's size (of bandits: arms), short for --option size=N")
     add("--seed", metavar="N", type=int, default=0, help="of the random numbers; default 0")
     add("--option", metavar="KEY=VALUE", action="append", default=[], help="of the generator; an unknown KEY lists them")
     add("--output", metavar="FILE", type=Path, help="default: standard output")
@@ -28,16 +27,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     from corl import options, registry
+    from corl.loading import generate
 
     problem = registry.problem(args.problem)
-    kinds = problem.generators
-    if not kinds:
-        raise UsageError(f"{args.problem} has no generators")
-    kind: str = args.kind or next(iter(kinds))
-    if kind not in kinds:
-        raise UsageError(f"{args.problem} has no generator {kind!r}; there are: {', '.join(kinds)}")
-    size = {} if args.size is None else {"size": args.size}
-    instance = options.call(kinds[kind], {"seed": args.seed, **size, **options.parse_pairs(args.option)})
+    size = {} if args.size is None else {problem.size_option: args.size}
+    parameters = {"seed": args.seed, **size, **options.parse_pairs(args.option)}
+    instance = generate(problem, args.kind or "", **parameters)
     write(problem, instance, args.output)
     return 0
 

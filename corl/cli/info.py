@@ -15,11 +15,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     from corl.cli.main import one_line
-    from corl.files import to_json
-    from corl.solving import load, name_of
+    from corl.files.json_values import to_json
+    from corl.loading import load, name_of
 
     problem, instance = load(args.file, args.problem)
     facts = {"problem": problem.name, "name": name_of(instance), **problem.describe(instance)}
+    if reason := problem.infeasible(instance):
+        facts["infeasible"] = reason
     if args.json:
         print(to_json(facts))
     else:

@@ -1,18 +1,17 @@
-"""`corl list problems|solvers|recipes|instances`"""
+"""`corl list problems|solvers|recipes|instances|suites`"""
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import logging
-from importlib import resources
 from typing import Any
 
 from corl import registry
+from corl.cli.option_help import option_lines
 from corl.errors import UsageError
-from corl.files import plain_name
-from corl.progress import value
+from corl.formatting import value
+from corl.options import Row, option_table
 
 __all__ = ["arguments", "execute"]
 
@@ -20,8 +19,9 @@ _log = logging.getLogger(__name__)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=list(_ROWS), help="solvers and recipes come with their options")
+    parser.add_argument("what", choices=list(_ROWS), help="solvers come with their options, instances with reference values")
     parser.add_argument("problem", metavar="PROBLEM", nargs="?", help="of this problem only")
+    parser.add_argument("--verbose", action="store_true", help="say what each option of a solver or a recipe does and accepts")
     parser.add_argument("--json", action="store_true", help="print a list as JSON")
 
 
@@ -32,7 +32,7 @@ def execute(args: argparse.Namespace) -> int:
         print(json.dumps(rows))
         return 0
     for row in rows:
-        print(_text(args.what, row))
+        print(_text(args.what, row, verbose=args.verbose))
     return 0
 
 
@@ -75,39 +75,35 @@ def _recipes(names: list[str]) -> list[dict[str, Any]]:
 
 
 def _options(kind: type) -> list[dict[str, str]]:
-    from corl.options import option_table
-
-    return [dict(zip(("name", "type", "default"), option)) for option in option_table(kind)]
+    return [row._asdict() for row in option_table(kind)]
 
 
 def _instances(names: list[str]) -> list[dict[str, Any]]:
-    """The shipped instances with their reference values; the path is the installed file."""
-    rows = []
-    for problem in names:
-        folder = resources.files("corl.instances") / problem
-        if not folder.is_dir():
-            continue
-        table = folder / "reference.csv"
-        lines = table.read_text(encoding="utf-8").splitlines() if table.is_file() else []
-        reference = {row["name"]: row for row in csv.DictReader(lines)}
-        for file in sorted(folder.iterdir(), key=lambda file: file.name):
-            stem = plain_name(file.name).stem
-            if stem in reference:
-                known = reference[stem]
-                facts = {"path": str(file), "value": float(known["value"]), "status": known["status"]}
-                rows.append({"problem": problem, "name": stem, **facts})
-    return rows
+    from corl import shipped
+
+    return [row for row in shipped.instances() if row["problem"] in names]
 
 
-def _text(what: str, row: dict[str, Any]) -> str:
+def _suites(names: list[str]) -> list[dict[str, Any]]:
+    from corl import shipped
+
+    return [row for row in shipped.suites() if row["problem"] in names]
+
+
+def _text(what: str, row: dict[str, Any], *, verbose: bool) -> str:
     if what == "problems":
         return f"{row['name']:<16}{row['title']}  ({row['sense']}; generators: {', '.join(row['generators']) or 'none'})"
     if what == "instances":
-        return f"{row['problem']:<16}{row['name']:<26}{value(row['value']):>14}  {row['status']:<12}{row['path']}"
+        known = f"{value(row['value']):>14}  {row['status'] or '':<12}"
+        return f"{row['problem']:<16}{row['name']:<26}{known}{row['path']}"
+    if what == "suites":
+        return f"{row['name']:<28}{row['title']}"
     lines = [f"{row['problem']}  {row['name']:<20}{row['title']}"]
     lines += [f"        {unit}: {row[unit]}" for unit in ("iteration", "step") if row.get(unit)]
+    if verbose:
+        return "\n".join(lines + option_lines([Row(**option) for option in row["options"]], " " * 8))
     lines += [f"        --option {o['name']}={o['default']}  ({o['type']})" for o in row["options"]]
     return "\n".join(lines)
 
 
-_ROWS = {"problems": _problems, "solvers": _solvers, "recipes": _recipes, "instances": _instances}
+_ROWS = {"problems": _problems, "solvers": _solvers, "recipes": _recipes, "instances": _instances, "suites": _suites}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import importlib
 import io
 import logging
@@ -12,20 +13,21 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from corl import __version__
-from corl.errors import CorlError, described
+from corl.errors import CorlError, described, shortened
 
-__all__ = ["main", "one_line"]
+__all__ = ["fail", "main", "one_line"]
 
 _COMMANDS = {
     "solve": "solve instance files",
     "check": "evaluate a solution file, independently of any solver",
     "generate": "make a random instance",
     "trace": "turn a PyTorch model into an instance of memory mapping",
-    "list": "list problems, solvers, recipes or shipped instances",
+    "list": "list problems, solvers, recipes, shipped instances or suites",
     "plot": "draw an instance or a solution",
+    "warm-up": "compile ahead, once for this machine, what solvers need",
     "info": "facts about an instance file",
     "train": "train a network by a recipe",
     "bench": "compare solvers over instances, seeds and time limits",
@@ -33,8 +35,10 @@ _COMMANDS = {
     "compare": "the verdict between two solvers of a benchmark",
 }
 
-_EPILOG = """exit codes: 0 feasible or better, 1 internal error, 2 usage, 3 bad input, 4 infeasible or nothing found,
-130 interrupted (the incumbent is written). Set CORL_DEBUG=1 to see the traceback of an error."""
+_EPILOG = """exit codes: 0 feasible or optimal, 1 internal error, 2 usage, 3 bad input, 4 infeasible, unbounded or nothing
+found, 130 interrupted (the incumbent is written). Set CORL_DEBUG=1 to see the traceback of an error."""
+
+_FULL = (errno.ENOSPC, errno.EFBIG, errno.EIO)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,12 +51,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.print_help(sys.stderr)
             return 2
         args = parser.parse_args(arguments)
-        with _terminable(), _warnings_shown():
+        with _terminable(), _log_shown():
             code: int = args.execute(args)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        return _fail("interrupted", 130)
+        return fail("interrupted", 130)
     except BrokenPipeError:  # the reader of our output went away (`corl ... | head`)
         _drop_output()
         return 1
@@ -60,11 +64,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         if os.environ.get("CORL_DEBUG"):
             raise
         if isinstance(error, CorlError):
-            return _fail(str(error), error.exit_code)
+            return fail(str(error), error.exit_code)
         if isinstance(error, OSError) and error.filename is not None:
-            return _fail(f"{os.fsdecode(error.filename)}: {error.strerror}", 2)
+            return fail(f"{os.fsdecode(error.filename)}: {error.strerror}", 2)
         _drop_output()
-        return _fail(f"internal error: {described(error)} (CORL_DEBUG=1 shows where)", 1)
+        if isinstance(error, OSError) and error.errno in _FULL:  # the disk behind standard output
+            return fail(f"standard output cannot be written: {error.strerror}", 1)
+        return fail(f"internal error: {described(error)} (CORL_DEBUG=1 shows where)", 1)
 
 
 def one_line(text: object) -> str:
@@ -72,8 +78,9 @@ def one_line(text: object) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in str(text))
 
 
-def _fail(message: str, code: int) -> int:
-    print(f"corl: {one_line(message)}", file=sys.stderr)
+def fail(message: object, code: int) -> int:
+    """Print an error as one line of a length that can be read; returns `code`."""
+    print(f"corl: {shortened(one_line(message))}", file=sys.stderr)
     return code
 
 
@@ -91,9 +98,26 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+class _Parser(argparse.ArgumentParser):
+    """One whose errors are a line."""
+
+    def error(self, message: str) -> NoReturn:
+        name = self.prog.partition(" ")[2]
+        self.exit(fail(f"{name}{': ' if name else ''}{message} ({self.prog} --help)", 2))
+
+
+class _Help(argparse.Action):
+    """--help, and below the usual text what a command's `more_help` says of the arguments before it."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, *given: object) -> None:
+        more = self.const(namespace) if self.const else ""
+        print(parser.format_help() + more, end="")
+        parser.exit()
+
+
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """The parser; only the sub-command that is asked for is imported."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="corl",
         description="Good solutions to hard combinatorial problems.",
         epilog=_EPILOG,
@@ -102,9 +126,11 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"corl {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, text in _COMMANDS.items():
-        command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", add_help=False)
         if name in arguments:
-            module = importlib.import_module(f"corl.cli.{name}")
+            module = importlib.import_module(f"corl.cli.{name.replace('-', '_')}")
+            more = getattr(module, "more_help", None)
+            command.add_argument("-h", "--help", action=_Help, nargs=0, const=more, help="show this help message and exit")
             module.arguments(command)
             command.set_defaults(execute=module.execute)
     return parser
@@ -131,19 +157,22 @@ def _terminable() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _warnings_shown() -> Iterator[None]:
-    """The package's log of warnings (a worker that died, a plug-in that cannot be loaded) on stderr, a line each."""
+def _log_shown() -> Iterator[None]:
+    """The package's log on stderr, a line each: warnings (a worker that died, a plug-in that fails to load), what is compiled."""
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            print(f"corl: warning: {one_line(record.getMessage())}", file=sys.stderr)
+            kind = "warning: " if record.levelno >= logging.WARNING else ""
+            print(f"corl: {kind}{shortened(one_line(record.getMessage()))}", file=sys.stderr)
 
-    handler = Handler(logging.WARNING)
+    handler = Handler(logging.INFO)
     logging.getLogger("corl").addHandler(handler)
+    logging.getLogger("corl.compilation").setLevel(logging.INFO)
     try:
         yield
     finally:
         logging.getLogger("corl").removeHandler(handler)
+        logging.getLogger("corl.compilation").setLevel(logging.NOTSET)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from corl.files import replacing
+from corl.files.opening import replacing
 
 __all__ = ["arguments", "execute"]
 
@@ -22,20 +22,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from corl.benchmark.report import build, report_json, report_markdown
-    from corl.benchmark.store import Store
+    from corl.benchmark.reporting.markdown import report_markdown
+    from corl.benchmark.reporting.report import build, report_json
+    from corl.benchmark.running.store import Store
 
     with Store(args.store) as store:
         report = build(store, args.suite)
         if args.html is not None:
-            from corl.benchmark.drawings import solutions_of
-            from corl.benchmark.page import page
+            from corl.benchmark.reporting.drawings import solutions_of
+            from corl.benchmark.reporting.page import page
 
             text = page(report, solutions_of(store, report.suites))
             with replacing(args.html) as partial:
                 partial.write_text(text, encoding="utf-8", errors="replace")
     if args.figures is not None:
-        from corl.benchmark.figures import save_figures
+        from corl.benchmark.reporting.figures import save_figures
 
         for path in save_figures(report, args.figures):
             print(path, file=sys.stderr)

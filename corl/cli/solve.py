@@ -7,39 +7,54 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from corl.cli.main import one_line
-from corl.drawing import check_name
+from corl.cli.main import fail, one_line
+from corl.cli.option_help import described
 from corl.errors import CorlError, UsageError
-from corl.files import plain_name, replacing
+from corl.files.drawing import check_name
+from corl.files.opening import plain_name, replacing
+from corl.interruption import interruptible
+from corl.loading import load, name_of
 from corl.problem import Problem
 from corl.result import Result
 from corl.run import Improvement
-from corl.solving import name_of
+from corl.termination import LIMITS, STATUSES
 
-__all__ = ["arguments", "execute"]
+__all__ = ["arguments", "execute", "more_help"]
 
+_WORDS: dict[str, Mapping[Any, str]] = {"status, what is known": STATUSES, "limit, what ended the run": LIMITS}
 _KEEP_EVERY = 2.0  # seconds between two copies of the incumbent into --output while the search goes on
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    words = [f"{key}:\n" + "\n".join(f"  {word:<12} {text}" for word, text in values.items()) for key, values in _WORDS.items()]
+    parser.epilog, parser.formatter_class = "\n".join(words), argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help="instance files; problem and format are recognised from the content")
+    add("files", nargs="+", metavar="FILE", help="instance files, read by content, or shipped ones by name: tsp/uniform-500")
     add("--problem", metavar="NAME", help="the problem, where the content does not say (corl list problems)")
     add("--solver", metavar="NAME", default="auto", help="corl list solvers; default: auto, the best for the size")
-    add("--option", metavar="KEY=VALUE", action="append", default=[], help="of the solver (corl list solvers); repeatable")
+    option_help = "of the solver; FILE --solver NAME --help lists them; repeatable"
+    add("--option", metavar="KEY=VALUE", action="append", default=[], help=option_help)
     add("--time-limit", metavar="S", type=float, help="seconds of wall clock; default 10, or none with --iterations")
     add("--iterations", metavar="N", type=int, help="limit in the solver's own unit; the same seed then gives the same bits")
     add("--target", metavar="X", type=float, help="stop at an objective this good or better")
     add("--seed", metavar="N", type=int, default=0, help="of the random numbers; default 0")
-    add("--workers", metavar="N", type=int, default=1, help="processes, each with a seed of its own; default 1")
+    add("--workers", metavar="N", type=int, default=1, help="processes, each with its own seed, at most four a processor")
     add("--output", metavar="FILE", type=Path, help="solution file (.json, or the problem's own); a folder for several FILEs")
     add("--plot", metavar="FILE", type=Path, help="picture of the solution (.png, .svg, .pdf); a folder for several FILEs")
     add("--json", action="store_true", help="print each result as one line of JSON on stdout")
     add("--progress", action="store_true", help="show progress on stderr even when it is no terminal")
+
+
+def more_help(args: argparse.Namespace) -> str:
+    """The options of the solver that stands before --help."""
+    if args.solver == "auto":
+        return ""
+    problem = args.problem or (load(Path(args.files[0]), None)[0].name if args.files else None)
+    return described("solver", problem, args.solver)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -51,8 +66,7 @@ def execute(args: argparse.Namespace) -> int:
         except CorlError as error:
             if len(args.files) == 1:
                 raise
-            print(f"corl: {one_line(error)}", file=sys.stderr)
-            code = error.exit_code
+            code = fail(error, error.exit_code)
         if code == 130:
             return code
         worst = max(worst, code)
@@ -79,50 +93,55 @@ def _check_targets(args: argparse.Namespace) -> None:
 
 
 def _solve_one(file: Path, args: argparse.Namespace) -> int:
-    from inspect import signature
-
-    from corl import options
     from corl.progress import Progress
-    from corl.solving import load, solve
+    from corl.solving import solve
 
     problem, instance = load(file, args.problem)
-    chosen = options.parse_pairs(args.option)
-    if clash := sorted(set(chosen) & set(signature(solve).parameters)):
-        raise UsageError(f"--option {clash[0]}: that is no option of a solver; use --{clash[0].replace('_', '-')}")
+    chosen = _chosen(args.option)
     output = _within(args.output, file, (problem.suffixes or (".json",))[0])
     plot = _within(args.plot, file, ".png")
     if output is not None and output.suffix not in (".json", *problem.suffixes):
-        raise UsageError(f"{output}: a {problem.name} solution is written to {', '.join([*problem.suffixes, '.json'])}")
+        raise UsageError(f"{output}: a solution of {problem.name} is written to {', '.join([*problem.suffixes, '.json'])}")
     keeper = _Keeper(problem, instance, output)
     shown = args.progress or sys.stderr.isatty()
-    with _stdout_kept(), Progress(one_line(name_of(instance)), problem.sense, args.time_limit, shown=shown) as progress:
+    telling = _Telling()
+    with contextlib.ExitStack() as ending:
+        with _stdout_kept(), Progress(one_line(name_of(instance)), problem.sense, args.time_limit, shown=shown) as progress:
 
-        def follow(news: Improvement) -> None:
-            progress.update(news)
-            keeper.update(news)
+            def follow(news: Improvement) -> None:
+                progress.update(news)
+                keeper.update(news)
 
-        result = solve(
-            instance,
-            problem=problem.name,
-            solver=args.solver,
-            time_limit=args.time_limit,
-            iterations=args.iterations,
-            target=args.target,
-            seed=args.seed,
-            workers=args.workers,
-            on_improvement=follow,
-            **chosen,
-        )
-    print(result.to_json() if args.json else _text(result, args.solver), flush=True)
-    if result.solution is not None:
-        for path, write in ((output, result.write), (plot, result.plot)):
-            if path is not None:
-                write(path)
-                if not args.json:
-                    print(f"  written    {one_line(path)}", flush=True)
-    if result.limit == "interrupted":
+            result = solve(
+                instance,
+                problem=problem.name,
+                solver=args.solver,
+                time_limit=args.time_limit,
+                iterations=args.iterations,
+                target=args.target,
+                seed=args.seed,
+                workers=args.workers,
+                on_improvement=follow,
+                **chosen,
+            )
+            ending.enter_context(interruptible(telling))
+        telling.tell(result, args, output, plot)
+    if telling.interrupted or result.limit == "interrupted":
         return 130
-    return 0 if result.solution is not None else 4
+    return 0 if result.status in ("optimal", "feasible") else 4
+
+
+def _chosen(pairs: list[str]) -> dict[str, str]:
+    """The solver's options, none of which is an argument of `corl.solve`."""
+    from inspect import signature
+
+    from corl import options
+    from corl.solving import solve
+
+    chosen = options.parse_pairs(pairs)
+    if clash := sorted(set(chosen) & set(signature(solve).parameters)):
+        raise UsageError(f"--option {clash[0]}: that is no option of a solver; use --{clash[0].replace('_', '-')}")
+    return chosen
 
 
 @contextlib.contextmanager
@@ -137,6 +156,29 @@ def _stdout_kept() -> Iterator[None]:
         sys.stdout.flush()
         os.dup2(kept, 1)
         os.close(kept)
+
+
+class _Telling:
+    """Printing and writing a result, which Ctrl-C does not end: that comes when it may, the second one at once."""
+
+    interrupted = False
+
+    def interrupt(self) -> None:
+        self.interrupted = True
+
+    def tell(self, result: Result, args: argparse.Namespace, output: Path | None, plot: Path | None) -> None:
+        """What cannot be printed or written keeps nothing else from being written."""
+        with contextlib.ExitStack() as later:
+            for path, write in ((plot, result.plot), (output, result.write)):
+                if path is not None and result.solution is not None:
+                    later.callback(self._write, path, write, said=not args.json)
+            print(result.to_json() if args.json else _text(result, args.solver), flush=True)
+
+    @staticmethod
+    def _write(path: Path, write: Callable[[Path], None], *, said: bool) -> None:
+        write(path)
+        if said:
+            print(f"  written    {one_line(path)}", flush=True)
 
 
 class _Keeper:
@@ -164,16 +206,18 @@ def _within(target: Path | None, file: Path, suffix: str) -> Path | None:
 
 def _text(result: Result, asked: str) -> str:
     """What people read."""
-    from corl.progress import percent, value
+    from corl.formatting import percent, value
 
     name = f"{result.solver} (chosen by {asked})" if result.solver != asked else result.solver
     lines = [f"{one_line(result.instance)}  {result.problem}"]
-    if result.objective is not None:
-        lines.append(f"  objective  {value(result.objective)}  {result.status}, verified")
-    else:
-        lines.append(one_line(f"  {result.status.replace('_', ' ')}{': ' if result.reason else ''}{result.reason}"))
-    if result.limit == "unbounded":
+    if result.status == "unbounded":
         lines.append("  unbounded  no solution is the best: there are better ones without end")
+    if result.objective is not None:
+        lines.append(f"  objective  {value(result.objective)}  {result.status.replace('unbounded', 'feasible')}, verified")
+    elif result.status != "unbounded":
+        lines.append(one_line(f"  {result.status.replace('_', ' ')}{': ' if result.reason else ''}{result.reason}"))
+    if result.tolerated:
+        lines.append(one_line(f"  tolerated  {result.tolerated}"))
     if result.bound is not None:
         lines.append(f"  bound      {value(result.bound)}  gap {percent(result.gap)}")
     lines.append(f"  solver     {name}, seed {result.seed}")

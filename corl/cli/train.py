@@ -12,11 +12,14 @@ from types import TracebackType
 from typing import Any
 
 from corl.cli.main import one_line
+from corl.cli.option_help import described
 from corl.errors import UsageError
-from corl.learning.training import Training, snapshot_of, train
-from corl.progress import value
+from corl.formatting import value
+from corl.learning import snapshots
+from corl.learning.session import Training
+from corl.learning.training import train
 
-__all__ = ["arguments", "execute"]
+__all__ = ["arguments", "execute", "more_help"]
 
 _LINE_EVERY = 5.0  # seconds between two lines where stderr is no terminal
 
@@ -26,12 +29,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("problem", metavar="PROBLEM", help="corl list problems")
     add("--recipe", metavar="NAME", help="what to train and how (corl list recipes); needed unless the problem has a usual one")
     add("--instances", metavar="FOLDER", help="train on the files there: short for --option instances=FOLDER")
-    add("--option", metavar="KEY=VALUE", action="append", default=[], help="of the recipe (corl list recipes); repeatable")
+    option_help = "of the recipe; PROBLEM --recipe NAME --help lists them; repeatable"
+    add("--option", metavar="KEY=VALUE", action="append", default=[], help=option_help)
     add("--time-limit", metavar="S", type=float, help="seconds of wall clock; schedules run towards it")
     add("--steps", metavar="N", type=int, help="limit in steps; then the same seed gives the same bits")
     add("--seed", metavar="N", type=int, default=0, help="of the random numbers; default 0")
     add("--device", metavar="NAME", default="auto", help="cpu, cuda or auto, the GPU where there is one; default auto")
-    add("--workers", metavar="N", type=int, default=1, help="processes that make training data; 0: none but this one; default 1")
+    add("--workers", metavar="N", type=int, default=1, help="processes making data, four a processor at most; 0: none; default 1")
     add("--executor", choices=["processes", "ray"], default="processes", help="what runs them; ray: actors of a Ray cluster")
     add("--threads", metavar="N", type=int, default=1, help="of torch on a CPU; default 1")
     add("--output", metavar="FILE", type=Path, help="the checkpoint to write; default PROBLEM-NAME.safetensors")
@@ -42,14 +46,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--progress", action="store_true", help="show progress on stderr even when it is no terminal")
 
 
+def more_help(args: argparse.Namespace) -> str:
+    """The options of the recipe that stands before --help."""
+    return described("recipe", args.problem, args.recipe) if args.recipe else ""
+
+
 def execute(args: argparse.Namespace) -> int:
     from corl import options, registry
-    from corl.benchmark.store import Store
+    from corl.benchmark.running.store import Store
 
     recipe = args.recipe or registry.usual_recipe(args.problem)
     output = args.output or Path(f"{args.problem}-{recipe}.safetensors")
     _check_output(output)
     asked = options.parse_pairs(args.option) | ({} if args.instances is None else {"instances": args.instances})
+    options.build(registry.recipe(args.problem, recipe), asked)  # before anything else is looked at
     limit = args.time_limit
     if limit is None and args.steps is None:
         limit = registry.recipe(args.problem, recipe).usual_time
@@ -73,13 +83,13 @@ def execute(args: argparse.Namespace) -> int:
             store=store,
             name=args.name,
             on_progress=progress.update,
-            recipe_options=asked,
+            **asked,
         )
     print(f"{args.problem}  {recipe}  {_state(training)} ({training.limit})")
     if output.exists():
         print(f"  written    {one_line(output)}")
     if training.limit == "interrupted":
-        print(f"  snapshot   {one_line(snapshot_of(output))}; --resume goes on from it")
+        print(f"  snapshot   {one_line(snapshots.path_of(output))}; --resume goes on from it")
         return 130
     return 0
 
@@ -120,9 +130,7 @@ class _Progress:
             self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._bar is not None:
             self._bar.stop()
 

@@ -1,78 +1,221 @@
-"""Imitation: states on the way to good solutions, and what was done there, for the cross-entropy.
+"""Imitation: states on the way to good solutions and what was right there, and the loss that all who imitate share.
 
 As BQ-NCO learns (Drakulic et al., NeurIPS 2023): the state after any number of a solution's decisions is an instance of its
-own, whose solution is the rest.
+own, whose solution is the rest. AlphaZero imitates what its search made of the policy in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.environment import Environment
-from corl.networks.tokens import Tokens
+from corl.decoding import CountedEvaluator
+from corl.decoding.play import Turn
+from corl.decoding.rollouts import roll_out
+from corl.learning.episodes import Choice, Episodes, random_choice, record
 from corl.problem import Problem
 
-__all__ = ["lessons", "loss"]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from corl.learning.replay import Replay
+    from corl.networks.policy import Arrays, Policy
+
+__all__ = ["Batch", "Teacher", "batch_of", "demonstrate", "draw", "follow", "lessons", "loss"]
+
+_NEVER = -2  # stands for an action that there is not; -1 is an empty slot
+_FROM_THE_START = 0.3  # share of the episodes that a teacher completes from the beginning
+_LATEST = 0.8  # share of the policy's actions after which it completes the others, at the most
 
 
-def lessons(
-    problem: Problem,
-    instances: Sequence[Any],
-    solutions: Sequence[Any],
-    see: Callable[[Mapping[str, NDArray[Any]]], Tokens],
-    states: int,
-    random: np.random.Generator,
-) -> dict[str, NDArray[Any]]:
-    """States of each solution, up to `states` of them at random places, from a random start.
+class Teacher(NamedTuple):
+    """A solver that iterations can limit."""
 
-    x [N, T, F], mask [N, T], pairs [N, T, T, P] where there are any, as in Tokens, and slot int64 [N], the action taken.
+    solver: str
+    iterations: int
+    completes: bool = False
+    """Whether it completes what the policy began (Solver.complete), instead of solving an instance."""
 
-    States with a single action, and those whose action the environment does not list, teach nothing and are left out. Where
-    that leaves none (all trees of a batch may have one node), the dict is empty.
+
+class Batch(NamedTuple):
+    """N moves."""
+
+    states: Any
+    """What `Policy.forward` takes."""
+    target: Tensor
+    """[N, K] float32: probabilities of the actions, all 0 where nothing is known of them; or bool: the actions that are right."""
+    value: Tensor
+    """float32 [N] the return of what remained, in the row's unit."""
+
+
+def draw(replay: Replay, at: NDArray[np.int64], network: Policy) -> Batch:
+    """The moves of these numbers [N], rising, on the network's device."""
+    import torch
+
+    sight = replay.seen(at)
+    scale = np.concatenate([part["scale"] for part in sight.seen])
+    value = (replay.field("returns", at) / scale).astype(np.float32)
+    device = next(network.parameters()).device
+    target = torch.from_numpy(replay.field("policy", at)).to(device)
+    return Batch(network.collate(*sight), target, torch.from_numpy(value).to(device))
+
+
+def batch_of(parts: Sequence[Episodes], network: Policy) -> Batch:
+    """All moves of some episodes, one at least."""
+    from corl.learning.replay import Replay
+
+    replay = Replay(sum(int(episodes.lengths.sum()) for episodes in parts))
+    for episodes in parts:
+        replay.add(episodes)
+    return draw(replay, np.arange(replay.size), network)
+
+
+def loss(network: Policy, batch: Batch, value_weight: float = 0.0) -> tuple[Tensor, dict[str, float]]:
+    """Cross-entropy with the target + `value_weight` times the squared error of the value; and both terms.
+
+    Of a set of right actions it is minus the logarithm of the probability that one of them is taken.
     """
-    rows = np.arange(len(instances))
-    environment = problem.environment(instances, len(rows))
-    keys = np.array([random.integers(problem.starts(instance)) for instance in instances], np.uint64)
-    environment.reset(rows, rows, keys)
-    plans = [np.asarray(problem.decisions(given, found, int(key))) for given, found, key in zip(instances, solutions, keys)]
-    lengths = np.array([len(plan) for plan in plans])
-    chosen = np.zeros((len(plans), int(lengths.max(initial=0))), bool)
-    for row, length in enumerate(lengths):
-        chosen[row, random.permutation(length)[:states]] = True
-    parts = []
-    for t in range(chosen.shape[1]):
-        at = rows[lengths > t]
-        taken = np.array([plans[row][t] for row in at], np.int64)
-        if (looked := chosen[at, t]).any() and (part := _look(environment, at[looked], taken[looked], see)):
-            parts.append(part)
-        environment.step(at, at, taken)
-    return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
-
-
-def _look(
-    environment: Environment, at: NDArray[np.int64], taken: NDArray[np.int64], see: Callable[[Mapping[str, NDArray[Any]]], Tokens]
-) -> dict[str, NDArray[Any]]:
-    """What is seen in the states of `at` that teach something."""
-    actions = environment.actions(at)
-    hit = actions == taken[:, None]
-    told = hit.any(axis=1) & ((actions >= 0).sum(axis=1) > 1)
-    if not told.any():
-        return {}
-    tokens = see(environment.observe(at[told]))
-    found = {"x": tokens.x, "mask": tokens.mask, "slot": hit[told].argmax(axis=1)}
-    return found if tokens.pairs is None else found | {"pairs": tokens.pairs}
-
-
-def loss(network: Any, batch: Mapping[str, NDArray[Any]]) -> Any:
-    """The mean cross-entropy of a Policy with the actions taken, a tensor."""
     import torch
     from torch.nn import functional
 
-    device = next(network.parameters()).device
-    x, mask, slot = (torch.from_numpy(batch[name]).to(device) for name in ("x", "mask", "slot"))
-    pairs = torch.from_numpy(batch["pairs"]).to(device) if "pairs" in batch else None
-    return functional.cross_entropy(network(x, mask, pairs)[0].float(), slot)
+    logits, value = network(batch.states)
+    log_policy = functional.log_softmax(logits.float(), dim=1).clamp_min(-1e4)
+    if batch.target.dtype == torch.bool:
+        policy_terms = -log_policy.masked_fill(~batch.target, -torch.inf).logsumexp(dim=1)
+        told = batch.target.any(dim=1)
+    else:
+        policy_terms, told = -(batch.target * log_policy).sum(dim=1), (batch.target > 0).any(dim=1)
+    policy_term = torch.where(told, policy_terms, 0.0).sum() / told.sum().clamp_min(1)
+    if not value_weight:
+        return policy_term, {"policy": policy_term.item()}
+    value_term = functional.mse_loss(value.float(), batch.value)
+    return policy_term + value_weight * value_term, {"policy": policy_term.item(), "value": value_term.item()}
+
+
+def demonstrate(
+    policy: Policy, problem: Problem, instances: Sequence[Any], teacher: Teacher, states: int | None, random: np.random.Generator
+) -> Episodes:
+    """The lessons of a teacher's solutions of instances, or, where it completes, of what it makes of the policy's beginnings."""
+    import corl
+
+    if teacher.completes:
+        return _completed(policy, problem, instances, teacher, states, random)
+    solutions = []
+    for given in instances:
+        seed = int(random.integers(2**31))
+        found = corl.solve(given, problem=problem.name, solver=teacher.solver, iterations=teacher.iterations, seed=seed)
+        solutions.append(found.solution)
+    return lessons(policy, problem, instances, solutions, states, random)
+
+
+def lessons(
+    policy: Policy,
+    problem: Problem,
+    instances: Sequence[Any],
+    solutions: Sequence[Any],
+    states: int | None,
+    random: np.random.Generator,
+) -> Episodes:
+    """Episodes that lead to solutions by `Problem.decisions`, each from a random start; instances without one (None) are played
+    at random, which is kept where `states` is None. The rest as for `follow`."""
+    keys = np.array([int(random.integers(problem.starts(one))) for one in instances], np.uint64)
+    plans = [
+        np.zeros(0, np.int64) if found is None else np.asarray(problem.decisions(given, found, key, policy.environment))
+        for given, found, key in zip(instances, solutions, keys.tolist())
+    ]
+    return follow(policy, problem, instances, plans, keys, states, random)
+
+
+def follow(
+    policy: Policy,
+    problem: Problem,
+    instances: Sequence[Any],
+    plans: Sequence[NDArray[np.integer]],
+    keys: NDArray[np.uint64],
+    states: int | None,
+    random: np.random.Generator,
+    begins: Sequence[int] = (),
+) -> Episodes:
+    """Episodes by plans, the actions [T] of each instance from a start; where a plan ends before, it goes on at random.
+
+    The policy of a move is what was done, its value what came. states: how many states of a plan are kept, at random places,
+    and only those that teach something: of two actions at least, with the plan's among those listed; None: every state.
+    A plan may be [T, W]: the actions that are right, -1 after the last, of which the first is done; the policy is their set,
+    bool. begins: how many actions each plan begins with that teach nothing; 0 unless given.
+    """
+    rows = np.arange(len(instances))
+    environment = problem.environment(instances, len(rows), name=policy.environment)
+    lengths = np.array([len(plan) for plan in plans])
+    kept = np.zeros((len(plans), int(lengths.max(initial=0))), bool)
+    for row, (length, begin) in enumerate(zip(lengths, begins or [0] * len(plans))):
+        kept[row, begin + random.permutation(length - begin)[: length if states is None else states]] = True
+    anything, sets = random_choice(random), any(plan.ndim > 1 for plan in plans)
+    most = max((plan.shape[1] for plan in plans if plan.ndim > 1), default=1)
+
+    def planned(turn: Turn) -> NDArray[np.int64]:
+        """[R, most] the actions that are right; _NEVER for those that there are not."""
+        wished = np.full((len(turn.episode), most), _NEVER, np.int64)
+        for given, row in zip(wished, turn.episode):
+            if turn.number < lengths[row]:
+                right = np.atleast_1d(plans[row][turn.number])
+                given[: len(right)] = np.where(right >= 0, right, _NEVER)
+        return wished
+
+    def choose(turn: Turn, seen: Arrays) -> Choice:
+        wished = planned(turn)
+        hit, drawn = turn.actions == wished[:, :1], anything(turn, seen)
+        listed = hit.any(axis=1)
+        slot = np.where(listed, hit.argmax(axis=1), drawn.slot)
+        target = np.where(listed[:, None], hit, drawn.policy).astype(np.float32)
+        if sets:
+            target = (turn.actions[:, :, None] == wished[:, None, :]).any(axis=2)
+        action = np.where(wished[:, 0] != _NEVER, wished[:, 0], turn.taken(slot))
+        return Choice(slot, target, np.zeros(len(slot)), action)
+
+    def keep(turn: Turn) -> NDArray[np.bool_]:
+        hit = turn.actions == planned(turn)[:, :1]
+        there: NDArray[np.bool_] = hit.any(axis=1) & ((turn.actions >= 0).sum(axis=1) > 1)
+        if there.any():
+            there[there] = kept[turn.episode[there], turn.number]
+        return there
+
+    base = environment.reset(rows, rows, keys)
+    episodes = record(policy, environment, rows, base, choose, None if states is None else keep)
+    if episodes.moves:
+        episodes.moves["value"] = episodes.moves["returns"].copy()
+    return episodes
+
+
+def _completed(
+    policy: Policy, problem: Problem, instances: Sequence[Any], teacher: Teacher, states: int | None, random: np.random.Generator
+) -> Episodes:
+    """Lessons of what a teacher does where the policy is: its episodes, sampled at a random temperature, up to random places.
+
+    After Tassel, Gebser and Schekotihin (ICAPS 2023); as in DAgger (Ross, Gordon and Bagnell, AISTATS 2011) the policy meets the
+    states that it comes to.
+    """
+    from corl import registry
+
+    solver, rows = registry.solver(problem.name, teacher.solver)(), np.arange(len(instances))
+    environment = problem.environment(instances, len(rows), name=policy.environment)
+    keys = np.array([int(random.integers(problem.starts(one))) for one in instances], np.uint64)
+    streams, temperature = random.integers(2**63, size=len(rows)).astype(np.uint64), 1.0 - random.random()
+    base = environment.reset(rows, rows, keys)
+    *_, played = roll_out(CountedEvaluator(environment, policy), rows, base, streams, temperature)
+    cuts = np.where(random.random(len(rows)) < _FROM_THE_START, 0.0, _LATEST * random.random(len(rows)))
+    begins = (cuts * (played >= 0).sum(axis=1)).astype(int).tolist()
+    environment.reset(rows, rows, keys)
+    plans = []
+    for row, begin in enumerate(begins):
+        for action in played[row, :begin]:
+            environment.step([row], [row], [action])
+        rest = solver.complete(environment, row, teacher.iterations, int(random.integers(2**31)))
+        steps = [*played[row, :begin, None], *rest]
+        plan = np.full((len(steps), max(map(len, steps), default=1)), -1, np.int64)
+        for given, right in zip(plan, steps):
+            given[: len(right)] = right
+        plans.append(plan)
+    return follow(policy, problem, instances, plans, keys, states, random, begins)

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from corl.learning.episodes import Choice
 from corl.learning.replay import Replay
 from corl.networks.muzero import MuZeroNetwork, Slots
-from corl.networks.tokens import Tokens
+from corl.networks.policy import Arrays
+from corl.networks.tokens import joined
 from corl.search.gumbel import Gumbel
 from corl.search.models import LearnedModel
 
@@ -49,42 +51,49 @@ class Unroll(NamedTuple):
     """[N, K]"""
     known: NDArray[np.bool_]
     """[N, K + 1] false after an action that the root does not list: the model cannot be told of it."""
-    twin: NDArray[np.int64]
+    counterpart: NDArray[np.int64]
     """[N, K + 1, T] the token of each state that is the root's token of the same action; -1 where it is gone."""
 
 
-def unroll(replay: Replay, at: NDArray[np.int64], steps: int, td_steps: int, random: np.random.Generator) -> Unroll:
-    """The stretches of `steps` moves from the places `at` [N] of a replay of self-play's moves.
+def unroll(
+    replay: Replay, at: NDArray[np.int64], steps: int, td_steps: int, extra: int, random: np.random.Generator
+) -> Unroll:
+    """The stretches of `steps` moves from the moves `at` [N], rising, of a replay of self-play; `extra` as Policy has it.
 
     The target of a value is the sum of the next `td_steps` rewards and what the search made of the state after them (of
     all rewards to the end of the episode where that is nearer).
     """
-    fields = replay.fields
     places, inside = replay.window(at, steps)
-    actions = fields["actions"]
-    root = actions[at]
+    shape = places.shape
+
+    def all_of(name: str, empty: float = 0) -> NDArray[Any]:
+        found = replay.field(name, places.ravel(), empty)
+        return found.reshape(*shape, *found.shape[1:])
+
+    tokens = {name: a.reshape(*shape, *a.shape[1:]) for name, a in joined(replay.seen(places.ravel()).seen, extra).items()}
+    actions = all_of("actions", -1)
+    root = actions[:, 0]
     wanted = np.where(root < 0, -2, root)  # -1 is no action, in the root as elsewhere
-    same = (wanted[:, None, :, None] == actions[places][:, :, None, :]) & inside[:, :, None, None]
-    policy = np.einsum("nkst,nkt->nks", same.astype(np.float32), fields["policy"][places])
+    same = (wanted[:, None, :, None] == actions[:, :, None, :]) & inside[:, :, None, None]
+    policy = np.einsum("nkst,nkt->nks", same.astype(np.float32), all_of("policy"))
     weight = policy.sum(axis=2)
-    moved = np.take_along_axis(actions[places[:, :-1]], fields["slot"][places[:, :-1]][:, :, None], 2)
+    moved = np.take_along_axis(actions[:, :-1], all_of("slot")[:, :-1, None], 2)
     hits = (wanted[:, None, :] == moved) & inside[:, :-1, None]
     listed = hits.any(axis=2)
-    slot = np.where(listed, hits.argmax(axis=2), _any_slot(root, steps, random))
     known = np.ones(inside.shape, bool)
     known[:, 1:] = np.minimum.accumulate(listed | ~inside[:, :-1], axis=1)
-    scale = fields["scale"][at][:, None]
+    scale = tokens["scale"][:, :1]
     return Unroll(
-        x=fields["x"][places],
-        mask=fields["mask"][places],
-        pairs=fields["pairs"][places] if "pairs" in fields else None,
-        slot=slot,
+        x=tokens["x"],
+        mask=tokens["mask"],
+        pairs=tokens.get("pairs"),
+        slot=np.where(listed, hits.argmax(axis=2), _any_slot(root, steps, random)),
         policy=policy / np.maximum(weight, 1e-6)[:, :, None],
         policy_weight=weight,
         value=(np.where(inside, _value_targets(replay, places, td_steps), 0.0) / scale).astype(np.float32),
-        reward=(np.where(inside[:, :-1], fields["reward"][places[:, :-1]], 0.0) / scale).astype(np.float32),
+        reward=(np.where(inside[:, :-1], all_of("reward")[:, :-1], 0.0) / scale).astype(np.float32),
         known=known,
-        twin=_twins(same, fields["mask"][places]),
+        counterpart=_counterparts(same, tokens["mask"]),
     )
 
 
@@ -97,28 +106,29 @@ def _any_slot(root: NDArray[np.int32], steps: int, random: np.random.Generator) 
 
 
 def _value_targets(replay: Replay, places: NDArray[np.int64], td_steps: int) -> NDArray[np.float64]:
-    """The value targets of moves, in the environment's units."""
-    fields, left = replay.fields, replay.left[places]
-    later = (places + np.minimum(td_steps, left - 1)) % replay.capacity
-    bootstrapped = fields["come"][places] - fields["come"][later] + fields["value"][later]
-    return np.where(left > td_steps, bootstrapped, fields["come"][places])
+    """The value targets of moves [N, K + 1], in the environment's units."""
+    at = places.ravel()
+    left, returns = replay.left(at), replay.field("returns", at)
+    later = at + np.minimum(td_steps, left - 1)
+    bootstrapped = returns - replay.field("returns", later) + replay.field("value", later)
+    return np.where(left > td_steps, bootstrapped, returns).reshape(places.shape)
 
 
-def _twins(same: NDArray[np.bool_], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Unroll.twin from which slots name the same action, [N, K + 1, slots, slots]; tokens after the slots keep their places."""
+def _counterparts(same: NDArray[np.bool_], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Unroll.counterpart from which slots name the same action, [N, K + 1, slots, slots]; tokens after the slots keep theirs."""
     tokens, slots = mask.shape[2], same.shape[2]
-    twin = np.full(mask.shape, -1)
-    twin[:, :, :slots] = np.where(same.any(axis=3), same.argmax(axis=3), -1)
+    counterpart = np.full(mask.shape, -1)
+    counterpart[:, :, :slots] = np.where(same.any(axis=3), same.argmax(axis=3), -1)
     rest = np.arange(slots, tokens)
     going_on: NDArray[np.bool_] = np.asarray(same.any(axis=(2, 3)))
-    twin[:, :, slots:] = np.where(mask[:, :1, slots:] & mask[:, :, slots:] & going_on[:, :, None], rest, -1)
-    return twin
+    counterpart[:, :, slots:] = np.where(mask[:, :1, slots:] & mask[:, :, slots:] & going_on[:, :, None], rest, -1)
+    return counterpart
 
 
-def spans(replay: Replay, steps: int) -> dict[str, tuple[float, float]]:
+def spans(replay: Replay, steps: int, extra: int) -> dict[str, tuple[float, float]]:
     """What the histograms of a network's "values" and "rewards" should span, from moves of random play, in network units."""
-    at = np.arange(replay.size)
-    seen = unroll(replay, at, steps, replay.capacity, np.random.default_rng(0))
+    at = np.arange(replay.added - replay.size, replay.added)
+    seen = unroll(replay, at, steps, replay.capacity, extra, np.random.default_rng(0))
     found = {}
     for name, array in (("values", seen.value), ("rewards", seen.reward)):
         low, high = min(0.0, float(array.min())), max(0.0, float(array.max()))
@@ -128,22 +138,22 @@ def spans(replay: Replay, steps: int) -> dict[str, tuple[float, float]]:
 
 
 def search_latent(
-    network: MuZeroNetwork, search: Gumbel, tokens: Tokens, actions: NDArray[np.int32], keys: NDArray[np.uint64]
-) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float64]]:
-    """Search R states in the learned model: the slots to take [R], improved policies [R, K], values [R] in the environment's
-    units. `actions` [R, K] are those that the environment lists: masks at the root only."""
+    network: MuZeroNetwork, search: Gumbel, seen: Arrays, actions: NDArray[np.int32], keys: NDArray[np.uint64]
+) -> Choice:
+    """Search R states that the network saw in the learned model. `actions` [R, K] are those that the environment lists: masks
+    at the root only."""
     width = actions.shape[1]
     listed = np.where(actions >= 0, np.arange(width), -1).astype(np.int32)
-    found = search.search(LearnedModel(Slots(network, width)), (tokens, listed), keys)
-    return found.action.astype(np.int64), found.policy.astype(np.float32), found.value * tokens.scale
+    found = search.search(LearnedModel(Slots(network, width)), (seen, listed), keys)
+    return Choice(found.action.astype(np.int64), found.policy.astype(np.float32), found.value * seen["scale"])
 
 
 def reanalyse(replay: Replay, at: NDArray[np.int64], network: MuZeroNetwork, search: Gumbel, keys: NDArray[np.uint64]) -> None:
-    """Search the states at the places `at` anew and put what comes of it in the place of their policy and value targets."""
-    fields = replay.fields
-    pairs = fields["pairs"][at] if "pairs" in fields else None
-    tokens = Tokens(fields["x"][at], fields["mask"][at], pairs, fields["scale"][at])
-    _, fields["policy"][at], fields["value"][at] = search_latent(network, search, tokens, fields["actions"][at], keys)
+    """Search the states of the moves `at`, rising, anew and put what comes of it in the place of their targets."""
+    seen = joined(replay.seen(at).seen, network.extra)
+    found = search_latent(network, search, seen, replay.field("actions", at, -1), keys)
+    replay.put("policy", at, found.policy)
+    replay.put("value", at, found.value)
 
 
 class Weights(NamedTuple):
@@ -176,7 +186,7 @@ def loss(network: MuZeroNetwork, batch: Unroll, weights: Weights, device: torch.
         terms["reward"] = (network.reward_head.loss(reward, part["reward"][:, k - 1]) * known).mean()
         total = total + (terms["policy"] + weights.value * terms["value"] + weights.reward * terms["reward"]) / steps
         if observed is not None:
-            terms["consistency"] = _apart(network, latent, observed[:, k - 1], part["twin"][:, k], known)
+            terms["consistency"] = _consistency(network, latent, observed[:, k - 1], part["counterpart"][:, k], known)
             total = total + weights.consistency * terms["consistency"] / steps
         for name in ("reward", "consistency"):
             sums[name] += terms[name].item() / steps if name in terms else 0.0
@@ -187,9 +197,9 @@ def _predicted(network: MuZeroNetwork, latent: Tensor, part: Mapping[str, Any], 
     """The policy's and the value's terms of step k."""
     logits, value = network.prediction(latent)
     known = part["known"][:, k].float()
-    spoken = -(part["policy"][:, k] * functional.log_softmax(logits, dim=1).clamp_min(-1e4)).sum(dim=1)
+    cross_entropy = -(part["policy"][:, k] * functional.log_softmax(logits, dim=1).clamp_min(-1e4)).sum(dim=1)
     fit = network.value_head.loss(value, part["value"][:, k])
-    return {"policy": (spoken * part["policy_weight"][:, k] * known).mean(), "value": (fit * known).mean()}
+    return {"policy": (cross_entropy * part["policy_weight"][:, k] * known).mean(), "value": (fit * known).mean()}
 
 
 def _observed(network: MuZeroNetwork, part: Mapping[str, Any]) -> Tensor:
@@ -201,11 +211,11 @@ def _observed(network: MuZeroNetwork, part: Mapping[str, Any]) -> Tensor:
         return network.representation(x, mask, pairs).view(rows, steps, tokens, -1)
 
 
-def _apart(network: MuZeroNetwork, latent: Tensor, observed: Tensor, twin: Tensor, known: Tensor) -> Tensor:
-    """Minus the cosine of the latent vectors with those of their twins, a mean over the twins of a row."""
-    there = (twin >= 0).float() * known[:, None]
-    theirs = observed.gather(1, twin.clamp_min(0)[..., None].expand(-1, -1, observed.shape[2]))
-    cosine = network.likeness(latent, theirs)
+def _consistency(network: MuZeroNetwork, latent: Tensor, observed: Tensor, counterpart: Tensor, known: Tensor) -> Tensor:
+    """Minus the cosine of the latent vectors with those of their counterparts, a mean over those of a row."""
+    there = (counterpart >= 0).float() * known[:, None]
+    theirs = observed.gather(1, counterpart.clamp_min(0)[..., None].expand(-1, -1, observed.shape[2]))
+    cosine = network.similarity(latent, theirs)
     return -((cosine * there).sum(1) / there.sum(1).clamp_min(1.0)).mean()
 
 

@@ -7,19 +7,23 @@ CVPR 2017 called it self-critical) and the shared baseline over several starts o
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import softmax
 from torch import Tensor
 
-from corl.learning.selfplay import Choice, Episodes, Situation, play
-from corl.networks.policy import Policy
+from corl.decoding.play import Turn
+from corl.environment import Environment
+from corl.learning.episodes import Choice, Choose, Episodes, record
+from corl.learning.replay import Sight
+from corl.networks.policy import Arrays, Observer, Policy
 from corl.problem import Problem
 
-__all__ = ["GreedyRollout", "Starts", "advantages", "choice", "loss", "roll_out", "shared_baseline"]
+__all__ = ["GreedyRollout", "Moves", "Starts", "advantages", "choice", "loss", "roll_out", "shared_baseline"]
 
 _NEVER = -100.0  # stands for the log probability of an empty slot, whose products must be 0 and not NaN
 _SIGNIFICANCE = 0.05  # of the test by which a better policy becomes the baseline (Kool et al., section 4)
@@ -35,13 +39,28 @@ class Starts(NamedTuple):
     """[E] as `Environment.reset` takes them."""
 
 
-def choice(network: Policy, random: np.random.Generator | None) -> Callable[[Situation], Choice]:
-    """A `choose` for `play`: samples of a network's policy, or with None its likeliest actions."""
+class Moves(NamedTuple):
+    """N moves to learn from."""
 
-    def choose(situation: Situation) -> Choice:
-        with torch.inference_mode():
-            logits = network(*network.tensors(situation.tokens))[0].double().cpu()
-        policy = logits.softmax(dim=1).numpy()
+    sight: Sight
+    slot: NDArray[np.integer]
+    """[N] what was done."""
+    policy: NDArray[np.float32]
+    """[N, K] the policy that did it."""
+    advantage: NDArray[np.float32]
+    """[N]"""
+
+
+def choice(network: Policy, environment: Environment, random: np.random.Generator | None) -> Choose:
+    """A `choose` for `record`: samples of a network's policy, or with None its likeliest actions."""
+    evaluator = network.on(environment)
+
+    def choose(turn: Turn, seen: Arrays) -> Choice:
+        if isinstance(evaluator, Observer):  # which would see the rows once more
+            logits, _ = network.infer(*evaluator.instances(turn.rows), seen)
+        else:
+            logits, _ = evaluator.evaluate(turn.rows)
+        policy = softmax(logits.astype(np.float64), axis=1)
         if random is None:
             return Choice(policy.argmax(axis=1), policy.astype(np.float32), np.zeros(len(policy)))
         below = (np.cumsum(policy, axis=1) <= random.random((len(policy), 1))).sum(axis=1)
@@ -54,9 +73,9 @@ def choice(network: Policy, random: np.random.Generator | None) -> Callable[[Sit
 def roll_out(problem: Problem, starts: Starts, network: Policy, random: np.random.Generator | None) -> Episodes:
     """The episodes that a policy plays from `starts`; `objective` is of whole solutions, higher is better."""
     rows = np.arange(len(starts.which))
-    environment = problem.environment(starts.instances, len(rows))
+    environment = problem.environment(starts.instances, len(rows), name=network.environment)
     base = environment.reset(rows, starts.which, starts.keys)
-    return play(environment, rows, base, network.tokens, choice(network, random))
+    return record(network, environment, rows, base, choice(network, environment, random))
 
 
 def shared_baseline(objective: NDArray[np.float64], which: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -101,34 +120,30 @@ class GreedyRollout:
 
 
 def advantages(episodes: Episodes, baseline: NDArray[np.float64]) -> NDArray[np.float32]:
-    """objective - baseline for every move [N], in units of the episode's first state, then of their root mean square."""
+    """objective - baseline for every move [M], in units of the episode's first state, then of their root mean square."""
     lengths = episodes.lengths
     first = np.minimum(np.cumsum(lengths) - lengths, lengths.sum() - 1)
-    units = (episodes.objective - baseline) / episodes.moves["scale"][first]
+    units = (episodes.objective - baseline) / episodes.seen["scale"][first]
     size = float(np.sqrt((units**2).mean()))
     return np.repeat(units / size if size > 1e-9 else 0.0 * units, lengths).astype(np.float32)  # below 1e-9: rounding
 
 
-def loss(
-    network: Policy, moves: Mapping[str, NDArray[Any]], advantage: NDArray[np.float32], *, entropy: float, proximity: float
-) -> Tensor:
+def loss(network: Policy, moves: Moves, *, entropy: float, proximity: float) -> Tensor:
     """The sum over N moves of - advantage * log probability - `entropy` * the policy's entropy, to be minimised.
 
     With `proximity` above 0, a step of mirror descent policy optimisation (Tomar et al., ICLR 2022, equation 8): the
     log probability gives way to the ratio to the policy that played, and `proximity` * KL(policy || that one) is added.
     """
     device = next(network.parameters()).device
-    x, mask, slot = (torch.from_numpy(moves[name]).to(device) for name in ("x", "mask", "slot"))
-    gained = torch.from_numpy(advantage).to(device)
-    pairs = torch.from_numpy(moves["pairs"]).to(device) if "pairs" in moves else None
-    log_policy = network(x, mask, pairs)[0].float().log_softmax(dim=1).clamp_min(_NEVER)
+    slot, gained, before = (torch.from_numpy(array).to(device) for array in (moves.slot, moves.advantage, moves.policy))
+    log_policy = network(network.collate(*moves.sight))[0].float().log_softmax(dim=1).clamp_min(_NEVER)
     policy = log_policy.exp()
     taken = log_policy.gather(1, slot.long()[:, None]).squeeze(1)
     spread = -(policy * log_policy).sum(dim=1)
     if proximity == 0.0:
         plain: Tensor = -(gained * taken).sum() - entropy * spread.sum()
         return plain
-    log_before = torch.from_numpy(moves["policy"]).to(device).log().clamp_min(_NEVER)
+    log_before = before.log().clamp_min(_NEVER)
     ratio = (taken - log_before.gather(1, slot.long()[:, None]).squeeze(1)).exp()
     divergence = (policy * (log_policy - log_before)).sum(dim=1)
     total: Tensor = -(gained * ratio).sum() + proximity * divergence.sum() - entropy * spread.sum()

@@ -1,86 +1,159 @@
-"""Replay: the latest moves of self-play, in arrays that a training checkpoint can hold."""
+"""Replay: the latest moves of episodes, in arrays that a training checkpoint can hold."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import UsageError
+from corl.learning.episodes import Episodes
 
-__all__ = ["Replay"]
+if TYPE_CHECKING:
+    from corl.networks.policy import Arrays
+
+__all__ = ["Replay", "Sight"]
+
+
+class Sight(NamedTuple):
+    """What `Policy.collate` takes for N moves."""
+
+    contexts: list[Arrays]
+    seen: list[Arrays]
+    which: NDArray[np.int64]
+
+
+class _Part(NamedTuple):
+    """The moves of one `add`, from number `first` on."""
+
+    first: int
+    episode: NDArray[np.int64]
+    """[M] of a move, in this part."""
+    left: NDArray[np.int64]
+    """[M] how many moves its episode has from this one on; 1 for the last."""
+    episodes: Episodes
 
 
 class Replay:
-    """A ring of `capacity` moves. A move is one entry of every field; the moves of an episode stand one after the other.
+    """The latest `capacity` moves. Moves are numbered from 0 as they are added, those of an episode one after the other.
 
-    The fields are whatever arrays the first `add` brings, each with a leading axis of moves. Beside them stands `left`,
-    how many moves its episode had from this one on (1 for the last), by which `window` knows where an episode ends: the
-    ring overwrites the oldest moves first, so that whatever follows a move in its episode is there as long as the move is.
+    Instances of different sizes, whose states have arrays of different shapes, may follow each other: the moves of one `add`
+    stay together, and `seen` gives them in parts.
     """
 
     def __init__(self, capacity: int) -> None:
         if capacity < 1:
             raise UsageError(f"a replay of {capacity} moves; accepted: an integer from 1")
         self.capacity = capacity
-        self.fields: dict[str, NDArray[Any]] = {}
-        self.left = np.zeros(0, np.int32)
-        self.size = 0
-        """How many moves there are."""
         self.added = 0
-        """How many there ever were."""
+        """How many moves there ever were."""
+        self._parts: deque[_Part] = deque()
 
-    def add(self, moves: Mapping[str, NDArray[Any]], lengths: NDArray[np.integer]) -> None:
-        """Append whole episodes of `lengths` [E] moves, laid end to end in the arrays of `moves` [sum of lengths, ...].
+    @property
+    def size(self) -> int:
+        """How many moves there are."""
+        return min(self.added, self.capacity)
 
-        Raises UsageError where they are more than the ring holds, or do not look like the moves before them (all
-        instances of a training must give tokens of one shape).
-        """
-        count = int(lengths.sum())
+    def add(self, episodes: Episodes) -> None:
+        """Append whole episodes; those without a move add nothing. Raises UsageError where they are more than it holds, or tell
+        other things than those before them."""
+        if not (count := int(episodes.lengths.sum())):
+            return
         if count > self.capacity:
             raise UsageError(f"{count} moves at once do not fit a replay of {self.capacity}")
-        if not self.fields:
-            self.left = np.zeros(self.capacity, np.int32)
-            self.fields = {name: np.zeros((self.capacity, *array.shape[1:]), array.dtype) for name, array in moves.items()}
-        at = (self.added + np.arange(count)) % self.capacity
-        for name, array in self.fields.items():
-            given = moves[name]
-            if given.shape != (count, *array.shape[1:]):
-                raise UsageError(f"{name} has the shape {given.shape}; the replay takes {(count, *array.shape[1:])}")
-            array[at] = given
-        ends = np.repeat(np.cumsum(lengths), lengths)
-        self.left[at] = ends - np.arange(count)
-        self.added, self.size = self.added + count, min(self.size + count, self.capacity)
+        held = self._parts[-1].episodes if self._parts else episodes
+        for given, known in ((episodes.moves, held.moves), (episodes.seen, held.seen)):
+            if given.keys() != known.keys():
+                raise UsageError(f"moves with {', '.join(sorted(given))}; the replay holds {', '.join(sorted(known))}")
+        self._append(episodes)
+        while self._parts and self._parts[0].first + len(self._parts[0].left) <= self.added - self.capacity:
+            self._parts.popleft()
+
+    def _append(self, episodes: Episodes) -> None:
+        lengths = episodes.lengths
+        left = np.repeat(np.cumsum(lengths), lengths) - np.arange(lengths.sum())
+        self._parts.append(_Part(self.added, np.repeat(np.arange(len(lengths)), lengths), left, episodes))
+        self.added += len(left)
 
     def sample(self, random: np.random.Generator, count: int) -> NDArray[np.int64]:
-        """Places of `count` moves drawn with replacement, each as likely: int64 [count]."""
-        return random.integers(0, self.size, count)
+        """Numbers of `count` moves drawn with replacement, each as likely: int64 [count], rising."""
+        return np.sort(random.integers(self.added - self.size, self.added, count))
+
+    def sample_episodes(self, random: np.random.Generator, count: int) -> NDArray[np.int64]:
+        """Numbers of the moves of whole episodes, drawn with replacement by a move each, about `count` in all, rising."""
+        found: list[NDArray[np.int64]] = []
+        while sum(map(len, found)) < count:
+            at = self.sample(random, 1)
+            part, local = next(self._places(at))
+            left, place = part.left, int(local[0])
+            first = place
+            while first > 0 and left[first - 1] == left[first] + 1 and part.first + first > self.added - self.size:
+                first -= 1
+            found.append(part.first + np.arange(first, first + left[first]))
+        return np.sort(np.concatenate(found))
 
     def window(self, at: NDArray[np.int64], steps: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The places of the moves `at` [N] and of the `steps` after each, and which of these belong to its episode.
+        """The numbers of the moves `at` [N], rising, and of the `steps` after each, and which of these belong to its episode.
 
-        int64 and bool, both [N, steps + 1]; a place past the end of an episode is that of its last move.
+        int64 and bool, both [N, steps + 1]; a number past the end of an episode is that of its last move.
         """
-        ahead = np.arange(steps + 1)[None, :]
-        inside = ahead < self.left[at][:, None]
-        return (at[:, None] + np.minimum(ahead, self.left[at][:, None] - 1)) % self.capacity, inside
+        ahead, left = np.arange(steps + 1)[None, :], self.left(at)[:, None]
+        return at[:, None] + np.minimum(ahead, left - 1), ahead < left
+
+    def left(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many moves the episodes of the moves `at` [N], rising, have from these on, int64 [N]."""
+        return np.concatenate([part.left[local] for part, local in self._places(at)])
+
+    def field(self, name: str, at: NDArray[np.int64], empty: float = 0) -> NDArray[Any]:
+        """What `Episodes.moves` tells of the moves `at` [N], rising; [N, K] is filled up to the widest with `empty`."""
+        found = [part.episodes.moves[name][local] for part, local in self._places(at)]
+        most = max(array.shape[1:] for array in found)
+        wide = [(0, 0)]
+        padded = (np.pad(a, wide + [(0, m - s) for m, s in zip(most, a.shape[1:])], constant_values=empty) for a in found)
+        return np.concatenate(list(padded))
+
+    def put(self, name: str, at: NDArray[np.int64], values: NDArray[Any]) -> None:
+        """Replace what `field` gives; `values` [N, ...] may be wider than the field was."""
+        begin = 0
+        for part, local in self._places(at):
+            held = part.episodes.moves[name]
+            held[local] = values[begin : begin + len(local)][(slice(None), *(slice(size) for size in held.shape[1:]))]
+            begin += len(local)
+
+    def seen(self, at: NDArray[np.int64]) -> Sight:
+        """What the network saw at the moves `at` [N], rising, in as many parts as they come from."""
+        contexts: list[Arrays] = []
+        seen: list[Arrays] = []
+        which: list[NDArray[np.int64]] = []
+        for part, local in self._places(at):
+            episodes = part.episodes
+            seen.append({name: array[local] for name, array in episodes.seen.items()})
+            instances, place = np.unique(episodes.which[part.episode[local]], return_inverse=True)
+            which.append(place + len(contexts))
+            contexts += [episodes.contexts[i] if episodes.contexts else {} for i in instances.tolist()]
+        return Sight(contexts, seen, np.concatenate(which).astype(np.int64))
+
+    def _places(self, at: NDArray[np.int64]) -> Iterator[tuple[_Part, NDArray[np.int64]]]:
+        """The parts that the moves `at`, rising, are in, and their places there."""
+        firsts = np.array([part.first for part in self._parts])
+        owner = np.searchsorted(firsts, at, side="right") - 1
+        for number in np.unique(owner).tolist():
+            part = self._parts[number]
+            yield part, at[owner == number] - part.first
 
     def state_dict(self) -> dict[str, Any]:
         """All moves, for a training checkpoint."""
-        fields = {name: array[: self.size] for name, array in self.fields.items()}
-        return {"capacity": self.capacity, "added": self.added, "left": self.left[: self.size], "fields": fields}
+        return {"capacity": self.capacity, "added": self.added, "parts": [tuple(part.episodes) for part in self._parts]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The inverse of `state_dict`. Raises UsageError for a replay of another capacity."""
         if state["capacity"] != self.capacity:
             raise UsageError(f"a replay of {state['capacity']} moves was kept, and this one has {self.capacity}")
-        self.added = int(state["added"])
-        self.size = len(state["left"])
-        self.left = np.zeros(self.capacity, np.int32)
-        self.left[: self.size] = state["left"]
-        self.fields = {}
-        for name, array in state["fields"].items():
-            self.fields[name] = np.zeros((self.capacity, *array.shape[1:]), array.dtype)
-            self.fields[name][: self.size] = array
+        kept = [Episodes(*part) for part in state["parts"]]
+        self._parts.clear()
+        self.added = int(state["added"]) - sum(int(episodes.lengths.sum()) for episodes in kept)
+        for episodes in kept:
+            self._append(episodes)

@@ -13,12 +13,17 @@ from typing import Any
 import numpy as np
 
 from corl.errors import InputError
-from corl.files import reading, replacing
+from corl.files.opening import reading, replacing
 
-__all__ = ["read", "write"]
+__all__ = ["path_of", "read", "write"]
 
 _FORMAT = 1
 _SIGNED = {np.dtype(f"u{n}"): np.dtype(f"i{n}") for n in (2, 4, 8)}  # stored as what every version of torch knows
+
+
+def path_of(output: Path) -> Path:
+    """Where the snapshot of a run with this output lies."""
+    return output.with_name(f"{output.stem}.snapshot.safetensors")
 
 
 def write(path: Path, state: Any) -> None:
@@ -26,12 +31,12 @@ def write(path: Path, state: Any) -> None:
 
     The file appears whole or not at all. Raises TypeError for anything else inside.
     """
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     tensors: dict[str, Any] = {}
     tree = _encode(state, tensors)
     with replacing(path) as partial:
-        save_file(tensors, partial, {"corl snapshot": json.dumps({"format": _FORMAT, "state": tree})})
+        partial.write_bytes(save(tensors, {"corl snapshot": json.dumps({"format": _FORMAT, "state": tree})}))
 
 
 def read(path: Path) -> Any:

@@ -7,15 +7,19 @@ each head (as Graphormer does, Ying et al., NeurIPS 2021).
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from corl.errors import UsageError
-from corl.networks.policy import Policy
+from corl.networks.policy import Policy, Shape
 from corl.networks.stem import Stem
+from corl.networks.tokens import TokenBatch, token_sizes
+
+if TYPE_CHECKING:
+    from corl.problem import Problem
 
 __all__ = ["AttentionPolicy", "Layer"]
 
@@ -38,18 +42,20 @@ class AttentionPolicy(Policy):
         feedforward: int = 192,
         value: bool = True,
         grid: int = 0,
+        environment: str = "",
     ) -> None:
         """`inputs` is F of the features, `pairs` P (0: none), `extra` the tokens after the action slots.
 
         `value`: whether there is a value head. `grid`: how many of the last tokens a convolution sees
         (Stem). Raises UsageError for numbers that make no network.
         """
-        super().__init__(problem, features)
+        super().__init__(problem, features, environment)
         if min(inputs, width, layers, heads, feedforward) < 1 or min(pairs, extra, grid) < 0 or width % heads:
             raise UsageError(f"width is {width} and heads {heads}; accepted: a multiple of heads, and positive sizes")
         self.config = {
             "problem": problem, "features": features, "inputs": inputs, "pairs": pairs, "extra": extra, "width": width,
             "layers": layers, "heads": heads, "feedforward": feedforward, "value": value, "grid": grid,
+            "environment": environment,
         }  # fmt: skip
         self.extra, self.heads, self.has_value = extra, heads, value
         self.embed = Stem(inputs, width, grid) if grid else nn.Linear(inputs, width)
@@ -58,8 +64,16 @@ class AttentionPolicy(Policy):
         self.score = nn.Linear(width, 1)
         self.value = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, 1)) if value else None
 
-    def forward(self, x: Tensor, mask: Tensor, pairs: Tensor | None) -> tuple[Tensor, Tensor]:
+    @classmethod
+    def sized(cls, problem: Problem, instance: Any, shape: Shape) -> AttentionPolicy:
+        """See Policy.sized."""
+        sizes = token_sizes(problem, shape.features, shape.environment, instance)
+        width, layers, heads, grid = shape.width, shape.layers, shape.heads, shape.grid
+        return cls(**sizes, width=width, layers=layers, heads=heads, feedforward=2 * width, grid=grid)
+
+    def forward(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
         """See Policy.forward. Rows without any token give value 0 and no NaN."""
+        x, mask, pairs = batch
         tokens = mask.shape[1]
         slots = tokens - self.extra
         kept = torch.cat([mask[:, :slots].any(0), mask.new_ones(self.extra)]).nonzero().squeeze(1)

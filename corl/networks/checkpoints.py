@@ -11,18 +11,23 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from corl.errors import CorlError, InputError, UsageError, described
-from corl.files import from_json, reading, replacing, to_json
+from corl.errors import CorlError, InputError, UsageError, described, unknown
+from corl.files.json_values import from_json, to_json
+from corl.files.opening import reading, replacing
+from corl.networks.architectures import network_class
+from corl.version import __version__
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-__all__ = ["FORMAT", "load", "load_policy", "read_header", "save", "shipped"]
+__all__ = ["FORMAT", "load", "load_policy", "loaded", "loaded_as", "read_header", "save", "shipped"]
 
+_Network = TypeVar("_Network")
 FORMAT = 1
 """The number of this format; a file with a higher one is refused."""
 _ACCEPTED = "accepted: a checkpoint written by corl train"
@@ -34,21 +39,19 @@ def save(path: Path, network: nn.Module, training: Mapping[str, Any] | None = No
 
     The file appears whole or not at all. Raises OSError where it cannot be written.
     """
-    from safetensors.torch import save_file
-
-    import corl
+    from safetensors.torch import save
 
     header = {
         "format": FORMAT,
         "architecture": network.architecture,
         "config": json.loads(to_json(network.config)),
         "training": json.loads(to_json(dict(training or {}))),
-        "package": corl.__version__,
+        "package": __version__,
     }
     weights = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in network.state_dict().items()}
     header["digest"] = _digest(header, weights)
     with replacing(path) as partial:
-        save_file(weights, partial, {"corl": json.dumps(header)})
+        partial.write_bytes(save(weights, {"corl": json.dumps(header)}))  # save_file's errors are no OSErrors
 
 
 def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
@@ -56,18 +59,23 @@ def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
 
     Raises InputError, naming the file, where it is damaged, of another program, too new, or does not fit its architecture.
     """
-    from corl import registry
+    from corl.networks.configurations import check_config, check_finite
+    from corl.networks.policy import Policy
 
     header, weights = _read(path)
     try:
-        kind = registry.architecture(header["architecture"])
+        kind = network_class(header["architecture"])
+        check_config(kind, header["config"], weights)
         network: nn.Module = kind(**header["config"])
         network.load_state_dict(weights)
+        check_finite(dict(network.named_buffers()))  # those among them that no file holds
     except CorlError as error:
         raise InputError(str(error), file=str(path)) from error
-    except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: names and shapes, many lines of them
-        reason = " ".join(described(error).split())[:300]
+    except Exception as error:  # a constructor may raise anything; load_state_dict a RuntimeError of many lines
+        reason = " ".join(described(error).split())
         raise InputError(f"does not fit the architecture {header['architecture']!r} ({reason})", file=str(path)) from error
+    if isinstance(network, Policy):
+        network.file = str(path)
     return network.eval(), header
 
 
@@ -79,13 +87,34 @@ def load_policy(name_or_path: str | os.PathLike[str]) -> nn.Module:
     return load(resolve(name_or_path))[0]
 
 
+def loaded(name_or_path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    """As `load_policy`, with the header; the same network while the file stays the same, whose weights nobody may change."""
+    path = resolve(name_or_path)
+    return _loaded(path, path.stat().st_mtime_ns)
+
+
+def loaded_as(kind: type[_Network], name_or_path: str | os.PathLike[str]) -> _Network:
+    """The network of `loaded`, of one class. Raises UsageError for another's."""
+    network, _ = loaded(name_or_path)
+    if not isinstance(network, kind):
+        accepted = getattr(kind, "architecture", kind.__name__)
+        raise UsageError(f"policy {name_or_path} is a network of architecture {network.architecture}; accepted: {accepted}")
+    return network
+
+
+@lru_cache(maxsize=4)
+def _loaded(path: Path, changed: int) -> tuple[Any, dict[str, Any]]:
+    """What is in a file that was last changed then."""
+    return load(path)
+
+
 def resolve(name_or_path: str | os.PathLike[str]) -> Path:
     """The checkpoint file that a name or a path stands for. Raises UsageError where there is none."""
     path, known = Path(name_or_path), shipped()
     if (name := os.fspath(name_or_path)) in known:
         return known[name]
     if not path.exists():
-        raise UsageError(f"no checkpoint {name!r}: neither a file nor a shipped one; there are: {', '.join(known) or 'none'}")
+        raise UsageError(unknown("neither a checkpoint file nor a shipped policy:", name, known))
     return path
 
 
@@ -97,7 +126,7 @@ def shipped() -> dict[str, Path]:
 
 
 def read_header(path: Path) -> dict[str, Any]:
-    """The header alone. Raises InputError as `load` does."""
+    """The header alone, without loading torch. Raises InputError as `load` does."""
     return _read(path, with_weights=False)[0]
 
 
@@ -107,7 +136,7 @@ def _read(path: Path, *, with_weights: bool = True) -> tuple[dict[str, Any], dic
 
     weights: dict[str, Any] = {}
     try:
-        with reading(path), safe_open(path, framework="pt") as file:
+        with reading(path), safe_open(path, framework="pt" if with_weights else "numpy") as file:
             header = _header((file.metadata() or {}).get("corl"), path)
             if with_weights:
                 weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

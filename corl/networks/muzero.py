@@ -7,20 +7,19 @@ of the observation at the root, so that an action is a token: the dynamics marks
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
+import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
 from corl.errors import UsageError
 from corl.networks.attention import Layer
 from corl.networks.heads import HLGauss
-from corl.networks.policy import Policy
+from corl.networks.policy import Arrays, Policy
 from corl.networks.stem import Stem
-from corl.networks.tokens import Tokens
+from corl.networks.tokens import TokenBatch
 
 __all__ = ["MuZeroNetwork", "Slots"]
 
@@ -51,17 +50,19 @@ class MuZeroNetwork(Policy):
         values: tuple[float, float] = (-10.0, 10.0),
         rewards: tuple[float, float] = (-10.0, 10.0),
         grid: int = 0,
+        environment: str = "",
     ) -> None:
         """`inputs`, `pairs`, `extra`, `grid`: as for AttentionPolicy. `values`, `rewards`: what the `bins` of either head span,
         in network units. Raises UsageError for numbers that make no network.
         """
-        super().__init__(problem, features)
+        super().__init__(problem, features, environment)
         if min(inputs, width, layers, dynamics_layers, heads, feedforward) < 1 or min(pairs, extra, grid) < 0 or width % heads:
             raise UsageError(f"width {width} of a MuZero network must be a multiple of heads, {heads}; all sizes are positive")
         self.config = {
             "problem": problem, "features": features, "inputs": inputs, "pairs": pairs, "extra": extra, "width": width,
             "layers": layers, "dynamics_layers": dynamics_layers, "heads": heads, "feedforward": feedforward, "bins": bins,
             "values": list(values), "rewards": list(rewards), "grid": grid,
+            "environment": environment,
         }  # fmt: skip
         self.extra, self.heads, self.has_value = extra, heads, True
         self.embed = Stem(inputs, width, grid) if grid else nn.Linear(inputs, width)
@@ -107,12 +108,12 @@ class MuZeroNetwork(Policy):
         logits = self.score(latent[:, :slots, :-1]).squeeze(-1).masked_fill(latent[:, :slots, -1] < 0.5, float("-inf"))
         return logits, self.value(_pooled(latent))
 
-    def forward(self, x: Tensor, mask: Tensor, pairs: Tensor | None) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
         """See Policy.forward: the prediction on the representation."""
-        logits, value = self.prediction(self.representation(x, mask, pairs))
+        logits, value = self.prediction(self.representation(*batch))
         return logits, self.value_head.mean(value)
 
-    def likeness(self, latent: Tensor, observed: Tensor) -> Tensor:
+    def similarity(self, latent: Tensor, observed: Tensor) -> Tensor:
         """Cosine [R, T] of predicted and observed latent vectors after projection; no gradient goes to the observed."""
         ours = self.predict(self.project(latent[..., :-1]))
         with torch.no_grad():
@@ -124,17 +125,16 @@ class Slots:
     """A MuZeroNetwork as corl.search.models.LearnedModel takes it: its actions are the `slots` slots of a search's root.
 
     model = LearnedModel(Slots(network, environment.width))
-    result = search.search(model, (observation, slots), keys)      # slots [R, K]: 0, 1, ... where an action is listed, then -1
+    result = search.search(model, (seen, slots), keys)      # seen: network.see(...); slots [R, K]: 0, 1, ... for actions, then -1
     environment.step(rows, rows, actions[range(R), result.action])
     """
 
     def __init__(self, network: MuZeroNetwork, slots: int) -> None:
         self.network, self.slots = network, slots
 
-    def initial(self, seen: Tokens | Mapping[str, NDArray[Any]]) -> tuple[Tensor, Tensor, Tensor]:
-        """Latent states, logits [R, slots] and values [R], in the rows' units, of observations or of their tokens."""
-        tokens = seen if isinstance(seen, Tokens) else self.network.tokens(seen)
-        latent = self.network.representation(*self.network.tensors(tokens))
+    def initial(self, seen: Arrays) -> tuple[Tensor, Tensor, Tensor]:
+        """Latent states, logits [R, slots] and values [R], in the rows' units, of states that the network saw."""
+        latent = self.network.representation(*self.network.collate([], [seen], np.zeros(0, np.int64)))
         logits, value = self.network.prediction(latent)
         return latent, logits, self.network.value_head.mean(value)
 

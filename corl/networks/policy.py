@@ -1,27 +1,55 @@
-"""Policy: a network from an observation to logits of the listed actions and a value."""
+"""Policy: the base class of networks that give logits of the listed actions and a value."""
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from corl.environment import Environment
 from corl.errors import UsageError
-from corl.networks.tokens import Tokens
+from corl.networks.tokens import TokenBatch, Tokens, joined, sizes_of
+from corl.policy import Evaluator
 
-__all__ = ["Policy"]
+if TYPE_CHECKING:
+    from corl.problem import Problem
+
+__all__ = ["Arrays", "Observer", "Policy", "Shape"]
+
+Arrays = Mapping[str, NDArray[Any]]
+"""Named arrays; those of states have a leading axis of rows."""
+
+
+class Shape(NamedTuple):
+    """What a recipe wants of a new network; an architecture takes of it what it has a use for."""
+
+    features: str = ""
+    """A name among the problem's; "" for the first."""
+    environment: str = ""
+    """Likewise."""
+    width: int = 64
+    layers: int = 2
+    heads: int = 4
+    grid: int = 0
 
 
 class Policy(nn.Module, abc.ABC):
-    """A network that reads one problem's observations through one of its `Problem.features`.
+    """A network that reads the states of one problem's environment; unless overridden, through one of its `Problem.features`.
 
     A subclass calls `super().__init__(problem, features)` and sets `config` and `has_value`. It is rebuilt from a checkpoint
-    as `cls(**config)`.
+    as `cls(**config)`. What training and evaluation do with it, in this order:
+
+        context = network.context(environment, i)           # arrays of instance i that stay the same in an episode
+        seen = network.see(environment, rows)               # arrays of states; a replay keeps both
+        batch = network.collate([context], [seen], which)   # tensors; which[r]: the context of row r
+        logits, values = network(batch)
+
+    A network that encodes instances overrides the first three; where its forward pass is compiled, `on` as well.
     """
 
     architecture: ClassVar[str]
@@ -30,16 +58,47 @@ class Policy(nn.Module, abc.ABC):
     """JSON values: the keyword arguments that rebuild it, "problem" and "features" among them."""
     has_value: bool = False
     """Whether `value` means anything; otherwise it is 0."""
+    extra: int = 0
+    """How many of the last tokens belong to no slot."""
+    file: str = ""
+    """The checkpoint that it was loaded from."""
 
-    def __init__(self, problem: str, features: str) -> None:
+    def __init__(self, problem: str, features: str, environment: str = "") -> None:
         super().__init__()
-        self.problem, self.features = problem, features
+        self.problem, self.features, self.environment = problem, features, environment
+
+    @classmethod
+    def sized(cls, problem: Problem, instance: Any, shape: Shape) -> Policy:
+        """A new network for instances like this one. Raises UsageError where the architecture is not made by size."""
+        raise UsageError(f"no recipe makes a new network of the architecture {cls.architecture!r}; start from a checkpoint")
 
     @abc.abstractmethod
-    def forward(self, x: Tensor, mask: Tensor, pairs: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The tensors of Tokens -> logits float32 [R, K], -inf in empty slots, and values float32 [R] in the row's unit."""
+    def forward(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """What `collate` gives -> logits float32 [R, K], -inf in empty slots, and values float32 [R] in the rows' units."""
 
-    def tokens(self, observation: Mapping[str, NDArray[Any]]) -> Tokens:
+    def on(self, environment: Environment) -> Evaluator:
+        """The policy on the pool of an environment; call it in eval mode (`corl.load_policy` returns it so)."""
+        return Observer(self, environment)
+
+    def context(self, environment: Environment, which: int) -> Arrays:
+        """What the network sees of instance `which` of an environment once and for all; unless overridden, nothing."""
+        return {}
+
+    def see(self, environment: Environment, rows: NDArray[np.int64]) -> Arrays:
+        """What the network sees of `rows` [R]: arrays with a leading axis R, "scale" float64 [R] (the unit of values) among them.
+
+        Unless overridden, the Tokens of its features. Raises UsageError where the problem has no such features, or where they
+        are of other sizes than the "inputs", "pairs" and "extra" in `config`.
+        """
+        tokens = self.tokens(environment.observe(rows))
+        for name, size in sizes_of(tokens, environment.width).items():
+            made_for = self.config.get(name, size)
+            if made_for != size and (name, made_for) != ("pairs", 0):  # those a network may leave out
+                who = f"{self.file}: the network" if self.file else f"the {self.architecture} network"
+                raise UsageError(f"{who} has {name} {made_for}; accepted: {size}, as {self.problem} shows in {self.features}")
+        return tokens.arrays()
+
+    def tokens(self, observation: Arrays) -> Tokens:
         """The tokens of an observation. Raises UsageError where the problem has no such features."""
         from corl.registry import problem
 
@@ -48,19 +107,44 @@ class Policy(nn.Module, abc.ABC):
             raise UsageError(f"{self.problem} has no features {self.features!r}; accepted: {', '.join(known) or 'none'}")
         return known[self.features](observation)
 
-    def evaluate(self, observation: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Logits float32 [R, K] of the listed actions, -inf in empty slots, and values float64 [R].
+    def collate(self, contexts: Sequence[Arrays], seen: Sequence[Arrays], which: NDArray[np.int64]) -> Any:
+        """What `forward` takes, on the network's device: the rows of all parts of `seen`, one part after the other.
 
-        A value is the expected sum of the rewards to come in the environment's units (0 without a value head). Call it in
-        eval mode (`corl.load_policy` returns it so); a row's numbers depend on the batch by rounding alone.
+        which: int64 [R], for each row the place of its instance's context in `contexts`. Parts may differ in their numbers of
+        slots (their instances do in size): those of the widest count. Unless overridden, a TokenBatch.
         """
-        seen = self.tokens(observation)
-        with torch.inference_mode():
-            logits, value = self(*self.tensors(seen))
-        return logits.float().cpu().numpy(), value.double().cpu().numpy() * seen.scale
+        whole, device = joined(seen, self.extra), next(self.parameters()).device
+        x, mask = (torch.from_numpy(whole[name]).to(device) for name in ("x", "mask"))
+        return TokenBatch(x, mask, torch.from_numpy(whole["pairs"]).to(device) if "pairs" in whole else None)
 
-    def tensors(self, tokens: Tokens) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The arguments of `forward` on the network's device."""
-        device = next(self.parameters()).device
-        pairs = None if tokens.pairs is None else torch.from_numpy(tokens.pairs).to(device)
-        return torch.from_numpy(tokens.x).to(device), torch.from_numpy(tokens.mask).to(device), pairs
+    def infer(self, contexts: Sequence[Arrays], which: NDArray[np.int64], seen: Arrays) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Logits float32 [R, K] and values float64 [R], in the environment's units, of R states that were seen.
+
+        A row's numbers depend on the others by rounding alone.
+        """
+        with torch.inference_mode():
+            logits, values = self(self.collate(contexts, [seen], which))
+        return logits.float().cpu().numpy(), values.double().cpu().numpy() * seen["scale"]
+
+
+class Observer:
+    """A Policy on a pool, as corl.policy.Evaluator has it: it sees an instance's context once, and the rows whenever asked."""
+
+    def __init__(self, policy: Policy, environment: Environment) -> None:
+        self.policy, self.environment = policy, environment
+        self._contexts: dict[int, Arrays] = {}
+        self._encodes = type(policy).context is not Policy.context
+
+    def evaluate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """See corl.policy.Evaluator."""
+        return self.policy.infer(*self.instances(rows), self.policy.see(self.environment, rows))
+
+    def instances(self, rows: NDArray[np.int64]) -> tuple[list[Arrays], NDArray[np.int64]]:
+        """The contexts of the instances of `rows` [R], and which of them is whose, int64 [R]."""
+        if not self._encodes:
+            return [{}], np.zeros(len(rows), np.int64)
+        numbers, which = np.unique(self.environment.instance_of(rows), return_inverse=True)
+        for number in numbers.tolist():
+            if number not in self._contexts:
+                self._contexts[number] = self.policy.context(self.environment, number)
+        return [self._contexts[number] for number in numbers.tolist()], which.astype(np.int64)

@@ -15,43 +15,38 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from corl.errors import UsageError
 from corl.jit import kernel
+from corl.options import Options, option
 from corl.rng import hashed
-from corl.search import tree
+from corl.search import priors, tree
 from corl.search.hooks import attach
+from corl.search.loop import SearchResult, run_search
 from corl.search.models import Model
-from corl.search.simulation import SearchResult, check_sizes, run_search
 
 __all__ = ["Gumbel", "considered_visits"]
 
 
 @dataclass(frozen=True)
-class Gumbel:
+class Gumbel(Options):
     """Options of a Gumbel search, and the search itself."""
 
-    simulations: int = 64
-    """Leaves added to each tree."""
-    considered: int = 16
-    """m, the most actions tried at the root."""
-    noise: float = 1.0
-    """Scale of the Gumbel noise: 1 to train (the policy improves in expectation), 0 for a deterministic search."""
-    value_scale: float = 0.1
-    """c_scale: sigma(q) = (visit_offset + largest visit count) * value_scale * q, q scaled to [0, 1] (section 3.4)."""
-    visit_offset: float = 50.0
-    """c_visit."""
-    width: int = 0
-    """Actions of a node kept, those with the largest prior (at the root: with the noise); 0: all."""
-    leaves: int = 1
-    """Leaves of a tree evaluated in one call, at most: more where batches are small. Visits under way count as visits."""
-
-    def __post_init__(self) -> None:
-        check_sizes(self.simulations, self.width, self.leaves)
-        if self.considered < 1:
-            raise UsageError(f"considered is {self.considered}; accepted: an integer from 1")
-        for name, value in (("noise", self.noise), ("value_scale", self.value_scale), ("visit_offset", self.visit_offset)):
-            if not 0.0 <= value < math.inf:
-                raise UsageError(f"{name} is {value}; accepted: a number from 0")
+    simulations: int = option(64, "Leaves added to each tree.", low=1, scale="log")
+    considered: int = option(16, "m, the most actions tried at the root.", low=1)
+    noise: float = option(
+        1.0, "Scale of the Gumbel noise: 1 to train (the policy improves in expectation), 0 for a deterministic search.", low=0
+    )
+    value_scale: float = option(
+        0.1,
+        "c_scale: sigma(q) = (visit_offset + largest visit count) * value_scale * q, q scaled to [0, 1] (section 3.4).",
+        low=0,
+    )
+    visit_offset: float = option(50.0, "c_visit.", low=0)
+    width: int = option(0, "Actions of a node kept, those with the largest prior (at the root: with the noise); 0: all.", low=0)
+    leaves: int = option(
+        1,
+        "Leaves of a tree evaluated in one call, at most: more where batches are small. Visits under way count as visits.",
+        low=1,
+    )
 
     def search(self, model: Model, roots: Any, keys: int | ArrayLike) -> SearchResult:
         """Search from all `roots` [B] (see the model) at once.
@@ -203,7 +198,7 @@ def _score_root(rule: Any, trees: Any, t: Any, key: Any, weights: Any, scores: A
 def _conclude(rule: Any, trees: Any, t: Any, key: Any, values: Any, policy: Any) -> Any:
     completed = _completed(rule, trees, t, 0)
     for slot in range(len(values)):
-        if trees.root_logit[t, slot] > tree.FAR:
+        if trees.root_logit[t, slot] > priors.FAR:
             values[slot] = completed.mixed
     most = 0
     for k in range(trees.children[t, 0]):

@@ -7,8 +7,7 @@ them for its own class of state:
     def _step(state, src, dst, action): ...
 
 The right one is picked by the type of `state` where a kernel calls `hooks.step(...)`, at compile time and in a way that can
-be cached (functions passed as arguments or closed over cannot). `evaluate` is attached in the same way, by the class of the
-model, which is a NamedTuple of arrays or numbers as well (its weights), or by the classes of model and state.
+be cached (functions passed as arguments or closed over cannot).
 
 Behind each hook are two numba overloads, made once, and a table. An overload for each class would change the type that numba
 gives to the hook; where a module is imported in the middle of a compilation (reading a kernel from the disk cache imports the
@@ -25,7 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numba.extending import overload
 
-__all__ = ["actions", "attach", "evaluate", "hook", "rekey", "step"]
+__all__ = ["actions", "attach", "hook", "rekey", "step"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _attached: dict[tuple[Any, bool], dict[tuple[type, ...], Callable[..., Any]]] = {}
@@ -78,15 +77,6 @@ def actions(state: Any, row: int, out: Any) -> int:
     """Write the legal actions of a row into `out` (int32 [K]), at most K, the most promising first; return how many.
 
     0 means that the episode is over. The rest of `out` is left as it is.
-    """
-    raise NotImplementedError("only compiled code can call a hook")
-
-
-@hook
-def evaluate(model: Any, state: Any, row: int, actions: Any, count: int, logits: Any) -> float:
-    """Write the logits of a row's `actions[:count]` (int32, as the hook of that name lists them) into `logits` (float32 [K]).
-
-    Returns the value: the float64 sum of the rewards still to be expected, in the environment's units. count > 0.
     """
     raise NotImplementedError("only compiled code can call a hook")
 

@@ -2,7 +2,7 @@
 interface.
 
     environment = problem.environment(instances, rows=rows_needed(trees, simulations))
-    model = SimulatorModel(environment, policy, first=trees)      # rows 0..trees-1 are the caller's
+    model = SimulatorModel(environment, policy.on(environment), first=trees)      # rows 0..trees-1 are the caller's
     result = Gumbel(simulations=64).search(model, roots=np.arange(trees), keys=0)
     environment.step(rows, rows, result.action)
 
@@ -12,6 +12,7 @@ A model keeps one state for each node; a node is addressed by its slot, tree * n
 from __future__ import annotations
 
 import abc
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -20,11 +21,12 @@ from numpy.typing import ArrayLike, NDArray
 from corl.environment import Environment
 from corl.errors import SolverError, UsageError
 from corl.jit import kernel
+from corl.policy import Evaluator
 from corl.rng import mix
 from corl.search import hooks
 from corl.search.tree import Trees, new_trees
 
-__all__ = ["CompiledModel", "Evaluator", "Expansion", "LatentNetwork", "LearnedModel", "Model", "SimulatorModel", "rows_needed"]
+__all__ = ["Expansion", "LatentNetwork", "LearnedModel", "Model", "SimulatorModel", "rows_needed"]
 
 
 class Expansion(NamedTuple):
@@ -71,13 +73,6 @@ class Model(abc.ABC):
         return kept
 
 
-class Evaluator(Protocol):
-    """What SimulatorModel needs of a network: corl.networks.policy.Policy has it."""
-
-    def evaluate(self, observation: dict[str, Any], /) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """(logits float32 [R, K], value float64 [R]) of R observed states; the value in the environment's units, no NaN."""
-
-
 class LatentNetwork(Protocol):
     """What LearnedModel needs of a network; everything is a torch tensor, on the network's own device.
 
@@ -88,8 +83,8 @@ class LatentNetwork(Protocol):
     slots: int
     """A, how many actions there are."""
 
-    def initial(self, observation: dict[str, Any], /) -> tuple[Any, Any, Any]:
-        """Representation and prediction: (latent float [R, ...], logits [R, A], value [R])."""
+    def initial(self, seen: Mapping[str, NDArray[Any]], /) -> tuple[Any, Any, Any]:
+        """Representation and prediction: (latent float [R, ...], logits [R, A], value [R]) of R states that it saw."""
 
     def recurrent(self, latent: Any, actions: Any, /) -> tuple[Any, Any, Any, Any]:
         """Dynamics and prediction for int64 `actions` [R]: (latent [R, ...], reward [R], logits [R, A], value [R])."""
@@ -108,8 +103,8 @@ class SimulatorModel(Model):
     a key of their own for every node, never from that of the root's row.
     """
 
-    def __init__(self, environment: Environment, policy: Evaluator, first: int) -> None:
-        self.policy, self.width = policy, environment.width
+    def __init__(self, environment: Environment, evaluator: Evaluator, first: int) -> None:
+        self.evaluator, self.width = evaluator, environment.width
         self.pool = _Pool(environment, first)
 
     def root(self, roots: ArrayLike, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
@@ -120,52 +115,26 @@ class SimulatorModel(Model):
         """See Model.expand. Raises SolverError where the policy returns NaN."""
         return self._evaluated(*self.pool.expand(parents, actions, children))
 
+    def evaluate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Logits float32 [R, W] and values float64 [R] of rows whose episodes are not over."""
+        return self.evaluator.evaluate(rows)
+
     def _evaluated(self, rows: Any, reward: Any, done: Any, actions: Any) -> Expansion:
         """Rows that were listed, with the policy's opinion of the live ones."""
         live = np.flatnonzero(~done)
-        observe = self.pool.environment.observe
         if len(live) == len(rows):
-            return _checked(Expansion(reward, done, actions, *self.policy.evaluate(observe(rows))))
+            return _checked(Expansion(reward, done, actions, *self.evaluate(rows)))
         logits = np.full(actions.shape, -np.inf, np.float32)
         value = np.zeros(len(rows))
         if len(live):
-            logits[live], value[live] = self.policy.evaluate(observe(rows[live]))
-        return _checked(Expansion(reward, done, actions, logits, value))
-
-
-class CompiledModel(Model):
-    """The environment itself, with a model that compiled code evaluates (corl.search.hooks.evaluate).
-
-    `network` is a NamedTuple whose class has that hook for this environment's states, such as corl.search.mlp.Mlp. The
-    searches then run from root to result without Python (corl.search.fused), one tree after another: `simulations` rows from
-    `first` on are enough. Roots are rows [B] below `first`. Raises UsageError for an environment that is not `compiled`.
-    """
-
-    def __init__(self, environment: Environment, network: Any, first: int) -> None:
-        if not environment.compiled:
-            raise UsageError("a CompiledModel steps from kernels, which this environment cannot; accepted: SimulatorModel")
-        self.network, self.width = network, environment.width
-        self.pool = _Pool(environment, first)
-
-    def root(self, roots: ArrayLike, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
-        """See Model.root; step by step it needs as many rows as SimulatorModel."""
-        return self._evaluated(*self.pool.root(roots, nodes, keys))
-
-    def expand(self, parents: NDArray[np.int64], actions: NDArray[np.int32], children: NDArray[np.int64]) -> Expansion:
-        """See Model.expand."""
-        return self._evaluated(*self.pool.expand(parents, actions, children))
-
-    def _evaluated(self, rows: Any, reward: Any, done: Any, actions: Any) -> Expansion:
-        """Rows that were listed, with the network's opinion of the live ones."""
-        logits, value = np.full(actions.shape, -np.inf, np.float32), np.zeros(len(rows))
-        _evaluate(self.network, self.pool.environment.state, rows, actions, logits, value)
+            logits[live], value[live] = self.evaluate(rows[live])
         return _checked(Expansion(reward, done, actions, logits, value))
 
 
 class LearnedModel(Model):
     """A network that has learned how latent states follow one another: MuZero.
 
-    Roots are pairs (observation, actions): what the environment observes and lists for R rows, dict and int32 [R, K] with
+    Roots are pairs (seen, actions): what the network sees and the environment lists for R rows, dict and int32 [R, K] with
     -1 after the last. Actions are masked at the root only; below it all of the network's A actions may be taken, and no
     episode ends.
     """
@@ -174,16 +143,16 @@ class LearnedModel(Model):
         self.network, self.width = network, network.slots
         self._latent: Any = None
 
-    def root(self, roots: tuple[dict[str, Any], NDArray[np.int32]], nodes: int, keys: NDArray[np.uint64]) -> Expansion:
-        """See Model.root; `roots` is (observation, actions). The keys are not used."""
+    def root(self, roots: tuple[Mapping[str, Any], NDArray[np.int32]], nodes: int, keys: NDArray[np.uint64]) -> Expansion:
+        """See Model.root; `roots` is (seen, actions). The keys are not used."""
         import torch
 
-        observation, listed = roots
+        seen, listed = roots
         listed = np.asarray(listed, np.int32)
         if listed.shape[0] != len(keys) or listed.shape[1] > self.width or (listed >= self.width).any():
             raise UsageError(f"actions are {len(keys)} rows of ids below {self.width}, at most so many, -1 after the last")
         with torch.no_grad():
-            latent, logits, value = self.network.initial(observation)
+            latent, logits, value = self.network.initial(seen)
         self._latent = latent.new_zeros((len(keys), nodes, *latent.shape[1:]))
         self._latent[:, 0] = latent
         self._latent = self._latent.flatten(0, 1)
@@ -284,17 +253,6 @@ def _advance(state: Any, src: Any, dst: Any, actions: Any, keys: Any, nodes: Any
     for i in range(len(src)):
         reward[i] = step_afresh(state, src[i], dst[i], actions[i], keys[i], nodes[i])
     _list(state, dst, listed, done)
-
-
-@kernel
-def _evaluate(network: Any, state: Any, rows: Any, actions: Any, logits: Any, value: Any) -> None:
-    """The hook for each row that has actions."""
-    for i in range(len(rows)):
-        count = 0
-        while count < actions.shape[1] and actions[i, count] >= 0:
-            count += 1
-        if count > 0:
-            value[i] = hooks.evaluate(network, state, rows[i], actions[i], count, logits[i])
 
 
 def _checked(found: Expansion) -> Expansion:

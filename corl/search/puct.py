@@ -11,49 +11,38 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from corl.errors import UsageError
 from corl.jit import kernel
+from corl.options import Options, option
 from corl.rng import hashed, mix, uniform
-from corl.search import tree
+from corl.search import priors, tree
 from corl.search.hooks import attach
+from corl.search.loop import SearchResult, run_search
 from corl.search.models import Model
-from corl.search.simulation import SearchResult, check_sizes, run_search
 
 __all__ = ["Puct"]
 
 
 @dataclass(frozen=True)
-class Puct:
+class Puct(Options):
     """Options of a PUCT search, and the search itself."""
 
-    simulations: int = 64
-    """Leaves added to each tree."""
-    exploration: float = 1.25
-    """c1 of U = P * sqrt(sum N) / (1 + N) * (c1 + log((sum N + c2 + 1) / c2))."""
-    base: float = 19652.0
-    """c2."""
-    noise: float = 0.0
-    """Share of Dirichlet noise in the root's prior: 0.25 to train, 0 for a deterministic search."""
-    concentration: float = 0.3
-    """alpha of the Dirichlet noise; about 10 over the number of actions."""
-    temperature: float = 0.0
-    """The action is drawn in proportion to visits ** (1 / temperature); 0: the one visited most."""
-    width: int = 0
-    """Actions of a node kept, those with the largest prior; 0: all."""
-    leaves: int = 1
-    """Leaves of a tree evaluated in one call, at most: more where batches are small. Until it is answered a visit counts as
-    one that returned the worst q among its siblings (virtual loss)."""
-
-    def __post_init__(self) -> None:
-        check_sizes(self.simulations, self.width, self.leaves)
-        for name, value in (("exploration", self.exploration), ("temperature", self.temperature)):
-            if not 0.0 <= value < math.inf:
-                raise UsageError(f"{name} is {value}; accepted: a number from 0")
-        for name, value in (("base", self.base), ("concentration", self.concentration)):
-            if not 0.0 < value < math.inf:
-                raise UsageError(f"{name} is {value}; accepted: a number above 0")
-        if not 0.0 <= self.noise <= 1.0:
-            raise UsageError(f"noise is {self.noise}; accepted: a number from 0 to 1")
+    simulations: int = option(64, "Leaves added to each tree.", low=1, scale="log")
+    exploration: float = option(1.25, "c1 of U = P * sqrt(sum N) / (1 + N) * (c1 + log((sum N + c2 + 1) / c2)).", low=0)
+    base: float = option(19652.0, "c2.", above=0, scale="log")
+    noise: float = option(
+        0.0, "Share of Dirichlet noise in the root's prior: 0.25 to train, 0 for a deterministic search.", low=0, high=1
+    )
+    concentration: float = option(0.3, "alpha of the Dirichlet noise; about 10 over the number of actions.", above=0, scale="log")
+    temperature: float = option(
+        0.0, "The action is drawn in proportion to visits ** (1 / temperature); 0: the one visited most.", low=0
+    )
+    width: int = option(0, "Actions of a node kept, those with the largest prior; 0: all.", low=0)
+    leaves: int = option(
+        1,
+        "Leaves of a tree evaluated in one call, at most: more where batches are small. Until it is answered a visit counts as "
+        "one that returned the worst q among its siblings (virtual loss).",
+        low=1,
+    )
 
     def search(self, model: Model, roots: Any, keys: int | ArrayLike) -> SearchResult:
         """Search from all `roots` [B] (see the model) at once.
@@ -141,7 +130,7 @@ def _gamma(alpha: Any, state: Any) -> Any:
 def _conclude(rule: Any, trees: Any, t: Any, key: Any, values: Any, policy: Any) -> Any:
     """Values of actions without visits are the root's own."""
     for slot in range(len(values)):
-        if trees.root_logit[t, slot] > tree.FAR:
+        if trees.root_logit[t, slot] > priors.FAR:
             values[slot] = trees.value[t, 0]
     most, chosen = 0, 0
     children = trees.children[t, 0]

@@ -18,23 +18,18 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.search.hooks import hook
+from corl.search.priors import FAR, keep_unmasked, prior_weights, promote
 
 __all__ = [
-    "ENDED", "FAR", "LEAST_SPREAD", "WAITING",
-    "Trees", "attach", "attach_root", "choose", "conclude", "descend", "new_trees", "score_root",
+    "ENDED", "LEAST_SPREAD", "WAITING",
+    "Trees", "expand_leaf", "expand_root", "choose", "conclude", "select_leaf", "new_trees", "score_root",
 ]  # fmt: skip
 
 ENDED, WAITING = -1, -2
-"""What `descend` returns where it adds no leaf."""
+"""What `select_leaf` returns where it adds no leaf."""
 
-FAR = -1e30
-"""Logits up to here mean that an action is masked."""
 LEAST_SPREAD = 1e-8
 """Values that differ by less than this share of them are taken to be equal."""
-_LOWEST, _HALF, _ONE = np.float32(-87.0), np.float32(0.5), np.float32(1.0)
-_LOG2_E, _LN2_HIGH, _LN2_LOW = np.float32(1.44269504), np.float32(0.693359375), np.float32(2.12194440e-4)
-_P = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
-_C0, _C1, _C2, _C3, _C4, _C5 = map(np.float32, _P)
 
 
 class Trees(NamedTuple):
@@ -135,24 +130,11 @@ def conclude(rule: Any, trees: Trees, t: int, key: int, values: Any, policy: Any
 
 
 @kernel
-def attach_root(rule: Any, trees: Trees, t: Any, actions: Any, logits: Any, value: Any, key: Any) -> None:
+def expand_root(rule: Any, trees: Trees, t: Any, actions: Any, logits: Any, value: Any, key: Any) -> None:
     """Make tree `t` a root alone: `actions` (int32 [W], -1 after the last) with `logits`, and the network's `value`."""
     slots = len(actions)
     weights, scores = np.empty(slots, np.float32), np.empty(slots)
-    highest = np.float32(-np.inf)
-    count = 0
-    for k in range(slots):
-        trees.root_action[t, k] = actions[k]
-        trees.root_logit[t, k] = logits[k] if actions[k] >= 0 and logits[k] > FAR else -np.inf
-        highest = max(highest, trees.root_logit[t, k])
-        count += actions[k] >= 0
-    if count > 0 and highest == -np.inf:  # every action masked: the mask is no help, all are alike
-        highest = np.float32(0.0)
-        for k in range(count):
-            trees.root_logit[t, k] = 0.0
-    for k in range(slots):
-        there = trees.root_logit[t, k] > FAR
-        weights[k] = max(math.exp(trees.root_logit[t, k] - highest), 1.2e-38) if there else 0.0
+    _list_root(trees, t, actions, logits, weights)
     most = score_root(rule, trees, t, key, weights, scores)
     trees.mass[t, 0] = weights.sum()
     kept = 0
@@ -175,7 +157,25 @@ def attach_root(rule: Any, trees: Trees, t: Any, actions: Any, logits: Any, valu
 
 
 @kernel(borrow=True)
-def descend(rule: Any, trees: Trees, t: Any) -> Any:
+def _list_root(trees: Trees, t: Any, actions: Any, logits: Any, weights: Any) -> None:
+    """Write the root's actions, their logits, and `weights` (float32 [W]): exp(logit - the largest), 0 where masked."""
+    highest, count = np.float32(-np.inf), 0
+    for k in range(len(actions)):
+        trees.root_action[t, k] = actions[k]
+        trees.root_logit[t, k] = logits[k] if actions[k] >= 0 and logits[k] > FAR else -np.inf
+        highest = max(highest, trees.root_logit[t, k])
+        count += actions[k] >= 0
+    if count > 0 and highest == -np.inf:  # every action masked: the mask is no help, all are alike
+        highest = np.float32(0.0)
+        for k in range(count):
+            trees.root_logit[t, k] = 0.0
+    for k in range(len(actions)):
+        there = trees.root_logit[t, k] > FAR
+        weights[k] = max(math.exp(trees.root_logit[t, k] - highest), 1.2e-38) if there else 0.0
+
+
+@kernel(borrow=True)
+def select_leaf(rule: Any, trees: Trees, t: Any) -> Any:
     """Begin a simulation: follow the rule from the root of tree `t`, and return the leaf it adds.
 
     ENDED: it came to a node where the episode is over, and is finished. WAITING: it came to a node that waits for the
@@ -196,19 +196,19 @@ def descend(rule: Any, trees: Trees, t: Any) -> Any:
         trees.visits[t, node] += 1
         if trees.branches[t, node] == 0:
             trees.finished[t, node] += 1
-            back_up(trees, t, node, 0.0)
+            backup(trees, t, node, 0.0)
             return ENDED
 
 
 @kernel(borrow=True)
 def _add_child(trees: Trees, t: Any, node: Any, k: Any) -> Any:
-    """A new node by edge `k` of `node`, which is its first without a child; it waits for `attach`."""
+    """A new node by edge `k` of `node`, which is its first without a child; it waits for `expand_leaf`."""
     leaf = trees.size[t]
     trees.size[t] = leaf + 1
     trees.child[t, node, k] = leaf
     trees.children[t, node] = k + 1
     if node > 0:  # the root's edges are in order from the start
-        _promote(trees.edge[t, node], trees.weight[t, node], k + 1, trees.branches[t, node])
+        promote(trees.edge[t, node], trees.weight[t, node], k + 1, trees.branches[t, node])
     trees.parent[t, leaf], trees.action[t, leaf] = node, trees.edge[t, node, k]
     trees.visits[t, leaf], trees.finished[t, leaf] = 1, 0
     trees.branches[t, leaf] = trees.children[t, leaf] = 0
@@ -216,7 +216,7 @@ def _add_child(trees: Trees, t: Any, node: Any, k: Any) -> Any:
 
 
 @kernel(borrow=True)
-def attach(trees: Trees, t: Any, leaf: Any, reward: Any, actions: Any, logits: Any, count: Any, value: Any) -> None:
+def expand_leaf(trees: Trees, t: Any, leaf: Any, reward: Any, actions: Any, logits: Any, count: Any, value: Any) -> None:
     """Give a waiting leaf what the model answered, and pass it on to the nodes above.
 
     actions, logits: int32 and float32 [W], of which the first `count` are there; masked ones are dropped, and all but the K
@@ -224,19 +224,19 @@ def attach(trees: Trees, t: Any, leaf: Any, reward: Any, actions: Any, logits: A
     """
     trees.reward[t, leaf] = reward
     edges, weights = trees.edge[t, leaf], trees.weight[t, leaf]
-    kept = _keep(actions, logits, count, edges, weights)
+    kept = keep_unmasked(actions, logits, count, edges, weights)
     if kept > 0:
         trees.mass[t, leaf] = prior_weights(weights, kept)
-        _promote(edges, weights, 0, kept)
+        promote(edges, weights, 0, kept)
     worth = value if kept > 0 else 0.0
     trees.branches[t, leaf] = kept
     trees.raw[t, leaf] = trees.value[t, leaf] = worth
     trees.finished[t, leaf] = 1
-    back_up(trees, t, leaf, worth)
+    backup(trees, t, leaf, worth)
 
 
 @kernel(borrow=True)
-def back_up(trees: Trees, t: Any, leaf: Any, value: Any) -> None:
+def backup(trees: Trees, t: Any, leaf: Any, value: Any) -> None:
     """Add the return of a simulation that ended in `leaf`, worth `value`, to the means of the nodes above it."""
     node, returned = leaf, value
     while node > 0:
@@ -245,75 +245,3 @@ def back_up(trees: Trees, t: Any, leaf: Any, value: Any) -> None:
         finished = trees.finished[t, node]
         trees.value[t, node] = (trees.value[t, node] * finished + returned) / (finished + 1)
         trees.finished[t, node] = finished + 1
-
-
-@kernel(borrow=True)
-def _keep(actions: Any, logits: Any, count: Any, edges: Any, kept_logits: Any) -> Any:
-    """Copy the actions that are not masked, at most as many as fit, those with the largest logits; returns how many."""
-    room, kept = len(edges), 0
-    if count <= room:
-        for k in range(count):
-            if logits[k] > FAR:
-                edges[kept], kept_logits[kept] = actions[k], logits[k]
-                kept += 1
-    else:
-        for k in range(count):
-            if not logits[k] > FAR or (kept == room and logits[k] <= kept_logits[room - 1]):
-                continue
-            kept = min(kept + 1, room)
-            i = kept - 1
-            while i > 0 and kept_logits[i - 1] < logits[k]:
-                edges[i], kept_logits[i] = edges[i - 1], kept_logits[i - 1]
-                i -= 1
-            edges[i], kept_logits[i] = actions[k], logits[k]
-    if kept == 0 and count > 0:  # every action masked: the mask is no help, all are alike
-        kept = min(count, room)
-        for k in range(kept):
-            edges[k], kept_logits[k] = actions[k], 0.0
-    return kept
-
-
-@kernel(borrow=True)
-def _promote(edges: Any, weights: Any, at: Any, count: Any) -> None:
-    """Move the largest of weights[at:count], of equal ones the first, to `at`; the others keep their order."""
-    if at >= count:
-        return
-    top = _largest(weights, at, count)
-    best = at
-    while weights[best] != top:
-        best += 1
-    edge = edges[best]
-    for k in range(best, at, -1):
-        edges[k], weights[k] = edges[k - 1], weights[k - 1]
-    edges[at], weights[at] = edge, top
-
-
-@kernel(fastmath=True, borrow=True)
-def _largest(array: Any, begin: Any, end: Any) -> Any:
-    """The largest of array[begin:end], in a loop that the compiler may vectorise."""
-    top = array[begin]
-    for k in range(begin + 1, end):
-        top = max(top, array[k])
-    return top
-
-
-@kernel(fastmath=True, borrow=True)
-def prior_weights(array: Any, count: Any) -> Any:
-    """Replace finite logits array[:count] (float32) by exp(logit - the largest); returns their float64 sum.
-
-    exp as in the Cephes library (Moshier): r = x - n log 2 by a polynomial, then 2**n through the exponent's bits; it
-    vectorises, and is off by 2e-7 of itself. Weights below 2e-38 are raised to that.
-    """
-    top = _largest(array, 0, count)
-    bits = array.view(np.int32)
-    for k in range(count):
-        x = max(array[k] - top, _LOWEST)
-        n = np.floor(x * _LOG2_E + _HALF)
-        r = (x - n * _LN2_HIGH) + n * _LN2_LOW
-        p = ((((_C0 * r + _C1) * r + _C2) * r + _C3) * r + _C4) * r + _C5
-        array[k] = (p * r) * r + r + _ONE
-        bits[k] += np.int32(n) << np.int32(23)
-    total = 0.0
-    for k in range(count):
-        total += array[k]
-    return total

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.files.drawing import whole_ticks
 from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.policies import BanditPolicy
 
@@ -20,16 +21,19 @@ def draw_policy(instance: BanditInstance, policy: BanditPolicy | None, axes: Axe
     """The share of episodes in which each arm is acted on (level above 0) at each time; without a policy the mean rewards."""
     if policy is None:
         image = axes.imshow(instance.rewards.max(axis=1), aspect="auto", cmap="viridis", interpolation="nearest")
-        axes.set(xlabel="state", ylabel="arm", title=f"{instance.name}: reward of the best level")
+        axes.set(xlabel="state", ylabel="arm", title=f"{instance.name}: reward of each arm's best level in each state")
+        label = "reward"
     else:
         image = axes.imshow(_shares(instance, policy), aspect="auto", cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
-        axes.set(xlabel="time", ylabel="arm", title=f"{instance.name}: share of episodes in which an arm is acted on")
-    axes.figure.colorbar(image, ax=axes)
+        axes.set(xlabel="time", ylabel="arm", title=f"{instance.name}: how often each arm is acted on")
+        label = "share of episodes"
+    whole_ticks(axes)
+    axes.figure.colorbar(image, ax=axes, label=label)
 
 
 def _shares(instance: BanditInstance, policy: BanditPolicy) -> NDArray[np.float64]:
     """[J, T]"""
-    from corl.problems.bandits.simulation import simulate
+    from corl.problems.bandits.evaluation import simulate
 
     shares = np.zeros((instance.arms, instance.horizon))
 

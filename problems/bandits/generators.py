@@ -12,7 +12,6 @@ from corl.problems.bandits.instance import BanditInstance
 
 __all__ = ["adherence", "attractor", "budget", "capacity", "interventions", "machines", "routing", "scheduling"]
 
-_STATES = 4  # of an arm of the paper (Xu, Wilder, Khalil & Tambe, ICLR 2025, appendix)
 _BEGINS_UP = 0.2  # the chance that an arm begins in state 1, not 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,9 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import InputError
+from corl.files.json_values import to_json
 from corl.problems.bandits.constraints.constraint import Constraint
 
-__all__ = ["BanditInstance"]
+__all__ = ["LARGEST", "LARGEST_HORIZON", "BanditInstance"]
+
+LARGEST = 1e12
+"""The largest size of a reward: sums over arms, times and episodes stay exact enough in float64."""
+
+LARGEST_HORIZON = 10_000
+"""The most steps of an episode: even an idle policy takes a second to be judged on so many."""
 
 _SUM = 1e-6  # how far from 1 the probabilities of a row of a file may sum; they are then scaled
 
@@ -29,7 +37,7 @@ class BanditInstance:
     transitions: NDArray[np.float64]
     """[J, A, S, S] probabilities; zero in the padding."""
     rewards: NDArray[np.float64]
-    """[J, A, S] the expected reward of a step."""
+    """[J, A, S] the expected reward of a step, up to LARGEST in size."""
     constraint: Constraint
     initial: NDArray[np.int32]
     """[E, J] the states in which the episodes begin."""
@@ -54,11 +62,12 @@ class BanditInstance:
         self._set("levels", self._counts(self.levels, arms, levels, "levels"))
         self._set("transitions", self._checked(transitions))
         rewards = np.ascontiguousarray(self.rewards, np.float64)
-        if rewards.shape != (arms, levels, states) or not np.isfinite(rewards).all():
-            raise InputError(f"accepted: finite numbers of shape [{arms}, {levels}, {states}]", field="rewards")
+        if rewards.shape != (arms, levels, states) or not (np.abs(rewards) <= LARGEST).all():  # false for NaN as well
+            accepted = f"accepted: numbers up to {LARGEST:g} in size of shape [{arms}, {levels}, {states}]"
+            raise InputError(accepted, field="rewards")
         self._set("rewards", np.where(self.there, rewards, 0.0))
         self._check_episodes(arms)
-        self.constraint.check_arms(self)
+        self.constraint.check_arms(self.levels, levels)
 
     def _check_episodes(self, arms: int) -> None:
         initial = np.asarray(self.initial)
@@ -69,8 +78,8 @@ class BanditInstance:
             begun = f"episode {episode} begins with arm {arm} in state {initial[episode, arm]}"
             raise InputError(f"{begun}; accepted: 0 to {self.states[arm] - 1}", field="initial")
         self._set("initial", initial.astype(np.int32))
-        if self.horizon < 1:
-            raise InputError(f"{self.horizon}; accepted: an integer from 1", field="horizon")
+        if not 1 <= self.horizon <= LARGEST_HORIZON:
+            raise InputError(f"{self.horizon}; accepted: an integer from 1 to {LARGEST_HORIZON:,}", field="horizon")
         if not 0.0 < self.discount <= 1.0:
             raise InputError(f"{self.discount}; accepted: above 0, at most 1", field="discount")
 
@@ -124,3 +133,12 @@ class BanditInstance:
         """[T] what a reward at each time counts in the objective; they sum to 1."""
         weights = self.discount ** np.arange(self.horizon, dtype=np.float64)
         return weights / weights.sum()  # type: ignore[no-any-return]
+
+    @cached_property
+    def digest(self) -> str:
+        """The same for instances on which every policy earns the same: of all but `name` and `comment`."""
+        kind = self.constraint.kind, self.constraint.to_json(), self.transitions.shape, self.initial.shape
+        found = hashlib.sha256(to_json((kind, self.horizon, self.discount, self.seed)).encode())
+        for array in (self.transitions, self.rewards, self.initial, self.states, self.levels):
+            found.update(np.ascontiguousarray(array).data)
+        return found.hexdigest()

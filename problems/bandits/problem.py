@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from corl.errors import Infeasible, InputError
+from corl.errors import Infeasible, InputError, kind_of
 from corl.problem import Problem
 from corl.problems.bandits import generators
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies import BanditPolicy, from_json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from corl.networks.tokens import Tokens
+    from corl.problems.bandits.environment import BanditEnvironment
+    from corl.problems.bandits.policies import BanditPolicy
+
 __all__ = ["Bandits"]
+
+
+def _picks(observation: Mapping[str, Any]) -> Tokens:
+    """See corl.problems.bandits.features.picks."""
+    from corl.problems.bandits.features import picks
+
+    return picks(observation)
 
 
 class Bandits(Problem):
@@ -41,12 +52,14 @@ class Bandits(Problem):
         "adherence": generators.adherence,
         "attractor": generators.attractor,
     }
+    size_option = "arms"
+    features = {"picks": _picks}  # noqa: RUF012
 
     def evaluate(self, instance: BanditInstance, solution: Any) -> float:
         """The mean reward a step. Raises Infeasible where the policy takes an action that the constraint forbids."""
-        from corl.problems.bandits.simulation import simulate
+        from corl.problems.bandits.evaluation import outcome_of
 
-        return simulate(instance, self._policy(instance, solution).actions).mean
+        return outcome_of(instance, self._policy(instance, solution)).mean
 
     def recognises(self, head: str) -> bool:
         """Whether the head of a file is that of a JSON object with one of our formats."""
@@ -66,9 +79,9 @@ class Bandits(Problem):
 
     def to_json(self, instance: BanditInstance, solution: BanditPolicy) -> dict[str, Any]:
         """The policy, what it earned, the 95 % interval over episodes, and the keys of their luck."""
-        from corl.problems.bandits.simulation import episode_keys, simulate
+        from corl.problems.bandits.evaluation import episode_keys, outcome_of
 
-        outcome = simulate(instance, solution.actions)
+        outcome = outcome_of(instance, solution)
         return {
             "policy": {"kind": solution.kind, **solution.to_json()},
             "mean_reward": outcome.mean,
@@ -80,6 +93,8 @@ class Bandits(Problem):
         """The policy in a solution's JSON. Raises InputError."""
         if not isinstance(value, Mapping):
             raise InputError("accepted: an object with a policy", field="solution")
+        from corl.problems.bandits.policies import from_json
+
         return from_json(instance, value.get("policy"))
 
     def describe(self, instance: BanditInstance) -> dict[str, Any]:
@@ -103,10 +118,42 @@ class Bandits(Problem):
 
         draw_policy(instance, None if solution is None else self._policy(instance, solution), axes)
 
+    def environment(
+        self, instances: Sequence[BanditInstance], rows: int, width: int | None = None, name: str = ""
+    ) -> BanditEnvironment:
+        """Episodes, pick by pick: `rows` of them over `instances`; at most `width` picks are listed, those that promise most.
+
+        Raises UsageError where the sets that a constraint allows are too many to list (walks, packings).
+        """
+        from corl.problems.bandits.environment import BanditEnvironment
+
+        self.environment_name(name)
+        return BanditEnvironment(instances, rows) if width is None else BanditEnvironment(instances, rows, width)
+
+    def episode(self, instance: BanditInstance, key: int) -> BanditInstance:
+        """The instance with the one episode that the environment plays from this key, whose luck is that of no other key."""
+        from corl.problems.bandits.environment import episode_of
+
+        return episode_of(instance, key)
+
+    def decisions(self, instance: BanditInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
+        """The picks and commits by which a policy plays the episode of this key."""
+        from corl.problems.bandits.decisions import decisions
+
+        environment = self.environment([instance], 1, name=name)
+        environment.reset([0], [0], [key])
+        return decisions(self._policy(instance, solution), environment)
+
+    def starts(self, instance: BanditInstance) -> int:
+        """As many as the instance has episodes: they begin with the arms in other states, and with other luck."""
+        return instance.episodes
+
     @staticmethod
     def _policy(instance: BanditInstance, solution: Any) -> BanditPolicy:
+        from corl.problems.bandits.policies import BanditPolicy
+
         if not isinstance(solution, BanditPolicy):
-            raise Infeasible(f"a {type(solution).__name__} is no policy")
+            raise Infeasible(f"{kind_of(solution)} is no policy")
         if solution.instance.rewards.shape != instance.rewards.shape:
             raise Infeasible("a policy for other arms")
         return solution

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from corl.files.drawing import whole_ticks
 from corl.problems.jobshop.evaluation import check_schedule, completion, objective
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 
@@ -30,10 +32,13 @@ def draw_schedule(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
     schedule = check_schedule(instance, solution)
     _bars(instance, schedule, schedule.machine, instance.job, instance.jobs, axes)
     end = completion(instance, schedule)
+    late: NDArray[np.int64] = np.zeros(0, np.int64)
     if instance.objective != "makespan" and instance.due is not None:
-        for j in np.flatnonzero(end > instance.due):
+        late = np.flatnonzero(end > instance.due)
+        for j in late:
             last = int(instance.first[j + 1]) - 1
             axes.plot([end[j]] * 2, [schedule.machine[last] - 0.45, schedule.machine[last] + 0.45], color=_DUE, linewidth=1.5)
+    axes.set_xlabel("time; a bar's number: its job" + ("; a black line: the end of a late job" if len(late) else ""))
     axes.set_ylabel("machine")
     _rows(axes, instance.machines, instance.first_machine)
     what = "makespan" if instance.objective == "makespan" else "weighted tardiness"
@@ -50,6 +55,7 @@ def _draw_jobs(instance: JobShopInstance, axes: Axes) -> None:
     _bars(instance, schedule, instance.job, schedule.machine, instance.machines, axes)
     if instance.due is not None:
         axes.plot(instance.due, np.arange(instance.jobs), linestyle="", marker="|", color=_DUE)
+    axes.set_xlabel("time; a bar's number: its machine" + ("; a mark: a due date" if instance.due is not None else ""))
     axes.set_ylabel("job")
     _rows(axes, instance.jobs, 0)
     axes.set_title(_title(instance))
@@ -71,7 +77,7 @@ def _bars(instance: JobShopInstance, schedule: Schedule, row: Any, hue: Any, hue
         for i in np.flatnonzero(duration > 0.02 * span):
             middle = schedule.start[i] + duration[i] / 2
             axes.text(middle, row[i], str(hue[i]), ha="center", va="center", fontsize=6, color="white")
-    axes.set_xlabel("time")
+    whole_ticks(axes, "x")
 
 
 def _rows(axes: Axes, count: int, first: int) -> None:

@@ -16,7 +16,7 @@ from corl.problems.jobshop.transitions import ACTIVE, NON_DELAY, SEMI_ACTIVE, Jo
 __all__ = ["JobShopEnvironment"]
 
 _KINDS = {"semi-active": SEMI_ACTIVE, "active": ACTIVE, "non-delay": NON_DELAY}
-_FEATURES = ("job", "machine", "duration", "start", "ready", "free", "rest", "left", "due", "weight")
+_FEATURES = ("job", "machine", "duration", "start", "ready", "free", "rest", "left", "due", "weight", "least", "work")
 
 
 class JobShopEnvironment(Environment):
@@ -36,41 +36,38 @@ class JobShopEnvironment(Environment):
         schedules: Literal["semi-active", "active", "non-delay"] = "active",
         width: int = 128,
     ) -> None:
-        if not instances or rows < 1 or width < 1:
-            raise UsageError("an environment takes at least one instance, one row and one listed action")
+        super().__init__(instances, rows, width)
         if schedules not in _KINDS:
             raise UsageError(f"schedules: {schedules!r} is not accepted; accepted: {', '.join(_KINDS)}")
-        self.instances, self.rows = list(instances), rows
         self.width = min(width, max(_most_choices(instance) for instance in instances))
         self.state = _pool(self.instances, rows, _KINDS[schedules])
         self.reset(np.arange(rows), 0)
 
-    def reset(self, rows: ArrayLike, which: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.float64]:
-        """See Environment.reset; the bases are minus the longest job's end, or minus the least weighted tardiness, of jobs that
-        never wait. Nothing is random: `keys` change nothing."""
-        at = self._checked(rows)
-        instances = np.broadcast_to(np.asarray(which, np.int64), at.shape).copy()
-        if len(instances) and (instances.min() < 0 or instances.max() >= len(self.instances)):
-            raise UsageError(f"instances are integers from 0 to {len(self.instances) - 1}")
-        bases = np.empty(len(at))
-        reset_rows(self.state, at, instances, bases)
+    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The bases are minus the longest job's end, or minus the least weighted tardiness, of jobs
+        that never wait."""
+        bases = np.empty(len(rows))
+        reset_rows(self.state, rows, which, bases)
         return bases
 
     def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
-        """What each listed action is. All arrays are [R, K] but `remaining`; empty slots are 0.
+        """What each listed action is. All arrays are [R, K] but the last three; empty slots are 0.
 
         action: int32, as `actions` lists them, -1 where there are fewer; mask: bool, whether there is one.
         job, machine: int64, numbers in the instance; duration: of the operation there.
         start: int64, when it would start: the later of ready (when its job is) and free (when its machine is).
         rest: int64, the least time from its start to the job's end; left: the operations of the job from this one on.
         due, weight: int64, of the job (2**62 where the instance has no due dates).
-        remaining: int32 [R], operations that are not scheduled.
+        least: int64, the operation's duration on its fastest machine; work: int64, what the machine can do of all that is left.
+        remaining: int32 [R], operations that are not scheduled; estimate: float64 [R], the objective if no job waited any more.
+        tardy: bool [R], whether the objective is the weighted tardiness.
         """
         at = self._checked(rows)
         actions = self.actions(at)
         table = np.zeros((*actions.shape, len(_FEATURES)), np.int64)
         slots(self.state, at, actions, table)
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "remaining": self.state.left[at]}
+        seen |= {"estimate": self.state.estimate[at], "tardy": self.state.tardy[self.state.instance[at]]}
         return seen | {name: table[:, :, k] for k, name in enumerate(_FEATURES)}
 
     def solution(self, row: int) -> Schedule:

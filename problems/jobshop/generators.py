@@ -14,9 +14,10 @@ import numpy as np
 from corl.errors import UsageError
 from corl.problems.jobshop.instance import HORIZON, JobShopInstance, from_jobs
 
-__all__ = ["GENERATORS", "demirkol", "flexible", "taillard", "tardiness"]
+__all__ = ["GENERATORS", "demirkol", "flexible", "mixed", "taillard", "tardiness"]
 
 _LARGEST = 1_000_000  # operations
+_FEWEST, _MACHINES = 15, 20  # of `mixed` with many jobs, as of Taillard's instances
 _SEEDS = 2**31 - 2
 
 
@@ -65,6 +66,18 @@ def _taillard_rows(jobs: int, machines: int, time_seed: int, machine_seed: int) 
             order[i], order[k] = order[k], order[i]
         orders.append(order)
     return [[[choice] for choice in zip(order, row)] for order, row in zip(orders, rows)]
+
+
+def mixed(*, size: int = 10, seed: int = 0) -> JobShopInstance:
+    """`size` jobs on half as many to as many machines, many jobs on 15 to 20, by Taillard's scheme: shapes to learn from."""
+    if not 1 <= size <= _LARGEST // _MACHINES:
+        raise UsageError(f"size: {size} is not accepted; accepted: 1 to {_LARGEST // _MACHINES:,}")
+    random = np.random.default_rng(seed)
+    machines = int(random.integers(min((size + 1) // 2, _FEWEST), min(size, _MACHINES), endpoint=True))
+    time_seed, machine_seed = (int(value) for value in random.integers(1, _SEEDS + 1, 2))
+    rows = _taillard_rows(size, machines, time_seed, machine_seed)
+    comment = f"corl generate jobshop mixed --option size={size} --seed {seed}"
+    return from_jobs(rows, machines, name=f"mixed-{size}x{machines}", comment=comment)
 
 
 def demirkol(
@@ -167,4 +180,5 @@ GENERATORS: dict[str, Callable[..., Any]] = {
     "demirkol": demirkol,
     "tardiness": tardiness,
     "flexible": flexible,
+    "mixed": mixed,
 }

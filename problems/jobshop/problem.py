@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from corl.errors import InputError
+from corl.errors import InputError, kind_of
+from corl.files.json_instances import plain
 from corl.problem import Problem
 from corl.problems.jobshop.generators import GENERATORS
 from corl.problems.jobshop.instance import JobShopInstance, Schedule, from_jobs
@@ -16,11 +19,27 @@ from corl.problems.jobshop.instance import JobShopInstance, Schedule, from_jobs
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corl.problems.jobshop.environment import JobShopEnvironment
+    from corl.environment import Environment
+    from corl.networks.tokens import Tokens
 
 __all__ = ["JobShop"]
 
 _SOLUTION = 'accepted: {"start": [[...] per job], "machine": [[...] per job]}, integers, one for every operation'
+_TINY = 4  # jobs of a miniature, and operations of each
+
+
+def _operations(observation: Mapping[str, Any]) -> Tokens:
+    """See corl.problems.jobshop.features.operations."""
+    from corl.problems.jobshop.features import operations
+
+    return operations(observation)
+
+
+def _intervals(observation: Mapping[str, Any]) -> Tokens:
+    """See corl.problems.jobshop.intervals.features.intervals."""
+    from corl.problems.jobshop.intervals.features import intervals
+
+    return intervals(observation)
 
 
 class JobShop(Problem):
@@ -35,6 +54,8 @@ class JobShop(Problem):
     sense = "min"
     instance_type = JobShopInstance
     generators = GENERATORS
+    environments = ("dispatching", "semi-active", "intervals")
+    features = {"operations": _operations, "intervals": _intervals}  # noqa: RUF012
 
     def evaluate(self, instance: JobShopInstance, solution: Any) -> float:
         """The makespan or the total weighted tardiness. Raises Infeasible, naming the first rule that is broken."""
@@ -66,12 +87,12 @@ class JobShop(Problem):
         Or from an integer array [jobs, operations, 2] of machines and durations. Machines are numbered from 0.
         """
         accepted = "a list of jobs, each a list of (machine, duration) or of lists of these; or an array [jobs, operations, 2]"
-        jobs = data.tolist() if hasattr(data, "tolist") else data
+        jobs = plain(data)
         try:
             rows = [[_choices(operation) for operation in job] for job in jobs]
             machines = 1 + max(machine for job in rows for operation in job for machine, _ in operation)
         except (TypeError, ValueError):
-            raise InputError(f"a {type(data).__name__} that is no list of jobs; accepted: {accepted}") from None
+            raise InputError(f"{kind_of(data)} that is no list of jobs; accepted: {accepted}") from None
         return from_jobs(rows, max(1, machines), name="array")
 
     def to_json(self, instance: JobShopInstance, solution: Any) -> dict[str, list[list[int]]]:
@@ -125,11 +146,50 @@ class JobShop(Problem):
 
         draw_schedule(instance, solution, axes)
 
-    def environment(self, instances: Sequence[JobShopInstance], rows: int, width: int | None = None) -> JobShopEnvironment:
-        """Building a schedule operation by operation: `rows` states over `instances`; the `width` earliest actions are listed."""
+    def environment(
+        self, instances: Sequence[JobShopInstance], rows: int, width: int | None = None, name: str = ""
+    ) -> Environment:
+        """`rows` states over `instances`. "dispatching": an active schedule is built operation by operation, the `width` earliest
+        are listed; "semi-active": any; "intervals" is a constraint model in which time jumps between decisions."""
         from corl.problems.jobshop.environment import JobShopEnvironment
+        from corl.problems.jobshop.intervals.environment import IntervalEnvironment
 
-        return JobShopEnvironment(instances, rows) if width is None else JobShopEnvironment(instances, rows, width=width)
+        listed: dict[str, Any] = {} if width is None else {"width": width}
+        if self.environment_name(name) == "intervals":
+            return IntervalEnvironment(instances, rows, **listed)
+        if self.environment_name(name) == "semi-active":
+            listed["schedules"] = "semi-active"
+        return JobShopEnvironment(instances, rows, **listed)
+
+    def decisions(self, instance: JobShopInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
+        """Those of each environment; no operation of what they build ends later than in the solution."""
+        from corl.problems.jobshop.decisions import decisions as dispatching
+        from corl.problems.jobshop.intervals.decisions import decisions as intervals
+
+        follow = intervals if self.environment_name(name) == "intervals" else dispatching
+        return follow(instance, solution)
+
+    def default_policy(self, instance: JobShopInstance) -> str:
+        """A policy for the makespan without choices of machines."""
+        return "" if instance.flexible or instance.objective != "makespan" else "jobshop-slim"
+
+    def miniature(self, instance: JobShopInstance) -> JobShopInstance:
+        """Its first four jobs with their first four operations."""
+        at = np.concatenate([np.arange(a, min(b, a + _TINY)) for a, b in zip(instance.first[:_TINY], instance.first[1:])])
+        choice = np.concatenate([np.arange(instance.choice_first[i], instance.choice_first[i + 1]) for i in at])
+        jobs = min(_TINY, instance.jobs)
+        used, machine = np.unique(instance.choice_machine[choice], return_inverse=True)
+        return replace(
+            instance,
+            machines=len(used),
+            first=np.append(0, np.bincount(instance.job[at], minlength=jobs)[:jobs].cumsum()),
+            choice_first=np.append(0, np.diff(instance.choice_first)[at].cumsum()),
+            choice_machine=machine.astype(np.int32),
+            choice_duration=instance.choice_duration[choice],
+            release=instance.release[:jobs],
+            due=None if instance.due is None else instance.due[:jobs],
+            weight=instance.weight[:jobs],
+        )
 
 
 def _choices(operation: Any) -> list[tuple[int, int]]:

@@ -1,4 +1,7 @@
-"""The pool of partial schedules and its kernels: what `corl.search` calls through `corl.search.hooks`."""
+"""The pool of partial schedules and its kernels: what `corl.search` calls through `corl.search.hooks`.
+
+Which operations compete is Giffler and Thompson's conflict set (Operations Research 8, 1960).
+"""
 
 from __future__ import annotations
 
@@ -169,11 +172,14 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 
 @kernel
 def _copy(state: Any, src: Any, dst: Any, instance: Any) -> None:
+    """Element by element: with an assignment between slices numba would compile the text of its error message, for a second."""
     state.instance[dst] = instance
-    j, m, o = state.jobs[instance], state.machines[instance], state.operations[instance]
-    state.next[dst, :j], state.ready[dst, :j] = state.next[src, :j], state.ready[src, :j]
-    state.free[dst, :m] = state.free[src, :m]
-    state.start[dst, :o], state.chosen[dst, :o] = state.start[src, :o], state.chosen[src, :o]
+    for j in range(state.jobs[instance]):
+        state.next[dst, j], state.ready[dst, j] = state.next[src, j], state.ready[src, j]
+    for m in range(state.machines[instance]):
+        state.free[dst, m] = state.free[src, m]
+    for i in range(state.operations[instance]):
+        state.start[dst, i], state.chosen[dst, i] = state.start[src, i], state.chosen[src, i]
 
 
 @attach(hooks.actions, JobShopState)
@@ -209,9 +215,11 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
 
 @kernel
 def slots(state: Any, rows: Any, actions: Any, out: Any) -> None:
-    """Of each listed action of `rows`, what JobShopEnvironment.observe tells of it, in that order, into out [R, K, 10]."""
+    """Of each listed action of `rows`, what JobShopEnvironment.observe tells of it, in that order, into out [R, K, 12]."""
+    work = np.empty(state.free.shape[1], np.int64)
     for i in range(len(rows)):
         row, instance = rows[i], state.instance[rows[i]]
+        _load(state, row, work)
         for k in range(actions.shape[1]):
             if actions[i, k] < 0:
                 break
@@ -224,3 +232,21 @@ def slots(state: Any, rows: Any, actions: Any, out: Any) -> None:
             seen[3], seen[4], seen[5] = _earliest(state, row, job, c), state.ready[row, job], state.free[row, state.machine[c]]
             seen[6], seen[7] = state.rest[o], state.closing[at] - operation
             seen[8], seen[9] = state.due[at], state.weight[at]
+            least = state.rest[o]
+            if operation + 1 < state.closing[at]:
+                least -= state.rest[o + 1]
+            seen[10], seen[11] = least, work[state.machine[c]]
+
+
+@kernel
+def _load(state: Any, row: Any, work: Any) -> None:
+    """Into work [M]: of each machine the durations of all that it can do and that is not scheduled."""
+    instance = state.instance[row]
+    for m in range(state.machines[instance]):
+        work[m] = 0
+    for j in range(state.jobs[instance]):
+        for at in range(state.next[row, j], state.closing[state.job_at[instance] + j]):
+            operation = state.operation_at[instance] + at
+            for choice in range(state.begin[operation], state.end[operation]):
+                c = state.choice_at[instance] + choice
+                work[state.machine[c]] += state.duration[c]

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
-from corl.problems.knapsack.evaluation import TOLERANCE
 from corl.problems.knapsack.instance import KnapsackInstance
 from corl.problems.knapsack.transitions import KnapsackState, look, reset_rows
+from corl.tolerance import LIMIT
 
 __all__ = ["KnapsackEnvironment", "density"]
 
@@ -25,21 +25,15 @@ class KnapsackEnvironment(Environment):
     """
 
     def __init__(self, instances: Sequence[KnapsackInstance], rows: int, width: int = 128) -> None:
-        if not instances or rows < 1 or width < 1:
-            raise UsageError("an environment takes at least one instance, one row and one listed action")
-        self.instances, self.rows = list(instances), rows
+        super().__init__(instances, rows, width)
         self.width = min(width, max(instance.n for instance in instances))
         self.state = _pool(self.instances, rows)
         self.reset(np.arange(rows), 0)
 
-    def reset(self, rows: ArrayLike, which: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.float64]:
-        """See Environment.reset; the bases are 0. Nothing is random: `keys` change nothing."""
-        at = self._checked(rows)
-        instances = np.broadcast_to(np.asarray(which, np.int64), at.shape).copy()
-        if len(instances) and (instances.min() < 0 or instances.max() >= len(self.instances)):
-            raise UsageError(f"instances are integers from 0 to {len(self.instances) - 1}")
-        reset_rows(self.state, at, instances)
-        return np.zeros(len(at))
+    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The bases are 0."""
+        reset_rows(self.state, rows, which)
+        return np.zeros(len(rows))
 
     def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
         """The reduced states; slot k belongs to `actions`.
@@ -69,7 +63,7 @@ class KnapsackEnvironment(Environment):
 
 def density(instance: KnapsackInstance) -> NDArray[np.float64]:
     """float64 [n]: an item's value over the sum of the shares that it uses of the capacities; inf where that is nothing."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = np.where(instance.weights > 0, instance.weights / instance.capacities[:, None], 0.0).sum(axis=0)
         return np.where(share > 0, instance.values / share, np.where(instance.values > 0, np.inf, 0.0))
 
@@ -88,7 +82,7 @@ def _pool(instances: list[KnapsackInstance], rows: int) -> KnapsackState:
         limits_first=np.cumsum(constraints) - constraints,
         values=np.concatenate([instance.values for instance in instances]),
         weights=np.concatenate([instance.weights.T.ravel() for instance in instances]),
-        limits=np.concatenate([instance.capacities * (1.0 + 0.5 * TOLERANCE) for instance in instances]),
+        limits=np.concatenate([instance.capacities * (1.0 + 0.5 * LIMIT) for instance in instances]),
         order=np.concatenate(orders).astype(np.int32),
         instance=np.zeros(rows, np.int32),
         used=np.zeros((rows, m)),

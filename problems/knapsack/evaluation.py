@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible
 from corl.problems.knapsack.instance import KnapsackInstance
+from corl.tolerance import keeps
 
-__all__ = ["TOLERANCE", "check_items", "total_value"]
-
-TOLERANCE = 1e-9
-"""How far a sum of weights may be above its capacity, relative to it: what float64 sums of decimal fractions are off."""
+__all__ = ["check_items", "total_value"]
 
 
 def check_items(instance: KnapsackInstance, solution: Any) -> NDArray[np.int64]:
@@ -31,12 +29,15 @@ def check_items(instance: KnapsackInstance, solution: Any) -> NDArray[np.int64]:
     if (outside := (items < 0) | (items >= instance.n)).any():
         at = int(outside.argmax())
         raise Infeasible(f"there is no item {items[at] + base}; accepted: {base} to {instance.n - 1 + base}")
-    counts = np.bincount(items, minlength=instance.n)
-    if (again := counts > 1).any():
-        raise Infeasible(f"item {int(again.argmax()) + base} is taken {counts[again.argmax()]} times; accepted: once")
+    taken = np.zeros(instance.n, bool)
+    taken[items] = True
+    if np.count_nonzero(taken) < len(items):
+        counts = np.bincount(items)
+        again = int((counts > 1).argmax())
+        raise Infeasible(f"item {again + base} is taken {counts[again]} times; accepted: once")
     for i, capacity in enumerate(instance.capacities.tolist()):
-        used = math.fsum(instance.weights[i, items].tolist())
-        if used > capacity * (1.0 + TOLERANCE):
+        used = _sum(instance.weights[i, items])
+        if not keeps(used, capacity):
             which = "" if instance.m == 1 else f" {i + 1}"
             raise Infeasible(f"the items taken weigh {used:.10g}; capacity{which} is {capacity:.10g}")
     return items
@@ -44,4 +45,12 @@ def check_items(instance: KnapsackInstance, solution: Any) -> NDArray[np.int64]:
 
 def total_value(instance: KnapsackInstance, solution: Any) -> float:
     """The sum of the values of the items taken. Raises Infeasible where they do not fit."""
-    return math.fsum(instance.values[check_items(instance, solution)].tolist())
+    return _sum(instance.values[check_items(instance, solution)])
+
+
+def _sum(numbers: NDArray[np.float64]) -> float:
+    """The exact sum, rounded once."""
+    total = float(numbers.sum())
+    if total < 2.0**53 and (numbers == np.floor(numbers)).all():  # integers from 0: no sum on the way was rounded
+        return total
+    return math.fsum(numbers.tolist())

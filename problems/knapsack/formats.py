@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from corl import json_instances
 from corl.errors import InputError
-from corl.files import is_number, plain_name
+from corl.files.json_instances import Field, heading, read_object
+from corl.files.opening import plain_name, writing
+from corl.files.text import Text, quoted
 from corl.problems.knapsack.instance import LARGEST, LARGEST_CONSTRAINTS, LARGEST_ITEMS, KnapsackInstance
-from corl.text import Text, quoted
 
 __all__ = ["from_json_value", "read_instance", "read_text", "recognises", "write_instance"]
 
@@ -51,7 +52,7 @@ def read_instance(path: str | Path) -> KnapsackInstance:
 def read_text(text: Text, name: str = "") -> KnapsackInstance:
     """The instance in a text; `name` stands in where the format has none. Raises InputError."""
     if text.content.lstrip()[:1] in ("{", "["):
-        return json_instances.read_object(text, lambda value: from_json_value(value, name))
+        return read_object(text, lambda field: from_json_value(field, name))
     lines, comment = _lines(text)
     if not lines:
         raise text.error("nothing but comments; accepted: items and a capacity", line=text.last_line)
@@ -132,7 +133,7 @@ def _read_pisinger(text: Text, lines: list[_Line], name: str, comment: str) -> K
     return KnapsackInstance(given, table[:, 0].copy(), table[:, 1:].T.copy(), capacities, 1, comment)
 
 
-def _items(text: Text, rows: list[_Line], n: int, m: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _items(text: Text, rows: list[_Line], n: int, m: int) -> NDArray[np.float64]:
     """[n, 1 + m] values and weights of lines `number,value,weights` and perhaps x."""
     _check_count(text, rows, n)
     table = np.empty((n, 1 + m))
@@ -151,53 +152,30 @@ def _items(text: Text, rows: list[_Line], n: int, m: int) -> np.ndarray[Any, np.
 
 
 # -------------------------------------------------------------------- JSON
-def from_json_value(value: dict[str, Any], name: str = "") -> KnapsackInstance:
+def from_json_value(field: Field, name: str = "") -> KnapsackInstance:
     """The instance in a JSON object. Raises InputError, naming the key."""
-    texts = json_instances.texts(value, "knapsack", _KEYS)
-    for key in ("values", "weights", "capacities"):
-        if key not in value:
-            raise InputError("missing; accepted: numbers from 0", field=key)
-    base = value.get("first_item", 0)
-    if type(base) is not int or base not in (0, 1):
-        raise InputError("accepted: 0 or 1", field="first_item")
-    capacities, weights = value["capacities"], value["weights"]
-    if not isinstance(capacities, list):
-        capacities = [capacities]
-    if not isinstance(weights, list):
-        raise InputError("accepted: a list of numbers, or a list of such lists, one for each capacity", field="weights")
-    rows = weights if weights and isinstance(weights[0], list) else [weights]
-    values = _list(value["values"], "values")
-    table = [_list(row, f"weights[{i}]" if rows is weights else "weights") for i, row in enumerate(rows)]
-    if any(len(row) != len(values) for row in table) or len(table) != len(capacities):
-        message = f"accepted: {len(capacities)} list(s) of {len(values)} numbers, as there are capacities and values"
-        raise InputError(message, field="weights")
-    return KnapsackInstance(
-        texts["name"] or name,
-        np.array(values, np.float64),
-        np.array(table, np.float64).reshape(len(capacities), len(values)),
-        np.array(_list(capacities, "capacities"), np.float64),
-        base,
-        texts["comment"],
-    )
+    given = field.record(_KEYS)
+    name, comment = heading(given, "knapsack", name)
+    first_item = given.get("first_item", 0).integer(0, 1)
+    one = not isinstance(given["capacities"].value, list)
+    capacities = np.array([given["capacities"].number(0.0, LARGEST)]) if one else _numbers(given["capacities"], None)
+    values = _numbers(given["values"], None)
+    flat = not isinstance(given["weights"].entries(least=1)[0].value, list)
+    if flat and len(capacities) > 1:
+        raise given["weights"].error(f"accepted: {len(capacities):,} lists of {len(values):,} numbers, one for each capacity")
+    weights = _numbers(given["weights"], *([] if flat else [len(capacities)]), len(values)).reshape(len(capacities), len(values))
+    return KnapsackInstance(name, values, weights, capacities, first_item, comment)
 
 
-def _list(value: Any, field: str) -> list[float]:
-    """A list of numbers 0..LARGEST."""
-    if not isinstance(value, list) or not value:
-        raise InputError("accepted: a list of numbers", field=field)
-    for k, item in enumerate(value):
-        if not is_number(item) or not 0.0 <= item <= LARGEST:
-            raise InputError(
-                f"{item!r}"[:40] + f" is not accepted; accepted: a number from 0 to {LARGEST:g}", field=f"{field}[{k}]"
-            )
-    return value
+def _numbers(field: Field, *shape: int | None) -> NDArray[np.float64]:
+    return field.numbers(*shape, low=0.0, high=LARGEST)
 
 
 # -------------------------------------------------------------------- the writer
 def write_instance(instance: KnapsackInstance, path: Path) -> None:
     """Write JSON where the name ends in .json, otherwise Pisinger's text, in which items are numbered from 1."""
-    with open(path, "w", encoding="utf-8", newline="\n") as stream:
-        if path.suffix.lower() == ".json":
+    with writing(path) as stream:
+        if plain_name(path).suffix.lower() == ".json":
             head: dict[str, Any] = {"problem": "knapsack", "name": instance.name}
             head |= {"comment": instance.comment} if instance.comment else {}
             head |= {"first_item": 1} if instance.first_item else {}
@@ -214,6 +192,6 @@ def write_instance(instance: KnapsackInstance, path: Path) -> None:
         stream.writelines(f"{k},{','.join(map(str, numbers))}\n" for k, numbers in enumerate(columns, 1))
 
 
-def _plain(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
+def _plain(values: NDArray[np.float64]) -> list[float]:
     """Numbers whose text reads back as the same float64; whole ones without a point."""
     return [int(value) if value.is_integer() else value for value in values.tolist()]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.errors import Infeasible, InputError
+from corl.errors import Infeasible, InputError, kind_of, shortened
+from corl.files.json_instances import Field, plain
 from corl.problem import Problem
 from corl.problems.knapsack.generators import GENERATORS
 from corl.problems.knapsack.instance import KnapsackInstance, make_instance
@@ -76,10 +77,9 @@ class Knapsack(Problem):
         if isinstance(data, Mapping):
             from corl.problems.knapsack.formats import from_json_value
 
-            plain = {str(key): value.tolist() if hasattr(value, "tolist") else value for key, value in data.items()}
-            return from_json_value(plain, "object")
+            return from_json_value(Field(plain(data)), "object")
         if not isinstance(data, (tuple, list)) or len(data) != 3:
-            raise InputError(f"a {type(data).__name__} is no knapsack; {_ADAPTED}")
+            raise InputError(f"{kind_of(data)} is no knapsack; {_ADAPTED}")
         return make_instance("array", *data)
 
     def to_json(self, instance: KnapsackInstance, solution: Any) -> list[int]:
@@ -91,7 +91,7 @@ class Knapsack(Problem):
         if not isinstance(value, list) or not all(type(item) is int for item in value):
             raise InputError("accepted: a list of item numbers, integers", field="solution")
         if huge := [item for item in value if abs(item) >= 2**62]:
-            raise Infeasible(f"there is no item {huge[0]:.3e}")
+            raise Infeasible(f"there is no item {shortened(str(huge[0]), 40)}")
         return np.array(value, np.int64) - instance.first_item
 
     def describe(self, instance: KnapsackInstance) -> dict[str, Any]:
@@ -115,13 +115,16 @@ class Knapsack(Problem):
 
         draw_items(instance, solution, axes)
 
-    def environment(self, instances: Sequence[KnapsackInstance], rows: int, width: int | None = None) -> KnapsackEnvironment:
+    def environment(
+        self, instances: Sequence[KnapsackInstance], rows: int, width: int | None = None, name: str = ""
+    ) -> KnapsackEnvironment:
         """Filling knapsacks item by item: `rows` states over `instances`; the `width` densest items that fit are listed."""
         from corl.problems.knapsack.environment import KnapsackEnvironment
 
+        self.environment_name(name)
         return KnapsackEnvironment(instances, rows) if width is None else KnapsackEnvironment(instances, rows, width)
 
-    def decisions(self, instance: KnapsackInstance, solution: Any, key: int = 0) -> NDArray[np.int64]:
+    def decisions(self, instance: KnapsackInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """The items of the solution, the densest first, and then those that still fit beside them, by the same order.
 
         An episode goes on until nothing fits, so it may end in a better solution.

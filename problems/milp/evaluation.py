@@ -1,22 +1,29 @@
 """The judge of solutions: bounds, integrality and rows in NumPy, sharing nothing with any solver.
 
-Tolerances, those that MIP solvers share: a variable may pass its bound by 1e-6 x max(1, |bound|); an integer variable may
-be 1e-6 from an integer; a row may pass its side by 1e-6 x max(1, |side|, its largest |a_ij x_j|).
+An integer variable may be 1e-6 from an integer, and counts as that integer in everything else. A row whose variables are all
+integer is then judged exactly, but for the digits to which its decimals are known (exact.py). Any other row may pass its side by
+1e-6 x max(its unit, |side|, its largest |a_ij x_j|), and a continuous variable its bound by 1e-6 x max(its unit, |bound|), as
+MIP solvers do. The units (scaling.py) are 1 in ordinary programs, less where all numbers are, more where all coefficients of a
+row are, so that another unit of the data changes no verdict.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible
-from corl.problems.milp.instance import MilpInstance
+from corl.problems.milp.exact import beyond_side, digits, total
+from corl.problems.milp.instance import INFINITY, MilpInstance
+from corl.problems.milp.scaling import column_units, integer_limits, row_units
+from corl.tolerance import FEASIBILITY
 
-__all__ = ["TOLERANCE", "activities", "check_solution", "objective", "objective_of"]
+__all__ = ["check_solution", "contradiction", "objective", "objective_of", "violation"]
 
-TOLERANCE = 1e-6
+_ROUNDING = 1e-9  # what is less, on the same scale, is the rounding of sums
 
 
 def objective(instance: MilpInstance, solution: Any) -> float:
@@ -25,13 +32,8 @@ def objective(instance: MilpInstance, solution: Any) -> float:
 
 
 def objective_of(instance: MilpInstance, x: NDArray[np.float64]) -> float:
-    """c x + offset."""
-    return float(instance.c @ x + instance.offset)
-
-
-def activities(instance: MilpInstance, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A x, [m]."""
-    return np.asarray(np.bincount(instance.row, instance.value * x[instance.column], instance.m), np.float64)
+    """c x + offset, of the integers that x stands for."""
+    return total(instance.c, _whole(instance, x), instance.offset)
 
 
 def check_solution(instance: MilpInstance, solution: Any) -> NDArray[np.float64]:
@@ -42,32 +44,98 @@ def check_solution(instance: MilpInstance, solution: Any) -> NDArray[np.float64]
         raise Infeasible("a solution is an array of numbers, one for each variable") from None
     if x.shape != (instance.n,):
         raise Infeasible(f"a solution has a number for each of {instance.n} variables; this has shape {x.shape}")
-    if not np.isfinite(x).all():
-        raise Infeasible(f"variable {instance.names[int(np.argmin(np.isfinite(x)))]} has no finite value")
-    _check_limits(instance.names, "variable", x, instance.lower, instance.upper, np.zeros(instance.n))
-    fraction = np.where(instance.integer, np.abs(x - np.round(x)), 0.0)
-    if (fraction > TOLERANCE).any():
-        j = int(np.argmax(fraction > TOLERANCE))
+    within = np.abs(x) < INFINITY  # false for NaN as well
+    if not within.all():
+        j = int(np.argmin(within))
+        raise Infeasible(f"variable {instance.names[j]} has no finite value below {INFINITY:g} in size: {float(x[j])!r}")
+    whole = _whole(instance, x)
+    fraction = np.where(instance.integer, np.abs(x - whole), 0.0)
+    if (fraction > FEASIBILITY).any():
+        j = int(np.argmax(fraction > FEASIBILITY))
         raise Infeasible(f"variable {instance.names[j]} is {float(x[j])!r}, not an integer")
-    largest = np.zeros(instance.m)
-    np.maximum.at(largest, instance.row, np.abs(instance.value * x[instance.column]))
-    activity = activities(instance, x)
-    _check_limits(instance.row_names, "constraint", activity, instance.row_lower, instance.row_upper, largest)
+    for part in _limits(instance, whole):
+        if (broken := part.broken(FEASIBILITY)).any():
+            k = int(np.argmax(broken > 0.0))
+            limit = f"its limit {float(part.limit[k])!r}"
+            raise Infeasible(f"{part.what} {part.names[k]} is {part.outside} {limit} by {float(broken[k]):.10g}")
     return x
 
 
-def _check_limits(
-    names: tuple[str, ...],
-    what: str,
-    values: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    largest: NDArray[np.float64],
-) -> None:
-    """Raise Infeasible at the first value outside its limits by more than the tolerance."""
-    for limit, beyond, word in ((lower, lower - values, "below"), (upper, values - upper, "above")):
-        scale = np.maximum(np.maximum(1.0, largest), np.where(np.isinf(limit), 1.0, np.abs(limit)))
-        broken = beyond > TOLERANCE * scale
-        if broken.any():
-            k = int(np.argmax(broken))
-            raise Infeasible(f"{what} {names[k]} is {float(values[k])!r}, {word} its limit {float(limit[k])!r}")
+def violation(instance: MilpInstance, x: NDArray[np.float64]) -> str:
+    """What a feasible x, float64 [n], breaks the most, and by how much, one line; "" where that is no more than rounding."""
+    whole = _whole(instance, x)
+    fraction = np.abs(x - whole)
+    found = [("integer variable", instance.names, np.where(fraction > _ROUNDING, fraction, 0.0))]
+    found += [(part.what, part.names, part.broken(_ROUNDING)) for part in _limits(instance, whole)]
+    size, place = max((float(most.max()), f"{what} {names[int(most.argmax())]}") for what, names, most in found if len(most))
+    return f"{place} is broken by {size:.2g}, within the tolerance {FEASIBILITY:g}" if size else ""
+
+
+class _Limits(NamedTuple):
+    """Values and one side of their limits."""
+
+    what: str
+    names: tuple[str, ...]
+    outside: str
+    """The side, in a word."""
+    limit: NDArray[np.float64]
+    beyond: NDArray[np.float64]
+    """By how much each value is outside; negative inside."""
+    size: NDArray[np.float64]
+    """What a tolerance is a share of; 0 where there is none."""
+    known: NDArray[np.float64]
+    """What the limit and what is compared with it are known to."""
+
+    def broken(self, share: float) -> NDArray[np.float64]:
+        """By how much, where that is more than a share of `size`; else 0."""
+        return np.where(self.beyond > share * self.size + self.known, self.beyond, 0.0)
+
+
+def _whole(instance: MilpInstance, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """x with its integers rounded."""
+    return np.where(instance.integer, np.round(x), x)
+
+
+def _limits(instance: MilpInstance, x: NDArray[np.float64]) -> Iterator[_Limits]:
+    """The variables' limits and the rows', for x with its integers rounded; those of integers alone are exact."""
+    units = column_units(instance)
+    low, high = integer_limits(instance)
+    for outside, limit, beyond in (("below", low, low - x), ("above", high, x - high)):
+        size = np.where(instance.integer, 0.0, np.maximum(units, _finite(limit)))
+        yield _Limits("variable", instance.names, outside, limit, beyond, size, np.zeros(instance.n))
+    beside, m = x[instance.column], instance.m
+    terms = np.abs(instance.value * beside)
+    mixed = np.bincount(instance.row, ~instance.integer[instance.column], m) > 0
+    largest = row_units(instance)
+    np.maximum.at(largest, instance.row, terms)
+    rounded = np.bincount(instance.row, digits(instance.value) * np.abs(beside), m).astype(np.float64)
+    for outside, limit, sign in (("below", instance.row_lower, -1.0), ("above", instance.row_upper, 1.0)):
+        side = _finite(limit)
+        size = np.where(mixed, np.maximum(largest, side), 0.0)
+        known = rounded + digits(side)
+        beyond = beyond_side(instance.value, beside, instance.first, limit, sign, np.where(mixed, np.inf, known))
+        yield _Limits("constraint", instance.row_names, outside, limit, beyond, size, known)
+
+
+def _finite(limits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The limits' sizes, 0 where there is none."""
+    return np.where(np.isfinite(limits), np.abs(limits), 0.0)
+
+
+def contradiction(instance: MilpInstance) -> str:
+    """Why there is no solution, where the limits alone show it; "" otherwise.
+
+    Crossed limits, limits with no integer between them, a row without coefficients that must not be 0.
+    """
+    lower, upper, below, above = instance.lower, instance.upper, instance.row_lower, instance.row_upper
+    least, most = integer_limits(instance)
+    empty = np.diff(instance.first) == 0
+    for k in np.flatnonzero(lower > upper)[:1].tolist():
+        return f"variable {instance.names[k]} has the lower limit {lower[k]:.10g} and the upper limit {upper[k]:.10g}"
+    for k in np.flatnonzero(instance.integer & (least > most))[:1].tolist():
+        return f"there is no integer between the limits of variable {instance.names[k]}, {lower[k]:.10g} and {upper[k]:.10g}"
+    for k in np.flatnonzero(below > above)[:1].tolist():
+        return f"constraint {instance.row_names[k]} is to be at least {below[k]:.10g} and at most {above[k]:.10g}"
+    for k in np.flatnonzero(empty & ((below > 0.0) | (above < 0.0)))[:1].tolist():
+        return f"constraint {instance.row_names[k]} has no coefficients, and 0 is not from {below[k]:.10g} to {above[k]:.10g}"
+    return ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["INFINITY", "MilpInstance", "from_triplets", "numbered"]
 
 INFINITY = 1e20
-"""A bound or a side this large is none at all (as in SCIP); instances hold it as `inf`."""
+"""A bound or a side this large is none at all (as in SCIP); instances hold it as `inf`. Other numbers must be smaller."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +78,16 @@ class MilpInstance:
     def row(self) -> NDArray[np.int32]:
         """The row of each entry, [nonzeros]."""
         return np.repeat(np.arange(self.m, dtype=np.int32), np.diff(self.first))
+
+    @cached_property
+    def spreads(self) -> NDArray[np.float64]:
+        """[m] a row's largest entry by its smallest, in size; 1 where there is none."""
+        sizes, filled, spreads = np.abs(self.value), np.diff(self.first) > 0, np.ones(self.m)
+        if filled.any():
+            begins = self.first[:-1][filled]
+            with np.errstate(over="ignore"):  # infinite beside a denormal number
+                spreads[filled] = np.maximum.reduceat(sizes, begins) / np.minimum.reduceat(sizes, begins)
+        return spreads
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -166,8 +176,8 @@ def _check(instance: MilpInstance) -> None:
     if instance.sense not in ("min", "max"):
         raise InputError(f"{instance.sense!r} is not accepted; accepted: min, max", field="sense")
     for field in ("c", "value", "offset"):
-        if not np.isfinite(getattr(instance, field)).all():
-            raise InputError("an infinite number or none; accepted: finite numbers", field=field)
+        if not (np.abs(getattr(instance, field)) < INFINITY).all():  # false for NaN as well
+            raise InputError(f"an infinite number or none; accepted: numbers below {INFINITY:g} in size", field=field)
     for field, beyond in (("row_lower", np.inf), ("row_upper", -np.inf), ("lower", np.inf), ("upper", -np.inf)):
         limits = getattr(instance, field)
         if np.isnan(limits).any() or (limits == beyond).any():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import InputError
-from corl.files import is_number
+from corl.files.json_values import is_number
 from corl.problem import Problem
 from corl.problems.milp.generators import GENERATORS
 from corl.problems.milp.instance import MilpInstance
@@ -37,11 +37,23 @@ class Milp(Problem):
         """The problem that minimises or the one that maximises."""
         return MaximisedMilp() if instance.sense == "max" else Milp()
 
+    def infeasible(self, instance: MilpInstance) -> str:
+        """The first limit that contradicts another."""
+        from corl.problems.milp.evaluation import contradiction
+
+        return contradiction(instance)
+
     def evaluate(self, instance: MilpInstance, solution: Any) -> float:
         """The objective. Raises Infeasible, naming the first bound, integer or row that is broken."""
         from corl.problems.milp.evaluation import objective
 
         return objective(instance, solution)
+
+    def tolerated(self, instance: MilpInstance, solution: Any) -> str:
+        """The bound, integer or row that is broken the most, by what the tolerance allows: engines stop at 1e-6."""
+        from corl.problems.milp.evaluation import violation
+
+        return violation(instance, np.asarray(solution, np.float64))
 
     def recognises(self, head: str) -> bool:
         """Whether this is the head of an MPS or LP file."""
@@ -63,19 +75,19 @@ class Milp(Problem):
 
     def adapt(self, data: Any) -> MilpInstance:
         """From a pyscipopt Model with linear constraints, before it is solved."""
-        from corl.problems.milp.adaptation import adapt
+        from corl.problems.milp.formats.models import adapt
 
         return adapt(data)
 
     def read_solution(self, instance: MilpInstance, path: Path) -> NDArray[np.float64]:
         """The solution in a .sol file."""
-        from corl.problems.milp.solutions import read_solution
+        from corl.problems.milp.formats.solutions import read_solution
 
         return read_solution(instance, path)
 
     def write_solution(self, instance: MilpInstance, solution: Any, path: Path) -> None:
         """Write a .sol file in SCIP's form."""
-        from corl.problems.milp.solutions import write_solution
+        from corl.problems.milp.formats.solutions import write_solution
 
         write_solution(instance, solution, path)
 

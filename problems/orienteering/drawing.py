@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corl.files.drawing import note, write_ids
 from corl.problems.orienteering.evaluation import check_path, path_length, total_score
 from corl.problems.orienteering.instance import OrienteeringInstance
-from corl.problems.tsp.drawing import positions
+from corl.problems.tsp.drawing import layout_of, positions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +22,7 @@ _PATH, _NODE, _LEFT, _ENDS = "#1f6feb", "#24292f", "#afb8c1", "#cf222e"
 def draw_path(instance: OrienteeringInstance, solution: Any, axes: Axes) -> None:
     """The nodes, larger where they score more, the ends in red; with a path, the nodes that it leaves out are pale.
 
-    The title tells score and length.
+    The title tells score and length. Up to a hundred nodes have their numbers in the file.
     """
     n = instance.n
     xy = positions(instance.graph)
@@ -38,6 +39,9 @@ def draw_path(instance: OrienteeringInstance, solution: Any, axes: Axes) -> None
         axes.scatter(xy[chosen, 0], xy[chosen, 1], s=size[chosen], color=colour, linewidths=0, zorder=3)
     ends = [instance.start, instance.end]
     axes.scatter(xy[ends, 0], xy[ends, 1], s=30, color=_ENDS, marker="s", linewidths=0, zorder=4)
+    write_ids(axes, xy, instance.graph.ids)
     axes.set_title(title)
+    if told := layout_of(instance.graph):
+        note(axes, told)
     axes.set_aspect("equal", adjustable="box")
     axes.set_axis_off()

@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
-from corl.problems.orienteering.distances import metric_for
-from corl.problems.orienteering.evaluation import TOLERANCE, path_length
+from corl.problems.orienteering.evaluation import path_length
 from corl.problems.orienteering.instance import OrienteeringInstance
+from corl.problems.orienteering.metric import metric_of
 from corl.problems.orienteering.transitions import OrienteeringState, look, reset_rows
+from corl.routing.graph_pool import graph_pool
+from corl.tolerance import LIMIT
 
 __all__ = ["OrienteeringEnvironment"]
 
@@ -27,25 +29,19 @@ class OrienteeringEnvironment(Environment):
     """
 
     def __init__(self, instances: Sequence[OrienteeringInstance], rows: int, width: int = 48) -> None:
-        if not instances or rows < 1 or width < 1:
-            raise UsageError("an environment takes at least one instance, one row and one listed action")
+        super().__init__(instances, rows, width)
         for instance in instances:
-            if path_length(instance, np.array([instance.start, instance.end])) > instance.limit * (1.0 + 0.5 * TOLERANCE):
+            if path_length(instance, np.array([instance.start, instance.end])) > instance.limit * (1.0 + 0.5 * LIMIT):
                 raise UsageError("an environment takes no instance whose way from start to end is longer than the limit")
-        self.instances, self.rows = list(instances), rows
         self.width = min(width, max(1, max(instance.n for instance in instances) - 1))
         self.state = _pool(self.instances, rows)
         self.reset(np.arange(rows), 0)
 
-    def reset(self, rows: ArrayLike, which: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.float64]:
-        """See Environment.reset; the bases are the scores of start and end. Nothing is random: `keys` change nothing."""
-        at = self._checked(rows)
-        instances = np.broadcast_to(np.asarray(which, np.int64), at.shape).copy()
-        if len(instances) and (instances.min() < 0 or instances.max() >= len(self.instances)):
-            raise UsageError(f"instances are integers from 0 to {len(self.instances) - 1}")
-        reset_rows(self.state, at, instances)
+    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The bases are the scores of start and end."""
+        reset_rows(self.state, rows, which)
         bases = [each.scores[list({each.start, each.end})].sum() for each in self.instances]
-        return np.array(bases)[instances]
+        return np.array(bases)[which]
 
     def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
         """The reduced states. Slots 0..K-1 are the nodes `actions` lists, slot K the last node, slot K + 1 the end.
@@ -73,19 +69,12 @@ class OrienteeringEnvironment(Environment):
 
 def _pool(instances: list[OrienteeringInstance], rows: int) -> OrienteeringState:
     """The pool over `instances`; the rows are for `reset`."""
-    metrics = [metric_for(instance) for instance in instances]
-    size = np.array([instance.n for instance in instances], np.int64)
-    n = int(size.max())
+    graphs = graph_pool([metric_of(instance) for instance in instances])
+    n = int(graphs.size.max())
     return OrienteeringState(
-        kind=np.array([metric.kind for metric in metrics], np.int64),
-        size=size,
-        first=_offsets([len(metric.points) for metric in metrics]),
-        matrix_first=_offsets([metric.matrix.size for metric in metrics]),
-        scores_first=_offsets(size.tolist()),
-        points=np.concatenate([metric.points for metric in metrics]),
-        matrix=np.concatenate([metric.matrix.ravel() for metric in metrics]),
+        graphs=graphs,
         scores=np.concatenate([instance.scores for instance in instances]),
-        limit=np.array([instance.limit * (1.0 + 0.5 * TOLERANCE) for instance in instances]),
+        limit=np.array([instance.limit * (1.0 + 0.5 * LIMIT) for instance in instances]),
         start=np.array([instance.start for instance in instances], np.int64),
         end=np.array([instance.end for instance in instances], np.int64),
         instance=np.zeros(rows, np.int32),
@@ -94,7 +83,3 @@ def _pool(instances: list[OrienteeringInstance], rows: int) -> OrienteeringState
         order=np.zeros((rows, n), np.int32),
         open=np.zeros(rows, np.int32),
     )
-
-
-def _offsets(lengths: list[int]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)

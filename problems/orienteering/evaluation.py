@@ -1,4 +1,4 @@
-"""The judge: what a path scores, and whether it is short enough. Distances by corl.edge_weights, which no solver uses."""
+"""The judge: what a path scores, and whether it is short enough. Distances by corl.routing.edge_weights, which no solver uses."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.edge_weights import edge_lengths
 from corl.errors import Infeasible
 from corl.problems.orienteering.instance import OrienteeringInstance
+from corl.routing.edge_weights import edge_lengths
+from corl.tolerance import LIMIT, keeps
 
-__all__ = ["TOLERANCE", "check_path", "path_length", "shortest_path", "total_score"]
-
-TOLERANCE = 1e-9
-"""How far the length may be above the limit, relative to it: what float64 sums of distances are off."""
+__all__ = ["check_path", "path_length", "shortest_path", "total_score"]
 
 
 def check_path(instance: OrienteeringInstance, solution: Any) -> NDArray[np.int64]:
@@ -40,7 +38,7 @@ def check_path(instance: OrienteeringInstance, solution: Any) -> NDArray[np.int6
     if (counts > 1).any():
         raise Infeasible(f"node {ids[counts.argmax()]} is visited {counts.max()} times; accepted: once")
     length = path_length(instance, path)
-    if length > instance.limit * (1.0 + TOLERANCE):
+    if not keeps(length, instance.limit):
         raise Infeasible(f"the path is {length:.10g} long; the limit is {instance.limit:.10g}")
     return path
 
@@ -65,7 +63,7 @@ def shortest_path(instance: OrienteeringInstance) -> NDArray[np.int64] | None:
     """
     n, start, end, graph = instance.n, instance.start, instance.end, instance.graph
     direct = np.array([start, end])
-    limit = instance.limit * (1.0 + TOLERANCE)
+    limit = instance.limit * (1.0 + LIMIT)
     if instance.closed or path_length(instance, direct) <= limit:
         return direct
     far, before, settled = np.full(n, np.inf), np.full(n, -1), np.zeros(n, bool)

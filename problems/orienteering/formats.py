@@ -10,6 +10,7 @@ JSON   {"problem": "orienteering", "name": "small", "points": [[0, 0], [3, 4], [
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
@@ -18,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl import json_instances
 from corl.errors import InputError
-from corl.files import is_number
+from corl.files.json_instances import Field, heading, read_object
+from corl.files.opening import plain_name, writing
+from corl.files.text import Entry, Text, keyword_parts, quoted
 from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.problems.tsp import formats as tsplib
 from corl.problems.tsp.instance import COORDINATE_TYPES, LARGEST, TspInstance
-from corl.text import Entry, Text, keyword_parts, quoted
 
 __all__ = ["from_json_value", "read_instance", "read_text", "recognises", "write_instance"]
 
@@ -51,13 +52,13 @@ def recognises(head: str) -> bool:
 def read_instance(path: str | Path) -> OrienteeringInstance:
     """The instance in a file, its format by the content. Raises InputError with file, line, field and what is accepted, or
     OSError."""
-    return read_text(Text.read(path), Path(path).stem)
+    return read_text(Text.read(path), plain_name(path).stem)
 
 
 def read_text(text: Text, name: str = "") -> OrienteeringInstance:
     """The instance in a text; `name` stands in for a missing one. Raises InputError."""
     if text.content.lstrip()[:1] in ("{", "["):
-        return json_instances.read_object(text, lambda value: from_json_value(value, name))
+        return read_object(text, lambda field: from_json_value(field, name))
     header, sections = keyword_parts(text, _KEYWORDS, _REFUSED)
     kind = header.get("TYPE")
     if kind is not None and (kind.value.split() or [""])[0].upper() != "OP":
@@ -129,81 +130,64 @@ def _depots(part: Text, place: dict[int, int]) -> tuple[int, int]:
 
 
 # -------------------------------------------------------------------- JSON
-def from_json_value(value: dict[str, Any], name: str = "") -> OrienteeringInstance:
+def from_json_value(field: Field, name: str = "") -> OrienteeringInstance:
     """The instance in a JSON object. Raises InputError, naming the key."""
-    texts = json_instances.texts(value, "orienteering", _KEYS)
-    if ("points" in value) == ("matrix" in value):
-        raise InputError("accepted: either points or a matrix", field="points")
-    kind = value.get("edge_weight_type", "EXPLICIT" if "matrix" in value else "EXACT_2D")
-    if not isinstance(kind, str) or (kind != "EXPLICIT" if "matrix" in value else kind not in COORDINATE_TYPES):
-        accepted = "EXPLICIT" if "matrix" in value else ", ".join(COORDINATE_TYPES)
-        raise InputError(f"not accepted; accepted: {accepted}", field="edge_weight_type")
+    given = field.record(_KEYS)
+    name, comment = heading(given, "orienteering", name)
+    if ("points" in given) == ("matrix" in given):
+        raise given["points"].error("accepted: either points or a matrix")
     points = matrix = None
-    if "points" in value:
-        points = _table(value["points"], "points", COORDINATE_TYPES[kind])
+    if "points" in given:
+        kind = given.get("edge_weight_type", "EXACT_2D").choice(COORDINATE_TYPES)
+        points = given["points"].numbers(None, COORDINATE_TYPES[kind])
+        n = len(points)
     else:
-        rows = value["matrix"]
-        matrix = _table(rows, "matrix", len(rows) if isinstance(rows, list) else 0)
-    n = len(points if points is not None else matrix)  # type: ignore[arg-type]
-    ids = value.get("ids", list(range(n)))
-    if not isinstance(ids, list) or len(ids) != n or not all(type(node) is int and abs(node) < 2**53 for node in ids):
-        raise InputError(f"accepted: {n} different integers", field="ids")
-    name = texts["name"] or name
-    graph = TspInstance(name, kind, points, matrix, ids=np.array(ids, np.int64))
-    scores = _numbers(value.get("scores"), "scores")
-    limit = value.get("limit")
-    if limit is None or not is_number(limit):
-        raise InputError("accepted: a number from 0", field="limit")
-    start = value.get("start", ids[0])
-    ends = {"start": start, "end": value.get("end", start)}
-    for key, node in ends.items():
-        if type(node) is not int or node not in ids:
-            raise InputError("accepted: the id of a node", field=key)
-    first, last = (ids.index(node) for node in ends.values())
-    return OrienteeringInstance(graph, np.array(scores, np.float64), float(limit), first, last, name, texts["comment"])
+        kind = given.get("edge_weight_type", "EXPLICIT").choice(("EXPLICIT",))
+        n = len(given["matrix"].entries(least=1))
+        matrix = given["matrix"].numbers(n, n)
+    ids = given.get("ids", list(range(n))).integers(n)
+    graph = TspInstance(name, kind, points, matrix, ids=ids)
+    place = {node: k for k, node in enumerate(ids.tolist())}
+    start = given.get("start", int(ids[0]))
+    first, last = _node(start, place), _node(given.get("end", start.value), place)
+    scores = given["scores"].numbers(None)
+    return OrienteeringInstance(graph, scores, given["limit"].number(0.0), first, last, name, comment)
 
 
-def _numbers(value: Any, field: str) -> list[float]:
-    if not isinstance(value, list) or not value or not all(map(is_number, value)):
-        raise InputError("accepted: a list of numbers", field=field)
-    return value
-
-
-def _table(value: Any, field: str, columns: int) -> NDArray[np.float64]:
-    if not isinstance(value, list) or not value:
-        raise InputError("accepted: a list of lists of numbers", field=field)
-    for k, row in enumerate(value):
-        if len(_numbers(row, f"{field}[{k}]")) != columns:
-            raise InputError(f"accepted: {columns} numbers", field=f"{field}[{k}]")
-    return np.array(value, np.float64)
+def _node(field: Field, place: dict[int, int]) -> int:
+    if (node := field.integer()) not in place:
+        raise field.error(f"there is no node {node}; accepted: the id of a node")
+    return place[node]
 
 
 # -------------------------------------------------------------------- the writer
 def write_instance(instance: OrienteeringInstance, path: Path) -> None:
-    """Write JSON where the name ends in .json, otherwise OPLib; `read_instance` gives the same instance back, to the bit.
+    """Write JSON where the name ends in .json or .json.gz, otherwise OPLib; `read_instance` gives it back to the bit.
 
     As TSPLIB, OPLib has no ids for a matrix: row i is node i, numbered from 1.
     """
     graph = instance.graph
-    if path.suffix.lower() == ".json":
+    if plain_name(path).suffix.lower() == ".json":
         head: dict[str, Any] = {"problem": "orienteering", "name": instance.name}
         head |= {"comment": instance.comment} if instance.comment else {}
         head |= {"edge_weight_type": graph.edge_weight_type, "limit": instance.limit, "ids": graph.ids.tolist()}
         head |= {key: int(graph.ids[node]) for key, node in (("start", instance.start), ("end", instance.end))}
         head |= {"points": graph.points.tolist()} if graph.points is not None else {"matrix": graph.matrix.tolist()}  # type: ignore[union-attr]
-        with open(path, "w", encoding="utf-8", newline="\n") as stream:
+        with writing(path) as stream:
             stream.write(json.dumps(head | {"scores": instance.scores.tolist()}) + "\n")
         return
     ids = graph.ids if graph.points is not None else np.arange(1, instance.n + 1)
     plain = TspInstance(instance.name, graph.edge_weight_type, graph.points, graph.matrix, ids=ids, comment=instance.comment)
-    tsplib.write_instance(plain, path)
-    lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
+    text = io.StringIO()
+    tsplib.write_text(plain, text)
+    lines = text.getvalue().rstrip("\n").split("\n")
     at = next(k for k, line in enumerate(lines) if line.startswith("TYPE"))
     lines[at : at + 1] = ["TYPE : OP", f"COST_LIMIT : {_numeral(instance.limit)}"]
     end = lines.pop()
     lines += ["NODE_SCORE_SECTION", *(f"{node} {_numeral(score)}" for node, score in zip(ids, instance.scores.tolist()))]
     lines += ["DEPOT_SECTION", *dict.fromkeys(str(ids[node]) for node in (instance.start, instance.end)), "-1", end, ""]
-    path.write_text("\n".join(lines), encoding="utf-8", newline="\n")
+    with writing(path) as stream:
+        stream.write("\n".join(lines))
 
 
 def _numeral(value: float) -> str:

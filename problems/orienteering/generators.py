@@ -13,10 +13,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.edge_weights import edge_lengths
 from corl.errors import UsageError
 from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.problems.tsp.instance import TspInstance
+from corl.routing.edge_weights import edge_lengths
 
 __all__ = ["GENERATORS", "generation_1", "generation_2", "generation_3", "scores"]
 

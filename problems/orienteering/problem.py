@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.errors import Infeasible, InputError, UsageError
+from corl.errors import Infeasible, InputError, UsageError, kind_of
+from corl.files.json_instances import Field, plain
 from corl.problem import Problem
 from corl.problems.orienteering.generators import GENERATORS
 from corl.problems.orienteering.instance import OrienteeringInstance
@@ -45,6 +47,15 @@ class Orienteering(Problem):
     generators = GENERATORS
     features = {"nodes": _nodes}  # noqa: RUF012
 
+    def infeasible(self, instance: OrienteeringInstance) -> str:
+        """Whether the shortest way from start to end is above the limit."""
+        from corl.problems.orienteering.evaluation import shortest_path
+
+        if shortest_path(instance) is not None:
+            return ""
+        start, end = instance.graph.ids[instance.start], instance.graph.ids[instance.end]
+        return f"every way from node {start} to node {end} is longer than the limit {instance.limit:.10g}"
+
     def evaluate(self, instance: OrienteeringInstance, solution: Any) -> float:
         """The scores on the path, each node once. Raises Infeasible, naming the first fault in the file's ids."""
         from corl.problems.orienteering.evaluation import total_score
@@ -72,12 +83,11 @@ class Orienteering(Problem):
     def adapt(self, data: Any) -> OrienteeringInstance:
         """From what a JSON file may hold: a mapping with points or a matrix (lists or arrays), scores and limit."""
         if not isinstance(data, Mapping):
-            message = f"a {type(data).__name__} is no orienteering problem; accepted: an object with points, scores and limit"
+            message = f"{kind_of(data)} is no orienteering problem; accepted: an object with points, scores and limit"
             raise InputError(message)
         from corl.problems.orienteering.formats import from_json_value
 
-        plain = {str(key): value.tolist() if hasattr(value, "tolist") else value for key, value in data.items()}
-        return from_json_value(plain, "object")
+        return from_json_value(Field(plain(data)), "object")
 
     def to_json(self, instance: OrienteeringInstance, solution: Any) -> list[int]:
         """The file's ids in order, start and end listed."""
@@ -115,34 +125,32 @@ class Orienteering(Problem):
         draw_path(instance, solution, axes)
 
     def environment(
-        self, instances: Sequence[OrienteeringInstance], rows: int, width: int | None = None
+        self, instances: Sequence[OrienteeringInstance], rows: int, width: int | None = None, name: str = ""
     ) -> OrienteeringEnvironment:
         """Building paths node by node: `rows` states over `instances`; the `width` best by score and distance are listed."""
         from corl.problems.orienteering.environment import OrienteeringEnvironment
 
+        self.environment_name(name)
         return OrienteeringEnvironment(instances, rows) if width is None else OrienteeringEnvironment(instances, rows, width)
 
-    def decisions(self, instance: OrienteeringInstance, solution: Any, key: int = 0) -> NDArray[np.int64]:
+    def decisions(self, instance: OrienteeringInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """The nodes between the ends, and then those that can still be visited behind them, as the environment lists them.
 
-        An episode goes on until no node is near enough, so it may end in a better solution. Raises UsageError for a path that
-        goes where the direct way to the end would be too long (distances against the triangle inequality).
+        An episode goes on until no node is near enough, so it may end in a better solution. A node from which the direct way
+        to the end is too long (rounded distances break the triangle inequality) is left out, as no episode goes there.
         """
         from corl.problems.orienteering.environment import OrienteeringEnvironment
         from corl.problems.orienteering.evaluation import check_path
 
-        nodes = check_path(instance, solution)[1:-1]
-        environment = OrienteeringEnvironment([instance], 1, 1)
-        try:
-            for node in nodes:
+        environment, taken = OrienteeringEnvironment([instance], 1, 1), []
+        for node in check_path(instance, solution)[1:-1].tolist():
+            with contextlib.suppress(UsageError):
                 environment.step([0], [0], [node])
-        except UsageError:
-            raise UsageError("the path goes where the direct way to the end is too long, as no episode does") from None
-        more = []
+                taken.append(node)
         while (node := int(environment.actions([0])[0, 0])) >= 0:
-            more.append(node)
             environment.step([0], [0], [node])
-        return np.append(nodes, np.array(more, np.int64))
+            taken.append(node)
+        return np.array(taken, np.int64)
 
     def symmetries(self, instance: OrienteeringInstance) -> list[OrienteeringInstance]:
         """The eight reflections and rotations of the plane that keep the axes; of GEO and matrix instances, themselves."""

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.metric import EXPLICIT, Metric, distance
+from corl.routing.graph_pool import GraphPool, distances_between, graph_metric, insert_nearest
+from corl.routing.metric import distance
 from corl.search import hooks
 from corl.search.hooks import attach
 
@@ -19,20 +20,7 @@ __all__ = ["OrienteeringState", "look", "reset_rows"]
 class OrienteeringState(NamedTuple):
     """The pool. I instances of n nodes each (N at most), R rows."""
 
-    kind: NDArray[np.int64]
-    """[I] the metric's kind (corl.metric)."""
-    size: NDArray[np.int64]
-    """[I] n."""
-    first: NDArray[np.int64]
-    """[I] where the nodes of an instance begin in `points`, where it has any."""
-    matrix_first: NDArray[np.int64]
-    """[I] where its n * n distances begin in `matrix`, where it has any."""
-    scores_first: NDArray[np.int64]
-    """[I] where its scores begin."""
-    points: NDArray[np.float64]
-    """[sum of n over coordinate instances, 3]"""
-    matrix: NDArray[np.float64]
-    """[sum of n * n over matrix instances]"""
+    graphs: GraphPool
     scores: NDArray[np.float64]
     """[sum of n]"""
     limit: NDArray[np.float64]
@@ -53,15 +41,6 @@ class OrienteeringState(NamedTuple):
     """[R] how many these are."""
 
 
-@kernel(inline=True)
-def _metric(state: Any, instance: Any) -> Any:
-    """The Metric of one instance, of views into the pool."""
-    n, kind, begin = state.size[instance], state.kind[instance], state.matrix_first[instance]
-    m = n if kind == EXPLICIT else 0
-    first = state.first[instance]
-    return Metric(kind, state.points[first : first + n], state.matrix[begin : begin + m * m].reshape((m, m)))
-
-
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any) -> None:
     """Make each of `rows` the path of the start alone, in instances[i]."""
@@ -70,22 +49,22 @@ def reset_rows(state: Any, rows: Any, instances: Any) -> None:
         state.instance[row], state.visited[row], state.length[row] = instance, 1, 0.0
         order, count = state.order[row], 1
         order[0] = state.start[instance]
-        for node in range(state.size[instance]):
+        for node in range(state.graphs.size[instance]):
             if node != state.start[instance] and node != state.end[instance]:
                 order[count] = node
                 count += 1
-        state.open[row] = _keep(state, row, order[1:count], -1)
+        state.open[row] = _keep(state, row, order[1:count])
 
 
 @kernel
-def _keep(state: Any, row: Any, nodes: Any, without: Any) -> Any:
+def _keep(state: Any, row: Any, nodes: Any) -> Any:
     """Write those of `nodes` from which the end is still near enough behind the path (which is where they may be); how many."""
     instance, t = state.instance[row], state.visited[row]
-    metric, order = _metric(state, instance), state.order[row]
+    metric, order = graph_metric(state.graphs, instance), state.order[row]
     here, left, end = order[t - 1], state.limit[instance] - state.length[row], state.end[instance]
     kept = 0
     for node in nodes:
-        if node != without and distance(metric, here, node) + distance(metric, node, end) <= left:
+        if distance(metric, here, node) + distance(metric, node, end) <= left:
             order[t + kept] = node
             kept += 1
     return kept
@@ -103,7 +82,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     if not found:
         return math.nan
     instance = state.instance[src]
-    length = state.length[src] + distance(_metric(state, instance), state.order[src, t - 1], action)
+    length = state.length[src] + distance(graph_metric(state.graphs, instance), state.order[src, t - 1], action)
     if src != dst:
         state.instance[dst] = instance
         state.order[dst, : t + count] = state.order[src, : t + count]
@@ -114,27 +93,20 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
             order[t] = action
             break
     state.visited[dst], state.length[dst] = t + 1, length
-    state.open[dst] = _keep(state, dst, order[t + 1 : t + count], -1)
-    return state.scores[state.scores_first[instance] + action]
+    state.open[dst] = _keep(state, dst, order[t + 1 : t + count])
+    return state.scores[state.graphs.first[instance] + action]
 
 
 @attach(hooks.actions, OrienteeringState)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The nodes that can be visited, the most score for the distance first; of two alike the lower one."""
     instance, t = state.instance[row], state.visited[row]
-    metric, first, here = _metric(state, instance), state.scores_first[instance], state.order[row, t - 1]
-    worth = np.empty(len(out))
+    metric, first, here = graph_metric(state.graphs, instance), state.graphs.first[instance], state.order[row, t - 1]
+    lengths = np.empty(len(out))
     count = 0
     for node in state.order[row, t : t + state.open[row]]:
-        value = state.scores[first + node] / max(1e-12, distance(metric, here, node))
-        if count == len(out) and (value < worth[-1] or (value == worth[-1] and node > out[-1])):
-            continue
-        count = min(count + 1, len(out))
-        i = count - 1
-        while i > 0 and (worth[i - 1] < value or (worth[i - 1] == value and out[i - 1] > node)):
-            worth[i], out[i] = worth[i - 1], out[i - 1]
-            i -= 1
-        worth[i], out[i] = value, node
+        worth = state.scores[first + node] / max(1e-12, distance(metric, here, node))
+        count = insert_nearest(lengths, out, count, -worth, node)
     return count
 
 
@@ -142,17 +114,12 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
 def look(state: Any, rows: Any, actions: Any, scores: Any, apart: Any) -> None:
     """Fill scores [R, K] and apart [R, K + 2, K + 2] of the listed actions, as OrienteeringEnvironment.observe says."""
     k = actions.shape[1]
+    nodes = np.empty(k + 2, np.int64)
     for i in range(len(rows)):
         row = rows[i]
         instance = state.instance[row]
-        metric = _metric(state, instance)
-        ends = (np.int64(state.order[row, state.visited[row] - 1]), state.end[instance])
-        for a in range(k + 2):
-            one = np.int64(actions[i, a]) if a < k else ends[a - k]
-            if one < 0:
-                continue
-            if a < k:
-                scores[i, a] = state.scores[state.scores_first[instance] + one]
-            for b in range(a):
-                other = np.int64(actions[i, b]) if b < k else ends[b - k]
-                apart[i, a, b] = apart[i, b, a] = distance(metric, one, other)
+        nodes[:k], nodes[k], nodes[k + 1] = actions[i], state.order[row, state.visited[row] - 1], state.end[instance]
+        for slot in range(k):
+            if nodes[slot] >= 0:
+                scores[i, slot] = state.scores[state.graphs.first[instance] + nodes[slot]]
+        distances_between(graph_metric(state.graphs, instance), nodes, apart[i])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.errors import InputError
+from corl.errors import InputError, kind_of
 from corl.problems.tsp.instance import TspInstance
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def adapt_array(data: Any) -> TspInstance:
         given = np.zeros(0, object)
     array = np.array(given, np.float64) if given.dtype.kind in "biuf" else None
     if array is None:
-        raise InputError(f"a {type(data).__name__} that is no array of numbers; accepted: {_ACCEPTED}")
+        raise InputError(f"{kind_of(data)} that is no array of numbers; accepted: {_ACCEPTED}")
     if array.ndim != 2 or not len(array) or (array.shape[0] != array.shape[1] and array.shape[1] not in (2, 3)):
         raise InputError(f"an array of shape {list(array.shape)}; accepted: {_ACCEPTED}")
     ids = np.arange(len(array))

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.files.drawing import note
 from corl.problems.tsp.evaluation import check_tour, tour_length
 from corl.problems.tsp.instance import TspInstance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_tour", "positions"]
+__all__ = ["draw_tour", "layout_of", "positions"]
 
 _SCALED = 1000  # cities up to which a matrix is laid out by multidimensional scaling (an eigenvalue problem, n^3)
 _TOUR, _CITY = "#1f6feb", "#24292f"
@@ -22,6 +23,7 @@ _TOUR, _CITY = "#1f6feb", "#24292f"
 def draw_tour(instance: TspInstance, solution: Any, axes: Axes) -> None:
     """Draw the cities at `positions` and the closed tour `solution` (None: the cities alone); the title gives its length.
 
+    Asymmetric tours have arrows; where the places are made up, a line below says how.
     Markers and lines get finer as cities get more; from 20,000 on the cities of a tour have no marker of their own.
     """
     n = instance.n
@@ -31,11 +33,17 @@ def draw_tour(instance: TspInstance, solution: Any, axes: Axes) -> None:
         closed = xy[np.append(tour, tour[0])]
         (line,) = axes.plot(closed[:, 0], closed[:, 1], color=_TOUR, linewidth=float(np.clip(30 / np.sqrt(n), 0.15, 1.5)))
         line.set_solid_joinstyle("round")
+        if not instance.symmetric and n > 1:
+            leg = np.diff(closed, axis=0)
+            axes.quiver(*closed[:-1].T, *leg.T, angles="xy", scale_units="xy", scale=1, units="inches", color=_TOUR,
+                        width=line.get_linewidth() / 72, headwidth=5, headlength=7, headaxislength=6)  # fmt: skip
     if tour is None or n < 20_000:
         size = float(np.clip(4000 / n, 0.05, 18))
         axes.scatter(xy[:, 0], xy[:, 1], s=size, color=_CITY, linewidths=0, zorder=3, rasterized=n > 20_000)
     length = "" if tour is None else f", length {tour_length(instance, tour):,.10g}"
     axes.set_title(f"{instance.name or 'TSP'}: {n:,} {'city' if n == 1 else 'cities'}{length}")
+    if told := layout_of(instance):
+        note(axes, told)
     axes.set_aspect("equal", adjustable="box")
     axes.set_axis_off()
 
@@ -52,11 +60,25 @@ def positions(instance: TspInstance, tour: NDArray[np.int64] | None = None) -> N
     if instance.points is not None:
         return instance.points[:, ::-1] if instance.edge_weight_type == "GEO" else instance.points[:, :2]
     assert instance.matrix is not None
-    if 2 < instance.n <= _SCALED:
+    if _is_scaled(instance):
         return _scaled(instance.matrix)
     angle = np.empty(instance.n)
     angle[np.arange(instance.n) if tour is None else tour] = np.linspace(0, 2 * np.pi, instance.n, endpoint=False)
     return np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def layout_of(instance: TspInstance) -> str:
+    """How `positions` places the cities of a file without coordinates; "" where it has them."""
+    if instance.display is not None or instance.points is not None:
+        return ""
+    if not _is_scaled(instance):
+        return "no coordinates: the cities are on a circle, in the order of the tour"
+    way = "" if instance.symmetric else " (the mean of both ways)"
+    return f"no coordinates: placed by multidimensional scaling of the distances{way}"
+
+
+def _is_scaled(instance: TspInstance) -> bool:
+    return 2 < instance.n <= _SCALED
 
 
 def _scaled(matrix: NDArray[np.float64]) -> NDArray[np.float64]:

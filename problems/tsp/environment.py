@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
-from corl.neighbours import nearest_cities
 from corl.problems.tsp.assignment import Assignment, assignment_of
+from corl.problems.tsp.assignment_outlook import Outlook, describe
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import metric_of
-from corl.problems.tsp.remainder import Outlook, describe
 from corl.problems.tsp.transitions import TspState, reset_rows, slots, surroundings
+from corl.routing.graph_pool import graph_pool, offsets
 
 __all__ = ["SURROUNDINGS", "TspEnvironment"]
 
@@ -30,7 +30,7 @@ _LISTED = 2  # times K cities are in a neighbour list: half of them may be visit
 
 
 class TspEnvironment(Environment):
-    """A pool of partial tours. Actions are cities: the `nearest` unvisited ones of the last city are listed, any may be taken.
+    """A pool of partial tours. Actions are cities: the `width` unvisited ones nearest to the last are listed, any may be taken.
 
     By a matrix, the nearest are those with the least reduced cost in the assignment problem.
 
@@ -38,24 +38,16 @@ class TspEnvironment(Environment):
     gone, with the way back on the last of the n - 1 steps; the base is 0.
     """
 
-    def __init__(self, instances: Sequence[TspInstance], rows: int, nearest: int = 32) -> None:
-        if not instances or rows < 1 or nearest < 1:
-            raise UsageError("an environment takes at least one instance, one row and one nearest city")
-        self.instances, self.rows = list(instances), rows
-        largest = max(instance.n for instance in instances)
-        self.width = max(1, min(nearest, largest - 1))
+    def __init__(self, instances: Sequence[TspInstance], rows: int, width: int = 32) -> None:
+        super().__init__(instances, rows, width)
+        self.width = max(1, min(width, max(instance.n for instance in instances) - 1))
         self.state = _pool(self.instances, rows, self.width)
 
-    def reset(self, rows: ArrayLike, which: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.float64]:
-        """See Environment.reset; the bases are 0."""
-        at = self._checked(rows)
-        instances = np.broadcast_to(np.asarray(which, np.int64), at.shape).copy()
-        if len(instances) and (instances.min() < 0 or instances.max() >= len(self.instances)):
-            raise UsageError(f"instances are integers from 0 to {len(self.instances) - 1}")
-        sizes = self.state.size[instances].astype(np.uint64)
-        starts = (np.asarray(0 if keys is None else keys, np.uint64) % sizes).astype(np.int64)
-        reset_rows(self.state, at, instances, starts)
-        return np.zeros(len(at))
+    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The bases are 0."""
+        sizes = self.state.graphs.size[which].astype(np.uint64)
+        reset_rows(self.state, rows, which, (keys % sizes).astype(np.int64))
+        return np.zeros(len(rows))
 
     def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
         """The reduced states. Slots 0..K-1 are the cities `actions` lists, slot K the origin, slot K + 1 the destination.
@@ -69,19 +61,19 @@ class TspEnvironment(Environment):
         distances: float64 [R, K + 2, K + 2], if any instance has a matrix: from slot to slot; zero in empty slots and for
             instances with coordinates.
         bound, prices, successors, cycles, joints, patches, actions: likewise, the assignment problem of what remains and what
-            it says of each listed city (corl.problems.tsp.remainder.Outlook).
+            it says of each listed city (corl.problems.tsp.assignment_outlook.Outlook).
         """
         at, state = self._checked(rows), self.state
         cities = np.full((len(at), self.width + 2), -1, np.int32)
         slots(state, at, cities)
         mask = cities >= 0
         instance = state.instance[at]
-        seen = {"cities": cities, "mask": mask, "remaining": (state.size[instance] - state.visited[at]).astype(np.int32)}
+        seen = {"cities": cities, "mask": mask, "remaining": (state.graphs.size[instance] - state.visited[at]).astype(np.int32)}
         planar = np.array([given.matrix is None for given in self.instances])
         if planar.any():
             there = mask & planar[instance][:, None]
             seen["coordinates"] = np.zeros((*cities.shape, 3))
-            seen["coordinates"][there] = state.points[(state.first[instance][:, None] + cities)[there]]
+            seen["coordinates"][there] = state.graphs.points[(state.graphs.points_first[instance][:, None] + cities)[there]]
             seen["surroundings"] = np.zeros((len(at), SURROUNDINGS, 3))
             surroundings(state, at, planar[instance], cities, seen["surroundings"])
         if not planar.all():
@@ -92,16 +84,16 @@ class TspEnvironment(Environment):
         return seen
 
     def _distances(self, cities: NDArray[np.int32], mask: NDArray[np.bool_], instance: NDArray[np.int32]) -> NDArray[np.float64]:
-        first, size = (array[instance][:, None, None] for array in (self.state.matrix_first, self.state.size))
+        first, size = (array[instance][:, None, None] for array in (self.state.graphs.matrix_first, self.state.graphs.size))
         pairs = mask[:, :, None] & mask[:, None, :]
         block = np.zeros(pairs.shape)
-        block[pairs] = self.state.matrix[(first + cities[:, :, None] * size + cities[:, None, :])[pairs]]
+        block[pairs] = self.state.graphs.matrix[(first + cities[:, :, None] * size + cities[:, None, :])[pairs]]
         return block
 
     def solution(self, row: int) -> NDArray[np.int32]:
         """The tour of a row, int32 [n]. Raises UsageError while cities are unvisited."""
         at = int(self._checked(row)[0])
-        n = int(self.state.size[self.state.instance[at]])
+        n = int(self.state.graphs.size[self.state.instance[at]])
         if self.state.visited[at] < n:
             raise UsageError(f"row {at} has visited {self.state.visited[at]} of {n} cities")
         return np.array(self.state.order[at, :n])
@@ -109,27 +101,14 @@ class TspEnvironment(Environment):
 
 def _pool(instances: list[TspInstance], rows: int, width: int) -> TspState:
     """The pool over `instances`; the rows are states of instance 0 with the tour at city 0."""
-    metrics = [metric_of(instance) for instance in instances]
     solved = [assignment_of(instance.matrix) if instance.matrix is not None else _NOTHING for instance in instances]
-    size = np.array([instance.n for instance in instances], np.int64)
-    lists = [
-        nearest_cities(metric, min(n - 1, _LISTED * width), found.into if len(found.into) else None)
-        for metric, n, found in zip(metrics, size.tolist(), solved)
-    ]
+    into = [found.into if len(found.into) else None for found in solved]
+    graphs = graph_pool([metric_of(instance) for instance in instances], _LISTED * width, into)
     priced = np.array([len(found.into) for found in solved])
-    largest = int(size.max())
-    order = np.tile(np.arange(largest, dtype=np.int32), (rows, 1))
+    order = np.tile(np.arange(int(graphs.size.max()), dtype=np.int32), (rows, 1))
     return TspState(
-        kind=np.array([metric.kind for metric in metrics], np.int64),
-        size=size,
-        first=_offsets(np.array([len(metric.points) for metric in metrics])),
-        matrix_first=_offsets(np.array([metric.matrix.size for metric in metrics])),
-        listed=np.array([array.shape[1] for array in lists], np.int64),
-        lists_first=_offsets(np.array([array.size for array in lists])),
-        points=np.concatenate([metric.points for metric in metrics]),
-        matrix=np.concatenate([metric.matrix.ravel() for metric in metrics]),
-        lists=np.concatenate([array.ravel() for array in lists]),
-        priced_first=np.where(priced > 0, _offsets(priced), -1),
+        graphs=graphs,
+        priced_first=np.where(priced > 0, offsets(priced), -1),
         prices=np.array([np.concatenate([found.out for found in solved]), np.concatenate([found.into for found in solved])]),
         successor=np.concatenate([found.successor for found in solved]),
         instance=np.zeros(rows, np.int32),
@@ -137,7 +116,3 @@ def _pool(instances: list[TspInstance], rows: int, width: int) -> TspState:
         order=order,
         place=order.copy(),
     )
-
-
-def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)

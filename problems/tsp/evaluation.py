@@ -1,13 +1,13 @@
-"""The judge: how long a tour is, by the formulas of corl.edge_weights, and whether it is one."""
+"""The judge: how long a tour is, by the formulas of corl.routing.edge_weights, and whether it is one."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from corl import edge_weights
 from corl.errors import Infeasible
 from corl.problems.tsp.instance import TspInstance
+from corl.routing import edge_weights
 
 __all__ = ["check_tour", "edge_lengths", "tour_length"]
 
@@ -43,8 +43,6 @@ def check_tour(instance: TspInstance, tour: ArrayLike) -> NDArray[np.int64]:
 def tour_length(instance: TspInstance, tour: ArrayLike) -> float:
     """The length of the closed tour (0 for one city). Raises Infeasible where it is none."""
     cities = check_tour(instance, tour)
-    if len(cities) == 1:
-        return 0.0
     return float(edge_lengths(instance, cities, np.roll(cities, -1)).sum())
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.networks.tokens import Tokens
-from corl.problems.tsp.relaxation import branch, new_relaxation, relax
+from corl.problems.tsp.remaining_tree import branch, new_relaxation, relax
 
 __all__ = ["PAIRS", "SHOWN", "TOKENS", "plane"]
 
@@ -75,7 +75,8 @@ def _features(
         if m == 0:
             continue
         c = m
-        if around.shape[1] and points.shape[1] and m == slots:
+        planar = points.shape[1] > 0 and (matrix.shape[1] == 0 or not matrix[row].any())
+        if around.shape[1] and planar and m == slots:
             c += min(around.shape[1], remaining[row] - m)
         _costs(points, around, matrix, row, m, c, work.cost)
         _nearest(work.cost, c, near)
@@ -119,7 +120,7 @@ def _costs(points: Any, around: Any, matrix: Any, row: Any, m: Any, c: Any, cost
             if points.shape[1]:
                 a, b = _point(points, around, row, m, c, i), _point(points, around, row, m, c, j)
                 length = math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
-            if matrix.shape[1]:  # zero where the row has coordinates
+            if matrix.shape[1] and c == m:  # zero where the row has coordinates; surroundings have no place in it
                 p, q = (i if i < m else ends + i - c), (j if j < m else ends + j - c)
                 length += 0.5 * (matrix[row, p, q] + matrix[row, q, p])
             cost[i, j] = cost[j, i] = length

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from corl.errors import UsageError
 from corl.jit import kernel
 from corl.networks.tokens import Tokens
-from corl.problems.tsp.remainder import Outlook
+from corl.problems.tsp.assignment_outlook import Outlook
 
 __all__ = ["PAIRS", "TOKENS", "matrix"]
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.edge_weights import COORDINATE_TYPES
 from corl.errors import InputError
-from corl.files import plain_name, writing
+from corl.files.opening import plain_name, writing
+from corl.files.text import Entry, Text, keyword_parts, quoted
 from corl.problems.tsp.instance import EDGE_WEIGHT_TYPES, TspInstance
-from corl.text import Entry, Text, keyword_parts, quoted
-from corl.tsplib import coordinates, dimension, numerals, one_of, section, square, write_coordinates
+from corl.routing.edge_weights import COORDINATE_TYPES
+from corl.routing.tsplib import coordinates, dimension, numerals, one_of, section, square, write_coordinates
 
 __all__ = ["read_instance", "read_text", "write_instance"]
 
@@ -132,24 +133,29 @@ def write_instance(instance: TspInstance, path: str | Path) -> None:
     TSPLIB has no ids for a matrix: row i is city i. So one whose ids permute 1..n is written in their order, and other
     ids are kept only by the display coordinates, where there are any; without them the cities are 1..n in the file.
     """
+    with writing(path) as stream:
+        write_text(instance, stream)
+
+
+def write_text(instance: TspInstance, stream: TextIO) -> None:
+    """See `write_instance`."""
     instance = _in_rows(instance)
     header = [f"NAME : {instance.name}", f"TYPE : {'TSP' if instance.symmetric else 'ATSP'}"]
     header += [f"COMMENT : {line}" for line in instance.comment.splitlines()]
     header += [f"DIMENSION : {instance.n}", f"EDGE_WEIGHT_TYPE : {instance.edge_weight_type}"]
-    with writing(path) as stream:
-        if instance.matrix is not None:
-            header += ["EDGE_WEIGHT_FORMAT : FULL_MATRIX"]
-            header += ["DISPLAY_DATA_TYPE : TWOD_DISPLAY"] if instance.display is not None else []
-            stream.write("\n".join([*header, "EDGE_WEIGHT_SECTION", ""]))
-            stream.writelines(" ".join(numerals(row)) + "\n" for row in instance.matrix)
-        else:
-            assert instance.points is not None
-            stream.write("\n".join([*header, "NODE_COORD_SECTION", ""]))
-            write_coordinates(stream, instance.ids, instance.points)
-        if instance.display is not None:
-            stream.write("DISPLAY_DATA_SECTION\n")
-            write_coordinates(stream, instance.ids, instance.display)
-        stream.write("EOF\n")
+    if instance.matrix is not None:
+        header += ["EDGE_WEIGHT_FORMAT : FULL_MATRIX"]
+        header += ["DISPLAY_DATA_TYPE : TWOD_DISPLAY"] if instance.display is not None else []
+        stream.write("\n".join([*header, "EDGE_WEIGHT_SECTION", ""]))
+        stream.writelines(" ".join(numerals(row)) + "\n" for row in instance.matrix)
+    else:
+        assert instance.points is not None
+        stream.write("\n".join([*header, "NODE_COORD_SECTION", ""]))
+        write_coordinates(stream, instance.ids, instance.points)
+    if instance.display is not None:
+        stream.write("DISPLAY_DATA_SECTION\n")
+        write_coordinates(stream, instance.ids, instance.display)
+    stream.write("EOF\n")
 
 
 def _in_rows(instance: TspInstance) -> TspInstance:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.edge_weights import COORDINATE_TYPES, LARGEST
 from corl.errors import InputError
+from corl.routing.edge_weights import COORDINATE_TYPES, LARGEST
 
 __all__ = ["COORDINATE_TYPES", "EDGE_WEIGHT_TYPES", "LARGEST", "TspInstance"]
 
@@ -45,8 +45,8 @@ class TspInstance:
         if self.ids is None:
             object.__setattr__(self, "ids", np.arange(1, self.n + 1))
         ids = np.asarray(self.ids)
-        if ids.shape != (self.n,) or ids.dtype.kind not in "iu" or (np.diff(np.sort(ids)) == 0).any():
-            raise InputError(f"there must be {self.n} different integers", field="ids")
+        if ids.shape != (self.n,) or ids.dtype.kind not in "iu" or (np.diff(np.sort(ids)) == 0).any() or ids.min() < 0:
+            raise InputError(f"there must be {self.n} different integers from 0", field="ids")
         object.__setattr__(self, "ids", ids.astype(np.int64))
         if self.display is not None:
             display = np.ascontiguousarray(self.display, np.float64)

@@ -1,12 +1,12 @@
-"""The kernel's view of an instance's distances (corl.metric): no N x N matrix for coordinate instances.
+"""The kernel's view of an instance's distances (corl.routing.metric): no N x N matrix for coordinate instances.
 
 The judge (evaluation.py) does not use it: it has formulas of its own.
 """
 
 from __future__ import annotations
 
-from corl.metric import ATT, CEIL, EUCLIDEAN, EXPLICIT, GEO, MANHATTAN, MAXIMUM, ROUNDED, Metric, distance, metric
 from corl.problems.tsp.instance import TspInstance
+from corl.routing.metric import ATT, CEIL, EUCLIDEAN, EXPLICIT, GEO, MANHATTAN, MAXIMUM, ROUNDED, Metric, distance, metric
 
 __all__ = ["ATT", "CEIL", "EUCLIDEAN", "EXPLICIT", "GEO", "MANHATTAN", "MAXIMUM", "ROUNDED", "Metric", "distance", "metric_of"]
 

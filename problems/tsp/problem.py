@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.errors import Infeasible, InputError
+from corl.errors import Infeasible, InputError, shortened
 from corl.problem import Problem
 from corl.problems.tsp.generators import asymmetric, clustered, uniform
 from corl.problems.tsp.instance import TspInstance
@@ -103,13 +103,13 @@ class Tsp(Problem):
 
     def read_solution(self, instance: TspInstance, path: Path) -> NDArray[np.int32]:
         """The tour in a TSPLIB .tour file. Raises InputError, OSError, or Infeasible for a city that there is not."""
-        from corl.problems.tsp.tours import read_tour
+        from corl.problems.tsp.solutions import read_tour
 
         return read_tour(instance, path)
 
     def write_solution(self, instance: TspInstance, solution: Any, path: Path) -> None:
         """Write a TSPLIB .tour file in the instance's own ids."""
-        from corl.problems.tsp.tours import write_tour
+        from corl.problems.tsp.solutions import write_tour
 
         write_tour(instance, solution, path, [f"Length {self.evaluate(instance, solution)!r}"])
 
@@ -119,12 +119,12 @@ class Tsp(Problem):
 
     def from_json(self, instance: TspInstance, value: Any) -> NDArray[np.int32]:
         """int32 cities 0..n-1 from a list of ids. Raises InputError for no list of integers, Infeasible for an unknown city."""
-        from corl.problems.tsp.tours import cities_of
+        from corl.problems.tsp.solutions import cities_of
 
         if not isinstance(value, list) or not all(type(city) is int for city in value):
             raise InputError("accepted: a list of city ids, integers, in visiting order", field="solution")
         if huge := [city for city in value if abs(city) >= 2**63]:
-            raise Infeasible(f"city {huge[0]:.3e} of the tour is not in the instance")
+            raise Infeasible(f"city {shortened(str(huge[0]), 40)} of the tour is not in the instance")
         return cities_of(instance, value)
 
     def describe(self, instance: TspInstance) -> dict[str, Any]:
@@ -152,16 +152,20 @@ class Tsp(Problem):
 
         draw_tour(instance, solution, axes)
 
-    def environment(self, instances: Sequence[TspInstance], rows: int, width: int | None = None) -> TspEnvironment:
+    def environment(
+        self, instances: Sequence[TspInstance], rows: int, width: int | None = None, name: str = ""
+    ) -> TspEnvironment:
         """Building a tour city by city, as a pool of `rows` states over `instances`; the `width` nearest cities are listed."""
         from corl.problems.tsp.environment import TspEnvironment
 
+        self.environment_name(name)
         return TspEnvironment(instances, rows) if width is None else TspEnvironment(instances, rows, width)
 
-    def decisions(self, instance: TspInstance, solution: Any, key: int = 0) -> NDArray[np.int64]:
+    def decisions(self, instance: TspInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """The cities after city `key % n` in the tour's order, int64 [n - 1]."""
-        tour = np.asarray(solution, np.int64)
-        return np.roll(tour, -int((tour == key % instance.n).argmax()))[1:]
+        from corl.problems.tsp.decisions import decisions
+
+        return decisions(instance, solution, key)
 
     def default_policy(self, instance: TspInstance) -> str:
         """One policy reads coordinates, the other a matrix."""

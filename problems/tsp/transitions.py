@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.problems.tsp.metric import EXPLICIT, Metric, distance
+from corl.problems.tsp.metric import distance
+from corl.routing.graph_pool import GraphPool, graph_metric, insert_nearest
 from corl.search import hooks
 from corl.search.hooks import attach
 
@@ -19,24 +20,8 @@ __all__ = ["TspState", "reset_rows", "slots", "surroundings"]
 class TspState(NamedTuple):
     """The pool. I instances of n cities each (N at most), R rows."""
 
-    kind: NDArray[np.int64]
-    """[I] the metric's kind (corl.problems.tsp.metric)."""
-    size: NDArray[np.int64]
-    """[I] n."""
-    first: NDArray[np.int64]
-    """[I] where the cities of an instance begin in `points`."""
-    matrix_first: NDArray[np.int64]
-    """[I] where its n * n distances begin in `matrix`."""
-    listed: NDArray[np.int64]
-    """[I] the length of its neighbour lists."""
-    lists_first: NDArray[np.int64]
-    """[I] where they begin in `lists`."""
-    points: NDArray[np.float64]
-    """[sum of n over coordinate instances, 3] coordinates as the metric has them."""
-    matrix: NDArray[np.float64]
-    """[sum of n * n over matrix instances]"""
-    lists: NDArray[np.int32]
-    """The nearest cities of every city, nearest first; by a matrix those with the least distance less price."""
+    graphs: GraphPool
+    """Neighbour lists of a matrix are by the least distance less price."""
     priced_first: NDArray[np.int64]
     """[I] where the prices of a matrix instance begin; -1 for one with coordinates."""
     prices: NDArray[np.float64]
@@ -53,21 +38,12 @@ class TspState(NamedTuple):
     """[R, N] where a city stands in `order`."""
 
 
-@kernel(inline=True)
-def _metric(state: Any, instance: Any) -> Any:
-    """The Metric of one instance, of views into the pool."""
-    n, kind, start = state.size[instance], state.kind[instance], state.matrix_first[instance]
-    m = n if kind == EXPLICIT else 0
-    first = state.first[instance]
-    return Metric(kind, state.points[first : first + n], state.matrix[start : start + m * m].reshape((m, m)))
-
-
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any, starts: Any) -> None:
     """Make each of `rows` the tour of one city, starts[i], in instances[i]."""
     for i in range(len(rows)):
         order, place = state.order[rows[i]], state.place[rows[i]]
-        for city in range(state.size[instances[i]]):
+        for city in range(state.graphs.size[instances[i]]):
             order[city] = place[city] = city
         start = starts[i]
         order[0], order[start], place[0], place[start] = start, 0, start, 0
@@ -89,12 +65,12 @@ def surroundings(state: Any, rows: Any, wanted: Any, cities: Any, out: Any) -> N
     listed = cities.shape[1] - 2
     wide = np.empty(listed + out.shape[1], np.int32)
     for i in range(len(rows)):
-        if not wanted[i] or state.size[state.instance[rows[i]]] - state.visited[rows[i]] <= listed:
+        if not wanted[i] or state.graphs.size[state.instance[rows[i]]] - state.visited[rows[i]] <= listed:
             continue
         count, seen = 0, hooks.actions(state, rows[i], wide)
         for city in wide[:seen]:
             if count < out.shape[1] and not (cities[i, :-2] == city).any():
-                out[i, count] = state.points[state.first[state.instance[rows[i]]] + city]
+                out[i, count] = state.graphs.points[state.graphs.points_first[state.instance[rows[i]]] + city]
                 count += 1
 
 
@@ -102,7 +78,7 @@ def surroundings(state: Any, rows: Any, wanted: Any, cities: Any, out: Any) -> N
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Go to an unvisited city; the reward is minus the distance, and minus the way back with the last one."""
     instance, t = state.instance[src], state.visited[src]
-    n = state.size[instance]
+    n = state.graphs.size[instance]
     if t >= n or action < 0 or action >= n or state.place[src, action] < t:
         return math.nan
     order, place = state.order[dst], state.place[dst]
@@ -112,7 +88,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     moved, hole = order[t], place[action]  # the unvisited city at position t gives way
     order[t], order[hole], place[action], place[moved] = action, moved, t, hole
     state.visited[dst] = t + 1
-    metric = _metric(state, instance)
+    metric = graph_metric(state.graphs, instance)
     length = distance(metric, order[t - 1], action)
     if t + 1 == n:
         length += distance(metric, action, order[0])
@@ -127,14 +103,14 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     200 cities, 1 in 100 arcs of the best tours is not among the 32 shortest, none among the 16 of least reduced cost.
     """
     instance, t = state.instance[row], state.visited[row]
-    n, listed = state.size[instance], state.listed[instance]
+    n, listed = state.graphs.size[instance], state.graphs.listed[instance]
     wanted = min(len(out), n - t)
     if wanted == 0:
         return 0
-    begin = state.lists_first[instance] + state.order[row, t - 1] * listed
+    begin = state.graphs.lists_first[instance] + state.order[row, t - 1] * listed
     count = 0
     for i in range(begin, begin + listed):
-        city = state.lists[i]
+        city = state.graphs.lists[i]
         if state.place[row, city] >= t:
             out[count] = city
             count += 1
@@ -142,7 +118,7 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
                 return count
     priced = max(0, state.priced_first[instance])
     prices = state.prices[1, priced : priced + (n if state.priced_first[instance] >= 0 else 0)]
-    return _scan(_metric(state, instance), prices, state.order[row, t - 1], state.order[row, t:n], out[:wanted])
+    return _scan(graph_metric(state.graphs, instance), prices, state.order[row, t - 1], state.order[row, t:n], out[:wanted])
 
 
 @kernel
@@ -157,12 +133,5 @@ def _scan(metric: Any, prices: Any, origin: Any, cities: Any, out: Any) -> Any:
         length = distance(metric, origin, city)
         if len(prices):
             length -= prices[city]
-        if count == len(out) and (length > lengths[-1] or (length == lengths[-1] and city > out[-1])):
-            continue
-        count = min(count + 1, len(out))
-        i = count - 1
-        while i > 0 and (lengths[i - 1] > length or (lengths[i - 1] == length and out[i - 1] > city)):
-            lengths[i], out[i] = lengths[i - 1], out[i - 1]
-            i -= 1
-        lengths[i], out[i] = length, city
+        count = insert_nearest(lengths, out, count, length, city)
     return count

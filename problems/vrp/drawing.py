@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.files.drawing import note, write_ids
 from corl.problems.vrp.evaluation import evaluate, routes_of, schedule
 from corl.problems.vrp.instance import VrpInstance
 
@@ -24,7 +25,8 @@ def draw_routes(instance: VrpInstance, solution: Any, axes: Axes) -> None:
     """Draw depots and clients at `positions`, and the routes `solution` (None: the instance alone); the title gives the cost.
 
     Routes have colours by their direction from the depot, so that neighbours look alike but not the same; their ways from
-    and to the depot are thin. The legend names up to twelve: number of clients and load.
+    and to the depot are thin. The legend names up to twelve: number of clients and load. Up to a hundred clients
+    have their numbers in the file.
     """
     import matplotlib
 
@@ -38,7 +40,7 @@ def draw_routes(instance: VrpInstance, solution: Any, axes: Axes) -> None:
         path, colour = xy[[start, *route.visits, end]], colours[(2 * number + number // 10) % 20]
         label = None
         if len(routes) <= _NAMED:
-            label = f"{len(route.visits)} clients, load {schedule(instance, route).load:.10g}"
+            label = f"{_clients(len(route.visits))}, load {schedule(instance, route).load:.10g}"
         axes.plot(path[1:-1, 0], path[1:-1, 1], color=colour, linewidth=width, label=label)
         if n < _LEGS:
             for leg in (path[:2], path[-2:]):
@@ -63,11 +65,19 @@ def draw_routes(instance: VrpInstance, solution: Any, axes: Axes) -> None:
     axes.scatter(
         xy[:depots, 0], xy[:depots, 1], s=max(40.0, 3 * size), color=_DEPOT, marker="s", linewidths=0, zorder=4, label="depot"
     )
-    cost = "" if solution is None else f", {len(routes)} routes, cost {evaluate(instance, routes):,.10g}"
-    axes.set_title(f"{instance.name or 'VRP'}: {instance.clients:,} clients{cost}")
-    axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.01), ncols=4, fontsize="x-small", frameon=False)
+    cost = "" if solution is None else f", {len(routes)} route{'s' * (len(routes) != 1)}, cost {evaluate(instance, routes):,.10g}"
+    write_ids(axes, xy[depots:], instance.ids[depots:])
+    axes.set_title(f"{instance.name or 'VRP'}: {_clients(instance.clients)}{cost}")
+    placed = instance.display is not None or instance.points is not None
+    axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.01 if placed else -0.05), ncols=4, fontsize="x-small", frameon=False)
+    if not placed:
+        note(axes, "no coordinates: the clients are on a circle around the depots")
     axes.set_aspect("equal", adjustable="box")
     axes.set_axis_off()
+
+
+def _clients(count: int) -> str:
+    return f"{count:,} client{'s' * (count != 1)}"
 
 
 def _angle(instance: VrpInstance, xy: NDArray[np.float64], route: Any) -> float:

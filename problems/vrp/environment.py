@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
-from corl.neighbours import nearest_cities
 from corl.problems.vrp.evaluation import Route
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.metric import metric_of
 from corl.problems.vrp.observation import Seen, describe
 from corl.problems.vrp.transitions import VrpState, alone, reset_rows
+from corl.routing.graph_pool import graph_pool
 
 __all__ = ["VrpEnvironment", "refusal"]
 
@@ -45,35 +45,30 @@ class VrpEnvironment(Environment):
     """A pool of partial solutions. Action x in 1..n-1 serves client x next, n + x goes home and serves x with a new vehicle, 0
     goes home and leaves out the other clients (legal where none of them is required).
 
-    Listed are the nearest clients that can be served, half of the K slots for either way. The reward is minus what the step
+    Listed are the nearest clients that can be served, half of the `width` slots for either way. The reward is minus what the step
     costs, with the way home on the last one, plus the prize of an optional client; the base is minus all prizes.
     """
 
-    def __init__(self, instances: Sequence[VrpInstance], rows: int, nearest: int = 64) -> None:
-        if not instances or rows < 1 or nearest < 1:
-            raise UsageError("an environment takes at least one instance, one row and one listed action")
+    def __init__(self, instances: Sequence[VrpInstance], rows: int, width: int = 64) -> None:
+        super().__init__(instances, rows, width)
         for instance in instances:
             if reason := refusal(instance):
                 raise UsageError(f"{instance.name or 'vrp'}: {reason}")
-        self.instances, self.rows = list(instances), rows
-        self.width = max(1, min(nearest, 2 * max(instance.n for instance in instances) - 1))
+        self.width = max(1, min(width, 2 * max(instance.n for instance in instances) - 1))
         self.state = _pool(self.instances, rows, self.width)
         alone(self.state)
         lost = self.state.required & ~self.state.alone
         if lost.any():
-            number = int(np.searchsorted(self.state.first, int(lost.argmax()), side="right")) - 1
+            number = int(np.searchsorted(self.state.graphs.first, int(lost.argmax()), side="right")) - 1
             given = self.instances[number]
-            node = given.ids[int(lost.argmax()) - self.state.first[number]]
+            node = given.ids[int(lost.argmax()) - self.state.graphs.first[number]]
             raise UsageError(f"{given.name or 'vrp'}: client {node} cannot be served by a vehicle of its own")
+        self.reset(np.arange(rows), 0)
 
-    def reset(self, rows: ArrayLike, which: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.float64]:
-        """See Environment.reset; the bases are minus the prizes of all optional clients. Nothing is random: keys are not used."""
-        at = self._checked(rows)
-        instances = np.broadcast_to(np.asarray(which, np.int64), at.shape).copy()
-        if len(instances) and (instances.min() < 0 or instances.max() >= len(self.instances)):
-            raise UsageError(f"instances are integers from 0 to {len(self.instances) - 1}")
-        bases = np.empty(len(at))
-        reset_rows(self.state, at, instances, bases)
+    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The bases are minus the prizes of all optional clients."""
+        bases = np.empty(len(rows))
+        reset_rows(self.state, rows, which, bases)
         return bases
 
     def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
@@ -86,7 +81,7 @@ class VrpEnvironment(Environment):
     def solution(self, row: int) -> list[Route]:
         """The routes of a row. Raises UsageError while required clients are unvisited or it is not known who is left out."""
         at, state = int(self._checked(row)[0]), self.state
-        t, clients = int(state.visited[at]), int(state.size[state.instance[at]]) - 1
+        t, clients = int(state.visited[at]), int(state.graphs.size[state.instance[at]]) - 1
         if t < clients and not state.done[at]:
             raise UsageError(f"row {at} has decided on {t} of {clients} clients")
         begins = np.flatnonzero(state.opens[at, :t])
@@ -94,29 +89,18 @@ class VrpEnvironment(Environment):
 
 
 def _pool(instances: list[VrpInstance], rows: int, width: int) -> VrpState:
-    """The pool over `instances`; no row has been reset."""
-    metrics = [metric_of(instance) for instance in instances]
-    size = np.array([instance.n for instance in instances], np.int64)
-    lists = [nearest_cities(metric, min(n - 1, _LISTED * width)) for metric, n in zip(metrics, size.tolist())]
+    """The pool over `instances`; the rows are for `reset`."""
+    graphs = graph_pool([metric_of(instance) for instance in instances], _LISTED * width)
     limits = [_limits(instance) for instance in instances]
 
     def nodes(name: str, default: float) -> NDArray[np.float64]:
         given = [getattr(instance, name) for instance in instances]
-        return np.concatenate([np.full(n, default) if each is None else each for each, n in zip(given, size.tolist())])
+        return np.concatenate([np.full(n, default) if each is None else each for each, n in zip(given, graphs.size)])
 
     required = np.concatenate([instance.required for instance in instances])
-    largest = int(size.max())
+    largest = int(graphs.size.max())
     return VrpState(
-        kind=np.array([metric.kind for metric in metrics], np.int64),
-        size=size,
-        first=_offsets(size),
-        points_first=_offsets(np.array([len(metric.points) for metric in metrics])),
-        matrix_first=_offsets(np.array([metric.matrix.size for metric in metrics])),
-        listed=np.array([array.shape[1] for array in lists], np.int64),
-        lists_first=_offsets(np.array([array.size for array in lists])),
-        points=np.concatenate([metric.points for metric in metrics]),
-        matrix=np.concatenate([metric.matrix.ravel() for metric in metrics]),
-        lists=np.concatenate([array.ravel() for array in lists]),
+        graphs=graphs,
         limits=np.array(limits, np.float64),
         demand=nodes("demand", 0.0),
         earliest=nodes("earliest", 0.0),
@@ -148,7 +132,3 @@ def _limits(instance: VrpInstance) -> list[float]:
         float(v.unit_cost[0]),
         float(instance.scale),
     ]
-
-
-def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)

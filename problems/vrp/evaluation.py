@@ -1,4 +1,4 @@
-"""The judge: what routes cost, by the formulas of corl.edge_weights, and whether they keep to every limit."""
+"""The judge: what routes cost, by the formulas of corl.routing.edge_weights, and whether they keep to every limit."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.edge_weights import edge_lengths
 from corl.errors import Infeasible
-from corl.problems.vrp.instance import SMALL, VrpInstance
+from corl.problems.vrp.instance import VrpInstance
+from corl.routing.edge_weights import edge_lengths
+from corl.tolerance import keeps
 
 __all__ = ["Route", "Schedule", "evaluate", "routes_of", "schedule"]
 
@@ -91,9 +92,7 @@ def routes_of(instance: VrpInstance, solution: Any) -> list[Route]:
 
 def schedule(instance: VrpInstance, route: Route) -> Schedule:
     """Distance, load and times of a route, whether or not they keep to the limits (windows too late are not waited for)."""
-    vehicles, kind = instance.vehicles, route.vehicle
-    path = np.concatenate([[vehicles.start[kind]], route.visits, [vehicles.end[kind]]]).astype(np.int64)
-    legs = edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])
+    path, legs = _legs(instance, route)
     service = np.zeros(len(path)) if instance.service is None else instance.service[path]
     opens = np.zeros(len(path)) if instance.earliest is None else instance.earliest[path]
     closes = np.full(len(path), np.inf) if instance.latest is None else instance.latest[path]
@@ -113,6 +112,13 @@ def schedule(instance: VrpInstance, route: Route) -> Schedule:
     return Schedule(float(legs.sum()), float(instance.demand[path].sum()), begin[1:-1], leave, back, max(busy, back - leave))
 
 
+def _legs(instance: VrpInstance, route: Route) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The nodes that a route comes to, from depot to depot, and the distances between them."""
+    vehicles, kind = instance.vehicles, route.vehicle
+    path = np.concatenate([[vehicles.start[kind]], route.visits, [vehicles.end[kind]]]).astype(np.int64)
+    return path, edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])
+
+
 def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
     """Every client at most once, and the required ones once."""
     visits = np.concatenate([np.zeros(0, np.int32), *(route.visits for route in routes)])
@@ -128,10 +134,20 @@ def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
 
 def _checked_distance(instance: VrpInstance, number: int, route: Route) -> float:
     """The length of a route that keeps to every limit of its own. Raises Infeasible."""
+    vehicles, kind = instance.vehicles, route.vehicle
+    path, legs = _legs(instance, route)
+    load, distance = float(instance.demand[path].sum()), float(legs.sum())
+    _within(load, float(vehicles.capacity[kind]), f"route {number} has load", "the capacity is", 1)
+    _within(distance, float(vehicles.max_distance[kind]), f"route {number} has length", "the limit is", instance.scale)
+    if instance.timed:  # where time does not matter there is no need to look at it, which takes longest
+        _check_times(instance, number, route)
+    return distance
+
+
+def _check_times(instance: VrpInstance, number: int, route: Route) -> None:
+    """Whether a route keeps to windows and to its longest duration. Raises Infeasible."""
     vehicles, kind, scale = instance.vehicles, route.vehicle, instance.scale
     plan = schedule(instance, route)
-    _within(plan.load, float(vehicles.capacity[kind]), f"route {number} has load", "the capacity is", 1)
-    _within(plan.distance, float(vehicles.max_distance[kind]), f"route {number} has length", "the limit is", scale)
     if instance.windows:
         assert instance.latest is not None
         for node, begin in zip(route.visits, plan.begin):
@@ -140,10 +156,9 @@ def _checked_distance(instance: VrpInstance, number: int, route: Route) -> float
         depot = int(vehicles.end[kind])
         at = f"route {number} is back at depot {instance.ids[depot]} at"
         _within(plan.back, float(instance.latest[depot]), at, "which closes at", scale)
-    _within(plan.duration, float(vehicles.max_duration[kind]), f"route {number} takes", "the limit is", scale)
-    return plan.distance
+    _within(plan.duration, float(vehicles.max_duration[kind]), f"route {number} takes", "the limit is", scale, plan.back)
 
 
-def _within(value: float, limit: float, what: str, of: str, scale: int) -> None:
-    if value > limit + SMALL * max(1.0, abs(value)):
+def _within(value: float, limit: float, what: str, of: str, scale: int, size: float = 0.0) -> None:
+    if not keeps(value, limit, size):
         raise Infeasible(f"{what} {value / scale:.10g}; {of} {limit / scale:.10g}")

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from corl.problems.vrp.feasibility import unservable
 from corl.problems.vrp.instance import VrpInstance
 
 __all__ = ["facts", "first_clients"]
@@ -34,8 +33,6 @@ def facts(instance: VrpInstance) -> dict[str, Any]:
     if instance.points is not None:
         low, high = instance.points.min(axis=0), instance.points.max(axis=0)
         found["bounding_box"] = " x ".join(f"[{a:.10g}, {b:.10g}]" for a, b in zip(low, high))
-    if reason := unservable(instance):
-        found["infeasible"] = reason
     if instance.comment:
         found["comment"] = " / ".join(instance.comment.splitlines())
     return found

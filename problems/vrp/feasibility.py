@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.problems.vrp.instance import SMALL, VrpInstance
+from corl.problems.vrp.instance import VrpInstance
+from corl.tolerance import keeps
 
 __all__ = ["unservable"]
 
@@ -15,15 +16,15 @@ def unservable(instance: VrpInstance) -> str:
 
     Looked at: the demand of all required clients against the whole fleet, and whether any vehicle could bring each of them
     what it needs in time, by the shortest way over whatever other nodes (rounded distances need not obey the triangle
-    inequality). A solver calls `run.report_infeasible()` on it.
+    inequality).
     """
     vehicles = instance.vehicles
     there = vehicles.count != 0
     if not instance.required.any():
         return ""
     if (vehicles.count >= 0).all():
-        most, demand = float(vehicles.capacity @ vehicles.count), float(instance.demand[instance.required].sum())
-        if demand > most * (1 + SMALL) or not there.any():
+        most, demand = float(vehicles.capacity[there] @ vehicles.count[there]), float(instance.demand[instance.required].sum())
+        if not keeps(demand, most) or not there.any():
             return f"the required clients' demand {demand:.10g} is above what all vehicles carry, {most:.10g}"
     fits = np.zeros(instance.n, bool)
     for direct in (True, False):
@@ -44,13 +45,13 @@ def _servable(instance: VrpInstance, kind: int, direct: bool) -> NDArray[np.bool
     to = instance.distances_from(start) if direct else _shortest(instance, start, False)
     back = _distances_to(instance, end) if direct else _shortest(instance, end, True)
     service = np.zeros(instance.n) if instance.service is None else instance.service
-    good = instance.demand <= vehicles.capacity[kind] * (1 + SMALL)
-    good &= to + back <= vehicles.max_distance[kind] * (1 + SMALL)
-    good &= to + service + back <= vehicles.max_duration[kind] * (1 + SMALL)
+    good = keeps(instance.demand, vehicles.capacity[kind]) & keeps(to + back, vehicles.max_distance[kind])
+    ready = to + service
     if instance.earliest is not None and instance.latest is not None:
         begin = np.maximum(instance.earliest, instance.earliest[start] + to)
-        good &= begin <= instance.latest * (1 + SMALL)
-        good &= begin + service + back <= instance.latest[end] * (1 + SMALL)
+        ready = begin + service
+        good &= keeps(begin, instance.latest) & keeps(ready + back, instance.latest[end])
+    good &= keeps(to + service + back, vehicles.max_duration[kind], ready + back)
     return np.asarray(good)
 
 

@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.edge_weights import COORDINATE_TYPES, LARGEST, edge_lengths
 from corl.errors import InputError
+from corl.routing.edge_weights import COORDINATE_TYPES, LARGEST, edge_lengths
 
-__all__ = ["EDGE_WEIGHT_TYPES", "FLEETS", "SMALL", "Vehicles", "VrpInstance"]
+__all__ = ["EDGE_WEIGHT_TYPES", "FLEETS", "Vehicles", "VrpInstance"]
 
 EDGE_WEIGHT_TYPES = (*COORDINATE_TYPES, "TENTHS_2D", "EXPLICIT")
 """TSPLIB's, EXACT_* for the unrounded Euclidean distance, and TENTHS_2D for its whole tenths (DIMACS 2022)."""
 
 FLEETS = ("distance", "fewest")
-SMALL = 1e-9
-"""Times the size of what is compared: how far float64 sums may exceed a limit."""
 
 _Floats = NDArray[np.float64]
 
@@ -134,8 +132,8 @@ class VrpInstance:
         if self.ids is None:
             object.__setattr__(self, "ids", np.arange(1, n + 1))
         ids = np.asarray(self.ids)
-        if ids.shape != (n,) or ids.dtype.kind not in "iu" or (np.diff(np.sort(ids)) == 0).any():
-            raise InputError(f"there must be {n} different integers", field="ids")
+        if ids.shape != (n,) or ids.dtype.kind not in "iu" or (np.diff(np.sort(ids)) == 0).any() or ids.min() < 0:
+            raise InputError(f"there must be {n} different integers from 0", field="ids")
         object.__setattr__(self, "ids", _read_only(ids.astype(np.int64)))
         self._check_nodes()
 
@@ -240,10 +238,7 @@ class VrpInstance:
     def distances_from(self, node: int) -> _Floats:
         """float64 [n]: the distances from a node to all (times `scale`), by the judge's formulas."""
         everything = np.arange(self.n)
-        lengths = edge_lengths(self.edge_weight_type, self.points, self.matrix, np.full(self.n, node), everything)
-        lengths = np.array(lengths)
-        lengths[node] = 0.0  # GEO has 1
-        return lengths
+        return edge_lengths(self.edge_weight_type, self.points, self.matrix, np.full(self.n, node), everything)
 
     @cached_property
     def route_weight(self) -> float:

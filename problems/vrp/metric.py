@@ -1,9 +1,9 @@
-"""The kernels' view of an instance's distances (corl.metric): no N x N matrix for coordinate instances."""
+"""The kernels' view of an instance's distances (corl.routing.metric): no N x N matrix for coordinate instances."""
 
 from __future__ import annotations
 
-from corl.metric import EXPLICIT, Metric, distance, metric
 from corl.problems.vrp.instance import VrpInstance
+from corl.routing.metric import EXPLICIT, Metric, distance, metric
 
 __all__ = ["EXPLICIT", "Metric", "distance", "metric_of"]
 

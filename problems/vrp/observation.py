@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.metric import distance
-from corl.problems.vrp.transitions import VrpState, at_depot, look, row_metric, under_way
+from corl.problems.vrp.transitions import VrpState, at_depot, look, under_way
+from corl.routing.graph_pool import distances_between, graph_metric
+from corl.routing.metric import distance
 from corl.search import hooks
 
 __all__ = ["Seen", "describe"]
@@ -70,7 +71,7 @@ def describe(state: VrpState, rows: Any, seen: Any) -> None:
     for r in range(len(rows)):
         row = rows[r]
         instance, t = state.instance[row], state.visited[row]
-        n, first, capacity = state.size[instance], state.first[instance], state.limits[instance, 0]
+        n, first, capacity = state.graphs.size[instance], state.graphs.first[instance], state.limits[instance, 0]
         count = hooks.actions(state, row, actions)
         k = len(actions)
         origin = state.order[row, t - 1] if t > 0 else 0
@@ -90,14 +91,14 @@ def describe(state: VrpState, rows: Any, seen: Any) -> None:
             seen.prize[r, i], seen.required[r, i] = state.prize[first + node], state.required[first + node]
             seen.service[r, i] = state.service[first + node]
         _actions_in_detail(state, row, origin, seen, r, count)
-        _between(row_metric(state, instance), seen.clients[r], seen.distances[r])
+        distances_between(graph_metric(state.graphs, instance), seen.clients[r], seen.distances[r])
 
 
 @kernel
 def _actions_in_detail(state: Any, row: Any, origin: Any, seen: Any, r: Any, count: Any) -> None:
     """Costs, waiting and slack of a row's actions, and what the vehicle under way has left."""
     instance = state.instance[row]
-    first, limits, metric = state.first[instance], state.limits[instance], row_metric(state, instance)
+    first, limits, metric = state.graphs.first[instance], state.limits[instance], graph_metric(state.graphs, instance)
     new = at_depot(state, instance)
     at = under_way(state, row) if origin > 0 else new
     home = distance(metric, origin, 0) if origin > 0 else 0.0
@@ -120,12 +121,3 @@ def _actions_in_detail(state: Any, row: Any, origin: Any, seen: Any, r: Any, cou
         begin = after.ready - state.service[first + client]
         seen.wait[r, i] = begin - before.ready - way
         seen.slack[r, i] = state.latest[first + client] - begin
-
-
-@kernel
-def _between(metric: Any, nodes: Any, out: Any) -> None:
-    """Distances from slot to slot."""
-    for i in range(len(nodes)):
-        for j in range(len(nodes)):
-            if nodes[i] >= 0 and nodes[j] >= 0 and nodes[i] != nodes[j]:
-                out[i, j] = distance(metric, nodes[i], nodes[j])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corl.files import plain_name
+from corl.files.json_instances import Field, plain
 from corl.problem import Problem
 from corl.problems.vrp.generators import solomon, uniform, x
 from corl.problems.vrp.instance import VrpInstance
@@ -44,6 +44,12 @@ class Vrp(Problem):
     features = {"routes": _routes}  # noqa: RUF012
     suffixes = (".sol",)
 
+    def infeasible(self, instance: VrpInstance) -> str:
+        """The first client that no vehicle can serve, or demand above what the fleet carries."""
+        from corl.problems.vrp.feasibility import unservable
+
+        return unservable(instance)
+
     def evaluate(self, instance: VrpInstance, solution: Any) -> float:
         """Distance, fixed costs and missed prizes. Raises Infeasible, naming the first broken limit in the file's ids."""
         from corl.problems.vrp.evaluation import evaluate
@@ -52,54 +58,49 @@ class Vrp(Problem):
 
     def recognises(self, head: str) -> bool:
         """Whether this is the head of a VRPLIB file, of a Solomon file, or of JSON that says "problem": "vrp"."""
-        from corl.problems.vrp import formats, json_format, solomon
+        from corl.problems.vrp.formats import recognises
 
-        return formats.recognises(head) or solomon.recognises(head) or json_format.recognises(head)
+        return recognises(head)
 
     def read(self, path: Path) -> VrpInstance:
         """The instance in a VRPLIB, Solomon or JSON file, told apart by what is in it. Raises InputError or OSError."""
-        from corl.problems.vrp import formats, json_format, solomon
-        from corl.text import Text
+        from corl.problems.vrp.formats import read_instance
 
-        text, stem = Text.read(path), plain_name(path).stem
-        if text.content.lstrip().startswith("{"):
-            return json_format.read_text(text, stem)
-        return solomon.read_text(text, stem) if solomon.recognises(text.content[:4096]) else formats.read_text(text, stem)
+        return read_instance(path)
 
     def write(self, instance: VrpInstance, path: Path) -> None:
         """Write JSON (a name ending in .json) or VRPLIB, which `read` gives back to the bit. Raises UsageError."""
-        from corl.problems.vrp.json_writing import write_instance as write_json
-        from corl.problems.vrp.writing import write_instance
+        from corl.problems.vrp.formats import write_instance
 
-        (write_json if Path(path).suffix.lower() == ".json" else write_instance)(instance, path)
+        write_instance(instance, path)
 
     def adapt(self, data: Any) -> VrpInstance:
-        """From a dict such as the JSON files hold (README.md). Raises InputError."""
-        from corl.problems.vrp.json_format import from_dict
+        """From an object such as the JSON files hold (formats.md), lists or arrays in it. Raises InputError."""
+        from corl.problems.vrp.formats.json_format import from_json_value
 
-        return from_dict(data) if isinstance(data, dict) else super().adapt(data)
+        return from_json_value(Field(plain(data))) if isinstance(data, Mapping) else super().adapt(data)
 
     def read_solution(self, instance: VrpInstance, path: Path) -> Any:
         """The routes in a VRPLIB .sol file. Raises InputError, OSError, or Infeasible for a client that there is not."""
-        from corl.problems.vrp.solutions import read_solution
+        from corl.problems.vrp.formats.solutions import read_solution
 
         return read_solution(instance, path)
 
     def write_solution(self, instance: VrpInstance, solution: Any, path: Path) -> None:
         """Write a VRPLIB .sol file: clients are numbered 1..n-1."""
-        from corl.problems.vrp.solutions import write_solution
+        from corl.problems.vrp.formats.solutions import write_solution
 
         write_solution(instance, solution, path)
 
     def to_json(self, instance: VrpInstance, solution: Any) -> list[Any]:
         """A list of the file's client ids for each route, depots left out; dicts where vehicles or depots differ."""
-        from corl.problems.vrp.solutions import to_json
+        from corl.problems.vrp.formats.solutions import to_json
 
         return to_json(instance, solution)
 
     def from_json(self, instance: VrpInstance, value: Any) -> Any:
         """The inverse of `to_json`. Raises InputError for no list of routes, Infeasible for an unknown client."""
-        from corl.problems.vrp.solutions import from_json
+        from corl.problems.vrp.formats.solutions import from_json
 
         return from_json(instance, value)
 
@@ -115,7 +116,9 @@ class Vrp(Problem):
 
         draw_routes(instance, solution, axes)
 
-    def environment(self, instances: Sequence[VrpInstance], rows: int, width: int | None = None) -> VrpEnvironment:
+    def environment(
+        self, instances: Sequence[VrpInstance], rows: int, width: int | None = None, name: str = ""
+    ) -> VrpEnvironment:
         """Building routes client by client, as a pool of `rows` states over `instances`; at most `width` actions are listed.
 
         Raises UsageError, naming it, for what the decision process does not know: several depots or vehicle types, fewer
@@ -123,9 +126,10 @@ class Vrp(Problem):
         """
         from corl.problems.vrp.environment import VrpEnvironment
 
+        self.environment_name(name)
         return VrpEnvironment(instances, rows) if width is None else VrpEnvironment(instances, rows, width)
 
-    def decisions(self, instance: VrpInstance, solution: Any, key: int = 0) -> NDArray[np.integer]:
+    def decisions(self, instance: VrpInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.integer]:
         """The actions that build a solution, the fullest routes first; int64 [T]."""
         from corl.problems.vrp.decisions import decisions
 

@@ -9,39 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.metric import EXPLICIT, Metric, distance
-from corl.problems.vrp.instance import SMALL
+from corl.routing.graph_pool import GraphPool, graph_metric, insert_nearest, too_far
+from corl.routing.metric import distance
 from corl.search import hooks
 from corl.search.hooks import attach
+from corl.tolerance import LIMIT
 
-__all__ = ["Position", "VrpState", "alone", "at_depot", "look", "reset_rows", "row_metric", "under_way"]
+__all__ = ["Position", "VrpState", "alone", "at_depot", "look", "reset_rows", "under_way"]
 
-_SLACK = 0.5 * SMALL  # half the judge's, so that no rounding is between them
+_SLACK = 0.5 * LIMIT  # half the judge's, so that no rounding is between them
 
 
 class VrpState(NamedTuple):
     """The pool. I instances, each of node 0, the depot, and clients 1..n-1 (n at most N); R rows. Costs are times `scale`."""
 
-    kind: NDArray[np.int64]
-    """[I] the metric's kind (corl.metric)."""
-    size: NDArray[np.int64]
-    """[I] n."""
-    first: NDArray[np.int64]
-    """[I] where the nodes of an instance begin in the arrays of nodes."""
-    points_first: NDArray[np.int64]
-    """[I] where its points begin."""
-    matrix_first: NDArray[np.int64]
-    """[I] where its n * n distances begin in `matrix`."""
-    listed: NDArray[np.int64]
-    """[I] the length of its neighbour lists."""
-    lists_first: NDArray[np.int64]
-    """[I] where they begin in `lists`."""
-    points: NDArray[np.float64]
-    """[sum of n over coordinate instances, 3] coordinates as the metric has them."""
-    matrix: NDArray[np.float64]
-    """[sum of n * n over matrix instances]"""
-    lists: NDArray[np.int32]
-    """The nearest nodes of every node, nearest first."""
+    graphs: GraphPool
     limits: NDArray[np.float64]
     """[I, 6] capacity, longest distance, longest duration, cost of a route, of a unit of distance, and the scale."""
     demand: NDArray[np.float64]
@@ -85,25 +67,16 @@ class Position(NamedTuple):
     """The latest departure from the depot that keeps all windows so far."""
 
 
-@kernel(inline=True)
-def row_metric(state: Any, instance: Any) -> Any:
-    """The Metric of one instance, of views into the pool."""
-    n, kind, start = state.size[instance], state.kind[instance], state.matrix_first[instance]
-    m = n if kind == EXPLICIT else 0
-    first = state.points_first[instance]
-    return Metric(kind, state.points[first : first + n], state.matrix[start : start + m * m].reshape((m, m)))
-
-
 @kernel
-def _within(value: Any, limit: Any) -> Any:
-    """Whether a limit is kept, but for rounding."""
-    return value <= limit + _SLACK * max(1.0, abs(value))
+def _within(value: Any, limit: Any, size: Any) -> Any:
+    """Whether a limit is kept, but for rounding; size: as in corl.tolerance.keeps."""
+    return value <= limit + _SLACK * max(abs(value), size)
 
 
 @kernel
 def at_depot(state: Any, instance: Any) -> Any:
     """The Position of a vehicle at the depot."""
-    first = state.first[instance]
+    first = state.graphs.first[instance]
     return Position(0.0, 0.0, state.earliest[first], 0.0, state.latest[first])
 
 
@@ -117,7 +90,7 @@ def under_way(state: Any, row: Any) -> Any:
 @kernel
 def look(state: Any, instance: Any, metric: Any, origin: Any, at: Any, client: Any) -> Any:
     """Whether a vehicle at `origin` in Position `at` can serve `client` next and be back in time; and its Position then."""
-    first, limits = state.first[instance], state.limits[instance]
+    first, limits = state.graphs.first[instance], state.limits[instance]
     there, back = distance(metric, origin, client), distance(metric, client, 0)
     node = first + client
     begin = max(state.earliest[node], at.ready + there)
@@ -125,20 +98,20 @@ def look(state: Any, instance: Any, metric: Any, origin: Any, at: Any, client: A
     leave = min(at.leave, state.latest[node] - at.busy - there)
     ready = begin + state.service[node]
     after = Position(load, length, ready, busy, leave)
-    if not (_within(load, limits[0]) and _within(length + back, limits[1]) and _within(begin, state.latest[node])):
+    if not (_within(load, limits[0], 0.0) and _within(length + back, limits[1], 0.0)):
         return False, after
-    if not _within(ready + back, state.latest[first]):
+    if not (_within(begin, state.latest[node], 0.0) and _within(ready + back, state.latest[first], 0.0)):
         return False, after
     late = min(leave, state.latest[first] - busy - back)  # the latest departure at all
-    return _within(max(busy + back, ready + back - late), limits[2]), after
+    return _within(max(busy + back, ready + back - late), limits[2], ready + back), after
 
 
 @kernel
 def alone(state: Any) -> None:
     """Fill `alone`."""
-    for instance in range(len(state.size)):
-        metric, first = row_metric(state, instance), state.first[instance]
-        for client in range(1, state.size[instance]):
+    for instance in range(len(state.graphs.size)):
+        metric, first = graph_metric(state.graphs, instance), state.graphs.first[instance]
+        for client in range(1, state.graphs.size[instance]):
             fits, _ = look(state, instance, metric, 0, at_depot(state, instance), client)
             state.alone[first + client] = fits
 
@@ -148,8 +121,8 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
     """Make each of `rows` the empty solution of instances[i]; the bases are minus all prizes."""
     for i in range(len(rows)):
         row, instance = rows[i], instances[i]
-        first, wanted, prizes = state.first[instance], 0, 0.0
-        for client in range(1, state.size[instance]):
+        first, wanted, prizes = state.graphs.first[instance], 0, 0.0
+        for client in range(1, state.graphs.size[instance]):
             state.order[row, client - 1], state.place[row, client] = client, client - 1
             wanted += state.required[first + client]
             prizes += state.prize[first + client]
@@ -167,7 +140,7 @@ def _move(state: Any, row: Any, at: Any) -> None:
 @kernel
 def _copy(state: Any, src: Any, dst: Any) -> None:
     """Make row `dst` the same as `src`."""
-    n = state.size[state.instance[src]]
+    n = state.graphs.size[state.instance[src]]
     state.instance[dst], state.visited[dst], state.wanted[dst] = state.instance[src], state.visited[src], state.wanted[src]
     state.done[dst] = state.done[src]
     state.order[dst, :n], state.place[dst, :n] = state.order[src, :n], state.place[src, :n]
@@ -182,7 +155,7 @@ def _leave_out(state: Any, src: Any, dst: Any) -> Any:
     if src != dst:
         _copy(state, src, dst)
     state.done[dst] = True
-    back = distance(row_metric(state, instance), state.order[src, t - 1], 0) if t > 0 else 0.0
+    back = distance(graph_metric(state.graphs, instance), state.order[src, t - 1], 0) if t > 0 else 0.0
     return -state.limits[instance, 4] * back / state.limits[instance, 5]
 
 
@@ -190,7 +163,7 @@ def _leave_out(state: Any, src: Any, dst: Any) -> Any:
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Serve a client next (1..n-1), or by a new vehicle (n + client); 0 leaves out the others, where none is required."""
     instance, t = state.instance[src], state.visited[src]
-    n, limits = state.size[instance], state.limits[instance]
+    n, limits = state.graphs.size[instance], state.limits[instance]
     if state.done[src] or t >= n - 1 or action < 0 or action >= 2 * n or action == n:
         return math.nan
     if action == 0:
@@ -199,7 +172,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     client = action - n if fresh else action
     if state.place[src, client] < t or (fresh and t == 0):
         return math.nan
-    metric, origin = row_metric(state, instance), state.order[src, t - 1] if t > 0 else 0
+    metric, origin = graph_metric(state.graphs, instance), state.order[src, t - 1] if t > 0 else 0
     length = distance(metric, origin, 0) if fresh else 0.0
     if fresh:
         origin = 0
@@ -213,7 +186,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     order, place = state.order[dst], state.place[dst]
     moved, hole = order[t], place[client]  # the unvisited client at position t gives way
     order[t], order[hole], place[client], place[moved] = client, moved, t, hole
-    node = state.first[instance] + client
+    node = state.graphs.first[instance] + client
     state.opens[dst, t], state.visited[dst] = origin == 0, t + 1
     state.wanted[dst] -= state.required[node]
     _move(state, dst, after)
@@ -231,7 +204,7 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     Either kind has half the room, and what the other leaves of its half.
     """
     instance, t = state.instance[row], state.visited[row]
-    n = state.size[instance]
+    n = state.graphs.size[instance]
     if state.done[row] or t >= n - 1:
         return 0
     room = len(out) - (1 if state.wanted[row] == 0 else 0)
@@ -257,15 +230,16 @@ def _nearest(state: Any, row: Any, fresh: Any, out: Any) -> Any:
     They are taken from the neighbour list or, where that has too few, from a scan; of two as near, the lower comes first.
     """
     instance, t = state.instance[row], state.visited[row]
-    n, listed, first, metric = state.size[instance], state.listed[instance], state.first[instance], row_metric(state, instance)
+    graphs, metric = state.graphs, graph_metric(state.graphs, instance)
+    n, listed, first = graphs.size[instance], graphs.listed[instance], graphs.first[instance]
     origin = state.order[row, t - 1] if t > 0 else 0
     at = under_way(state, row) if t > 0 else at_depot(state, instance)
     wanted, count = min(len(out), n - 1 - t), 0
-    begin = state.lists_first[instance] + origin * listed
+    begin = graphs.lists_first[instance] + origin * listed
     for i in range(begin, begin + listed):
         if count == wanted:
             return count
-        client = state.lists[i]
+        client = graphs.lists[i]
         if client == 0 or state.place[row, client] < t or not state.alone[first + client]:
             continue
         if fresh or look(state, instance, metric, origin, at, client)[0]:
@@ -278,14 +252,8 @@ def _nearest(state: Any, row: Any, fresh: Any, out: Any) -> Any:
         if not state.alone[first + client]:
             continue
         length = distance(metric, origin, client)
-        if count == len(out) and (length > lengths[-1] or (length == lengths[-1] and client > out[-1])):
+        if too_far(lengths, out, count, length, client):
             continue
-        if not (fresh or look(state, instance, metric, origin, at, client)[0]):
-            continue
-        count = min(count + 1, len(out))
-        i = count - 1
-        while i > 0 and (lengths[i - 1] > length or (lengths[i - 1] == length and out[i - 1] > client)):
-            lengths[i], out[i] = lengths[i - 1], out[i - 1]
-            i -= 1
-        lengths[i], out[i] = length, client
+        if fresh or look(state, instance, metric, origin, at, client)[0]:
+            count = insert_nearest(lengths, out, count, length, client)
     return count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from corl.errors import UsageError
+from corl.options import option
 from corl.solver import Solver
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ class _Baseline(Solver):
     """A policy that needs nothing but the instance."""
 
     limit_free: ClassVar[bool] = True
+    iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
 
     def prepare(self, instance: BanditInstance) -> None:
         from corl.solvers.bandits.warm import warm_up
@@ -36,8 +37,10 @@ class Null(_Baseline):
         import numpy as np
 
         from corl.problems.bandits.policies import TablePolicy
+        from corl.solvers.bandits.clock import in_time
 
-        run.report(TablePolicy(instance, np.zeros((1, *instance.rewards.shape))))
+        with in_time(run):
+            run.report(TablePolicy(instance, np.zeros((1, *instance.rewards.shape))))
 
 
 @dataclass(frozen=True)
@@ -48,27 +51,26 @@ class Random(_Baseline):
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
         from corl.problems.bandits.policies import RandomPolicy
+        from corl.solvers.bandits.clock import in_time
 
-        run.report(RandomPolicy(instance, run.seed))
+        with in_time(run):
+            run.report(RandomPolicy(instance, run.seed))
 
 
 @dataclass(frozen=True)
 class Sampling(_Baseline):
     """Of so many random feasible actions the one with the highest reward in the step."""
 
-    samples: int = 100
-    """Actions looked at, from 1."""
+    samples: int = option(100, "Actions looked at.", low=1, high=100_000, scale="log")
 
     title: ClassVar[str] = "The best of random feasible actions, one step ahead"
 
-    def __post_init__(self) -> None:
-        if self.samples < 1:
-            raise UsageError(f"samples is {self.samples}; accepted: an integer from 1")
-
     def solve(self, instance: BanditInstance, run: Run) -> None:
         from corl.problems.bandits.policies import SamplingPolicy
+        from corl.solvers.bandits.clock import in_time
 
-        run.report(SamplingPolicy(instance, instance.rewards, self.samples, run.seed))
+        with in_time(run):
+            run.report(SamplingPolicy(instance, instance.rewards, self.samples, run.seed))
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,10 @@ class Myopic(_Baseline):
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
         from corl.problems.bandits.policies import TablePolicy
+        from corl.solvers.bandits.clock import in_time
 
-        run.report(TablePolicy(instance, instance.rewards[None]))
+        with in_time(run):
+            run.report(TablePolicy(instance, instance.rewards[None]))
 
 
 @dataclass(frozen=True)
@@ -91,8 +95,10 @@ class IterativeMyopic(_Baseline):
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
         from corl.problems.bandits.policies import IterativePolicy
+        from corl.solvers.bandits.clock import in_time
 
-        run.report(IterativePolicy(instance, instance.rewards[None]))
+        with in_time(run):
+            run.report(IterativePolicy(instance, instance.rewards[None]))
 
 
 @dataclass(frozen=True)
@@ -105,8 +111,10 @@ class TwoStep(_Baseline):
         import numpy as np
 
         from corl.problems.bandits.policies import TablePolicy
+        from corl.solvers.bandits.clock import in_time
 
         following = np.where(instance.there, instance.rewards, -np.inf).max(axis=1)
         following = np.where(instance.there[:, 0], following, 0.0)
         ahead = instance.rewards + instance.discount * np.einsum("jasn,jn->jas", instance.transitions, following)
-        run.report(TablePolicy(instance, np.stack([ahead] * (instance.horizon - 1) + [instance.rewards])))
+        with in_time(run):
+            run.report(TablePolicy(instance, np.stack([ahead] * (instance.horizon - 1) + [instance.rewards])))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from corl.errors import UsageError
+from corl.options import option
 from corl.solver import Solver
 
 if TYPE_CHECKING:
     from corl.problems.bandits.instance import BanditInstance
+    from corl.problems.bandits.policies.fluid_relaxation import FluidSolution
     from corl.run import Run
 
 __all__ = ["Fluid"]
@@ -22,40 +23,39 @@ class Fluid(Solver):
     Its bound is on expected rewards: a policy may earn more on the luck of few episodes, and then no bound is reported.
     """
 
-    resolve: int = 0
-    """Steps of a program that is solved anew from the state of every step, and gives its prices; 0: none. Dear: a program takes
-    milliseconds to seconds, and each situation of the episodes needs one. The policy without is reported first."""
+    resolve: int = option(
+        0,
+        """Steps of a program that is solved anew from the state of every step, and gives its prices; 0: none. A program takes
+        milliseconds to seconds, and each situation of the episodes needs one. The policy without is reported first.""",
+        low=1,
+        also=0,
+    )
 
     limit_free: ClassVar[bool] = True
+    iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
     title: ClassVar[str] = "Fluid prices: a linear program's worths of levels at every time, maximised exactly"
 
-    def __post_init__(self) -> None:
-        if self.resolve < 0:
-            raise UsageError(f"resolve is {self.resolve}; accepted: an integer from 0")
-
     def prepare(self, instance: BanditInstance) -> None:
-        from corl.problems.bandits import fluid  # noqa: F401
+        from corl.problems.bandits.policies import fluid_relaxation  # noqa: F401
         from corl.solvers.bandits.warm import warm_up
 
         warm_up(instance)
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
-        from corl.problems.bandits.fluid import solve_fluid
         from corl.problems.bandits.policies import ResolvingPolicy, TablePolicy
-        from corl.solvers.bandits.rehearsal import rehearse
+        from corl.problems.bandits.policies.fluid_relaxation import solve_fluid
+        from corl.solvers.bandits.clock import in_time
 
-        found = solve_fluid(instance, time_limit=run.remaining)
-        if found is None:
-            return
-        run.report(TablePolicy(instance, found.worth))
-        if self.resolve:
-            policy = ResolvingPolicy(instance, found.value, self.resolve)
-            if rehearse(policy, run):
-                run.report(policy)
-        report_bound(run, found.bound)
+        found = None
+        with in_time(run):
+            found = solve_fluid(instance)
+            run.report(TablePolicy(instance, found.worth))
+            if self.resolve:
+                run.report(ResolvingPolicy(instance, found.value, self.resolve))
+        report_bound(run, found)
 
 
-def report_bound(run: Run, bound: float) -> None:
-    """Tell `run` of a bound on expected rewards, unless luck has gone beyond it."""
-    if run.objective is None or run.objective <= bound:
-        run.report_bound(bound)
+def report_bound(run: Run, found: FluidSolution | None) -> None:
+    """Tell `run` of the relaxation's bound on expected rewards, if there is one, unless luck has gone beyond it."""
+    if found is not None and (run.objective is None or run.objective <= found.bound):
+        run.report_bound(found.bound)

@@ -6,9 +6,9 @@ import numpy as np
 
 from corl.problems.bandits import generators
 from corl.problems.bandits.constraints import Budget
+from corl.problems.bandits.evaluation import simulate
 from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.policies import TablePolicy
-from corl.problems.bandits.simulation import simulate
 
 __all__ = ["tiny", "warm_up"]
 
@@ -27,8 +27,9 @@ def tiny(instance: BanditInstance) -> BanditInstance:
 
 
 def warm_up(instance: BanditInstance) -> None:
-    """Compile the simulation and the oracle of the instance's kind of constraint, on a tiny instance of it."""
+    """Compile the simulation, the oracle and the test of the instance's kind of constraint, on a tiny instance of it."""
     small = tiny(instance)
     simulate(small, TablePolicy(small, small.rewards[None]).actions)
+    small.constraint.fits(np.zeros((1, small.constraint.action_size), np.int8))
     if small.constraint.kind == "budget":  # unequal costs take another kernel
         Budget(np.array([1, 2]), 2).oracle(np.zeros((1, 2, 2)))

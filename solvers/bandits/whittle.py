@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from corl.errors import UsageError
+from corl.options import option
 from corl.solver import Solver
 
 if TYPE_CHECKING:
@@ -23,15 +23,11 @@ class Whittle(Solver):
     horizon is short, `fluid` knows more.
     """
 
-    discount: float = 0.99
-    """Of the indices, above 0 and below 1; the instance's own where that is below 1."""
+    discount: float = option(0.99, "Of the indices; the instance's own where that is below 1.", above=0, below=1)
 
     limit_free: ClassVar[bool] = True
+    iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
     title: ClassVar[str] = "Whittle's index and an exact oracle"
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.discount < 1.0:
-            raise UsageError(f"discount is {self.discount}; accepted: above 0 and below 1")
 
     def accepts(self, instance: BanditInstance) -> str:
         return "" if instance.rewards.shape[1] == 2 else "an index is of arms with two levels"
@@ -49,6 +45,7 @@ class Whittle(Solver):
         import numpy as np
 
         from corl.problems.bandits.policies import TablePolicy
+        from corl.solvers.bandits.clock import in_time
         from corl.solvers.bandits.whittle_index import whittle_indices
 
         discount = instance.discount if instance.discount < 1.0 else self.discount
@@ -59,4 +56,5 @@ class Whittle(Solver):
             rewards = np.ascontiguousarray(instance.rewards[alike, :, :states])
             indices[alike, :states], _ = whittle_indices(chances, rewards, discount)
         worth = np.stack([np.zeros_like(indices), indices], axis=1)
-        run.report(TablePolicy(instance, worth[None]))
+        with in_time(run):
+            run.report(TablePolicy(instance, worth[None]))

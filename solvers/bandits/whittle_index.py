@@ -40,7 +40,7 @@ def _every_arm(transitions: Any, rewards: Any, discount: Any, indices: Any, inde
         indexable[j] = _arm(transitions[j], rewards[j], discount, inverse, change, active, value, slope, indices[j])
 
 
-@kernel(fastmath=True)
+@kernel
 def _arm(
     chances: Any, rewards: Any, beta: Any, inverse: Any, change: Any, active: Any, value: Any, slope: Any, index: Any
 ) -> Any:
@@ -84,7 +84,7 @@ def _arm(
     return indexable
 
 
-@kernel(fastmath=True)
+@kernel
 def _invert(chances: Any, beta: Any, inverse: Any) -> None:
     """inverse = (I - beta P)^-1 by Gauss and Jordan, in place; its rows are dominated by the diagonal, so nothing is swapped."""
     states = len(inverse)
@@ -104,20 +104,18 @@ def _invert(chances: Any, beta: Any, inverse: Any) -> None:
                     inverse[s, q] -= factor * inverse[k, q]
 
 
-@kernel(fastmath=True)
+@kernel
 def _leave_alone(chances: Any, rewards: Any, beta: Any, inverse: Any, change: Any, value: Any, slope: Any, at: Any) -> None:
     """State `at` is left alone from now on: the inverse by Sherman and Morrison, the values by the same direction."""
     states = len(value)
     gain, fall = rewards[0, at] - rewards[1, at], 1.0
-    for q in range(states):
-        total = 0.0
-        for k in range(states):
-            total += beta * (chances[1, at, k] - chances[0, at, k]) * inverse[k, q]
-        change[q] = total
+    change[:] = 0.0
     for k in range(states):
         step = beta * (chances[1, at, k] - chances[0, at, k])
         gain -= step * value[k]
         fall -= step * slope[k]
+        for q in range(states):
+            change[q] += step * inverse[k, q]
     share = 1.0 / (1.0 + change[at])
     for s in range(states):
         factor = inverse[s, at] * share

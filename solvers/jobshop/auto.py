@@ -15,7 +15,7 @@ _MODEL = 20_000  # choices up to which a model for CP-SAT is built within a few 
 
 def choose(instance: JobShopInstance, time_limit: float | None, iterations: int | None) -> str:
     """cp-sat for up to 60 operations and for tardiness with choices of machines; tabu for the rest; dispatch beyond both."""
-    from corl.solvers.jobshop.tabu import Tabu
+    from corl.solvers.jobshop.tabu.solver import Tabu
 
     small = instance.operations <= _PROOF and (time_limit is None or time_limit >= 1.0)
     tabu = not Tabu().accepts(instance)

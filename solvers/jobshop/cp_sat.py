@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from corl.options import option
 from corl.solver import Solver
 
 if TYPE_CHECKING:
@@ -21,26 +22,23 @@ class CpSat(Solver):
     It begins from the user's schedule or from the best dispatching rule, as a hint, and reports the bounds that it proves.
     """
 
-    search_workers: int = 0
-    """Its threads, at least 1; 0: as many as `workers`. With few it leaves out kinds of search, so that 8 on one core can be
-    better than 1."""
-    interleave: bool = False
-    """Whether the threads take turns in a fixed order instead of running side by side."""
-    hint: bool = True
-    """Whether to begin from the best dispatching rule where the user gives no schedule."""
+    search_workers: int = option(
+        0,
+        """CP-SAT's threads; 0: as many as `workers`. With few it leaves out kinds of search, so that 8 on one core can be better
+        than 1.""",
+        low=1,
+        also=0,
+    )
+    interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
+    hint: bool = option(True, "Whether to begin from the best dispatching rule where no schedule is given.")
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
     title: ClassVar[str] = "CP-SAT (OR-Tools): any job shop, with proven bounds"
 
-    def __post_init__(self) -> None:
-        from corl.solvers.cp_sat import check_threads
-
-        check_threads(self.search_workers)
-
     def prepare(self, instance: JobShopInstance) -> None:
         from corl.solvers.cp_sat import load_engine
-        from corl.solvers.jobshop.dispatch import Dispatch
+        from corl.solvers.jobshop.dispatch.solver import Dispatch
 
         load_engine()
         Dispatch().prepare(instance)
@@ -59,7 +57,8 @@ class CpSat(Solver):
 def _dispatch(instance: JobShopInstance, run: Run) -> None:
     """Report what the dispatching rules give."""
     from corl.rng import random_state
-    from corl.solvers.jobshop.dispatching import Dispatcher, rules_for
+    from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
+    from corl.solvers.jobshop.dispatch.rules import rules_for
 
     dispatcher = Dispatcher(instance)
     for rule in rules_for(instance):

@@ -32,7 +32,7 @@ __all__ = [
 
 GOING, DONE, FULL_LISTS, FULL_NODES = range(4)  # what `expand` returns
 CAPACITY, VALUE, MARGIN, DENSITY, BREAK_VALUE, BREAK_WEIGHT = range(6)  # what `numbers` holds
-LEFT, RIGHT, COUNT, BUFFER, NODES, BEST, TURN = range(7)  # what `at` holds
+LEFT, RIGHT, COUNT, BUFFER, NODES, BEST, TURN, DECIDED = range(8)  # what `at` holds
 
 
 class Core(NamedTuple):
@@ -46,8 +46,9 @@ class Core(NamedTuple):
     """[6] the capacity; the incumbent's value; by how much a bound must beat it at least; the break item's density; the break
     solution's value and weight."""
     at: NDArray[np.int64]
-    """[7] the next items to remove and to insert; how many states there are, and in which buffer; how many nodes; the
-    incumbent's node, -1 where it is not among the states; whose turn it is."""
+    """[8] the next items to remove and to insert; how many states there are, and in which buffer; how many nodes; the
+    incumbent's node, -1 where it is not among the states; whose turn it is; how many items
+    were decided on."""
     value: NDArray[np.float64]
     """[2, S] of the states, rising"""
     weight: NDArray[np.float64]
@@ -68,7 +69,7 @@ def new_core(values: NDArray[np.float64], weights: NDArray[np.float64], capacity
     total = float(values.sum())
     margin = 1.0 - 1e-9 - 1e-12 * total if integral else 1e-10 * known
     numbers = np.array([capacity, max(known, worth), margin, values[split] / weights[split], worth, weight])
-    at = np.array([split - 1, split, 1, 0, 0, -1, 0])
+    at = np.array([split - 1, split, 1, 0, 0, -1, 0, 0])
     core = Core(values, weights, numbers, at, *_lists(1024), np.zeros(4096, np.int32), np.zeros(4096, np.int32))
     core.value[0, 0], core.weight[0, 0], core.node[0, 0] = worth, weight, -1
     return core
@@ -111,7 +112,7 @@ def expand(core, units):
         else:
             at[LEFT] -= 1
             item, sign = left, -1.0
-        at[TURN] = 1 - at[TURN]
+        at[TURN], at[DECIDED] = 1 - at[TURN], at[DECIDED] + 1
         _pass_over(core)
         _merge(core, item, sign)
         units -= 1

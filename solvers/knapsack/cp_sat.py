@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from corl.options import option
 from corl.solver import Solver
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["CpSat"]
 
 _MOST = 5_000_000  # entries of the weights, beyond which building the model would take over a few seconds
+_HEARS = 300_000  # entries up to which its presolve hears its limit within half a second; with a million it may take 4
+_AT_ONCE = 10_000  # variables that are made between two looks at the clock
 
 
 @dataclass(frozen=True)
@@ -23,28 +26,24 @@ class CpSat(Solver):
     Numbers must be integers, or decimal fractions that are integers in a smaller unit.
     """
 
-    search_workers: int = 0
-    """Its threads, at least 1; 0: as many as `workers`."""
-    interleave: bool = False
-    """Whether the threads take turns in a fixed order instead of running side by side."""
+    search_workers: int = option(0, "Threads of the engine; 0: as many as `workers`.", low=0)
+    interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
     title: ClassVar[str] = "CP-SAT (OR-Tools): any number of capacities, with proven bounds"
 
-    def __post_init__(self) -> None:
-        from corl.solvers.cp_sat import check_threads
-
-        check_threads(self.search_workers)
-
     def accepts(self, instance: KnapsackInstance) -> str:
-        from corl.solvers.knapsack.whole import whole
+        from corl.solvers.integers import exact_integers
 
         if instance.weights.size > _MOST:
             return f"its model would have {instance.weights.size:,} coefficients; accepted: up to {_MOST:,}"
-        if not all(whole(row)[1] for row in (instance.values, *instance.weights)):
+        if not all(exact_integers(row)[1] for row in (instance.values, *instance.weights)):
             return "it needs integers, or decimal fractions of few digits"
         return ""
+
+    def own_process(self, instance: KnapsackInstance) -> bool:
+        return instance.weights.size > _HEARS
 
     def prepare(self, instance: KnapsackInstance) -> None:
         from corl.solvers.cp_sat import load_engine
@@ -58,24 +57,31 @@ class CpSat(Solver):
         from ortools.sat.python import cp_model
 
         from corl.solvers.cp_sat import solve_model
+        from corl.solvers.integers import exact_integers, integer_capacity
         from corl.solvers.knapsack.greedy import Greedy
-        from corl.solvers.knapsack.whole import room, whole
 
         Greedy().solve(instance, run)
         if run.should_stop:
             return
         model = cp_model.CpModel()
-        items = [model.new_bool_var("") for _ in range(instance.n)]
-        for row, capacity in zip(instance.weights, instance.capacities.tolist()):
-            weights, unit = whole(row)
-            model.add(cp_model.LinearExpr.weighted_sum(items, weights.astype(np.int64).tolist()) <= room(capacity, unit))
+        items: list[cp_model.IntVar] = []
+        while len(items) < instance.n:
+            items += [model.new_bool_var("") for _ in range(min(_AT_ONCE, instance.n - len(items)))]
             if run.should_stop:
                 return
-        values, unit = whole(instance.values)
+        for row, capacity in zip(instance.weights, instance.capacities.tolist()):
+            weights, unit = exact_integers(row)
+            weight = cp_model.LinearExpr.weighted_sum(items, weights.astype(np.int64).tolist())
+            model.add(weight <= integer_capacity(capacity, unit))
+            if run.should_stop:
+                return
+        values, unit = exact_integers(instance.values)
         model.maximize(cp_model.LinearExpr.weighted_sum(items, values.astype(np.int64).tolist()))
         hint = set(np.asarray(run.solution).tolist())
         for i, item in enumerate(items):
             model.add_hint(item, int(i in hint))
+            if i % _AT_ONCE == 0 and run.should_stop:
+                return
         solve_model(
             model,
             run,

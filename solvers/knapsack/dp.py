@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from corl.errors import UsageError
+from corl.options import option
 from corl.solver import Solver
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Dp"]
 
+_STATES = 5_000_000  # that are looked at between two looks at the clock, in about 30 ms
+
 
 @dataclass(frozen=True)
 class Dp(Solver):
@@ -26,16 +28,16 @@ class Dp(Solver):
     the proof is then to a relative 1e-9, as the judge's own tolerance.
     """
 
-    memory: float = 1.0
-    """Gigabytes that its states may take, above 0; where more are needed it ends with what it has, and a bound."""
+    memory: float = option(
+        1.0,
+        "Gigabytes that its states may take; where more are needed it ends with what it has, and a bound.",
+        above=0,
+        scale="log",
+    )
 
     limit_free: ClassVar[bool] = True
     title: ClassVar[str] = "dynamic programming over an expanding core (MINKNAP); one capacity, proven optimal"
     iteration: ClassVar[str] = "one item of the core"
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.memory < float("inf"):
-            raise UsageError(f"memory is {self.memory}; accepted: gigabytes, above 0")
 
     def accepts(self, instance: KnapsackInstance) -> str:
         return "" if instance.m == 1 else f"it is made for one capacity, not {instance.m}"
@@ -56,13 +58,13 @@ class Dp(Solver):
     def solve(self, instance: KnapsackInstance, run: Run) -> None:
         import numpy as np
 
-        from corl.solvers.knapsack.whole import room, whole
+        from corl.solvers.integers import exact_integers, integer_capacity
 
-        values, value_unit = whole(instance.values)
-        weights, weight_unit = whole(instance.weights[0])
+        values, value_unit = exact_integers(instance.values)
+        weights, weight_unit = exact_integers(instance.weights[0])
         capacity = float(instance.capacities[0])
         # between two sums of integers there is none; of other numbers, half the judge's tolerance is used
-        capacity = float(room(capacity, weight_unit)) if weight_unit else capacity * (1.0 + 5e-10)
+        capacity = float(integer_capacity(capacity, weight_unit)) if weight_unit else capacity * (1.0 + 5e-10)
         free = np.flatnonzero((weights == 0.0) & (values > 0.0))
         some = np.flatnonzero((weights > 0.0) & (weights <= capacity) & (values > 0.0))
         some = some[np.argsort(-values[some] / weights[some], kind="stable")]
@@ -110,24 +112,38 @@ class _Search:
 
     def run(self, memory: float) -> None:
         """Expand the core until the incumbent is proven optimal, or the budget or the memory ends."""
-        from corl.solvers.knapsack.core import DONE, GOING, enlarge, expand
+        from corl.solvers.knapsack.core import DONE, GOING
 
         run = self.solve
         while units := run.budget():
-            status = expand(self.core, units)
-            while status not in (GOING, DONE):
-                if 40.0 * self.core.value.shape[1] + 8.0 * len(self.core.parent) > 0.5e9 * memory:
-                    self._tell()
-                    return run.stop()
-                self.core = enlarge(self.core, status)
-                status = expand(self.core, 1)
+            status = self._expand(units, memory)
             if status == DONE:
                 self._tell_incumbent()
-                run.report_bound(run.objective or 0.0)
-                return
-            if run.report_due:
+                return run.report_bound(run.objective or 0.0)
+            if status != GOING:
+                run.stop()
+            elif run.report_due:
                 self._tell()
         self._tell()
+
+    def _expand(self, units: int, memory: float) -> int:
+        """Decide on `units` items, or fewer where time runs out: an item takes the longer the more states there are.
+
+        Returns the kernel's status; it is neither GOING nor DONE where the memory is too small.
+        """
+        from corl.solvers.knapsack.core import DECIDED, DONE, GOING, enlarge, expand
+
+        status: int = GOING
+        goal = int(self.core.at[DECIDED]) + units
+        while (left := goal - int(self.core.at[DECIDED])) > 0 and not self.solve.should_stop:
+            status = expand(self.core, min(left, max(1, _STATES // self.core.value.shape[1])))
+            if status == DONE:
+                break
+            if status != GOING:
+                if 40.0 * self.core.value.shape[1] + 8.0 * len(self.core.parent) > 0.5e9 * memory:
+                    return status
+                self.core, status = enlarge(self.core, status), GOING
+        return status
 
     def _tell(self) -> None:
         self._tell_incumbent()

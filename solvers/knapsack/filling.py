@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["fill", "fill_all", "linear_bound", "prices"]
 
 _MOST = 5_000_000  # entries of the weights up to which the linear programme is solved; beyond, each capacity stands alone
+_READ = 5e-7  # seconds that each entry takes before a clock is looked at
+_CORE = 10_000  # items of a linear programme that HiGHS solves in 0.2 s; with 200,000 it does not look at its clock for 10 s
 
 
 @kernel
@@ -47,19 +50,23 @@ def fill_all(instance: KnapsackInstance, order: NDArray[np.int64]) -> NDArray[np
     return np.sort(order[taken]).astype(np.int32)
 
 
-def prices(instance: KnapsackInstance) -> NDArray[np.float64]:
+def prices(instance: KnapsackInstance, seconds: float = np.inf) -> NDArray[np.float64] | None:
     """float64 [m], from 0: dual prices of the capacities in the linear relaxation; of one capacity exactly.
 
-    Where the programme would be too large, the capacity whose own relaxation is the tightest has a price and no other.
+    Where the programme would be too large, the capacity whose own relaxation is the tightest has a price and no other. None
+    where the `seconds` are not enough for the programme.
     """
     usable = (instance.weights <= instance.capacities[:, None]).all(axis=0) & (instance.values > 0)
     values, weights = instance.values[usable], instance.weights[:, usable]
     if instance.m > 1 and weights.size <= _MOST and len(values):
-        from scipy.optimize import linprog
-
-        solved = linprog(-values, weights, instance.capacities, bounds=(0.0, 1.0), method="highs")
-        if solved.status == 0:
-            return np.maximum(0.0, -np.asarray(solved.ineqlin.marginals))
+        if seconds < _READ * weights.size:
+            return None
+        try:
+            price = _dual_prices(values, weights, instance.capacities, time.perf_counter() + seconds)
+        except TimeoutError:
+            return None
+        if price is not None:
+            return price
     alone = [np.zeros(instance.m)]
     for i in range(instance.m):
         alone.append(np.zeros(instance.m))
@@ -67,10 +74,57 @@ def prices(instance: KnapsackInstance) -> NDArray[np.float64]:
     return min(alone, key=lambda price: _relaxed(instance, price))
 
 
+def _dual_prices(
+    values: NDArray[np.float64], weights: NDArray[np.float64], capacities: NDArray[np.float64], deadline: float
+) -> NDArray[np.float64] | None:
+    """Dual prices of max values x, weights x <= capacities, 0 <= x <= 1; None if HiGHS has none. Raises TimeoutError.
+
+    Of many items those matter whose value is nearest to the price of their weights, the core (Balas and Zemel, Operations
+    Research 28, 1980): a sample gives prices to begin with, the others are taken or left by the sign of the difference, and
+    the core is solved again until all signs agree with its prices.
+    """
+    n, core = len(values), _CORE
+    if n <= 2 * core:
+        return _linear_programme(values, weights, capacities, deadline)
+    sample = np.arange(0, n, n // core)
+    price = _linear_programme(values[sample], weights[:, sample], capacities * (len(sample) / n), deadline)
+    while price is not None and core < n:
+        gains = values - price @ weights
+        inside = np.sort(np.argpartition(np.abs(gains), core)[:core])
+        taken = gains > 0
+        taken[inside] = False
+        left = capacities - weights[:, taken].sum(axis=1)
+        if (left < 0).any():
+            core *= 2
+            continue
+        price = _linear_programme(values[inside], weights[:, inside], left, deadline)
+        if price is not None and not np.delete((values - price @ weights > 0) != taken, inside).any():
+            return price
+        core += core // 4  # so that it ends
+    return _linear_programme(values, weights, capacities, deadline)
+
+
+def _linear_programme(
+    values: NDArray[np.float64], weights: NDArray[np.float64], capacities: NDArray[np.float64], deadline: float
+) -> NDArray[np.float64] | None:
+    """As `_dual_prices`, by HiGHS on all items."""
+    from scipy.optimize import linprog
+
+    seconds = deadline - time.perf_counter()
+    if seconds <= 0:
+        raise TimeoutError
+    limit = {"time_limit": seconds} if seconds < np.inf else {}
+    solved = linprog(-values, weights, capacities, bounds=(0.0, 1.0), method="highs", options=limit)
+    if solved.status == 1:
+        raise TimeoutError
+    return np.maximum(0.0, -np.asarray(solved.ineqlin.marginals)) if solved.status == 0 else None
+
+
 def _price(values: NDArray[np.float64], weights: NDArray[np.float64], capacity: float) -> float:
     """The density of the item at which a knapsack of one capacity is full; 0 where all fit."""
     heavy = weights > 0
-    density = values[heavy] / weights[heavy]
+    with np.errstate(over="ignore"):  # weights may be as small as 1e-320
+        density = np.minimum(values[heavy] / weights[heavy], np.finfo(np.float64).max)
     order = np.argsort(-density, kind="stable")
     full = int(np.searchsorted(np.cumsum(weights[heavy][order]), capacity, "right"))
     return float(density[order[full]]) if full < len(order) else 0.0

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from corl.errors import UsageError
+from corl.options import option
 from corl.solver import Solver
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from corl.problems.knapsack.instance import KnapsackInstance
     from corl.run import Run
 
@@ -22,27 +25,28 @@ class Greedy(Solver):
     What a weight costs are the dual prices of the linear relaxation, which gives the bound as well.
     """
 
-    noise: float = 0.0
-    """Above 0: densities are multiplied by 1 to 1 + noise at random, and the run goes on to its limit."""
+    noise: float = option(
+        0.0,
+        "Densities are multiplied by 1 to 1 + noise at random, filling after filling, to the run's limit; 0: one filling alone.",
+        low=0,
+    )
 
     limit_free: ClassVar[bool] = True
     title: ClassVar[str] = "items by density, or by density with noise; any number of capacities"
     iteration: ClassVar[str] = "one filling"
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.noise < float("inf"):
-            raise UsageError(f"noise is {self.noise}; accepted: a number from 0")
 
     def prepare(self, instance: KnapsackInstance) -> None:
         from corl.problems.knapsack.generators import multi
         from corl.solvers.knapsack.filling import linear_bound, prices
 
         tiny = multi(size=5, constraints=2)
-        linear_bound(tiny, prices(tiny))
-        self._first(tiny, prices(tiny))
+        price = prices(tiny)
+        assert price is not None  # there is no limit
+        linear_bound(tiny, price)
+        self._first(tiny, price)
 
     @staticmethod
-    def _first(instance: KnapsackInstance, price):
+    def _first(instance: KnapsackInstance, price: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """The densities, and the filling by them."""
         import numpy as np
 
@@ -60,16 +64,22 @@ class Greedy(Solver):
     def solve(self, instance: KnapsackInstance, run: Run) -> None:
         import numpy as np
 
+        from corl.problems.knapsack.environment import density
         from corl.solvers.knapsack.filling import fill_all, linear_bound, prices
 
-        price = prices(instance)
-        density, items = self._first(instance, price)
+        price = prices(instance, run.remaining)
+        if price is None:  # there was no time for the bound
+            run.report(fill_all(instance, np.argsort(-density(instance), kind="stable")))
+            run.stop("time_limit")
+        if price is None or run.should_stop:
+            return
+        found, items = self._first(instance, price)
         run.report(items)
         run.report_bound(linear_bound(instance, price))
         if self.noise == 0.0:
             return
         random = np.random.default_rng(run.seed)
-        finite = np.minimum(density, 1e300)
+        finite = np.minimum(found, 1e300)
         while units := run.budget():
             for _ in range(units):
                 order = np.argsort(-finite * (1.0 + self.noise * random.random(instance.n)), kind="stable")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from corl.processes.workers import Workers
 from corl.solver import Solver
 
 if TYPE_CHECKING:
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OrTools"]
 
+_SOON = 1.0  # seconds in which Ctrl-C may wait for the engine
 _LARGEST = 2.0**53  # of a sum, where the engine's int64 and our float64 are both exact
 
 
@@ -24,7 +28,8 @@ class OrTools(Solver):
     """OR-Tools' branch and bound for one or several capacities: integers only.
 
     The engine has a time limit of its own and cannot be stopped otherwise, and it reports nothing before its end: the greedy
-    solution stands in until then. It may end at its limit without a better one.
+    solution stands in until then. It may end at its limit without a better one. What takes it over a second is begun anew in a
+    process, which Ctrl-C ends.
     """
 
     limit_free: ClassVar[bool] = True
@@ -54,10 +59,13 @@ class OrTools(Solver):
             Greedy().solve(instance, run)
         if run.should_stop:
             return
-        found = run.call_interruptible(lambda: _search(instance, run), lambda: None)
-        if found is None:
-            return
-        items, optimal = found
+        items, optimal = _search(instance, min(run.remaining, _SOON))
+        if not optimal and not run.should_stop:
+            run.report(items)
+            try:
+                items, optimal = _searched(instance, run)
+            except _LeftAlone:
+                return
         run.report(items)
         if optimal:
             run.report_bound(run.problem.evaluate(instance, items))
@@ -65,7 +73,33 @@ class OrTools(Solver):
             run.stop("time_limit")
 
 
-def _search(instance: KnapsackInstance, run: Run) -> tuple[NDArray[np.int32], bool] | None:
+class _LeftAlone(Exception):
+    """Ctrl-C came, which the engine does not hear."""
+
+
+def _searched(instance: KnapsackInstance, run: Run) -> tuple[NDArray[np.int32], bool]:
+    """What `_search` finds in the time that is left, in a process, which can be killed. Raises _LeftAlone."""
+
+    def look() -> None:
+        if run.interrupted:
+            raise _LeftAlone
+
+    with Workers(1, _made, instance) as workers:
+        workers.submit(None)
+        workers.next(look)
+        workers.submit(run.remaining)
+        items, optimal = workers.next(look)
+    return items, optimal
+
+
+def _made(instance: KnapsackInstance) -> Callable[[float | None], Any]:
+    """In the process: None -> None, once all is imported; seconds -> what `_search` finds."""
+    from ortools.algorithms.python import knapsack_solver  # noqa: F401
+
+    return lambda seconds: None if seconds is None else _search(instance, seconds)
+
+
+def _search(instance: KnapsackInstance, seconds: float) -> tuple[NDArray[np.int32], bool]:
     """The engine's items, and whether it proved them optimal."""
     import numpy as np
     from ortools.algorithms.python import knapsack_solver
@@ -73,8 +107,8 @@ def _search(instance: KnapsackInstance, run: Run) -> tuple[NDArray[np.int32], bo
     kind = knapsack_solver.SolverType.KNAPSACK_MULTIDIMENSION_BRANCH_AND_BOUND_SOLVER
     solver = knapsack_solver.KnapsackSolver(kind, instance.name or "knapsack")
     solver.set_use_reduction(True)  # without it, uniform items take a hundred times as long
-    if run.time_limit is not None:
-        solver.set_time_limit(max(0.01, run.remaining))
+    if seconds < math.inf:
+        solver.set_time_limit(max(0.01, seconds))
     # what does not fit alone is left out: the engine's bounds go wrong with such items
     some = np.flatnonzero((instance.weights <= instance.capacities[:, None]).all(axis=0))
     if not len(some):

@@ -12,6 +12,6 @@ __all__ = ["choose"]
 
 def choose(instance: MilpInstance, time_limit: float | None, iterations: int | None) -> str:
     """learned-branching where the program is like those that a shipped policy was trained on; scip for all others"""
-    from corl.solvers.milp.learned import LearnedBranching
+    from corl.solvers.milp.branching.solver import LearnedBranching
 
     return "scip" if LearnedBranching().accepts(instance) else "learned-branching"

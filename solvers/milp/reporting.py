@@ -1,4 +1,4 @@
-"""What every engine's answer goes through on its way to a Run: tolerances, bounds, programs that contradict themselves."""
+"""What an engine is asked of a program, and what is believed of its answers on their way to a Run."""
 
 from __future__ import annotations
 
@@ -10,45 +10,120 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible
-from corl.problems.milp.evaluation import TOLERANCE, objective
+from corl.problems.milp.evaluation import objective
 from corl.problems.milp.instance import INFINITY, MilpInstance
+from corl.problems.milp.scaling import Scaled, doubt, scaled
+from corl.tolerance import agrees
 
 if TYPE_CHECKING:
     from corl.run import Run
 
-__all__ = ["contradictory", "report_bound", "report_values"]
+__all__ = ["Question"]
 
 _log = logging.getLogger(__name__)
+_MOST_ORIGINS = 3
 
 
-def contradictory(instance: MilpInstance) -> bool:
-    """Whether limits alone make the program infeasible: a lower one above its upper one, no integer between, an empty row."""
-    lower, upper = instance.lower, instance.upper
-    whole = instance.integer & (np.ceil(lower - TOLERANCE) > np.floor(upper + TOLERANCE))
-    empty = np.diff(instance.first) == 0
-    wrong = empty & ((instance.row_lower > TOLERANCE) | (instance.row_upper < -TOLERANCE))
-    return bool((lower > upper).any() or whole.any() or wrong.any() or (instance.row_lower > instance.row_upper).any())
+class Question:
+    """A program in its own units, and about another origin where the engine's best solution is none for the judge.
 
-
-def report_values(run: Run, instance: MilpInstance, values: NDArray[np.float64]) -> bool:
-    """Offer an engine's solution: with its integers rounded if that is feasible, else as it is, else with the rest solved anew.
-
-    Returns whether one of them was feasible; what no tolerance saves is a warning in the log, not an answer.
+    Engines tolerate a share of a row's side: x + y <= 1e9 holds for them at 1e9 + 5. About that point the row is
+    x' + y' <= -5, of which they tolerate nothing that matters.
     """
-    rounded = np.clip(np.where(instance.integer, np.round(values), values), instance.lower, instance.upper)
-    for candidate in (rounded, values, None):
-        x = _completed(instance, rounded) if candidate is None else candidate
-        if x is None:
-            break
+
+    def __init__(self, run: Run, instance: MilpInstance) -> None:
+        self.run, self.instance = run, instance
+        self._refused: NDArray[np.float64] | None = None  # the last answer, where it was none
+        self._origins: set[bytes] = set()
+        self._ask(scaled(instance))
+
+    def _ask(self, about: Scaled) -> None:
+        self._scaled, held = about, doubt(about.program)
+        self._doubt = f"nothing is proved: {held}" if held else ""
+
+    @property
+    def program(self) -> MilpInstance:
+        """What the engine is asked."""
+        return self._scaled.program
+
+    @property
+    def start(self) -> NDArray[np.float64] | None:
+        """The incumbent as a solution of `program`."""
+        return None if self.run.solution is None else self._scaled.own(np.asarray(self.run.solution, np.float64))
+
+    def values(self, x: NDArray[np.float64]) -> None:
+        """Offer a solution of `program`: with its integers rounded if that is feasible, else with the rest solved anew.
+
+        What no tolerance saves is a warning in the log, not an answer.
+        """
+        rounded = np.clip(np.where(self.program.integer, np.round(x), x), self.program.lower, self.program.upper)
+        found = self._scaled.values(rounded)
         try:
-            objective(instance, x)
+            objective(self.instance, found)
         except Infeasible as error:
-            reason = error
-            continue
-        run.report(x)
-        return True
-    _log.warning("a solution of the engine is outside our tolerances and is left out: %s", reason)
-    return False
+            completed = _completed(self.program, rounded)
+            found = self._scaled.values(rounded if completed is None else completed)
+            try:
+                objective(self.instance, found)
+            except Infeasible:
+                self._refused = rounded
+                _log.warning("a solution of the engine is outside our tolerances and is left out: %s", error)
+                return
+        self._refused = None
+        self.run.report(found)
+
+    def bound(self, value: float) -> None:
+        """Offer a bound on `program`; one that the incumbent passes by no more than rounding is the incumbent's value."""
+        if not math.isfinite(value) or abs(value) >= INFINITY or self._doubt:
+            return
+        own, best = self._scaled.bound(value), self.run.objective
+        if best is not None and self.run.problem.better(best, own) and agrees(best, own):
+            own = best
+        self.run.report_bound(own)
+
+    def infeasible(self) -> None:
+        """Offer a proof that there is no solution; one that the judge takes, within its tolerances, stands against it."""
+        if self.run.objective is not None:
+            self._doubt = self._doubt or "nothing is proved: for the engine even the solution found breaks a row"
+        elif not self._doubt:
+            self.run.report_infeasible()
+
+    def unbounded(self) -> None:
+        """Offer a proof that there is no best solution."""
+        if not self._doubt and self.run.bound is None:
+            self.run.report_unbounded()
+
+    def done(self) -> bool:
+        """Whether the engine, which calls its last answer optimal, is done, and believed as far as it can be.
+
+        If not, it is to be asked again, about that answer: it is none, or the sides are too large for proofs.
+        """
+        run, point = self.run, self._refused
+        if point is None and not self._doubt:
+            if run.objective is not None and run.bound is not None and agrees(run.objective, run.bound):
+                run.report_bound(run.objective)
+            return True
+        if point is None:
+            point = self.start
+        if point is None or run.should_stop or len(self._origins) == _MOST_ORIGINS:
+            return True
+        about = self._scaled.about(point)
+        if about.origin.tobytes() in self._origins or (self._refused is None and doubt(about.program)):
+            return True
+        self._origins.add(about.origin.tobytes())
+        self._refused = None
+        self._ask(about)
+        return False
+
+    def gave_up(self, reason: str) -> None:
+        """Note in words why the engine ended without an answer."""
+        self._doubt = reason
+
+    def close(self) -> None:
+        """Say why nothing is proved, where that is so."""
+        if self.run.status in ("feasible", "no_solution"):
+            lost = "the engine calls a point best that breaks a row by what it tolerates" if self._refused is not None else ""
+            self.run.reason = self._doubt or lost
 
 
 def _completed(instance: MilpInstance, rounded: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -61,13 +136,3 @@ def _completed(instance: MilpInstance, rounded: NDArray[np.float64]) -> NDArray[
     sign = -1.0 if instance.sense == "max" else 1.0
     found = milp(sign * instance.c, constraints=rows, bounds=Bounds(low, high))
     return None if found.x is None else np.asarray(found.x, np.float64)
-
-
-def report_bound(run: Run, bound: float) -> None:
-    """Offer an engine's bound; one that the incumbent passes by no more than the engine's tolerance is the incumbent's value."""
-    if not math.isfinite(bound) or abs(bound) >= INFINITY:
-        return
-    best = run.objective
-    if best is not None and run.problem.better(best, bound) and abs(best - bound) <= TOLERANCE * max(1.0, abs(best)):
-        bound = best
-    run.report_bound(bound)

@@ -10,10 +10,13 @@ from corl.solver import Solver
 if TYPE_CHECKING:
     from corl.problems.orienteering.instance import OrienteeringInstance
     from corl.run import Run
+    from corl.solvers.orienteering.ruin.space import Space
 
 __all__ = ["OrTools"]
 
 _MOST_NODES = 5000  # its n x n matrix goes through Python integers
+_HEARS = 2000  # nodes up to which the matrix is handed over within half a second
+_ROWS = 50  # of it that are made between two looks at the clock
 _LARGEST = 2.0**40  # of a distance, so that sums stay far from int64's end
 
 
@@ -32,86 +35,80 @@ class OrTools(Solver):
             return f"it needs an n x n matrix of Python integers, which we allow up to {_MOST_NODES} nodes, not {instance.n}"
         return ""
 
+    def own_process(self, instance: OrienteeringInstance) -> bool:
+        return instance.n > _HEARS
+
     def prepare(self, instance: OrienteeringInstance) -> None:
-        import ortools.constraint_solver.pywrapcp
-        import ortools.constraint_solver.routing_enums_pb2  # noqa: F401
+        from corl.problems.orienteering.generators import generation_1
+        from corl.solvers.orienteering.ruin.space import upper_bound
+        from corl.solvers.ortools_routing import load_engine
+
+        load_engine()
+        upper_bound(generation_1(size=20))  # compiles
 
     def solve(self, instance: OrienteeringInstance, run: Run) -> None:
         from corl.problems.orienteering.evaluation import shortest_path
-        from corl.solvers.orienteering.space import Space, upper_bound
+        from corl.solvers.orienteering.ruin.space import Space, upper_bound
 
         if run.solution is None:
             first = shortest_path(instance)
-            if first is None:
-                return run.report_infeasible()
+            assert first is not None  # or the run would have ended at its start
             run.report(first)
         run.report_bound(upper_bound(instance))
         space = Space(instance)
         if space.n > 3 and not run.should_stop:
             self._search(space, run)
 
-    def _search(self, space: Any, run: Run) -> None:
-        """Run the engine in a helper thread; its solutions are queued there and reported from this one."""
-        from collections import deque
-
+    def _search(self, space: Space, run: Run) -> None:
         import numpy as np
         from ortools.constraint_solver import pywrapcp
-        from ortools.constraint_solver.routing_enums_pb2 import FirstSolutionStrategy, LocalSearchMetaheuristic
 
-        distances, limit = _whole_distances(space)
+        from corl.solvers.ortools_routing import solve_model
+
+        found = _whole_distances(space, run)
+        if found is None:
+            return
+        distances, limit = found
         n = space.n
         manager = pywrapcp.RoutingIndexManager(n, 1, [0], [n - 1])
         routing = pywrapcp.RoutingModel(manager)
-        transit = routing.RegisterTransitMatrix(distances.tolist())
+        transit = routing.RegisterTransitMatrix(distances)
         routing.AddDimension(transit, 0, limit, True, "length")
         scores = space.scores
         if not (scores == np.floor(scores)).all():
             scores = np.rint(scores * (1e9 / max(1e-300, float(scores.max()))))
         for node in range(1, n - 1):
             routing.AddDisjunction([manager.NodeToIndex(node)], int(scores[node]))
-        if run.should_stop:
-            return
-        found: deque[list[int]] = deque(maxlen=1)
-        stop = [False]
-        routing.AddAtSolutionCallback(lambda: found.append(_nodes(routing, manager)))
-        # The engine holds the interpreter's lock except inside callbacks; this one lets the other thread look at the clock.
-        routing.AddSearchMonitor(routing.solver().CustomLimit(lambda: stop[0]))
-        parameters = pywrapcp.DefaultRoutingSearchParameters()
-        parameters.first_solution_strategy = FirstSolutionStrategy.Value.Value("PATH_CHEAPEST_ARC")
-        parameters.local_search_metaheuristic = LocalSearchMetaheuristic.Value.Value("GUIDED_LOCAL_SEARCH")
-        if run.time_limit is not None:
-            parameters.time_limit.FromMilliseconds(max(1, int(1000 * run.remaining)))
-
-        def poll() -> None:
-            while found:
-                run.report(space.nodes[found.pop()].astype(np.int32))
-
-        def cancel() -> None:
-            stop[0] = True
-            routing.CancelSearch()
-
-        run.call_interruptible(lambda: routing.SolveWithParameters(parameters), cancel, poll)
+        if not run.should_stop:
+            nodes = space.nodes
+            solve_model(routing, run, lambda model: nodes[_path(model, manager)].astype(np.int32))
 
 
-def _whole_distances(space: Any) -> Any:
-    """int64 [N, N] distances and the limit, scaled and rounded (up, and down) where they are not integers."""
+def _whole_distances(space: Space, run: Run) -> tuple[list[list[int]], int] | None:
+    """Distances [N][N] and the limit, scaled and rounded (up, and down) where they are not integers; None: out of time."""
     import numpy as np
 
-    from corl.edge_weights import edge_lengths
+    from corl.routing.edge_weights import edge_lengths
 
     graph, n = space.instance.graph, space.n
-    tails, heads = np.divmod(np.arange(n * n), n)
-    matrix = edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, space.nodes[tails], space.nodes[heads])
-    matrix = matrix.reshape(n, n)
-    np.fill_diagonal(matrix, 0.0)
-    if n and space.instance.closed:
-        matrix[0, n - 1] = matrix[n - 1, 0] = 0.0
-    whole = bool((matrix == np.floor(matrix)).all()) and matrix.max() <= _LARGEST
+    blocks = [slice(low, low + _ROWS) for low in range(0, n, _ROWS)]
+    matrix = np.empty((n, n))
+    for rows in blocks:
+        if run.should_stop:
+            return None
+        tails, heads = np.repeat(space.nodes[rows], n), np.tile(space.nodes, len(matrix[rows]))
+        matrix[rows] = edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, tails, heads).reshape(-1, n)
+    whole = matrix.max() <= _LARGEST and all(bool((matrix[rows] == np.floor(matrix[rows])).all()) for rows in blocks)
     scale = 1.0 if whole else _LARGEST / max(1e-300, float(matrix.max()), space.limit)
-    return np.ceil(matrix * scale).astype(np.int64), int(min(np.floor(space.limit * scale), 2.0**50))
+    distances: list[list[int]] = []
+    for rows in blocks:
+        if run.should_stop:
+            return None
+        distances += np.ceil(matrix[rows] * scale).astype(np.int64).tolist()
+    return distances, int(min(np.floor(space.limit * scale), 2.0**50))
 
 
-def _nodes(routing: Any, manager: Any) -> list[int]:
+def _path(routing: Any, manager: Any) -> list[int]:
     """The engine's present path."""
     path, index = [], routing.Start(0)
     while True:

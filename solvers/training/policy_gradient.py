@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from corl.errors import UsageError
-from corl.learning.recipe import Recipe
+from corl.options import option
+from corl.solvers.training.common import PolicyRecipe
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from corl.learning.episodes import Episodes
     from corl.learning.policy_gradient import GreedyRollout, Starts
-    from corl.learning.selfplay import Episodes, Source
-    from corl.learning.training import Training
+    from corl.learning.session import Training
+    from corl.learning.source import Source
     from corl.networks.policy import Policy
 
 __all__ = ["PolicyGradient"]
@@ -23,86 +25,72 @@ _PART = 4096  # moves that go through the network at once
 
 
 @dataclass(frozen=True)
-class PolicyGradient(Recipe):
+class PolicyGradient(PolicyRecipe):
     """REINFORCE on new instances in every step, with one of three baselines (corl.learning.policy_gradient).
 
     Episodes are played in this process, all of a step at once, on the GPU where there is one; workers are not used.
     """
 
-    generator: str = ""
-    """Which of the problem's generators makes the instances; "" for its first."""
-    size: int = 20
-    """Its option of that name, at least 1."""
-    features: str = ""
-    """Which of the problem's features the network sees; "" for the first."""
-    start: str = ""
-    """A checkpoint to go on from; "": a new network of the sizes below."""
-    baseline: Literal["multi-start", "greedy-rollout", "remax"] = "multi-start"
-    """What an episode is compared with: the mean of its instance's episodes, which begin in different states where the
-    problem has several (POMO); the likeliest actions of the best policy so far (Kool et al.), or of the present one."""
-    instances: int = 32
-    """Of a step, at least 1."""
-    samples: int = 8
-    """Episodes of each, at least 1 (multi-start: 2)."""
-    entropy: float = 0.0
-    """What the policy's entropy counts for, from 0."""
-    updates: int = 1
-    """Optimiser steps on the episodes of a step, at least 1; more than one are steps of mirror descent."""
-    proximity: float = 0.1
-    """What the divergence from the policy that played counts for where there are more `updates` than one; above 0."""
-    width: int = 64
-    """Of the network's hidden vectors, a multiple of `heads`."""
-    layers: int = 2
-    """Of the network, at least 1."""
-    heads: int = 4
-    """Of its attention, at least 1."""
-    rate: float = 1e-3
-    """Learning rate at first, above 0; it falls to 0 as a cosine."""
-    every: int = 10
-    """Steps between two looks at the watched instances, at least 1."""
-    watch: int = 64
-    """Instances never trained on that the likeliest actions solve, for the curve "greedy" and for the test by which the
-    greedy rollout's policy changes; 0 for none."""
+    start: str = option("", "A checkpoint to go on from; empty: a new network of `width`, `layers` and `heads`.")
+    baseline: Literal["multi-start", "greedy-rollout", "remax"] = option(
+        "multi-start",
+        "What an episode is compared with: the mean of its instance's episodes, which begin in different states where the "
+        "problem has several (POMO); the likeliest actions of the best policy so far (Kool et al.), or of the present one.",
+    )
+    batch: int = option(32, "New instances of a step.", low=1, scale="log")
+    samples: int = option(8, "Episodes of each instance, from 2 with the multi-start baseline.", low=1, scale="log")
+    entropy: float = option(0.0, "Weight of the policy's entropy.", low=0)
+    updates: int = option(1, "Optimiser steps on the episodes of a step; more than one are steps of mirror descent.", low=1)
+    proximity: float = option(
+        0.1,
+        "Weight of the divergence from the policy that played, where there are more `updates` than one.",
+        above=0,
+        scale="log",
+    )
+    every: int = option(10, "Steps between two looks at the watched instances.", low=1)
+    watch: int = option(
+        64,
+        'Instances never trained on that the likeliest actions solve, for the curve "greedy" and for the test by which the '
+        "greedy rollout's policy changes; 0: none.",
+        low=0,
+    )
 
     title: ClassVar[str] = "policy gradient: REINFORCE with a multi-start, greedy-rollout or ReMax baseline"
-    step: ClassVar[str] = "`samples` episodes of each of `instances` new instances, then the optimiser steps on them"
+    step: ClassVar[str] = "`samples` episodes of each of `batch` new instances, then the optimiser steps on them"
 
     def __post_init__(self) -> None:
-        from corl.solvers.training.common import at_least, positive
-
-        counted = ("size", "instances", "samples", "updates", "width", "layers", "heads", "every")
-        at_least(self, counted, 1)
-        at_least(self, ("watch",), 0)
-        positive(self, ("rate", "proximity"))
-        positive(self, ("entropy",), zero=True)
+        super().__post_init__()
         if self.baseline == "multi-start" and self.samples < 2:
-            raise UsageError("samples is 1; accepted: an integer from 2 with the multi-start baseline")
+            raise UsageError("option samples is 1; accepted: an integer from 2 with the multi-start baseline")
         if self.baseline == "greedy-rollout" and self.watch < 2:
-            raise UsageError(f"watch is {self.watch}; accepted: an integer from 2 with the greedy-rollout baseline")
+            raise UsageError(f"option watch is {self.watch}; accepted: an integer from 2 with the greedy-rollout baseline")
 
     def train(self, training: Training) -> None:
         import torch
 
         from corl.learning.policy_gradient import GreedyRollout, roll_out
-        from corl.learning.selfplay import Source
-        from corl.learning.watch import Watch
-        from corl.solvers.training.common import begin
+        from corl.learning.validation import Validation
+        from corl.solvers.training.common import begin, check_learned, source_of
 
-        source = Source(training.problem, self.generator, {"size": self.size}, training.seed)
+        source = source_of(self, training.problem, training.seed)
         network = begin(self, training, source)
         optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
-        watch = Watch(training, source, self.watch)
-        rollout = GreedyRollout(training.problem, network, watch.instances) if self.baseline == "greedy-rollout" else None
+        validate = Validation(training, source, self.watch)
+        rollout = GreedyRollout(training.problem, network, validate.instances) if self.baseline == "greedy-rollout" else None
         training.manage(network=network, optimiser=optimiser, **({"rollout": rollout} if rollout else {}))
         while training.budget():
             starts = self._starts(training, source)
             episodes = roll_out(training.problem, starts, network.eval(), training.generator(2, training.step))
             baseline = self._baseline(training, starts, episodes, network, rollout)
-            seen = watch(episodes, network) if training.step % self.every == 0 else {}
-            loss = self._update(training, network.train(), optimiser, episodes, baseline)
+            seen = validate(network, [episodes]) if training.step % self.every == 0 else {}
+            if episodes.moves:
+                seen = {"loss": self._update(training, network.train(), optimiser, episodes, baseline), **seen}
+            else:
+                check_learned(training, optimiser)
             if rollout is not None and training.step % self.every == self.every - 1:
                 rollout.update(network.eval())
-            training.log(loss=loss, **seen)
+            training.log(**seen)
+        check_learned(training, optimiser, over=True)
         training.save(network)
 
     def _starts(self, training: Training, source: Source) -> Starts:
@@ -111,9 +99,9 @@ class PolicyGradient(Recipe):
 
         from corl.learning.policy_gradient import Starts
 
-        instances = source.instances(training.step * self.instances, self.instances)
-        which = np.repeat(np.arange(self.instances), self.samples)
-        keys = np.tile(np.arange(self.samples, dtype=np.uint64), self.instances)
+        instances = source.instances(training.step * self.batch, self.batch)
+        which = np.repeat(np.arange(self.batch), self.samples)
+        keys = np.tile(np.arange(self.samples, dtype=np.uint64), self.batch)
         if self.baseline != "multi-start":  # one rollout is compared with all episodes of an instance
             keys[:] = 0
         return Starts(instances, which, keys)
@@ -134,21 +122,27 @@ class PolicyGradient(Recipe):
         self, training: Training, network: Policy, optimiser: Any, episodes: Episodes, baseline: NDArray[np.float64]
     ) -> float:
         """The optimiser steps on the episodes of a step; returns the last loss, per move."""
+        import numpy as np
+
         from corl.learning import policy_gradient
-        from corl.learning.watch import follow
+        from corl.learning.optimise import optimiser_step
+        from corl.learning.replay import Replay
 
         gained = policy_gradient.advantages(episodes, baseline)
+        replay = Replay(len(gained))
+        replay.add(episodes)
         proximity = self.proximity if self.updates > 1 else 0.0
         value = 0.0
         for _ in range(self.updates):
             optimiser.zero_grad()
             value = 0.0
             for first in range(0, len(gained), _PART):
-                part = slice(first, first + _PART)
-                moves = {name: array[part] for name, array in episodes.moves.items()}
+                at = np.arange(first, min(first + _PART, len(gained)))
+                slot, before = replay.field("slot", at), replay.field("policy", at)
+                moves = policy_gradient.Moves(replay.seen(at), slot, before, gained[at])
                 with training.autocast():
-                    loss = policy_gradient.loss(network, moves, gained[part], entropy=self.entropy, proximity=proximity)
+                    loss = policy_gradient.loss(network, moves, entropy=self.entropy, proximity=proximity)
                 (loss / len(gained)).backward()  # type: ignore[no-untyped-call]
                 value += loss.item() / len(gained)
-            follow(optimiser, self.rate, training.fraction)
+            optimiser_step(optimiser, self.rate, training.fraction)
         return value

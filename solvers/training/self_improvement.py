@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from corl.errors import UsageError
-from corl.learning.recipe import Recipe
+from corl.options import option
+from corl.solvers.training.common import PolicyRecipe
 
 if TYPE_CHECKING:
     from corl.learning.replay import Replay
     from corl.learning.self_improvement import Lessons
     from corl.learning.selfplay import Job
-    from corl.learning.training import Training
-    from corl.learning.workers import Workers
+    from corl.learning.session import Training
+    from corl.learning.source import Source
     from corl.networks.policy import Policy
+    from corl.processes.workers import Workers
 
 __all__ = ["SelfImprovement"]
 
@@ -23,117 +24,90 @@ _PART = 16  # instances that a worker samples at once; a generation is cut alike
 
 
 @dataclass(frozen=True)
-class SelfImprovement(Recipe):
-    """Pirnay & Grimm (2024): a generation is `instances` new instances, each sampled `width` * `rounds` times without
-    replacement; the best solutions join a replay, from which the `updates` optimiser steps draw that follow.
+class SelfImprovement(PolicyRecipe):
+    """A generation is `episodes` new instances, each sampled `samples` * `rounds` times; the best solutions join a replay, from
+    which the `updates` optimiser steps draw that follow.
+
+    Without replacement after Pirnay & Grimm (TMLR 2024); independent samples are the self-labelling of Corsini et al.
+    (NeurIPS 2024).
     """
 
-    generator: str = ""
-    """Which of the problem's generators makes the instances; "" for its first."""
-    size: int = 20
-    """Its option of that name, at least 1."""
-    features: str = ""
-    """Which of the problem's features the network sees; "" for the first."""
-    start: str = ""
-    """A checkpoint to go on from; "": a new network of the sizes below."""
-    instances: int = 64
-    """Of a generation, at least 1."""
-    samples: int = 16
-    """Of a round for each instance, at least 2."""
-    rounds: int = 1
-    """Of sampling, at least 1."""
-    updates: int = 16
-    """Optimiser steps from one generation to the next, at least 1."""
-    batch: int = 256
-    """States that an optimiser step looks at, at least 1."""
-    replay: int = 10_000
-    """The latest states kept, at least those of one generation."""
-    width: int = 64
-    """Of the network's hidden vectors, a multiple of `heads`."""
-    layers: int = 2
-    """Of the network, at least 1."""
-    heads: int = 4
-    """Of its attention, at least 1."""
-    rate: float = 1e-3
-    """Learning rate at first, above 0; it falls to 0 as a cosine."""
-    watch: int = 64
-    """Instances never trained on that the likeliest actions solve after every generation, for the curve "greedy"; 0 for
-    none."""
+    start: str = option("", "A checkpoint to go on from; empty: a new network of `width`, `layers` and `heads`.")
+    episodes: int = option(64, "New instances of a generation.", low=1, scale="log")
+    sampling: Literal["without-replacement", "independent"] = option("without-replacement", "How the samples are drawn.")
+    samples: int = option(16, "Of a round for each instance.", low=2, scale="log")
+    rounds: int = option(1, "Of sampling in a generation.", low=1)
+    updates: int = option(16, "Optimiser steps from one generation to the next.", low=1, scale="log")
+    batch: int = option(256, "States that an optimiser step looks at.", low=1, scale="log")
+    replay: int = option(10_000, "The latest states kept, at least those of one generation.", low=1, scale="log")
+    whole: bool = option(
+        False, "Whether a step looks at whole episodes, about `batch` states: a network that encodes an instance does it once."
+    )
 
-    title: ClassVar[str] = "self-improvement: imitates the best of its own samples without replacement"
+    title: ClassVar[str] = "self-improvement: imitates the best of its own samples"
     step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of samples before it"
-
-    def __post_init__(self) -> None:
-        from corl.solvers.training.common import at_least, positive
-
-        at_least(self, ("size", "instances", "rounds", "updates", "batch", "replay", "width", "layers", "heads"), 1)
-        at_least(self, ("watch",), 0)
-        positive(self, ("rate",))
-        if self.samples < 2:
-            raise UsageError(f"samples is {self.samples}; accepted: an integer from 2")
 
     def train(self, training: Training) -> None:
         import torch
 
         from corl.learning import imitation
+        from corl.learning.optimise import gradient_step
         from corl.learning.replay import Replay
-        from corl.learning.selfplay import Source
-        from corl.learning.watch import Watch, descend
-        from corl.learning.workers import Workers
-        from corl.solvers.training.common import begin
+        from corl.learning.validation import Validation
+        from corl.learning.workers import in_turns
+        from corl.solvers.training.common import begin, check_learned, source_of
 
-        source = Source(training.problem, self.generator, {"size": self.size}, training.seed)
+        source = source_of(self, training.problem, training.seed)
         network = begin(self, training, source)
         optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
-        replay, watch = Replay(self.replay), Watch(training, source, self.watch)
+        replay, validate = Replay(self.replay), Validation(training, source, self.watch)
         training.manage(network=network, optimiser=optimiser, replay=replay)
-        count = training.workers if training.workers > 1 else 0
-        task = (self, training.problem.name, training.seed, network.architecture, network.config)
-        with Workers(count, _sampler, *task, executor=training.executor) as workers:
+        with in_turns(training, _sampler, self, source, type(network), network.config) as workers:
             while training.budget():
                 seen = {}
                 if training.step % self.updates == 0:
                     best, mean = self._generation(workers, network, training.step // self.updates, replay)
                     sign = 1.0 if training.problem.sense == "max" else -1.0
-                    seen = {"best": sign * best, "mean": sign * mean, **watch(None, network)}
+                    seen = {"best": sign * best, "mean": sign * mean, **validate(network)}
                 if replay.size:
-                    at = replay.sample(training.generator(2, training.step), self.batch)
+                    draw = replay.sample_episodes if self.whole else replay.sample
+                    at = draw(training.generator(2, training.step), self.batch)
                     with training.autocast():
-                        loss = imitation.loss(network, {name: array[at] for name, array in replay.fields.items()})
-                    descend(optimiser, loss, self.rate, training.fraction)
+                        loss, _ = imitation.loss(network, imitation.draw(replay, at, network))
+                    gradient_step(optimiser, loss, self.rate, training.fraction)
                     seen["loss"] = loss.item()
+                else:
+                    check_learned(training, optimiser)
                 training.log(**seen)
-        if not optimiser.state:
-            raise UsageError("no state of the samples had two actions: nothing to learn; accepted: instances that leave a choice")
+        check_learned(training, optimiser, over=True)
         training.save(network)
 
     def _generation(self, workers: Workers, network: Policy, number: int, replay: Replay) -> tuple[float, float]:
         """Sample, and put the best into the replay; returns the mean objectives of the best and of all samples."""
         import numpy as np
 
-        from corl.learning.selfplay import Job
+        from corl.learning.selfplay import Job, weights_of
 
-        weights = {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
-        cuts = [*range(0, self.instances, _PART), self.instances]
-        jobs = [Job(weights, number * self.instances + a, b - a) for a, b in pairwise(cuts)]
+        weights, cuts = weights_of(network), [*range(0, self.episodes, _PART), self.episodes]
+        jobs = [Job(weights, number * self.episodes + a, b - a) for a, b in pairwise(cuts)]
         parts: list[Lessons] = workers.map(jobs)
-        for part in (one for one in parts if one.moves):  # instances without a choice bring none
-            replay.add(part.moves, np.ones(len(part.moves["slot"]), np.int64))
+        for part in parts:  # instances without a choice bring none
+            replay.add(part.episodes)
         return tuple(float(np.concatenate([part[i] for part in parts]).mean()) for i in (1, 2))  # type: ignore[return-value]
 
 
-def _sampler(recipe: SelfImprovement, name: str, seed: int, architecture: str, config: dict[str, Any]) -> Any:
-    """A worker's maker: a Job -> Lessons."""
-    from corl import registry
+def _sampler(recipe: SelfImprovement, source: Source, network_kind: type[Policy], config: dict[str, Any]) -> Any:
+    """What a worker calls, Job -> Lessons."""
+    from corl.decoding import Decoder, Sampling, WithoutReplacement
     from corl.learning.self_improvement import improve
-    from corl.learning.selfplay import Source, load_weights
-    from corl.search.decoding import WithoutReplacement
+    from corl.learning.selfplay import load_weights
 
-    source = Source(registry.problem(name), recipe.generator, {"size": recipe.size}, seed)
-    network = registry.architecture(architecture)(**config).eval()
+    network, independent = network_kind(**config).eval(), recipe.sampling == "independent"
+    samples = recipe.samples * recipe.rounds
+    decoder: Decoder = Sampling(samples) if independent else WithoutReplacement(recipe.samples, recipe.rounds)
 
     def sample(job: Job) -> Lessons:
         load_weights(network, job.weights)
-        return improve(source, network, job.first, job.count, WithoutReplacement(recipe.samples, recipe.rounds))
+        return improve(source, network, job.first, job.count, decoder, job.count * (samples if independent else recipe.samples))
 
     return sample

@@ -5,9 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from corl.errors import SolverError, UsageError
+from corl.options import option
 from corl.solver import Solver
 
 if TYPE_CHECKING:
@@ -45,14 +46,10 @@ class FastTsp(Solver):
     It takes no seed and tells of its tour only at the end.
     """
 
-    candidates: str = "auto"
-    """Its neighbour lists: auto, nearest or alpha."""
+    candidates: Literal["auto", "nearest", "alpha"] = option("auto", "Its neighbour lists.")
 
     title: ClassVar[str] = "the fast-tsp package, a peer (optional)"
-
-    def __post_init__(self) -> None:
-        if self.candidates not in ("auto", "nearest", "alpha"):
-            raise UsageError(f"candidates is {self.candidates!r}; accepted: auto, nearest, alpha")
+    requires: ClassVar[tuple[str, ...]] = ("fast_tsp",)
 
     def accepts(self, instance: TspInstance) -> str:
         if not instance.symmetric:
@@ -66,14 +63,14 @@ class FastTsp(Solver):
 
         if find_spec("fast_tsp") is None:
             raise UsageError('solver fast-tsp needs the fast-tsp package: pip install "corl[peers]"')
-        from corl.solvers.tsp.dense import compile_dense
+        from corl.solvers.tsp.distance_matrix import compile_dense
 
         compile_dense(instance)
 
     def solve(self, instance: TspInstance, run: Run) -> None:
         import numpy as np
 
-        from corl.solvers.tsp.dense import scaled_matrix
+        from corl.solvers.tsp.distance_matrix import scaled_matrix
 
         if run.solution is None:
             run.report(np.arange(instance.n))

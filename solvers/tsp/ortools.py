@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from corl.errors import UsageError
+from corl.options import option
 from corl.solver import Solver
 
 if TYPE_CHECKING:
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["OrTools"]
 
 _MOST_CITIES = 5000  # its n x n matrix goes through Python integers: about 7 s and 1 GB at 5000
+_HEARS = 2000  # cities up to which the matrix is handed over within half a second
 _LARGEST = 2.0**40  # of a distance, so that sums stay far from int64's end
-_STRATEGIES = ("PATH_CHEAPEST_ARC", "GLOBAL_CHEAPEST_ARC", "SAVINGS", "CHRISTOFIDES", "PARALLEL_CHEAPEST_INSERTION")
-_METAHEURISTICS = ("GUIDED_LOCAL_SEARCH", "SIMULATED_ANNEALING", "TABU_SEARCH", "GREEDY_DESCENT")
 
 
 @dataclass(frozen=True)
@@ -29,33 +28,33 @@ class OrTools(Solver):
 
     The engine wants an n x n matrix of integers: distances that are not integers are scaled so that the longest becomes
     2**40 and rounded; the lengths reported are the true ones. Handing the matrix over takes about 1 microsecond
-    an entry and cannot be interrupted (ours never build one from coordinates). It takes no seed.
+    an entry (ours never build one from coordinates) and cannot be interrupted: beyond 2,000 cities it runs in a process of its
+    own. It takes no seed.
     """
 
-    first_solution: str = "PATH_CHEAPEST_ARC"
-    """PATH_CHEAPEST_ARC, GLOBAL_CHEAPEST_ARC, SAVINGS, CHRISTOFIDES or PARALLEL_CHEAPEST_INSERTION."""
-    metaheuristic: str = "GUIDED_LOCAL_SEARCH"
-    """GUIDED_LOCAL_SEARCH, SIMULATED_ANNEALING, TABU_SEARCH or GREEDY_DESCENT (stops in a local optimum)."""
+    first_solution: Literal[
+        "PATH_CHEAPEST_ARC", "GLOBAL_CHEAPEST_ARC", "SAVINGS", "CHRISTOFIDES", "PARALLEL_CHEAPEST_INSERTION"
+    ] = option("PATH_CHEAPEST_ARC", "The engine's construction.")
+    metaheuristic: Literal["GUIDED_LOCAL_SEARCH", "SIMULATED_ANNEALING", "TABU_SEARCH", "GREEDY_DESCENT"] = option(
+        "GUIDED_LOCAL_SEARCH", "The engine's search; greedy descent stops in a local optimum."
+    )
 
     limit_free: ClassVar[bool] = True
     title: ClassVar[str] = "OR-Tools routing (guided local search), the classical baseline"
-
-    def __post_init__(self) -> None:
-        for field, accepted in (("first_solution", _STRATEGIES), ("metaheuristic", _METAHEURISTICS)):
-            if getattr(self, field) not in accepted:
-                raise UsageError(f"{field} is {getattr(self, field)!r}; accepted: {', '.join(accepted)}")
 
     def accepts(self, instance: TspInstance) -> str:
         if instance.n > _MOST_CITIES:
             return f"it needs an n x n matrix of Python integers, which we allow up to {_MOST_CITIES} cities, not {instance.n}"
         return ""
 
+    def own_process(self, instance: TspInstance) -> bool:
+        return instance.n > _HEARS
+
     def prepare(self, instance: TspInstance) -> None:
-        import ortools.constraint_solver.pywrapcp
-        import ortools.constraint_solver.routing_enums_pb2  # noqa: F401
+        from corl.solvers.ortools_routing import load_engine
+        from corl.solvers.tsp.distance_matrix import compile_dense
 
-        from corl.solvers.tsp.dense import compile_dense
-
+        load_engine()
         compile_dense(instance)
 
     def solve(self, instance: TspInstance, run: Run) -> None:
@@ -65,7 +64,7 @@ class OrTools(Solver):
         run.report(tour)
         if instance.n < 4 or run.should_stop:  # the engine asks for more than a handful of nodes in some strategies
             return self._few(instance, run)
-        from corl.solvers.tsp.dense import scaled_matrix
+        from corl.solvers.tsp.distance_matrix import scaled_matrix
 
         distances = scaled_matrix(instance, _LARGEST, lambda: run.should_stop)
         if distances is not None:
@@ -79,11 +78,10 @@ class OrTools(Solver):
             run.report(np.array([0, 2, 1]))
 
     def _search(self, distances: NDArray[np.int64], start: NDArray[np.integer] | None, run: Run) -> None:
-        """Run the engine in a helper thread; its solutions are queued there and reported from this one."""
-        from collections import deque
-
         import numpy as np
         from ortools.constraint_solver import pywrapcp
+
+        from corl.solvers.ortools_routing import solve_model
 
         n = len(distances)
         manager = pywrapcp.RoutingIndexManager(n, 1, 0)
@@ -91,48 +89,23 @@ class OrTools(Solver):
         routing.SetArcCostEvaluatorOfAllVehicles(routing.RegisterTransitMatrix(distances.tolist()))
         if run.should_stop:
             return
-        found: deque[list[int]] = deque(maxlen=1)
-        stop = [False]
-        routing.AddAtSolutionCallback(lambda: found.append(_tour(routing, manager, n)))
-        # The engine holds the interpreter's lock except inside callbacks; this one lets the other thread look at the clock.
-        routing.AddSearchMonitor(routing.solver().CustomLimit(lambda: stop[0]))
-        parameters = self._parameters(run)
-
-        def work() -> None:
-            if start is None:
-                routing.SolveWithParameters(parameters)
-            else:
-                at = int(np.flatnonzero(start == 0)[0])
-                routing.CloseModelWithParameters(parameters)
-                route = np.roll(start, -at)[1:].tolist()
-                routing.SolveFromAssignmentWithParameters(routing.ReadAssignmentFromRoutes([route], True), parameters)
-
-        def poll() -> None:
-            while found:
-                run.report(np.array(found.pop(), np.int32))
-
-        def cancel() -> None:
-            stop[0] = True
-            routing.CancelSearch()
-
-        run.call_interruptible(work, cancel, poll)
-
-    def _parameters(self, run: Run) -> Any:
-        from ortools.constraint_solver import pywrapcp
-        from ortools.constraint_solver.routing_enums_pb2 import FirstSolutionStrategy, LocalSearchMetaheuristic
-
-        parameters = pywrapcp.DefaultRoutingSearchParameters()
-        parameters.first_solution_strategy = FirstSolutionStrategy.Value.Value(self.first_solution)
-        parameters.local_search_metaheuristic = LocalSearchMetaheuristic.Value.Value(self.metaheuristic)
-        if run.time_limit is not None:
-            parameters.time_limit.FromMilliseconds(max(1, int(1000 * run.remaining)))
-        return parameters
+        first = None if start is None else [np.roll(start, -int(np.flatnonzero(start == 0)[0]))[1:].tolist()]
+        solve_model(
+            routing,
+            run,
+            lambda model: _tour(model, manager, n),
+            first_solution=self.first_solution,
+            metaheuristic=self.metaheuristic,
+            routes=first,
+        )
 
 
-def _tour(routing: Any, manager: Any, n: int) -> list[int]:
+def _tour(routing: Any, manager: Any, n: int) -> NDArray[np.int32]:
     """The engine's present solution as cities in visiting order."""
+    import numpy as np
+
     tour, index = [], routing.Start(0)
     for _ in range(n):
         tour.append(manager.IndexToNode(index))
         index = routing.NextVar(index).Value()
-    return tour
+    return np.array(tour, np.int32)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["OrTools"]
 
 _MOST_NODES = 3000  # its n x n matrices go through Python integers
+_HEARS = 1000  # nodes up to which its matrices are handed over within half a second; with 3,000 it takes 1.5
 _LARGEST = 2.0**30  # of a distance that is not whole
 _HORIZON = 2**50
 
@@ -36,47 +36,30 @@ class OrTools(Solver):
             return f"it needs n x n matrices of Python integers, which we allow up to {_MOST_NODES} nodes, not {instance.n}"
         return ""
 
+    def own_process(self, instance: VrpInstance) -> bool:
+        return instance.n > _HEARS
+
     def prepare(self, instance: VrpInstance) -> None:
-        import ortools.constraint_solver.pywrapcp
-        import ortools.constraint_solver.routing_enums_pb2  # noqa: F401
+        from corl.solvers.ortools_routing import load_engine
+
+        load_engine()
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
-        from ortools.constraint_solver import pywrapcp
+        from corl.solvers.ortools_routing import solve_model
 
-        from corl.problems.vrp.feasibility import unservable
-
-        if run.objective is None and unservable(instance):
-            return run.report_infeasible()
+        if not instance.vehicles.count.any():  # the engine crashes where there are no vehicles
+            run.report([])
+            return
         model = _Model(instance)
         if run.should_stop:
             return
-        found: deque[list[Route]] = deque(maxlen=1)
-        stop = [False]
-        model.routing.AddAtSolutionCallback(lambda: found.append(model.routes()))
-        # The engine holds the interpreter's lock except inside callbacks; this one lets the other thread look at the clock.
-        model.routing.AddSearchMonitor(model.routing.solver().CustomLimit(lambda: stop[0]))
-        parameters = _parameters(pywrapcp, run)
-
-        def poll() -> None:
-            while found:
-                run.report(found.pop())
-
-        def cancel() -> None:
-            stop[0] = True
-            model.routing.CancelSearch()
-
-        run.call_interruptible(lambda: model.routing.SolveWithParameters(parameters), cancel, poll)
-
-
-def _parameters(pywrapcp: Any, run: Run) -> Any:
-    from ortools.constraint_solver.routing_enums_pb2 import FirstSolutionStrategy, LocalSearchMetaheuristic
-
-    parameters = pywrapcp.DefaultRoutingSearchParameters()
-    parameters.first_solution_strategy = FirstSolutionStrategy.Value.Value("PARALLEL_CHEAPEST_INSERTION")
-    parameters.local_search_metaheuristic = LocalSearchMetaheuristic.Value.Value("GUIDED_LOCAL_SEARCH")
-    if run.time_limit is not None:
-        parameters.time_limit.FromMilliseconds(max(1, int(1000 * run.remaining)))
-    return parameters
+        manager, types = model.manager, model.types.tolist()
+        solve_model(
+            model.routing,
+            run,
+            lambda routing: _routes(routing, manager, types),
+            first_solution="PARALLEL_CHEAPEST_INSERTION",
+        )
 
 
 class _Model:
@@ -86,14 +69,16 @@ class _Model:
         import numpy as np
         from ortools.constraint_solver import pywrapcp
 
-        from corl.solvers.vrp.integers import factor_for
+        from corl.solvers.integers import integer_factor
 
         vehicles, depots = instance.vehicles, instance.depots
         distances = np.stack([instance.distances_from(node) for node in range(instance.n)])
         service = np.zeros(instance.n) if instance.service is None else instance.service
         given = [part for part in (instance.service, instance.earliest, instance.latest) if part is not None]
-        factor = factor_for(float(distances.max()), _LARGEST, [distances, *given, vehicles.max_distance, vehicles.max_duration])
-        needed = 2 * int(np.ceil(instance.demand.sum() / max(1e-9, vehicles.capacity.min()))) + 10
+        given += [distances, vehicles.max_distance, vehicles.max_duration]
+        factor = integer_factor(float(distances.max()), _LARGEST, given)
+        fullest = max(float(instance.demand.max()), float(vehicles.capacity.min()))  # what two routes carry, at the least
+        needed = 2 * int(np.ceil(instance.demand.sum() / fullest)) + 10 if fullest > 0.0 else instance.clients
         counts = np.minimum(instance.clients, np.where(vehicles.count < 0, needed, vehicles.count))
         self.types = np.repeat(np.arange(vehicles.types), counts)
         self.instance, self.distances, self.factor = instance, distances, factor
@@ -107,6 +92,10 @@ class _Model:
         if instance.timed:
             self._dimension("time", np.ceil((distances + service[:, None]) * factor - 1e-6), vehicles.max_duration)
             self._windows()
+        for depot in np.setdiff1d(np.arange(depots), [*starts, *ends]).tolist():  # the engine takes it for a client
+            index = self.manager.NodeToIndex(depot)
+            self.routing.AddDisjunction([index], 0)
+            self.routing.ActiveVar(index).SetValue(0)
         for node in range(depots, instance.n):
             if not instance.required[node]:
                 penalty = round(float(instance.prize[node]) * factor)
@@ -128,12 +117,11 @@ class _Model:
     def _capacity(self) -> None:
         import numpy as np
 
-        from corl.solvers.vrp.integers import factor_for
+        from corl.solvers.integers import integer_loads
 
-        demand, capacity = self.instance.demand, self.instance.vehicles.capacity
-        factor = factor_for(float(capacity[np.isfinite(capacity)].max(initial=1.0)), _LARGEST, [demand, capacity])
-        index = self.routing.RegisterUnaryTransitVector(np.ceil(demand * factor - 1e-6).astype(np.int64).tolist())
-        most = [int(min(_HORIZON, np.floor(capacity[kind] * factor + 1e-6))) for kind in self.types]
+        demand, capacity = integer_loads(self.instance.demand, self.instance.vehicles.capacity, _LARGEST)
+        index = self.routing.RegisterUnaryTransitVector(demand.tolist())
+        most = np.minimum(_HORIZON, capacity[self.types]).astype(np.int64).tolist()
         self.routing.AddDimensionWithVehicleCapacity(index, 0, most, True, "load")
 
     def _dimension(self, name: str, matrix: Any, longest: Any) -> None:
@@ -163,18 +151,19 @@ class _Model:
             dimension.CumulVar(self.routing.Start(vehicle)).SetRange(int(early[start]), int(late[start]))
             dimension.CumulVar(self.routing.End(vehicle)).SetRange(int(early[end]), int(late[end]))
 
-    def routes(self) -> list[Route]:
-        """The engine's present solution."""
-        import numpy as np
 
-        from corl.problems.vrp.evaluation import Route
+def _routes(routing: Any, manager: Any, types: list[int]) -> list[Route]:
+    """The engine's present solution; types: of its vehicles."""
+    import numpy as np
 
-        routes = []
-        for vehicle, kind in enumerate(self.types):
-            visits, index = [], self.routing.NextVar(self.routing.Start(vehicle)).Value()
-            while not self.routing.IsEnd(index):
-                visits.append(self.manager.IndexToNode(index))
-                index = self.routing.NextVar(index).Value()
-            if visits:
-                routes.append(Route(int(kind), np.array(visits, np.int32)))
-        return routes
+    from corl.problems.vrp.evaluation import Route
+
+    routes = []
+    for vehicle, kind in enumerate(types):
+        visits, index = [], routing.NextVar(routing.Start(vehicle)).Value()
+        while not routing.IsEnd(index):
+            visits.append(manager.IndexToNode(index))
+            index = routing.NextVar(index).Value()
+        if visits:
+            routes.append(Route(kind, np.array(visits, np.int32)))
+    return routes

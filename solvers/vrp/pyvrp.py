@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["PyVrp"]
 
 _MOST_NODES = 12_000  # n x n integers of 8 bytes, twice
+_HEARS = 1000  # nodes up to which it is asked whether to go on within half a second; with 6,000 its first descent takes 11
 _LARGEST = 2.0**17  # of a distance that is not whole: with longer ones its penalties, 100,000 at the most, are too small
 _FOREVER = 2**62
 
@@ -33,12 +34,16 @@ class PyVrp(Solver):
 
     limit_free: ClassVar[bool] = True
     title: ClassVar[str] = "the PyVRP package, a peer (optional)"
+    requires: ClassVar[tuple[str, ...]] = ("pyvrp",)
     iteration: ClassVar[str] = "one perturbation and its local search"
 
     def accepts(self, instance: VrpInstance) -> str:
         if instance.n > _MOST_NODES:
             return f"it needs n x n matrices, which we allow up to {_MOST_NODES} nodes, not {instance.n}"
         return ""
+
+    def own_process(self, instance: VrpInstance) -> bool:
+        return instance.n > _HEARS
 
     def prepare(self, instance: VrpInstance) -> None:
         try:
@@ -48,12 +53,14 @@ class PyVrp(Solver):
             raise UsageError(message) from None
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
-        from corl.problems.vrp.feasibility import unservable
+        import numpy as np
 
-        if run.objective is None and unservable(instance):
-            return run.report_infeasible()
         pyvrp: Any = import_module("pyvrp")
-        data, left = _data(instance), [0]
+        kinds = np.flatnonzero(instance.vehicles.count).tolist()  # it takes none of which there are no vehicles
+        if not kinds:
+            run.report([])
+            return
+        data, left = _data(instance, kinds), [0]
 
         class Listener(pyvrp.IteratedLocalSearchCallbacks):  # type: ignore[misc]
             def on_start(self, algorithm: Any) -> None:
@@ -61,7 +68,7 @@ class PyVrp(Solver):
 
             def on_best(self, best: Any) -> None:
                 if best.is_feasible():
-                    run.report(_routes(instance, best))
+                    run.report(_routes(instance, kinds, best))
 
         def stop(best_cost: float) -> bool:
             if left[0] == 0:
@@ -71,26 +78,25 @@ class PyVrp(Solver):
 
         start = None
         if run.warm_start is not None and run.solution is not None:
-            start = _start(instance, data, run.solution)
+            start = _start(instance, data, kinds, run.solution)
         parameters = pyvrp.SolveParams(ils=pyvrp.IteratedLocalSearchParams(callbacks=Listener()))
         seed = run.seed % 2**32
         pyvrp.solve(data, stop, seed, collect_stats=False, display=False, params=parameters, initial_solution=start)
 
 
-def _data(instance: VrpInstance) -> Any:
-    """The instance in PyVRP's classes: locations are our nodes, clients are numbered from 0."""
+def _data(instance: VrpInstance, kinds: list[int]) -> Any:
+    """The instance in PyVRP's classes: locations are our nodes, clients are numbered from 0, vehicle types are `kinds`."""
     import numpy as np
 
-    from corl.solvers.vrp.integers import factor_for
+    from corl.solvers.integers import integer_factor, integer_loads
 
     pyvrp: Any = import_module("pyvrp")
     n, depots, vehicles = instance.n, instance.depots, instance.vehicles
     distances = np.stack([instance.distances_from(node) for node in range(n)])
     times = [distances, *(part for part in (instance.service, instance.earliest, instance.latest) if part is not None)]
-    factor = factor_for(float(distances.max()), _LARGEST, [*times, vehicles.max_distance, vehicles.max_duration])
+    factor = integer_factor(float(distances.max()), _LARGEST, [*times, vehicles.max_distance, vehicles.max_duration])
     money = 1.0 if (vehicles.unit_cost == np.floor(vehicles.unit_cost)).all() else 1000.0
-    filled = vehicles.capacity[np.isfinite(vehicles.capacity)].max(initial=1.0)
-    amount = factor_for(float(filled), _LARGEST, [instance.demand, vehicles.capacity])
+    demand, capacity = integer_loads(instance.demand, vehicles.capacity, _LARGEST)
     matrix = np.ceil(distances * factor - 1e-6).astype(np.int64)
     units = np.rint(vehicles.unit_cost * money).astype(np.int64)
     costs = factor * money
@@ -100,7 +106,7 @@ def _data(instance: VrpInstance) -> Any:
     clients = [
         pyvrp.Client(
             location=node,
-            delivery=[int(np.ceil(instance.demand[node] * amount - 1e-6))],
+            delivery=[int(demand[node])],
             service_duration=int(service[node]),
             tw_early=int(early[node]),
             tw_late=_whole(late[node]),
@@ -111,20 +117,17 @@ def _data(instance: VrpInstance) -> Any:
     ]
     types = [
         pyvrp.VehicleType(
-            num_available=int(count if count >= 0 else instance.clients),
-            capacity=[_whole(np.floor(capacity * amount + 1e-6))],
-            start_depot=int(start),
-            end_depot=int(end),
-            fixed_cost=round((float(fixed) + instance.route_weight) * costs),
-            shift_duration=_whole(np.floor(duration * factor + 1e-6)),
-            max_distance=_whole(np.floor(distance * factor + 1e-6)),
-            unit_distance_cost=int(unit),
+            num_available=int(vehicles.count[kind] if vehicles.count[kind] >= 0 else instance.clients),
+            capacity=[_whole(capacity[kind])],
+            start_depot=int(vehicles.start[kind]),
+            end_depot=int(vehicles.end[kind]),
+            fixed_cost=round((float(vehicles.fixed_cost[kind]) + instance.route_weight) * costs),
+            shift_duration=_whole(np.floor(vehicles.max_duration[kind] * factor + 1e-6)),
+            max_distance=_whole(np.floor(vehicles.max_distance[kind] * factor + 1e-6)),
+            unit_distance_cost=int(units[kind]),
         )
-        for count, capacity, start, end, fixed, duration, distance, unit in zip(
-            vehicles.count, vehicles.capacity, vehicles.start, vehicles.end, vehicles.fixed_cost,
-            vehicles.max_duration, vehicles.max_distance, units,
-        )
-    ]  # fmt: skip
+        for kind in kinds
+    ]
     places = [pyvrp.Location(x=float(x), y=float(y)) for x, y in _where(instance)]
     homes = [pyvrp.Depot(location=node, tw_early=int(early[node]), tw_late=_whole(late[node])) for node in range(depots)]
     return pyvrp.ProblemData(places, clients, homes, types, [matrix], [matrix])
@@ -141,7 +144,7 @@ def _whole(value: float) -> int:
     return int(min(float(value), float(_FOREVER)))
 
 
-def _routes(instance: VrpInstance, solution: Any) -> list[Any]:
+def _routes(instance: VrpInstance, kinds: list[int], solution: Any) -> list[Any]:
     import numpy as np
 
     from corl.problems.vrp.evaluation import Route
@@ -150,14 +153,14 @@ def _routes(instance: VrpInstance, solution: Any) -> list[Any]:
     for route in solution.routes():
         visits = [activity.idx + instance.depots for activity in route if activity.is_client()]
         if visits:
-            routes.append(Route(int(route.vehicle_type()), np.array(visits, np.int32)))
+            routes.append(Route(kinds[route.vehicle_type()], np.array(visits, np.int32)))
     return routes
 
 
-def _start(instance: VrpInstance, data: Any, solution: Any) -> Any:
+def _start(instance: VrpInstance, data: Any, kinds: list[int], solution: Any) -> Any:
     from corl.problems.vrp.evaluation import routes_of
 
     pyvrp: Any = import_module("pyvrp")
     given = routes_of(instance, solution)
-    routes = [pyvrp.Route(data, (route.visits - instance.depots).tolist(), route.vehicle) for route in given]
+    routes = [pyvrp.Route(data, (route.visits - instance.depots).tolist(), kinds.index(route.vehicle)) for route in given]
     return pyvrp.Solution(data, routes)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 TOYS = '''
-import os, signal, sys, threading, time
+import ctypes, os, signal, sys, threading, time
 from dataclasses import dataclass
 
 import corl
@@ -51,6 +51,9 @@ class Bad(corl.Solver):
         if self.mode == "exit in preparation":
             os._exit(7)
 
+    def own_process(self, instance):
+        return self.mode == "deaf"
+
     def solve(self, instance, run):
         first = run.seed == 0  # the first of several workers
         act = getattr(self, "_" + self.mode.replace(" ", "_"), None)
@@ -77,6 +80,9 @@ class Bad(corl.Solver):
     def _return(self, run, first):
         run.stop()
 
+    def _unbounded(self, run, first):
+        run.report_unbounded()
+
     def _print(self, run, first):
         run.report(np.array([1.0]))
         print("printed", flush=True)
@@ -92,10 +98,19 @@ class Bad(corl.Solver):
         if not first:
             os.kill(os.getpid(), signal.SIGKILL)
 
+    def _all_killed(self, run, first):
+        run.report(np.array([2.0 if first else 1.0]))
+        os.kill(os.getpid(), signal.SIGKILL)
+
     def _hang(self, run, first):
         run.report(np.array([1.0]))
         while True:
             time.sleep(0.1)
+
+    def _deaf(self, run, first):
+        for value in range(40, 0, -1):
+            run.report(np.array([float(value)]))
+        ctypes.PyDLL(None).sleep(600)  # and keeps the interpreter's lock
 
     def _big(self, run, first):
         for value in range(5, 0, -1):

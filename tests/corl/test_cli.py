@@ -35,6 +35,52 @@ def test_every_command_has_help(command, capsys):
     assert all(action.help for action in parser._actions)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "heads"),
+    [
+        (["solve", "tsp/uniform-500", "--solver", "policy"], ["solver policy (tsp)"]),
+        (["solve", "--problem", "knapsack", "--solver", "policy"], ["solver policy (knapsack)"]),
+        (["solve", "--solver", "cp-sat"], ["solver cp-sat (jobshop)", "solver cp-sat (knapsack)"]),
+        (["train", "tsp", "--recipe", "imitation"], ["recipe imitation (tsp)"]),
+        (["solve", "tsp/uniform-500"], []),
+    ],
+)
+def test_help_lists_the_options_of_what_is_named_before_it(arguments, heads, capsys):
+    """Each option with its default, what is accepted and its help; of every problem's where the problem is not known."""
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--help"])
+    shown = capsys.readouterr().out
+    assert ended.value.code == 0 and f"usage: corl {arguments[0]}" in shown
+    assert all(f"\noptions of the {head}:\n  --option " in shown for head in heads)
+    assert ("options of the" in shown) == bool(heads)
+    if "policy" in arguments:
+        lines = "  --option expansion=4  (an integer from 2)\n      Children of each state that SGBS plays out.\n"
+        assert shown.count(lines) == 1
+
+
+def test_help_of_an_unknown_solver_lists_the_names(capsys):
+    """Whether the problem is known or not; in one line, as any wrong name."""
+    for arguments in (["--problem", "tsp", "--solver", "polixy"], ["--solver", "polixy"]):
+        assert main(["solve", *arguments, "--help"]) == 2
+        shown = capsys.readouterr()
+        assert "called 'polixy' (did you mean 'policy'?)" in shown.err and shown.err.count("\n") == 1 and not shown.out
+
+
+@pytest.mark.parametrize("what", ["solvers", "recipes"])
+def test_a_verbose_list_says_what_options_do(what, capsys):
+    """Names, defaults and types without --verbose; what is accepted and the help with it; all of it in JSON."""
+    shown = {}
+    for form in ("", "--verbose", "--json"):
+        assert main(["list", what, "knapsack", *([form] if form else [])]) == 0
+        shown[form] = capsys.readouterr().out
+    for row in json.loads(shown["--json"]):
+        for option in row["options"]:
+            head = f"--option {option['name']}={option['default']}  ("
+            assert f"{head}{option['type']})" in shown[""] and head in shown["--verbose"]
+            assert option["help"][:40] in shown["--verbose"]
+    assert "a number above 0" in shown["--verbose"] and len(shown["--verbose"]) > len(shown[""])
+
+
 def test_no_command_shows_the_help(capsys):
     """`corl` alone is a usage error that shows the commands and the exit codes."""
     assert main([]) == 2
@@ -48,7 +94,8 @@ def test_no_command_shows_the_help(capsys):
         ["generate", "partition"], ["generate", "nope"], ["list", "solvers", "nope"], ["plot", "numbers.txt"],
         ["plot", "numbers.txt", "--output", "x.gif"], ["info", "numbers.txt", "--problem", "nope"],
         ["solve", "numbers.txt", "--option", "seed=3"], ["solve", "numbers.txt", "--plot", "x.gif"],
-        ["solve", "numbers.txt", "./numbers.txt", "--output", "."],
+        ["solve", "numbers.txt", "./numbers.txt", "--output", "."], ["generate", "tsp", "--seed", "-1"],
+        ["generate", "tsp", "--option", "seed=-1"], ["solve", "numbers.txt", "--option", "a=1", "--option", "a=2"],
     ],
 )  # fmt: skip
 def test_usage_errors(plugin, monkeypatch, capsys, arguments):
@@ -57,6 +104,29 @@ def test_usage_errors(plugin, monkeypatch, capsys, arguments):
     assert main(arguments) == 2
     shown = capsys.readouterr()
     assert shown.err.count("\n") == 1 and not shown.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nope"], "argument COMMAND: invalid choice: 'nope'"), (["list", "nope"], "list: argument what: invalid choice: 'nope'"),
+        (["solve"], "the following arguments are required: FILE"), (["solve", "a", "--seed", "x"], "invalid int value: 'x'"),
+        (["solve", "a", "--solver"], "argument --solver: expected one argument"), (["solve", "a", "--sed", "3"], "--sed"),
+    ],
+)  # fmt: skip
+def test_a_command_that_cannot_be_parsed_is_one_line(arguments, words, capsys):
+    """With exit code 2, the name of the command and where its help is."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    shown = capsys.readouterr().err
+    assert ended.value.code == 2 and words in shown and shown.endswith("--help)\n") and shown.count("\n") == 1
+
+
+@posix
+def test_a_full_disk_is_one_line(capsys):
+    """Behind --output as behind standard output: no internal error."""
+    assert main(["generate", "tsp", "--size", "5", "--output", "/dev/full"]) == 2
+    assert capsys.readouterr().err == "corl: /dev/full: cannot be written: No space left on device\n"
 
 
 @pytest.mark.parametrize(
@@ -78,9 +148,9 @@ def test_what_is_no_solution_is_bad_input(plugin, tmp_path, capsys, text):
 
 def test_unexpected_errors_are_one_line(plugin, monkeypatch, capsys):
     """A bug is "internal error" with exit code 1; CORL_DEBUG=1 shows the traceback."""
-    import corl.solving
+    import corl.loading
 
-    monkeypatch.setattr(corl.solving, "load", lambda *a: 1 // 0)
+    monkeypatch.setattr(corl.loading, "load", lambda *a: 1 // 0)
     assert main(["info", "x"]) == 1
     assert "internal error: ZeroDivisionError" in capsys.readouterr().err
     monkeypatch.setenv("CORL_DEBUG", "1")
@@ -90,9 +160,12 @@ def test_unexpected_errors_are_one_line(plugin, monkeypatch, capsys):
 
 def test_a_file_that_cannot_be_written_loses_no_result(plugin, tmp_path, monkeypatch, capsys):
     """The result is printed before it is written, so a folder that vanished meanwhile costs the file alone."""
-    import corl.files
+    import corl.files.opening
 
-    monkeypatch.setattr(corl.files.os, "replace", lambda *a: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    def full(*paths):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(corl.files.opening.os, "replace", full)
     code = main(["solve", str(plugin / "numbers.txt"), "--iterations", "5", "--output", str(tmp_path / "x.json")])
     shown = capsys.readouterr()
     assert code == 2 and "verified" in shown.out and "x.json: cannot be written: No space" in shown.err
@@ -137,7 +210,7 @@ def test_streams_that_go_away(plugin_folder):
     piped = shell("$corl generate tsp --size 5 --output /dev/stdout | cat", plugin_folder)
     assert piped.stdout.startswith(b"NAME") and not piped.stderr
     full = shell("$corl solve numbers.txt --iterations 3 > /dev/full", plugin_folder)
-    assert full.returncode == 1 and full.stderr.count(b"\n") == 1
+    assert full.returncode == 1 and full.stderr == b"corl: standard output cannot be written: No space left on device\n"
 
 
 @posix

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,13 +50,16 @@ def list_99(state, row, out):
 
 
 class Count(Environment):
-    def __init__(self, rows: int, state: Any = CountState) -> None:
-        self.rows, self.width, self.state = rows, 3, state(np.zeros(rows, np.int64), np.zeros(rows, np.int64))
+    """An instance is the number to count down from; a key is what the counting costs to begin with."""
 
-    def reset(self, rows, which, keys=None):
-        at = self._checked(rows)
-        self.state.left[at], self.state.cost[at] = which, 0
-        return np.zeros(len(at))
+    def __init__(self, rows: int, state: Any = CountState, instances: Sequence[int] = range(8), width: int = 3) -> None:
+        super().__init__(instances, rows, width)
+        self.state = state(np.zeros(rows, np.int64), np.zeros(rows, np.int64))
+
+    def _reset(self, rows, which, keys):
+        assert rows.dtype == which.dtype == np.int64 and keys.dtype == np.uint64 and rows.shape == which.shape == keys.shape
+        self.state.left[rows], self.state.cost[rows] = np.array(self.instances)[which], keys
+        return -self.state.cost[rows].astype(float)
 
     def observe(self, rows):
         return {"left": self.state.left[self._checked(rows)]}
@@ -107,6 +111,47 @@ def test_rows_outside_the_pool_are_refused(rows):
     """No row but the pool's own reaches a kernel."""
     with pytest.raises(UsageError, match="rows are integers from 0 to 1"):
         Count(2).actions(rows)
+
+
+@pytest.mark.parametrize("options", [{"instances": []}, {"rows": 0}, {"width": 0}])
+def test_empty_pools_are_refused(options):
+    """No environment without an instance, a row and a listed action; one that must list more says how many."""
+    with pytest.raises(UsageError, match="takes at least one instance, one row and one listed action"):
+        Count(**{"rows": 1, **options})
+    with pytest.raises(UsageError, match="one row and 2 listed actions"):
+        Environment.__init__(Count(1), [5], 1, 1, fewest=2)
+
+
+def test_reset_takes_one_for_all():
+    """An instance and a key for each row, or one for all; no key is key 0."""
+    environment = Count(3)
+    assert environment.reset([2, 0], 5, np.uint64(7)).tolist() == [-7.0, -7.0]
+    assert environment.reset([1], [4]).tolist() == [0.0]
+    assert environment.state.left.tolist() == [5, 4, 5] and environment.reset([], 0).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([3], 0), "rows are integers from 0 to 2"),
+        (([0], 8), "instances are integers from 0 to 7"),
+        (([0], [-1]), "instances are integers from 0 to 7"),
+        (([0], 0.5), "instances are integers from 0 to 7"),
+        (([0, 1], [1, 2, 3]), "an instance and a key for each of 2 rows"),
+        (([0, 1, 2], 5, [1, 2]), "an instance and a key for each of 3 rows"),
+        (([0, 1], [[1, 2]]), "in one dimension"),
+        (([0], 5, [-1]), "keys are integers from 0"),
+        (([0], 5, [2**64]), "keys are integers from 0"),
+        (([0], 5, 0.5), "keys are integers from 0"),
+    ],
+)
+def test_wrong_resets_are_refused(arguments, message):
+    """What is not there says so, and no row is changed."""
+    environment = Count(3)
+    environment.reset([0, 1, 2], 6)
+    with pytest.raises(UsageError, match=message):
+        environment.reset(*arguments)
+    assert environment.state.left.tolist() == [6, 6, 6]
 
 
 def test_lengths_must_agree():

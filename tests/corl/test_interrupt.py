@@ -111,3 +111,42 @@ def test_workers_do_not_outlive_a_killed_parent(plugin_folder, plugin_environmen
         time.sleep(0.1)
     os.killpg(child.pid, signal.SIGKILL)
     pytest.fail("a worker outlived its parent")
+
+
+LATE = """
+import os, signal, sys
+from corl.result import Result
+from corl.cli.main import main
+to_json = Result.to_json
+def late(result):
+    Result.to_json = to_json
+    os.kill(os.getpid(), signal.SIG{how})
+    return to_json(result)
+Result.to_json = late
+sys.exit(main(["solve", "numbers.txt", "--iterations", "3", "--json", "--output", "kept.json"]))
+"""
+
+
+@pytest.mark.parametrize("how", ["INT", "TERM"])
+def test_a_signal_after_the_search(plugin_folder, plugin_environment, tmp_path, how):
+    """Ctrl-C and SIGTERM while the result is being printed: it is printed and written all the same; exit code 130."""
+    (tmp_path / "numbers.txt").write_bytes((plugin_folder / "numbers.txt").read_bytes())
+    child = start([sys.executable, "-P", "-c", LATE.replace("{how}", how)], tmp_path, plugin_environment)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 130 and err == "", err
+    assert json.loads(out)["limit"] == "iterations" and json.loads(out) == json.loads((tmp_path / "kept.json").read_text())
+
+
+def test_a_signal_while_the_result_is_verified(plugin, monkeypatch):
+    """Ctrl-C between the end of the search and the Result: the Result is there, and the handler of before."""
+    import corl
+    from corl import solving
+
+    def late(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return result(*arguments)
+
+    result, before = solving._result, signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(solving, "_result", late)
+    assert corl.solve(plugin / "numbers.txt", iterations=3).limit == "iterations"
+    assert signal.getsignal(signal.SIGINT) is before

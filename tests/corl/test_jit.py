@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import textwrap
 import time
+
+import pytest
 
 MODULE = """
 from corl.jit import kernel
@@ -35,10 +40,36 @@ def test_an_edited_helper_in_another_file_is_seen(tmp_path):
     helper = "from corl.jit import kernel\n@kernel\ndef double(x):\n    return {}\n"
     (package / "helper.py").write_text(helper.format("2 * x"))
     assert call(tmp_path, "sample") == "6"
-    assert len(list((tmp_path / "cache" / "corl").iterdir())) == 1
+    assert len(list((tmp_path / "cache" / "corl" / "sample.main").iterdir())) == 1
     (package / "helper.py").write_text(helper.format("x + x + 1"))
     assert call(tmp_path, "sample") == "7"
-    assert len(list((tmp_path / "cache" / "corl").iterdir())) == 2
+    assert len(list((tmp_path / "cache" / "corl" / "sample.main").iterdir())) == 2
+
+
+def test_an_edit_compiles_anew_what_depends_on_it():
+    """A module's kernels belong to the files that it imports, and, where it reaches a hook, to all that attach to one."""
+    from corl.compilation import cache
+
+    def reached(module):
+        return {"/".join(file.parts[-2:]) for file in cache._reached(module)}
+
+    assert {"corl/rng.py", "ruin/strings.py"} <= reached("corl.solvers.vrp.ruin.search")
+    assert not {"corl/solving.py", "tsp/transitions.py", "vrp/transitions.py"} & reached("corl.solvers.vrp.ruin.search")
+    assert {"tsp/transitions.py", "vrp/transitions.py"} <= reached("corl.search.gumbel")
+
+
+def test_checkouts_share_their_kernels(tmp_path):
+    """Equal sources elsewhere find the machine code that was kept."""
+    environment = os.environ | {"CORL_CACHE": str(tmp_path / "cache")}
+    code = "import single; single.one(1); print(sum(single.one.stats.cache_hits.values()))"
+    hits = []
+    for place in ("here", "there"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "single.py").write_text("from corl.jit import kernel\n@kernel\ndef one(x):\n    return x + 1\n")
+        environment["PYTHONPATH"] = str(tmp_path / place)
+        done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, env=environment)
+        hits.append(done.stdout.strip())
+    assert hits == ["0", "1"]
 
 
 def test_kernels_are_kept_on_disk(tmp_path, monkeypatch):
@@ -63,9 +94,117 @@ def test_no_writable_cache_means_no_cache(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["single.py"]
 
 
+TWO = "from corl.jit import kernel\n@kernel\ndef one(x):\n    return x + 1\n@kernel\ndef two(x):\n    return x + 2\n"
+USE = """
+import logging; logging.basicConfig(format="%(message)s")
+import double
+print(double.one(1), double.two(1), double.one(1.5), *(sum(f.stats.cache_hits.values()) for f in (double.one, double.two)))
+"""
+
+
+def use(place, **options):
+    """Call two kernels in a new process: how often the cache in `place` served, and what was logged."""
+    environment = os.environ | {"PYTHONPATH": str(place), "CORL_CACHE": str(place / "cache")}
+    done = subprocess.run([sys.executable, "-P", "-c", USE], capture_output=True, text=True, env=environment, **options)
+    assert done.returncode == 0, done.stderr
+    *values, one, two = done.stdout.split()
+    assert values == ["2", "3", "2.5"]
+    return int(one) + int(two), done.stderr
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A place with a module of two kernels and a cache of their machine code."""
+    place = tmp_path_factory.mktemp("filled")
+    (place / "double.py").write_text(TWO)
+    assert use(place) == (0, "") and use(place) == (3, "")
+    return place
+
+
+@pytest.fixture
+def kept(filled, tmp_path):
+    """A copy of that place, and the folder of its machine code."""
+    place = shutil.copytree(filled, tmp_path / "place")
+    return place, next((place / "cache" / "corl" / "double").iterdir())
+
+
+def damaged(folder, how):
+    """Damage what is kept of the kernels."""
+    first, second, other = sorted(folder.glob("*.one-*.nbc")) + sorted(folder.glob("*.two-*.nbc"))
+    content = first.read_bytes()
+    if how == "truncated":
+        first.write_bytes(content[: len(content) // 2])
+    elif how == "empty":
+        first.write_bytes(b"")
+    elif how == "a flipped bit":
+        first.write_bytes(content[:-100] + bytes([content[-100] ^ 1]) + content[-99:])
+    elif how == "of another kernel":
+        first.write_bytes(other.read_bytes())
+    elif how == "of other types":
+        first.write_bytes(second.read_bytes())
+    elif how == "a pickle of somebody":
+        first.write_bytes(b"cos\nabort\n(tR.")
+    else:
+        index, others = next(folder.glob("*.one-*.nbi")), next(folder.glob("*.two-*.nbi"))
+        index.write_bytes(index.read_bytes()[:-5] if how == "index truncated" else others.read_bytes())
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "truncated", "of another kernel",
+        *(pytest.param(how, marks=pytest.mark.slow) for how in (
+            "empty", "a flipped bit", "of other types", "a pickle of somebody", "index truncated", "index of another kernel",
+        )),
+    ],
+)  # fmt: skip
+def test_damaged_machine_code_is_compiled_again(kept, how):
+    """Whatever became of a file, kernels give what they give; a line says so, and the next process finds all of it whole."""
+    place, folder = kept
+    damaged(folder, how)
+    hits, said = use(place)
+    assert hits < 3 and ("index" in how or (said.count("\n") == 1 and "damaged" in said)), said
+    assert use(place) == (3, "")
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="POSIX modes")
+@pytest.mark.parametrize("level", [0, 3, *(pytest.param(level, marks=pytest.mark.slow) for level in (1, 2))])
+def test_what_others_may_write_is_not_unpickled(kept, level):
+    """A cache, a folder in it or a file that others may write to is not read; a line says which."""
+    place, folder = kept
+    wide = [folder.parents[1], folder.parent, folder, next(folder.glob("*.one-*.nbc"))][level]
+    wide.chmod(wide.stat().st_mode | 0o020)
+    hits, said = use(place)
+    assert hits == (0 if level < 3 else 2) and said.count("\n") == 1 and f"{wide} is not used" in said, said
+    wide.chmod(wide.stat().st_mode & ~0o022)
+    assert use(place) == (3, "")
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="POSIX modes")
+def test_a_new_cache_is_the_users_own(kept):
+    """Whatever the umask."""
+    place, folder = kept
+    shutil.rmtree(folder.parents[1])
+    assert use(place, umask=0) == (0, "") and use(place) == (3, "")
+    assert [level.stat().st_mode & 0o777 for level in (folder, folder.parent, folder.parents[1])] == [0o755] * 3
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="POSIX limits of file sizes")
+def test_a_full_disk(kept):
+    """Kernels are compiled for the process, a line says so; with room again they are kept."""
+    import resource
+
+    place, folder = kept
+    for file in folder.iterdir():
+        file.unlink()
+    hits, said = use(place, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+    assert hits == 0 and said.count("\n") == 1 and "kernels cannot be kept (File too large)" in said, said
+    assert use(place) == (0, "") and use(place) == (3, "")
+
+
 def test_old_caches_are_removed_but_not_those_in_use(tmp_path):
     """Folders of earlier sources go, but the latest ones and those used within the hour stay."""
-    from corl.jit import _prune
+    from corl.compilation.cache import _prune
 
     now = time.time()
     for k in range(24):
@@ -96,6 +235,42 @@ def test_users_settings_are_untouched():
     assert after == before
 
 
+def test_ctrl_c_leaves_no_kernel_broken(tmp_path, monkeypatch):
+    """Ctrl-C in the middle of a compilation waits for the innermost kernel, which is then whole; the others start afresh."""
+    from numba.core import event
+
+    source = """
+        from corl.jit import kernel
+
+        @kernel
+        def inner(x):
+            return x + 1
+
+        @kernel
+        def outer(x):
+            return inner(x) + 1
+    """
+    (tmp_path / "pair.py").write_text(textwrap.dedent(source))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("CORL_CACHE", str(tmp_path / "cache"))  # nothing is compiled in it
+    import pair
+
+    class CtrlC(event.Listener):
+        def on_start(self, found):
+            if found.data["dispatcher"] is pair.inner:
+                signal.raise_signal(signal.SIGINT)
+
+        def on_end(self, found):
+            pass
+
+    before = signal.getsignal(signal.SIGINT)
+    with event.install_listener("numba:compile", CtrlC()), pytest.raises(KeyboardInterrupt):
+        pair.outer(1)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert len(pair.inner.signatures) == 1 and not pair.outer.signatures
+    assert pair.outer(1) == 3
+
+
 def test_a_class_that_has_gone_does_not_break_a_kernel(tmp_path):
     """A kernel whose cache index names a class of a module that cannot be imported any more still runs, on other types too."""
     (tmp_path / "single.py").write_text("from corl.jit import kernel\n@kernel\ndef first(x):\n    return x[0]\n")
@@ -110,3 +285,104 @@ def test_a_class_that_has_gone_does_not_break_a_kernel(tmp_path):
         printed.append(done.stdout.strip())
         (tmp_path / "gone.py").unlink(missing_ok=True)
     assert printed == ["5", "7.0"]
+
+
+NESTED = """
+import pickle
+from numba.core import serialize
+from corl.jit import kernel
+
+@kernel
+def low(x, k):
+    if k < 0:
+        raise ValueError("negative", k)
+    return 2 * x + k
+
+@kernel
+def middle(x):
+    return low(x, 1) + 1
+
+@kernel
+def top(x):
+    return middle(x) + low(x, 3)
+
+@kernel
+def fails(x, k):
+    return low(x, k)
+
+@kernel
+def fibonacci(n):
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+@kernel
+def after(n):
+    return fibonacci(n) + 1
+
+@kernel
+def even(n):
+    return True if n == 0 else odd(n - 1)
+
+@kernel
+def odd(n):
+    return False if n == 0 else even(n - 1)
+
+@kernel
+def parity(n):
+    return even(n)
+
+def error(kernel, k):
+    try:
+        kernel(1, k)
+    except ValueError as found:
+        return found.args
+
+def copy(kernel):
+    return pickle.loads(serialize.dumps(kernel))
+"""
+CALLS = {
+    "top(1), middle(1), low(1, 1), top(2.5), low(2.5, 0)": "(9, 4, 3, 15.0, 5.0)",
+    "low(1, 1), middle(1), low(1, 1), top(1)": "(3, 4, 3, 9)",
+    "error(fails, -5), error(low, -6), error(fails, -7)": "(('negative', -5), ('negative', -6), ('negative', -7))",
+    "after(10), fibonacci(10), fibonacci(9.0)": "(56, 55, 34.0)",
+    "copy(top)(1), copy(low)(3, 4)": "(9, 10)",
+}
+
+
+@pytest.mark.parametrize("calls", [list(CALLS), list(reversed(CALLS))], ids=["nested first", "alone first"])
+def test_a_kernel_may_be_called_by_kernels_and_from_python(tmp_path, calls):
+    """Whatever called it first, and whether it was compiled in this process, by an earlier one, or both."""
+    (tmp_path / "nested.py").write_text(NESTED)
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "CORL_CACHE": str(tmp_path / "cache")}
+    for part in (calls[:1], calls[1:3], calls, reversed(calls)):
+        code = "from nested import *\n" + "\n".join(f"assert str(({one})) == {CALLS[one]!r}, ({one})" for one in part)
+        done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+
+
+def test_kernels_that_call_each_other_in_turn(tmp_path):
+    """Machine code of both is made, also where a third kernel calls them: they find each other by address."""
+    (tmp_path / "nested.py").write_text(NESTED)
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "CORL_CACHE": str(tmp_path / "cache")}
+    code = "from nested import *; print(parity(10), even(3), odd(3), odd(2))"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, env=environment)
+    assert done.stdout == "True False True False\n", done.stderr
+
+
+def test_what_only_kernels_call_has_no_machine_code(tmp_path, monkeypatch):
+    """Such a kernel is neither wrapped for Python nor emitted, in memory and on disk, until Python calls it."""
+    (tmp_path / "unemitted.py").write_text(NESTED)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("CORL_CACHE", str(tmp_path / "cache"))
+    import unemitted
+
+    def bare_on_disk():
+        return {file.name.partition("-")[0]: ".bare." in file.name for file in (tmp_path / "cache").rglob("*.nbc")}
+
+    def emitted(kernel):
+        return [result.library._has_code for result in kernel.overloads.values()]
+
+    assert unemitted.middle(1) == 4
+    assert emitted(unemitted.low) == [False] and emitted(unemitted.middle) == [True]
+    assert bare_on_disk() == {"unemitted.low": True, "unemitted.middle": False}
+    assert unemitted.low(1, 1) == 3
+    assert True in emitted(unemitted.low)

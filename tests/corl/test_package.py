@@ -33,12 +33,13 @@ def loaded_by(code: str) -> set[str]:
     [
         "import corl",
         "from corl.cli.main import _parser; _parser([]).format_help()",
-        "import corl.registry; [corl.registry.solver('tsp', name) for name in corl.registry.solvers('tsp')]",
-        "import corl.registry; [corl.registry.recipe('tsp', name) for name in corl.registry.recipes('tsp')]",
+        "from corl import registry; list(registry.working_problems())",
+        "from corl import registry; [registry.solver(p, name) for p in registry.problems() for name in registry.solvers(p)]",
+        "from corl import registry; [registry.recipe(p, name) for p in registry.problems() for name in registry.recipes(p)]",
     ],
 )
 def test_imports_are_lazy(code):
-    """`import corl`, `corl --help` and looking at classes of solvers and recipes load no engine; the first two no third party."""
+    """`import corl` and `corl --help` load no third party; the classes of all problems, solvers and recipes load no engine."""
     loaded = loaded_by(code)
     heavy = {"scipy", "numba", "torch", "ortools", "pyscipopt", "matplotlib", "networkx", "fast_tsp"}
     forbidden = heavy if "registry" in code else {*THIRD_PARTY, "importlib.metadata"}
@@ -56,9 +57,10 @@ def test_entry_points_are_as_declared():
 def test_every_entry_point_loads():
     """Each declared problem, solver, recipe and network exists, and says what it is."""
     from corl import registry
+    from corl.networks.architectures import network_class
 
     for entry in entry_points(group="corl.networks"):
-        assert registry.architecture(entry.name).architecture == entry.name
+        assert network_class(entry.name).architecture == entry.name
 
     for name in registry.problems():
         assert registry.problem(name).name == name and registry.problem(name).title

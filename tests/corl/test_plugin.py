@@ -65,12 +65,13 @@ def test_workers_share_nothing_and_the_best_counts(plugin):
 
 def test_a_failing_worker_is_one_clear_error(plugin, tmp_path):
     """What a worker raises is raised as its own error, not as a hang."""
+    from corl.processes.team import Team
     from corl.run import Run
-    from corl.worker import Team
+    from corl.solvers.generic.policy import Policy
 
     instance = problem("partition").read(plugin / "numbers.txt")
-    with Team(Run(problem("partition"), instance, iterations=5, workers=2), "flip", {"nonsense": 1}) as team:
-        with pytest.raises(UsageError, match="no option"):
+    with Team(Run(problem("partition"), instance, iterations=5, workers=2), Policy("nonsense"), 2) as team:
+        with pytest.raises(UsageError, match="neither a checkpoint file nor a shipped policy"):
             team.prepare()
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import corl
 from corl import registry
+from corl.entry_points import declared
 from corl.errors import UsageError
 
 
@@ -35,7 +36,7 @@ def test_a_broken_plugin_only_warns(plugin, tmp_path, monkeypatch, caplog, sourc
     monkeypatch.delitem(__import__("sys").modules, "broken_module", raising=False)
     (tmp_path / "broken_module.py").write_text(source)
     install(tmp_path, "broken", "[corl.problems]\nbroken = broken_module:P\n")
-    registry._entries.cache_clear()
+    declared.cache_clear()
     with caplog.at_level(logging.WARNING):
         assert corl.solve(plugin / "numbers.txt", iterations=3).problem == "partition"
         assert corl.solve(registry.problem("partition").read(plugin / "numbers.txt"), iterations=3).verified
@@ -46,7 +47,7 @@ def test_a_name_declared_twice_is_told(plugin, tmp_path, monkeypatch, caplog):
     """Two distributions that declare one name: the first on the path is used, and a warning names both."""
     monkeypatch.syspath_prepend(tmp_path)
     install(tmp_path, "impostor", "[corl.solvers]\npartition.flip = impostor:Flip\n")
-    registry._entries.cache_clear()
+    declared.cache_clear()
     with caplog.at_level(logging.WARNING), pytest.raises(UsageError, match="impostor"):
         registry.solver("partition", "flip")
     assert "impostor:Flip is used" in caplog.text and "partition:Flip is not" in caplog.text

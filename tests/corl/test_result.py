@@ -5,20 +5,24 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corl.cli.main import main
 from corl.errors import InputError, UsageError
-from corl.files import replacing
+from corl.files.opening import replacing
 from corl.result import Result, relative_gap
+from corl.termination import LIMITS, STATUSES, Limit, Status
 
 KEYS = {
-    "problem", "instance", "status", "limit", "sense", "objective", "bound", "gap", "runtime", "setup_seconds", "solution",
-    "trace", "solver", "options", "seed", "versions", "verified",
+    "problem", "instance", "status", "limit", "reason", "sense", "objective", "bound", "gap", "runtime", "setup_seconds",
+    "solution", "trace", "solver", "options", "seed", "versions", "verified", "tolerated",
 }  # fmt: skip
 
 
@@ -98,6 +102,29 @@ def test_odd_values_become_json():
     assert written["instance"] == "b\udcff"
 
 
+def test_every_status_and_limit_is_documented(capsys):
+    """README and `corl solve --help` name the values of `status` and `limit`, which are all that JSON may hold."""
+    with pytest.raises(SystemExit):
+        main(["solve", "--help"])
+    shown, readme = capsys.readouterr().out, (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert set(get_args(Status)) == set(STATUSES) and set(get_args(Limit)) == set(LIMITS)
+    for word in (*STATUSES, *LIMITS):
+        assert f"  {word} " in shown and f"`{word}`" in readme
+    for field in ("status", "limit"):
+        with pytest.raises(InputError, match=f"{field}: .*accepted: .*infeasible, unbounded"):
+            Result.from_json(make(**{field: "failed"}).to_json())
+
+
+def test_json_written_before_there_was_a_reason_is_read():
+    """Files without the keys `reason` and `tolerated` hold none."""
+    values = json.loads(make(reason="because", tolerated="a little").to_json())
+    again = Result.from_json(json.dumps(values))
+    assert (again.reason, again.tolerated) == ("because", "a little")
+    del values["reason"], values["tolerated"]
+    again = Result.from_json(json.dumps(values))
+    assert (again.reason, again.tolerated) == ("", "")
+
+
 def test_gap():
     """The gap is relative to the objective, 0 where they meet, None where unknown or undefined."""
     assert relative_gap(10.0, 9.0) == pytest.approx(0.1)
@@ -113,6 +140,19 @@ def test_writing_needs_the_instance(tmp_path):
     result.write(tmp_path / "a.json")
     assert (tmp_path / "a.json").read_text() == result.to_json() + "\n"
     assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_modes_are_those_of_files_written_in_place(tmp_path):
+    """A new file's mode follows the umask, whatever its writer gave it (safetensors gives 0600); that of an old file stays."""
+    for mask, name, mode in ((0o022, "a", 0o644), (0o007, "b", 0o660), (0o022, "b", 0o660)):
+        before = os.umask(mask)
+        try:
+            with replacing(tmp_path / name) as partial:
+                partial.touch(mode=0o600)
+        finally:
+            os.umask(before)
+        assert (tmp_path / name).stat().st_mode & 0o777 == mode
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
 
 def test_files_are_replaced_whole(tmp_path):

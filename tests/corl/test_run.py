@@ -168,6 +168,27 @@ def test_infeasible_excludes_a_solution():
         run.report(5)
 
 
+def test_unbounded_excludes_a_bound():
+    """A solution may be known of an instance without a best one, a bound or that there is no solution may not."""
+    run = Run(Number(), None, iterations=10)
+    run.report(5)
+    run.report_unbounded()
+    assert (run.status, run.limit, run.objective) == ("unbounded", "unbounded", 5)
+    for contradict in (lambda run: run.report_bound(3), lambda run: run.report_infeasible()):
+        run = Run(Number(), None, iterations=10)
+        contradict(run)
+        with pytest.raises(SolverError, match="unbounded"):
+            run.report_unbounded()
+
+
+def test_a_run_stops_for_a_documented_reason():
+    """What is no value of `Result.limit` is refused."""
+    run = Run(Number(), None, iterations=10)
+    with pytest.raises(SolverError, match="'failed'; accepted: time_limit, iterations"):
+        run.stop("failed")
+    assert run.limit is None
+
+
 def test_the_incumbent_is_a_copy():
     """A solver may go on changing what it reported, nested lists too."""
     run = Run(Routes(), None, iterations=10)
@@ -225,6 +246,14 @@ def test_call_interruptible_returns_and_raises():
     assert run.call_interruptible(lambda: 42, lambda: None) == 42
     with pytest.raises(ZeroDivisionError):
         run.call_interruptible(lambda: 1 // 0, lambda: None)
+
+
+def test_call_interruptible_polls_after_a_call_that_was_over_at_once():
+    """What an engine finds in its last moment, or its first, is reported."""
+    found, polled = [], []
+    for count in range(1, 301):
+        Run(Number(), None).call_interruptible(lambda: found.append(1), lambda: None, lambda: polled.append(len(found)))
+        assert polled and polled[-1] == count
 
 
 def test_call_interruptible_stops_the_engine():

@@ -8,8 +8,8 @@ import pytest
 
 import corl
 from corl import registry
-from corl.benchmark.grid import Grid
-from corl.benchmark.record import Record
+from corl.benchmark.reporting.grid import Grid
+from corl.benchmark.running.record import Record
 from corl.errors import UsageError
 
 MODULE = '''

@@ -7,19 +7,55 @@ import pytest
 
 import corl
 
+ITSELF: list = []
+ITSELF.append(ITSELF)
+
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("name", "value"),
     [
-        {"time_limit": "5"}, {"time_limit": 0}, {"time_limit": float("nan")}, {"time_limit": float("inf")}, {"target": "x"},
-        {"target": float("nan")}, {"iterations": 1e3}, {"iterations": float("nan")}, {"iterations": "10"}, {"seed": None},
-        {"seed": -1}, {"workers": None}, {"workers": 0}, {"mode": 3}, {"nonsense": 1}, {"warm_start": [1]}, {"solver": "nope"},
+        ("time_limit", "5"), ("time_limit", 0), ("time_limit", float("nan")), ("time_limit", float("inf")), ("time_limit", True),
+        ("time_limit", 10**400),
+        ("target", "x"), ("target", float("nan")), ("iterations", 1e3), ("iterations", float("nan")), ("iterations", "10"),
+        ("seed", None), ("seed", -1), ("seed", True), ("workers", None), ("workers", 0), ("workers", 2.0), ("mode", 3),
+        ("nonsense", 1), ("warm_start", [1]), ("warm_start", "abc"), ("warm_start", object()), ("warm_start", {"a": 1}),
+        ("solver", "nope"), ("solver", 3), ("solver", None), ("problem", 3), ("problem", "nope"), ("problem", corl.Problem),
+        ("on_improvement", 3),
     ],
 )  # fmt: skip
-def test_bad_arguments_are_usage_errors(plugin, arguments):
-    """A wrong type or value of any argument is a UsageError that names it."""
-    with pytest.raises(corl.UsageError):
-        corl.solve(plugin / "numbers.txt", **{"iterations": 3} | arguments)
+def test_bad_arguments_are_usage_errors(plugin, name, value):
+    """A wrong type or value of any argument is a UsageError of one line that names it."""
+    with pytest.raises(corl.UsageError, match=rf"{name}: |\b{name}\b.*called|no option '{name}'") as error:
+        corl.solve(plugin / "numbers.txt", **{"iterations": 3} | {name: value})
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("instance", "problem", "words"),
+    [
+        (3, None, "which problem an int stands for"), (None, None, "which problem nothing stands for"),
+        (ITSELF, "jobshop", "a list that is nested"), ({"matrix": ITSELF}, "vrp", "a dict that is nested"),
+        ({"values": ITSELF}, "knapsack", "nested"), ([], "vrp", "a list cannot be read as an instance of vrp"),
+    ],
+)  # fmt: skip
+def test_what_is_no_instance_is_one_line(instance, problem, words):
+    """Of a wrong type, or nested in itself."""
+    with pytest.raises((corl.InputError, corl.UsageError), match=words) as error:
+        corl.solve(instance, problem=problem)
+    assert "\n" not in str(error.value)
+
+
+def test_a_problem_may_be_given_as_itself(plugin):
+    """`problem=` takes the name or the Problem; one that is not installed needs an instance type of its own."""
+    from corl import registry
+
+    class Other(type(registry.problem("partition"))):
+        name = "other"
+
+    given = registry.problem("partition")
+    assert corl.solve(plugin / "numbers.txt", problem=given, iterations=3).problem == "partition"
+    with pytest.raises(corl.UsageError, match="other has the instance_type of partition, Numbers; accepted"):
+        corl.solve(plugin / "numbers.txt", problem=Other(), iterations=3)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

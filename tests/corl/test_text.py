@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corl.errors import InputError
-from corl.text import Text, keyword_parts, quoted
+from corl.files.text import Text, keyword_parts, quoted
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -29,7 +29,7 @@ def test_table_reads_rows(rows, line_end):
 
 def test_parts_are_read_in_chunks(monkeypatch):
     """The fast path cuts a long text at blanks only, and finds the same numbers."""
-    monkeypatch.setattr("corl.text._CHUNK", 7)
+    monkeypatch.setattr("corl.files.text._CHUNK", 7)
     values = np.random.default_rng(0).random((50, 3))
     text = Text("\n".join(" ".join(map(repr, row)) for row in values.tolist()))
     assert np.array_equal(text.table("x", 3), values) and np.array_equal(text.numbers("x"), values.ravel())
@@ -131,7 +131,7 @@ def test_keyword_parts():
         ("NAME : a\nNAME : b\n", 2, "NAME: given twice, first in line 1"),
         ("A_SECTION\n1\nA_SECTION\n", 3, "A_SECTION: given twice, first in line 1"),
         ("NAME : a\nBAD : 1\n", 2, "BAD: not here"),
-        ("NAME : a\nTYPO : 1\n", 2, "TYPO: not a known keyword; accepted: A_SECTION"),
+        ("NAME : a\nTYPO : 1\n", 2, "TYPO: not a known keyword; the nearest that are: B_SECTION, A_SECTION"),
         ("NAME : a\n1 2 3\n", 2, "'1 2 3' is not accepted"),
         ("\n@#\nNAME : a\n", 2, "'@#' is not accepted"),
     ],

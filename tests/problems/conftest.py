@@ -1,9 +1,22 @@
-"""Shared by the tests of all problems: taking an environment through its episodes."""
+"""Shared by the tests of all problems: taking an environment through its episodes, small graphs of every kind."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+
+from corl.routing.edge_weights import COORDINATE_TYPES
+
+
+def tiny_graph(random: np.random.Generator, n: int, kind: str, least: int = 0):
+    """Points [n, 2 or 3] or an asymmetric matrix [n, n], the other None: often in one place, a third of them not whole."""
+    if kind == "EXPLICIT":
+        matrix = random.integers(least, 30, (n, n)) / random.choice([1.0, 1.0, 4.0])
+        np.fill_diagonal(matrix, 0.0)
+        return None, matrix
+    span, dimensions = random.choice([3, 60]), COORDINATE_TYPES.get(kind, 2)
+    whole = kind == "TENTHS_2D" or random.random() < 0.7
+    return (random.integers(0, span, (n, dimensions)).astype(float) if whole else random.random((n, dimensions)) * span), None
 
 
 def _random_episodes(environment, m: int, seed: int):
@@ -22,12 +35,10 @@ def _random_episodes(environment, m: int, seed: int):
 
 
 def _best_rewards(environment, row: int = 0) -> float:
-    """The most that any episode gains from a row's state on, where ending at once gains nothing; writes over the rows behind."""
+    """The most that any episode gains from a row's state on; writes over the rows behind."""
     actions = environment.actions([row])[0]
-    values = [0.0]
-    for action in actions[actions >= 0]:
-        values.append(environment.step([row], [row + 1], [action])[0] + _best_rewards(environment, row + 1))
-    return max(values)
+    taken = (float(environment.step([row], [row + 1], [action])[0]) for action in actions[actions >= 0])
+    return max((reward + _best_rewards(environment, row + 1) for reward in taken), default=0.0)
 
 
 def _last_listed(environment):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import importlib
 import importlib.util
 import sys
 from pathlib import Path
@@ -11,10 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from corl.policy import RulePolicy
+
 _TOY = Path(__file__).resolve().parents[1] / "corl" / "learning" / "toy_knapsack.py"
 
 
-class Nearness:
+class Nearness(RulePolicy):
     """A policy for tours: logits are minus the distance from the last city. It counts the states that it is shown."""
 
     problem, architecture, has_value = "tsp", "nearness", False
@@ -33,12 +37,12 @@ class Nearness:
 @pytest.fixture
 def nearness(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Nearness:
     """The nearness policy, which the generic solvers then get whatever the name; `file` is one to give."""
-    from corl.solvers import inference
+    from corl.networks import checkpoints
 
     policy = Nearness()
     policy.file = str(tmp_path / "nearness.safetensors")
     Path(policy.file).touch()
-    monkeypatch.setattr(inference, "_load", lambda path, changed: policy)
+    monkeypatch.setattr(checkpoints, "_loaded", lambda path, changed: (policy, {}))
     return policy
 
 
@@ -58,3 +62,21 @@ def knapsack(knapsack_folder: Path, searched) -> ModuleType:
     """The module of "toy-knapsack", which is then a problem like any other."""
     searched(knapsack_folder)
     return sys.modules["toy_knapsack"]
+
+
+@pytest.fixture
+def shuffled():
+    """A function (network, seed=0): a copy whose weights are the same numbers in another order, tensor by tensor.
+
+    What a learned policy has learned is gone, and what its features and architecture give is left.
+    """
+    import torch
+
+    def shuffle(network: Any, seed: int = 0) -> Any:
+        network, order = copy.deepcopy(network), torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for weights in network.parameters():
+                weights.copy_(weights.flatten()[torch.randperm(weights.numel(), generator=order)].view_as(weights))
+        return network
+
+    return shuffle

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible, InputError
-from corl.problems.bandits.constraints.constraint import Oracle, PullConstraint, Relaxation, integers
+from corl.problems.bandits.constraints.constraint import LARGEST_INTEGER, Fields, Oracle, PullConstraint, Relaxation, Rooms
 
 __all__ = ["Budget"]
 
@@ -26,6 +25,7 @@ class Budget(PullConstraint):
     budget: int
 
     kind = "budget"
+    keys = ("costs", "budget")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "costs", np.asarray(self.costs, np.int64))
@@ -44,13 +44,9 @@ class Budget(PullConstraint):
         if spent > self.budget:
             raise Infeasible(f"the pulls cost {spent}, more than the budget of {self.budget}")
 
-    def fits(self, actions: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """See Constraint.fits."""
-        return actions @ self.costs <= self.budget
-
     def make_oracle(self) -> Oracle:
         """The dearest arms where all cost the same; a knapsack's dynamic program otherwise."""
-        from corl.problems.bandits.constraints.kernels import dearest, knapsack
+        from corl.problems.bandits.constraints.kernels import dearest, falling, knapsack
 
         costs, budget = self.costs, self.budget
         pulls = budget // int(costs[0]) if len(costs) and (costs == costs[0]).all() else -1
@@ -59,7 +55,7 @@ class Budget(PullConstraint):
             gains = self.gains(worth)
             actions = np.zeros(gains.shape, np.int8)
             if pulls >= 0:
-                dearest(gains, pulls, actions)
+                dearest(gains, falling(gains), pulls, actions)
             else:
                 knapsack(gains, costs, budget, actions)
             return actions
@@ -74,14 +70,17 @@ class Budget(PullConstraint):
         above = csr_array(np.vstack([np.eye(self.arms), self.costs.astype(np.float64)]))
         return Relaxation(eye, above, np.append(np.ones(self.arms), float(self.budget)))
 
+    def rooms(self) -> Rooms:
+        """See Constraint.rooms: one, the budget."""
+        return Rooms(self.costs[:, None], np.array([[self.budget]], np.int64))
+
     def to_json(self) -> dict[str, Any]:
         """`costs` and `budget`."""
         return {"costs": self.costs.tolist(), "budget": self.budget}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any], arms: int) -> Budget:
+    def from_json(cls, fields: Fields, arms: int) -> Budget:
         """`budget`, and `costs` where they are not all 1."""
-        costs = integers(values, "costs", arms, 1) if "costs" in values else np.ones(arms, np.int64)
-        if type(values.get("budget")) is not int:
-            raise InputError("accepted: an integer", field="constraint.budget")
-        return cls(costs, values["budget"])
+        given = fields["costs"].value is not None
+        costs = fields["costs"].integers(arms, low=1, high=LARGEST_INTEGER) if given else np.ones(arms, np.int64)
+        return cls(costs, fields["budget"].integer())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.errors import Infeasible, InputError
-from corl.problems.bandits.constraints.constraint import Oracle, PullConstraint, Relaxation, integers
+from corl.errors import Infeasible, InputError, UsageError
+from corl.problems.bandits.constraints.constraint import LARGEST_INTEGER, Fields, Oracle, PullConstraint, Relaxation, Rooms
+from corl.problems.bandits.deadline import seconds_left
 
 __all__ = ["Capacity"]
 
+_AT_ONCE = 2_000  # packings that are looked at between two looks at the clock
 _DRAWN = 2_000  # packings that the relaxation draws from
 _MOST = 300_000  # packings that are kept; beyond, each action is an integer program
 
@@ -29,6 +31,7 @@ class Capacity(PullConstraint):
     """[W] of the workers, from 0."""
 
     kind = "capacity"
+    keys = ("costs", "capacities")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "costs", np.asarray(self.costs, np.int64))
@@ -44,23 +47,22 @@ class Capacity(PullConstraint):
     def check(self, action: NDArray[np.int8]) -> None:
         """Tries the dearest arms first with every worker who still can, and no two who have equally much left."""
         pulled = sorted((int(cost) for cost, taken in zip(self.costs, action) if taken), reverse=True)
-        if sum(pulled) > self.capacities.sum() or not _fits(pulled, sorted(int(c) for c in self.capacities), set()):
+        if (costs := tuple(pulled)) not in self._judged:
+            fits = sum(pulled) <= self.capacities.sum() and _fits(pulled, sorted(int(c) for c in self.capacities), set())
+            self._judged[costs] = bool(fits)
+        if not self._judged[costs]:
             raise Infeasible(f"pulls that cost {pulled} do not fit the workers' capacities {self.capacities.tolist()}")
+
+    @cached_property
+    def _judged(self) -> dict[tuple[int, ...], bool]:
+        """What `check` has found out about pulls that cost so much."""
+        return {}
 
     @cached_property
     def _packed(self) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
         """The costs there are, and how many arms of each can be packed together (`_packings`)."""
         kinds = np.unique(self.costs)
         return kinds, _packings(kinds, np.array([(self.costs == kind).sum() for kind in kinds]), self.capacities)
-
-    def fits(self, actions: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """See Constraint.fits; a look at every packing for every vector of counts."""
-        kinds, packings = self._packed
-        if packings is None:
-            return super().fits(actions)
-        counts = actions.astype(np.int64) @ (self.costs[:, None] == kinds)
-        unlike, back = np.unique(counts, axis=0, return_inverse=True)
-        return np.array([(packings >= each).all(axis=1).any() for each in unlike], np.bool_)[back.reshape(-1)]
 
     def make_oracle(self) -> Oracle:
         """Of the arms of one cost the dearest go first, so that only how many of each cost can be packed matters.
@@ -94,15 +96,15 @@ class Capacity(PullConstraint):
 
     def _program(self) -> Relaxation:
         """Who pulls which arm: z[w * J + j]."""
-        from scipy.sparse import csr_array
+        from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
 
         arms, workers = self.arms, len(self.capacities)
-        one = np.tile(np.eye(arms), (1, workers))
-        loads = np.kron(np.eye(workers), self.costs.astype(np.float64))
-        too_dear = (self.costs[None, :] > self.capacities[:, None]).ravel()
-        above = np.vstack([one, loads, np.eye(arms * workers)[too_dear]])
-        limit = np.concatenate([np.ones(arms), self.capacities.astype(np.float64), np.zeros(too_dear.sum())])
-        return Relaxation(csr_array(one), csr_array(above), limit)
+        one = csr_array(hstack([eye_array(arms)] * workers))
+        loads = kron(eye_array(workers), csr_array(self.costs[None, :].astype(np.float64)))
+        too_dear = np.flatnonzero(self.costs[None, :] > self.capacities[:, None])
+        none = csr_array((np.ones(len(too_dear)), too_dear, np.arange(len(too_dear) + 1)), (len(too_dear), arms * workers))
+        limit = np.concatenate([np.ones(arms), self.capacities.astype(np.float64), np.zeros(len(too_dear))])
+        return Relaxation(one, csr_array(vstack([one, loads, none])), limit)
 
     def relaxation(self) -> Relaxation:
         """Chances of the arms, and of the packings: of each cost as many arms are pulled as the packing drawn has room for.
@@ -122,14 +124,22 @@ class Capacity(PullConstraint):
         limit = np.concatenate([np.ones(arms), np.zeros(len(kinds)), np.ones(1)])
         return Relaxation(csr_array(eye_array(arms, arms + drawn)), csr_array(above), limit)
 
+    def rooms(self) -> Rooms:
+        """See Constraint.rooms: the packings, each of so many arms of every cost."""
+        kinds, packings = self._packed
+        if packings is None:
+            raise UsageError(f"the workers' capacities allow more than {_MOST:,} packings of arms: too many to list")
+        return Rooms((self.costs[:, None] == kinds).astype(np.int64), packings)
+
     def to_json(self) -> dict[str, Any]:
         """`costs` and `capacities`."""
         return {"costs": self.costs.tolist(), "capacities": self.capacities.tolist()}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any], arms: int) -> Capacity:
+    def from_json(cls, fields: Fields, arms: int) -> Capacity:
         """The inverse of `to_json`."""
-        return cls(integers(values, "costs", arms, 1), integers(values, "capacities"))
+        costs = fields["costs"].integers(arms, low=1, high=LARGEST_INTEGER)
+        return cls(costs, fields["capacities"].integers(None, low=0, high=LARGEST_INTEGER))
 
 
 def _fits(costs: list[int], capacities: list[int], failed: set[tuple[int, ...]]) -> bool:
@@ -151,18 +161,30 @@ def _packings(kinds: NDArray[np.int64], there: NDArray[np.int64], capacities: ND
     """How many arms of each cost can be packed together: the vectors that no other exceeds, int64 [V, kinds]; None: too many."""
     found = np.zeros((1, len(kinds)), np.int64)
     for capacity in capacities:
+        seconds_left()
         fills = _fills(kinds, there, int(capacity))
         if len(found) * len(fills) > 20 * _MOST:
             return None
-        sums = np.minimum((found[:, None, :] + fills[None, :, :]).reshape(-1, len(kinds)), there)
-        found = np.unique(sums, axis=0)
+        found = _unlike(np.minimum((found[:, None, :] + fills[None, :, :]).reshape(-1, len(kinds)), there), there)
         if len(found) > _MOST:
             return None
-    from corl.problems.bandits.constraints.kernels import drop_exceeded
+    from corl.problems.bandits.constraints.kernels import keep_largest
 
-    keep = np.ones(len(found), np.bool_)
-    drop_exceeded(found, keep)
-    return np.ascontiguousarray(found[keep])
+    kept, count = np.empty_like(found), 0
+    for end in range(len(found), 0, -_AT_ONCE):
+        seconds_left()
+        count = keep_largest(found[max(0, end - _AT_ONCE) : end], kept, count)
+    return np.ascontiguousarray(kept[:count][::-1])
+
+
+def _unlike(vectors: NDArray[np.int64], most: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The different rows in lexicographic order; each is at most `most`, so that a row is a number (of mixed radix)."""
+    if math.prod((most + 1).tolist()) >= 2**63:
+        return np.unique(vectors, axis=0)
+    number = np.zeros(len(vectors), np.int64)
+    for entries, radix in zip(vectors.T, most + 1):
+        number = number * radix + entries
+    return vectors[np.unique(number, return_index=True)[1]]
 
 
 def _fills(kinds: NDArray[np.int64], there: NDArray[np.int64], capacity: int) -> NDArray[np.int64]:

@@ -11,14 +11,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.errors import Infeasible, InputError
+from corl.errors import Infeasible, InputError, UsageError
+from corl.files.json_instances import Field, Record
+from corl.problems.bandits.deadline import seconds_left
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from corl.problems.bandits.instance import BanditInstance
+__all__ = ["LARGEST_INTEGER", "Constraint", "Fields", "Oracle", "PullConstraint", "Relaxation", "Rooms"]
 
-__all__ = ["Constraint", "Oracle", "PullConstraint", "Relaxation", "integers"]
+LARGEST_INTEGER = 2**31 - 1
+"""Of the numbers of a constraint in files."""
+_MANY = 1_000  # rooms with which it pays to look at the same needs once
+_AT_ONCE = 8  # situations between two looks at the clock
+
+Fields = Mapping[str, Field] | Record
+"""The numbers of a constraint in a file by their names here, which a file of another layout may call otherwise."""
 
 
 class Relaxation(NamedTuple):
@@ -37,6 +45,15 @@ class Relaxation(NamedTuple):
     """[Z] which entries are integers where z is a feasible action; if these are, z is one. None: all."""
 
 
+class Rooms(NamedTuple):
+    """The feasible actions as those that fit into one room at least: x is feasible if `needs`' x <= `sizes[v]` for some v."""
+
+    needs: NDArray[np.int64]
+    """[action_size, M] what each entry of an action takes, from 0."""
+    sizes: NDArray[np.int64]
+    """[V, M]"""
+
+
 class Oracle(Protocol):
     """Finds the best feasible action for given worths of levels."""
 
@@ -51,6 +68,8 @@ class Constraint(abc.ABC):
 
     kind: ClassVar[str]
     """Its name in files."""
+    keys: ClassVar[tuple[str, ...]]
+    """The names of its numbers in files."""
 
     @property
     @abc.abstractmethod
@@ -58,18 +77,34 @@ class Constraint(abc.ABC):
         """The length of an action."""
 
     @abc.abstractmethod
-    def check_arms(self, instance: BanditInstance) -> None:
-        """Raise InputError where it does not fit the instance's arms."""
+    def check_arms(self, levels: NDArray[np.int32], most: int) -> None:
+        """Raise InputError where it does not fit arms with so many `levels` [J], held in arrays for `most` levels."""
 
     @abc.abstractmethod
     def check(self, action: NDArray[np.int8]) -> None:
         """The independent judge of one action: raises Infeasible, naming what is broken. Shares nothing with `oracle`."""
 
     def fits(self, actions: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """Which of the actions [R, action_size] are feasible: as `check` says, without its reasons and faster."""
-        return np.array([self._passes(action) for action in actions], np.bool_)
+        """Which of the actions [R, action_size] are feasible: by the rooms, where they can be listed, or else as `check` says."""
+        from corl.problems.bandits.constraints.kernels import within_any
+
+        if self._listed is None:
+            return np.array([self._passes(action) for action in actions], np.bool_)
+        needs, sizes = actions.astype(np.int64) @ self._listed.needs, self._listed.sizes
+        if len(sizes) <= _MANY:
+            return within_any(needs, sizes)  # type: ignore[no-any-return]
+        unlike, back = np.unique(needs, axis=0, return_inverse=True)
+        return within_any(unlike, sizes)[back.reshape(-1)]  # type: ignore[no-any-return]
+
+    @cached_property
+    def _listed(self) -> Rooms | None:
+        try:
+            return self.rooms()
+        except UsageError:
+            return None
 
     def _passes(self, action: NDArray[np.int8]) -> bool:
+        seconds_left()
         try:
             self.check(action)
         except Infeasible:
@@ -93,18 +128,35 @@ class Constraint(abc.ABC):
         """For bounds and prices."""
 
     @abc.abstractmethod
+    def rooms(self) -> Rooms:
+        """For kernels that build an action entry by entry. Raises UsageError where there are too many to list."""
+
+    def touched(self) -> list[tuple[tuple[int, int], ...]]:
+        """For each entry of an action pairs (arm, what is added to its level)."""
+        return [((entry, 1),) for entry in range(self.action_size)]
+
+    @abc.abstractmethod
     def to_json(self) -> dict[str, Any]:
         """Its numbers, without "kind"."""
 
     @classmethod
     @abc.abstractmethod
-    def from_json(cls, values: Mapping[str, Any], arms: int) -> Constraint:
-        """The inverse of `to_json`; raises InputError with the field."""
+    def from_json(cls, fields: Fields, arms: int) -> Constraint:
+        """The inverse of `to_json`; raises InputError with the field's place."""
 
     @cached_property
     def oracle(self) -> Oracle:
-        """What `make_oracle` made."""
-        return self.make_oracle()
+        """What `make_oracle` made, in time (deadline.py)."""
+        best = self.make_oracle()
+
+        def patient(worth: NDArray[np.float64]) -> NDArray[np.int8]:
+            found = [np.zeros((0, self.action_size), np.int8)]
+            for first in range(0, len(worth), _AT_ONCE):
+                seconds_left()
+                found.append(best(worth[first : first + _AT_ONCE]))
+            return np.concatenate(found)
+
+        return patient
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # not what is cached
@@ -132,12 +184,12 @@ class PullConstraint(Constraint):
         """J."""
         return self.arms
 
-    def check_arms(self, instance: BanditInstance) -> None:
+    def check_arms(self, levels: NDArray[np.int32], most: int) -> None:
         """See Constraint.check_arms."""
-        if instance.arms != self.arms:
-            raise InputError(f"is made for {self.arms} arms; there are {instance.arms}", field="constraint")
-        if instance.transitions.shape[1] != 2:
-            raise InputError(f"{self.kind} takes arms with two levels, not {instance.transitions.shape[1]}", field="constraint")
+        if len(levels) != self.arms:
+            raise InputError(f"is made for {self.arms} arms; there are {len(levels)}", field="constraint")
+        if most != 2:
+            raise InputError(f"{self.kind} takes arms with two levels, not {most}", field="constraint")
 
     def given(self, actions: NDArray[np.int8]) -> NDArray[np.int8]:
         """The actions themselves."""
@@ -152,14 +204,3 @@ class PullConstraint(Constraint):
     def gains(worth: NDArray[np.float64]) -> NDArray[np.float64]:
         """What a pull adds, float64 [R, J]; never negative (an arm that is not worth it is left alone)."""
         return np.ascontiguousarray(np.maximum(0.0, worth[:, :, 1] - worth[:, :, 0]))
-
-
-def integers(values: Mapping[str, Any], field: str, count: int | None = None, least: int = 0) -> NDArray[np.int64]:
-    """The list of integers in a field. Raises InputError with what is accepted."""
-    found = values.get(field)
-    accepted = f"accepted: a list of {'' if count is None else f'{count} '}integers from {least}"
-    if not isinstance(found, list) or not all(type(x) is int and least <= x < 2**31 for x in found):
-        raise InputError(accepted, field=f"constraint.{field}")
-    if count is not None and len(found) != count:
-        raise InputError(f"{len(found)} entries; {accepted}", field=f"constraint.{field}")
-    return np.array(found, np.int64)

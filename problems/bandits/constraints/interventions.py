@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible, InputError, UsageError
-from corl.problems.bandits.constraints.constraint import Constraint, Oracle, Relaxation, integers
-
-if TYPE_CHECKING:
-    from corl.problems.bandits.instance import BanditInstance
+from corl.problems.bandits.constraints.constraint import LARGEST_INTEGER, Constraint, Fields, Oracle, Relaxation, Rooms
 
 __all__ = ["TOUCHED_MOST", "Interventions"]
 
@@ -39,6 +35,7 @@ class Interventions(Constraint):
     budget: int
 
     kind = "interventions"
+    keys = ("count", "touching", "budget")
 
     def __post_init__(self) -> None:
         for arm, each in enumerate(self.touching):
@@ -53,23 +50,19 @@ class Interventions(Constraint):
         """N."""
         return self.count
 
-    def check_arms(self, instance: BanditInstance) -> None:
+    def check_arms(self, levels: NDArray[np.int32], most: int) -> None:
         """Each arm has a level for every set of the interventions that touch it."""
-        if len(self.touching) != instance.arms:
-            raise InputError(f"is made for {len(self.touching)} arms; there are {instance.arms}", field="constraint.touching")
+        if len(self.touching) != len(levels):
+            raise InputError(f"is made for {len(self.touching)} arms; there are {len(levels)}", field="constraint.touching")
         for arm, each in enumerate(self.touching):
-            if instance.levels[arm] != 1 << len(each):
+            if levels[arm] != 1 << len(each):
                 made = f"{len(each)} interventions make {1 << len(each)}"
-                raise InputError(f"arm {arm} has {instance.levels[arm]} levels; {made}", field="constraint")
+                raise InputError(f"arm {arm} has {levels[arm]} levels; {made}", field="constraint")
 
     def check(self, action: NDArray[np.int8]) -> None:
         """See Constraint.check."""
         if (chosen := sum(int(x) for x in action)) > self.budget:
             raise Infeasible(f"{chosen} interventions, more than the {self.budget} allowed")
-
-    def fits(self, actions: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """See Constraint.fits."""
-        return actions.sum(axis=1, dtype=np.int64) <= self.budget  # type: ignore[no-any-return]
 
     def given(self, actions: NDArray[np.int8]) -> NDArray[np.int8]:
         """See Constraint.given."""
@@ -144,18 +137,22 @@ class Interventions(Constraint):
         limit.append(float(self.budget))
         return Relaxation(csr_array(chance), csr_array(np.array(above)), np.array(limit), np.arange(size) >= first[-1])
 
+    def rooms(self) -> Rooms:
+        """See Constraint.rooms: one, the budget."""
+        return Rooms(np.ones((self.count, 1), np.int64), np.array([[self.budget]], np.int64))
+
+    def touched(self) -> list[tuple[tuple[int, int], ...]]:
+        """See Constraint.touched."""
+        places = [(i, arm, 1 << bit) for arm, each in enumerate(self.touching) for bit, i in enumerate(each)]
+        return [tuple((arm, level) for i, arm, level in places if i == entry) for entry in range(self.count)]
+
     def to_json(self) -> dict[str, Any]:
         """`count`, `touching`, `budget`."""
         return {"count": self.count, "touching": [list(each) for each in self.touching], "budget": self.budget}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any], arms: int) -> Interventions:
+    def from_json(cls, fields: Fields, arms: int) -> Interventions:
         """The inverse of `to_json`."""
-        for field in ("count", "budget"):
-            if type(values.get(field)) is not int:
-                raise InputError("accepted: an integer", field=f"constraint.{field}")
-        found = values.get("touching")
-        if not isinstance(found, list) or len(found) != arms:
-            raise InputError(f"accepted: {arms} lists of interventions", field="constraint.touching")
-        touching = tuple(tuple(integers({"touching": each}, "touching").tolist()) for each in found)
-        return cls(values["count"], touching, values["budget"])
+        count = fields["count"].integer(0, LARGEST_INTEGER)
+        touching = [[entry.integer(0) for entry in each.entries()] for each in fields["touching"].entries(arms)]
+        return cls(count, tuple(map(tuple, touching)), fields["budget"].integer())

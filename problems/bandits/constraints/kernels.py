@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corl.jit import kernel
 
@@ -15,26 +16,26 @@ __all__ = [
     "best_schedule",
     "best_visits",
     "dearest",
-    "drop_contained",
-    "drop_exceeded",
+    "falling",
+    "keep_largest",
     "knapsack",
+    "within_any",
 ]
 
 NEEDED = 2
 """Working slots that a pull takes (scheduling)."""
 
 
-@kernel
-def _falling(gains: Any) -> Any:
-    """The arms by falling gain, of equal ones the first; a kernel of its own, for a sort takes seconds to compile."""
-    return np.argsort(-gains, kind="mergesort")
+def falling(gains: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The arms by falling gain in each row [R, J], of equal ones the first; not a kernel, for a sort takes seconds to compile."""
+    return np.argsort(-gains, axis=1, kind="stable")
 
 
 @kernel
-def dearest(gains: Any, pulls: Any, actions: Any) -> None:
-    """Pull the `pulls` arms of highest positive gain; of equal ones the first."""
+def dearest(gains: Any, orders: Any, pulls: Any, actions: Any) -> None:
+    """Pull the `pulls` arms of highest positive gain; of equal ones the first. orders: `falling`."""
     for r in range(len(gains)):
-        order = _falling(gains[r])
+        order = orders[r]
         for k in range(min(pulls, len(order))):
             if gains[r, order[k]] > 0.0:
                 actions[r, order[k]] = 1
@@ -64,40 +65,43 @@ def knapsack(gains: Any, costs: Any, budget: Any, actions: Any) -> None:
 
 
 @kernel
-def drop_exceeded(vectors: Any, keep: Any) -> None:
-    """Unmark every vector that another is at least as large as in all entries (they are in lexicographic order)."""
-    for i in range(len(vectors)):
-        for q in range(len(vectors) - 1, i, -1):  # only a later one can be
-            if not keep[q]:
-                continue
+def keep_largest(vectors: Any, kept: Any, count: Any) -> Any:
+    """Append to the `count` vectors of `kept`, from the last one down, those that none of `kept` is as large as in all entries.
+
+    Vectors in lexicographic order, and before those of `kept`: only a later one can be as large. Returns the new count.
+    """
+    for i in range(len(vectors) - 1, -1, -1):
+        exceeded = False
+        for q in range(count - 1, -1, -1):
             exceeded = True
             for k in range(vectors.shape[1]):
-                if vectors[q, k] < vectors[i, k]:
+                if kept[q, k] < vectors[i, k]:
                     exceeded = False
                     break
             if exceeded:
-                keep[i] = False
                 break
+        if not exceeded:
+            for k in range(vectors.shape[1]):  # not a slice: numba would compile the text of an error message with it
+                kept[count, k] = vectors[i, k]
+            count += 1
+    return count
 
 
 @kernel
-def drop_contained(sets: Any, keep: Any) -> None:
-    """Unmark every set that an earlier one contains; sets uint64 [n, words], the largest first."""
-    kept = np.empty(len(sets), np.int64)
-    count = 0
-    for i in range(len(sets)):
-        for k in range(count):
-            contained = True
-            for w in range(sets.shape[1]):
-                if sets[i, w] & ~sets[kept[k], w]:
-                    contained = False
+def within_any(needs: Any, sizes: Any) -> Any:
+    """Whether some room of `sizes` [V, M] is at least as large as needs [R, M] in all entries, bool [R]."""
+    found = np.zeros(len(needs), np.bool_)
+    for r in range(len(needs)):
+        for v in range(len(sizes)):
+            inside = True
+            for k in range(sizes.shape[1]):
+                if needs[r, k] > sizes[v, k]:
+                    inside = False
                     break
-            if contained:
-                keep[i] = False
+            if inside:
+                found[r] = True
                 break
-        if keep[i]:
-            kept[count] = i
-            count += 1
+    return found
 
 
 @kernel
@@ -115,8 +119,8 @@ def best_packing(sums: Any, packings: Any, chosen: Any) -> None:
 
 
 @kernel
-def best_schedule(gains: Any, inside: Any, offered: Any, budget: Any, actions: Any) -> None:
-    """For each row depth-first search over the arms by falling gain, taking an arm first.
+def best_schedule(gains: Any, orders: Any, inside: Any, offered: Any, budget: Any, actions: Any) -> None:
+    """For each row depth-first search over the arms by falling gain (`orders`), taking an arm first.
 
     used[s] counts the arms taken that are served within the set of slots s only; they need no more than offered[s].
     """
@@ -125,7 +129,7 @@ def best_schedule(gains: Any, inside: Any, offered: Any, budget: Any, actions: A
     room = np.empty(sets)
     taken = np.zeros(arms, np.int8)
     for r in range(len(gains)):
-        order = _falling(gains[r])
+        order = orders[r]
         used[:] = 0
         taken[:] = 0
         best, total, count, depth = -1.0, 0.0, 0, 0
@@ -136,7 +140,8 @@ def best_schedule(gains: Any, inside: Any, offered: Any, budget: Any, actions: A
                 ahead = bound > best + 1e-12 * abs(best)
             elif total > best:
                 best = total
-                actions[r] = taken
+                for j in range(arms):
+                    actions[r, j] = taken[j]
             if ahead:
                 arm = order[depth]
                 if count < budget and _allowed(inside[arm], offered, used):
@@ -199,10 +204,10 @@ def _bound(gains: Any, inside: Any, offered: Any, used: Any, pulls: Any, order: 
 
 
 @kernel
-def best_visits(gains: Any, visits: Any, budget: Any, actions: Any) -> None:
+def best_visits(gains: Any, orders: Any, visits: Any, budget: Any, actions: Any) -> None:
     """For each row the set of visits whose `budget` dearest places gain most; visits bool [V, J]."""
     for r in range(len(gains)):
-        order = _falling(gains[r])
+        order = orders[r]
         best, at = -1.0, 0
         for v in range(len(visits)):
             total = _dearest_of(gains[r], visits[v], order, budget, best)

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.bandits.constraints.constraint import Constraint
+from corl.problems.bandits.deadline import seconds_left
 
 __all__ = ["every_action"]
 
-_AT_ONCE = 100_000  # candidates that are tested together
+_AT_ONCE = 4_000  # candidates that are tested together
 
 
 def every_action(constraint: Constraint, most: int = 100_000) -> NDArray[np.int8] | None:
@@ -25,12 +26,18 @@ def every_action(constraint: Constraint, most: int = 100_000) -> NDArray[np.int8
         rows, added = np.nonzero(np.arange(size) > last[:, None])
         if len(rows) > 4 * most:
             return None
-        following = found[-1][rows]
-        following[np.arange(len(rows)), added] = 1
-        kept = [constraint.fits(following[k : k + _AT_ONCE]) for k in range(0, len(rows), _AT_ONCE)]
-        fits = np.concatenate([np.zeros(0, np.bool_), *kept])
-        found.append(following[fits])
-        last, count = added[fits], count + int(fits.sum())
-        if count > most:
-            return None
+        kept, above = [np.zeros((0, size), np.int8)], [np.zeros(0, np.int64)]
+        for begin in range(0, len(rows), _AT_ONCE):
+            seconds_left()
+            part = slice(begin, begin + _AT_ONCE)
+            following = found[-1][rows[part]]
+            following[np.arange(len(following)), added[part]] = 1
+            fits = constraint.fits(following)
+            kept.append(following[fits])
+            above.append(added[part][fits])
+            count += len(above[-1])
+            if count > most:
+                return None
+        found.append(np.concatenate(kept))
+        last = np.concatenate(above)
     return np.concatenate(found)

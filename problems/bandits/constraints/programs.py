@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from corl.errors import SolverError
+from corl.problems.bandits.deadline import program_solved
 
 if TYPE_CHECKING:
     from corl.problems.bandits.constraints.constraint import Oracle, PullConstraint, Relaxation
@@ -26,7 +27,9 @@ def program_oracle(constraint: PullConstraint, program: Relaxation) -> Oracle:
         for r, gains in enumerate(constraint.gains(worth)):
             if not gains.any():
                 continue
-            found = milp(-(program.chance.T @ gains), constraints=rows, integrality=np.ones(size), bounds=Bounds(0, np.inf))
+            cost = -(program.chance.T @ gains)
+            bounds, whole = Bounds(0, np.inf), np.ones(size)
+            found = program_solved(program.above.nnz, milp, cost, constraints=rows, integrality=whole, bounds=bounds)
             if found.x is None:
                 raise SolverError(f"HiGHS found no action: {found.message}")
             actions[r] = (program.chance @ np.round(found.x)) > 0.5

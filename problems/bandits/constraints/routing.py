@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible, InputError, UsageError
-from corl.problems.bandits.constraints.constraint import Oracle, PullConstraint, Relaxation
+from corl.problems.bandits.constraints.constraint import Fields, Oracle, PullConstraint, Relaxation, Rooms
+from corl.problems.bandits.deadline import seconds_left
 
 if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = ["Routing"]
 
-_MOST = 2_000_000  # states of walks that are looked at (seconds); beyond, each action is an integer program
+_MOST = 2_000_000  # states of walks that are looked at; beyond, each action is an integer program
 _COLUMNS = 5_000  # sets of visits that a relaxation has a column for, in every step; beyond, it has flows
 
 
@@ -38,6 +39,7 @@ class Routing(PullConstraint):
     budget: int
 
     kind = "routing"
+    keys = ("edges", "source", "length", "budget")
 
     def __post_init__(self) -> None:
         import networkx as nx
@@ -48,8 +50,8 @@ class Routing(PullConstraint):
             raise InputError(f"{self.source}; accepted: 0 to {self.places - 1}", field="constraint.source")
         if edges.size and (edges.min() < 0 or edges.max() >= self.places or (edges[:, 0] == edges[:, 1]).any()):
             raise InputError(f"accepted: pairs of different arms, 0 to {self.places - 1}", field="constraint.edges")
-        if self.length < 0:
-            raise InputError(f"{self.length}; accepted: an integer from 0", field="constraint.length")
+        if not 0 <= self.length < 2**31:
+            raise InputError(f"{self.length}; accepted: an integer from 0 to {2**31 - 1:,}", field="constraint.length")
         if not 0 <= self.budget <= self.places:
             raise InputError(f"{self.budget} is not accepted; accepted: 0 to {self.places}, the arms", field="constraint.budget")
         if not nx.is_connected(self.graph):
@@ -79,8 +81,8 @@ class Routing(PullConstraint):
         stops = [arm for arm in pulled if arm != self.source]
         if len(stops) > 20:
             raise UsageError(f"a walk through {len(stops)} pulls cannot be checked; accepted: up to 20")
-        if (shortest := _shortest_walk(self._distances, self.source, stops)) > self.length:
-            raise Infeasible(f"a closed walk to the arms {pulled} takes {shortest} steps, more than {self.length}")
+        if not _can_walk(self._distances, self.source, stops, self.length):
+            raise Infeasible(f"a closed walk to the arms {pulled} takes more than {self.length} steps")
 
     @cached_property
     def _distances(self) -> dict[int, dict[int, int]]:
@@ -91,15 +93,10 @@ class Routing(PullConstraint):
     @cached_property
     def visits(self) -> NDArray[np.bool_] | None:
         """[V, J] the sets of places of closed walks from the source that no other walk's set contains; None: too many."""
-        found = _closed_walks(self.graph, self.source, self.length)
-        return None if found is None else _largest(found, self.places)
+        from corl.problems.bandits.constraints.walks import largest_visits
 
-    def fits(self, actions: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """See Constraint.fits; a look at every set of visits."""
-        if self.visits is None:
-            return super().fits(actions)
-        missed = actions.astype(np.float32) @ (~self.visits).T.astype(np.float32)
-        return (actions.sum(axis=1, dtype=np.int64) <= self.budget) & (missed == 0.0).any(axis=1)  # type: ignore[no-any-return]
+        enough = 2 * self.places  # steps: there and back along a tree that spans the graph
+        return largest_visits(self.graph, self.source, min(self.length, enough), _MOST)
 
     def make_oracle(self) -> Oracle:
         """A look at every set of visits: its `budget` places of highest gain."""
@@ -107,14 +104,14 @@ class Routing(PullConstraint):
             from corl.problems.bandits.constraints.programs import program_oracle
 
             return program_oracle(self, self._program())
-        from corl.problems.bandits.constraints.kernels import best_visits
+        from corl.problems.bandits.constraints.kernels import best_visits, falling
 
         visits, budget = self.visits, self.budget
 
         def best(worth: NDArray[np.float64]) -> NDArray[np.int8]:
             gains = self.gains(worth)
             actions = np.zeros(gains.shape, np.int8)
-            best_visits(gains, visits, budget, actions)
+            best_visits(gains, falling(gains), visits, budget, actions)
             return actions
 
         return best
@@ -157,70 +154,37 @@ class Routing(PullConstraint):
         limit = np.concatenate([np.ones(arms), zeros, [float(self.length), float(self.budget)]])
         return Relaxation(csr_array(chance), csr_array(above), limit)
 
+    def rooms(self) -> Rooms:
+        """See Constraint.rooms: the sets of visits, and of each the budget."""
+        if self.visits is None:
+            raise UsageError(f"the walks of {self.length} steps are in more than {_MOST:,} states: too many to list")
+        needs = np.concatenate([np.eye(self.places), np.ones((self.places, 1))], axis=1)
+        budgets = np.full((len(self.visits), 1), self.budget)
+        return Rooms(needs.astype(np.int64), np.concatenate([self.visits, budgets], axis=1).astype(np.int64))
+
     def to_json(self) -> dict[str, Any]:
         """`edges`, `source`, `length`, `budget`."""
         return {"edges": self.edges.tolist(), "source": self.source, "length": self.length, "budget": self.budget}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any], arms: int) -> Routing:
+    def from_json(cls, fields: Fields, arms: int) -> Routing:
         """The inverse of `to_json`."""
-        edges = values.get("edges")
-        if not isinstance(edges, list) or not all(isinstance(e, list) and [type(x) for x in e] == [int, int] for e in edges):
-            raise InputError("accepted: a list of pairs of arms", field="constraint.edges")
-        for field in ("source", "length", "budget"):
-            if type(values.get(field)) is not int:
-                raise InputError("accepted: an integer", field=f"constraint.{field}")
-        return cls(arms, np.array(edges, np.int64).reshape(-1, 2), values["source"], values["length"], values["budget"])
+        edges = [edge.integers(2) for edge in fields["edges"].entries()]
+        source, length, budget = (fields[key].integer() for key in ("source", "length", "budget"))
+        return cls(arms, np.array(edges, np.int64).reshape(-1, 2), source, length, budget)
 
 
-def _shortest_walk(distances: Mapping[int, Mapping[int, int]], source: int, stops: list[int]) -> int:
-    """The length of the shortest closed walk from `source` through `stops`, by dynamic programming over sets of stops."""
-    if not stops:
-        return 0
-    best = {(1 << i, i): distances[source][stop] for i, stop in enumerate(stops)}
-    for _ in range(len(stops) - 1):
+def _can_walk(distances: Mapping[int, Mapping[int, int]], source: int, stops: list[int], most: int) -> bool:
+    """Whether a closed walk from `source` through `stops` takes at most `most` steps: dynamic programming over sets of stops."""
+    best = {(0, source): 0}
+    for _ in stops:
         further: dict[tuple[int, int], int] = {}
         for (seen, last), length in best.items():
+            seconds_left()
             for i, stop in enumerate(stops):
                 if not seen >> i & 1:
-                    key, total = (seen | 1 << i, i), length + distances[stops[last]][stop]
-                    further[key] = min(total, further.get(key, total))
+                    key, total = (seen | 1 << i, stop), length + distances[last][stop]
+                    if total + distances[stop][source] <= most and total < further.get(key, total + 1):
+                        further[key] = total
         best = further
-    return min(length + distances[stops[last]][source] for (_, last), length in best.items())
-
-
-def _closed_walks(graph: nx.Graph, source: int, length: int) -> list[int] | None:
-    """The sets of places (bits) of closed walks of at most `length` steps; None: too many."""
-    import networkx as nx
-
-    back = nx.single_source_shortest_path_length(graph, source)
-    near = {node: sorted(graph[node]) for node in graph}
-    seen = {(source, 1 << source)}
-    layer, closed = [(source, 1 << source)], {1 << source}
-    for step in range(1, length + 1):
-        following = []
-        for node, places in layer:
-            for other in near[node]:
-                state = (other, places | 1 << other)
-                if back[other] <= length - step and state not in seen:
-                    seen.add(state)
-                    following.append(state)
-                    if other == source:
-                        closed.add(state[1])
-        if len(seen) > _MOST:
-            return None
-        layer = following
-    return sorted(closed)
-
-
-def _largest(sets: list[int], places: int) -> NDArray[np.bool_]:
-    """[V, J] of sets (bits) those that no other one contains, the largest first."""
-    from corl.problems.bandits.constraints.kernels import drop_contained
-
-    words = -(-places // 64)
-    ordered = sorted(sets, key=int.bit_count, reverse=True)
-    bits = np.array([[each >> 64 * w & (1 << 64) - 1 for w in range(words)] for each in ordered], np.uint64)
-    keep = np.ones(len(ordered), np.bool_)
-    drop_contained(bits, keep)
-    kept = bits[keep]
-    return np.array([(kept[:, arm // 64] >> np.uint64(arm % 64)) & np.uint64(1) for arm in range(places)], np.bool_).T.copy()
+    return bool(best)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible, InputError
-from corl.problems.bandits.constraints.constraint import Oracle, PullConstraint, Relaxation
+from corl.files.json_instances import Field
+from corl.problems.bandits.constraints.constraint import Fields, Oracle, PullConstraint, Relaxation, Rooms
 
 __all__ = ["Scheduling"]
 
@@ -33,6 +33,7 @@ class Scheduling(PullConstraint):
     budget: int
 
     kind = "scheduling"
+    keys = ("slots", "arm_slots", "worker_slots", "budget")
 
     def __post_init__(self) -> None:
         slots = self.arm_slots.shape[1]
@@ -77,25 +78,18 @@ class Scheduling(PullConstraint):
         sets = np.arange(1 << len(bits), dtype=np.int64)
         return self.arm_slots @ bits, ((sets[:, None] & bits) > 0) @ self.workers_in
 
-    def fits(self, actions: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """See Constraint.fits; by Hall's theorem, as the oracle."""
-        inside, offered = self._sets
-        within = (inside[:, None] & ~np.arange(len(offered))) == 0
-        served = actions.astype(np.float64) @ within.astype(np.float64)
-        return (actions.sum(axis=1, dtype=np.int64) <= self.budget) & (_NEEDED * served <= offered).all(axis=1)  # type: ignore[no-any-return]
-
     def make_oracle(self) -> Oracle:
         """Branch and bound by Hall's theorem: pulls are feasible if for every set of slots those that can be served nowhere
         else need no more than its workers offer. The bound is the relaxation, a polymatroid, which the greedy solves.
         """
-        from corl.problems.bandits.constraints.kernels import best_schedule
+        from corl.problems.bandits.constraints.kernels import best_schedule, falling
 
         (inside, offered), budget = self._sets, self.budget
 
         def best(worth: NDArray[np.float64]) -> NDArray[np.int8]:
             gains = self.gains(worth)
             actions = np.zeros(gains.shape, np.int8)
-            best_schedule(gains, inside, offered, budget, actions)
+            best_schedule(gains, falling(gains), inside, offered, budget, actions)
             return actions
 
         return best
@@ -120,30 +114,31 @@ class Scheduling(PullConstraint):
         limit = np.concatenate([np.ones(arms), np.zeros(arms), self.workers_in.astype(np.float64), [float(self.budget)]])
         return Relaxation(csr_array(chance), above, limit, np.arange(size) < arms)  # given whole pulls there is a whole flow
 
+    def rooms(self) -> Rooms:
+        """See Constraint.rooms: one, of what the workers offer in every set of slots (Hall's theorem) and of the budget."""
+        inside, offered = self._sets
+        within = (inside[:, None] & ~np.arange(len(offered))) == 0
+        tight = within.any(axis=0) & (_NEEDED * within.sum(axis=0) > offered)  # the other sets have enough for all arms
+        needs = np.concatenate([_NEEDED * within[:, tight], np.ones((self.arms, 1))], axis=1)
+        return Rooms(needs.astype(np.int64), np.append(offered[tight], self.budget)[None].astype(np.int64))
+
     def to_json(self) -> dict[str, Any]:
         """`slots`, `arm_slots`, `worker_slots` (lists of slots), `budget`."""
         lists = [[np.flatnonzero(there).tolist() for there in table] for table in (self.arm_slots, self.worker_slots)]
         return {"slots": self.arm_slots.shape[1], "arm_slots": lists[0], "worker_slots": lists[1], "budget": self.budget}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any], arms: int) -> Scheduling:
+    def from_json(cls, fields: Fields, arms: int) -> Scheduling:
         """The inverse of `to_json`."""
-        slots, budget = values.get("slots"), values.get("budget")
-        if type(slots) is not int or not 1 <= slots <= _SLOTS_MOST:
-            raise InputError(f"accepted: an integer from 1 to {_SLOTS_MOST}", field="constraint.slots")
-        if type(budget) is not int:
-            raise InputError("accepted: an integer", field="constraint.budget")
-        return cls(_table(values, "arm_slots", slots, arms), _table(values, "worker_slots", slots, None), budget)
+        slots = fields["slots"].integer(1, _SLOTS_MOST)
+        workers = len(fields["worker_slots"].entries())
+        there, working = _table(fields["arm_slots"], slots, arms), _table(fields["worker_slots"], slots, workers)
+        return cls(there, working, fields["budget"].integer())
 
 
-def _table(values: Mapping[str, Any], field: str, slots: int, count: int | None) -> NDArray[np.bool_]:
-    """Lists of slots as a table of booleans."""
-    found = values.get(field)
-    if not isinstance(found, list) or (count is not None and len(found) != count):
-        raise InputError(f"accepted: {'' if count is None else f'{count} '}lists of slots", field=f"constraint.{field}")
-    table = np.zeros((len(found), slots), np.bool_)
-    for i, listed in enumerate(found):
-        if not isinstance(listed, list) or not all(type(slot) is int and 0 <= slot < slots for slot in listed):
-            raise InputError(f"entry {i}: accepted: a list of slots, 0 to {slots - 1}", field=f"constraint.{field}")
-        table[i, listed] = True
+def _table(field: Field, slots: int, count: int) -> NDArray[np.bool_]:
+    """Lists of slots as a table of booleans [count, slots]."""
+    table = np.zeros((count, slots), np.bool_)
+    for i, listed in enumerate(field.entries(count)):
+        table[i, [slot.integer(0, slots - 1) for slot in listed.entries()]] = True
     return table

@@ -16,12 +16,12 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array, hstack, vstack
 
 from corl.errors import SolverError
+from corl.problems.bandits.deadline import OutOfTime, program_solved, seconds_left
 from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.policies.qnetwork import QNetwork
 
-__all__ = ["ENGINES", "best_embedded"]
+__all__ = ["best_embedded"]
 
-ENGINES = ("highs", "scip")
 _SLACK = 1e-9  # by which bounds of units are widened, relative
 
 
@@ -160,7 +160,9 @@ def _widened(rows: csr_array, size: int) -> csr_array:
 
 
 def _by_highs(program: _Program) -> NDArray[np.float64]:
-    found = milp(
+    found = program_solved(
+        program.rows.nnz,
+        milp,
         -program.gain,
         constraints=LinearConstraint(program.rows, program.low, program.high),
         integrality=program.integer.astype(np.int64),
@@ -190,7 +192,11 @@ def _by_scip(program: _Program) -> NDArray[np.float64]:
         if np.isfinite(high):
             model.addCons(total <= high)
     model.setObjective(quicksum(gain * each for gain, each in zip(program.gain, x) if gain), "maximize")
+    if (left := seconds_left()) < np.inf:
+        model.setParam("limits/time", left)
     model.optimize()
+    if model.getStatus() == "timelimit":
+        raise OutOfTime
     if model.getNSols() == 0:
         raise SolverError(f"SCIP found no action: {model.getStatus()}")
     return np.array([model.getVal(each) for each in x])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from corl.errors import Infeasible, InputError
 from corl.problems.bandits.constraints.interventions import Interventions
 from corl.problems.bandits.constraints.listing import every_action
+from corl.problems.bandits.deadline import seconds_left
 from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.policies.policy import BanditPolicy, Memory, numbers
 from corl.problems.bandits.policies.qnetwork import (
@@ -80,6 +81,7 @@ class NetworkPolicy(BanditPolicy):
 
     def best(self, state: NDArray[np.int32], time: int = 0) -> tuple[float, NDArray[np.int8]]:
         """(its value, the action) in a state [J]."""
+        seconds_left()
         arms, shape = np.arange(self.instance.arms), self.instance.rewards.shape
         table = np.zeros(shape[:2]) if self.worth is None else self.worth[time][arms, :, state]
         alone = float(table[:, 0].sum())

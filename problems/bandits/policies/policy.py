@@ -21,7 +21,7 @@ class Memory(dict[bytes, NDArray[np.int8]]):
     """Actions that have been found: a policy whose actions are dear is asked for each twice or more (to judge, to verify)."""
 
     def __reduce__(self) -> tuple[type[Memory], tuple[()]]:
-        return Memory, ()  # a policy that is sent elsewhere is evaluated anew there
+        return Memory, ()  # too much to send with a policy
 
     def keep(self, key: bytes, action: NDArray[np.int8]) -> None:
         """Remember an action, and nothing else where that is too much."""
@@ -73,16 +73,16 @@ def numbers(values: Mapping[str, Any], field: str) -> NDArray[np.float64]:
     """The array of finite numbers in a field. Raises InputError."""
     try:
         array = np.array(values.get(field), np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError("accepted: numbers in lists of equal lengths", field=f"policy.{field}") from error
     if not np.isfinite(array).all():  # None is NaN
         raise InputError("accepted: finite numbers in lists", field=f"policy.{field}")
     return array
 
 
-def natural(values: Mapping[str, Any], field: str, least: int = 0) -> int:
+def natural(values: Mapping[str, Any], field: str, least: int = 0, most: int = 2**63 - 1) -> int:
     """The integer in a field. Raises InputError."""
     found = values.get(field)
-    if type(found) is not int or not least <= found < 2**63:
-        raise InputError(f"accepted: an integer from {least}", field=f"policy.{field}")
+    if type(found) is not int or not least <= found <= most:
+        raise InputError(f"accepted: an integer from {least}{f' to {most}' if most < 2**63 - 1 else ''}", field=f"policy.{field}")
     return found

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible
-from corl.problems.bandits.fluid import solve_fluid
 from corl.problems.bandits.instance import BanditInstance
+from corl.problems.bandits.policies.fluid_relaxation import solve_fluid
 from corl.problems.bandits.policies.policy import BanditPolicy, Memory, natural, numbers
 
 __all__ = ["ResolvingPolicy", "check_value"]
@@ -46,7 +46,6 @@ class ResolvingPolicy(BanditPolicy):
             begin = (state[:, None] == np.arange(self.value.shape[2])).astype(np.float64)
             after = self.value[min(time + self.steps, self.instance.horizon)]
             found = solve_fluid(self.instance, begin, start=time, after=after, steps=self.steps)
-            assert found is not None  # there is no time limit
             arms = np.arange(len(state))
             self._known.keep(known, self.instance.constraint.oracle(found.worth[0][arms, :, state][None])[0])
         return self._known[known]

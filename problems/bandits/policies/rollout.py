@@ -19,7 +19,7 @@ from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.policies.policy import BanditPolicy, Memory, natural, numbers
 from corl.problems.bandits.policies.resolving import check_value
 from corl.problems.bandits.policies.tables import check_table
-from corl.problems.bandits.simulation import advance, thresholds
+from corl.problems.bandits.transitions import advance, thresholds
 
 __all__ = ["RolloutPolicy"]
 
@@ -124,5 +124,5 @@ class RolloutPolicy(BanditPolicy):
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> RolloutPolicy:
         """See BanditPolicy.from_json."""
-        sizes = {name: natural(values, name, 1) for name in ("breadth", "samples", "depth")}
+        sizes = {name: natural(values, name, 1, 1000) for name in ("breadth", "samples", "depth")}
         return cls(instance, numbers(values, "worth"), numbers(values, "value"), **sizes, seed=natural(values, "seed"))

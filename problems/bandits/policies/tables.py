@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible
+from corl.problems.bandits.deadline import seconds_left
 from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.policies.policy import BanditPolicy, natural, numbers
 
@@ -76,6 +77,7 @@ class IterativePolicy(BanditPolicy):
 
     def _built(self, worth: NDArray[np.float64]) -> NDArray[np.int8]:
         """The action for one table [J, A]."""
+        seconds_left()
         constraint, arms = self.instance.constraint, np.arange(len(worth))
         action = np.zeros(constraint.action_size, np.int8)
         earned = worth[:, 0].sum()
@@ -155,7 +157,7 @@ class SamplingPolicy(BanditPolicy):
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> SamplingPolicy:
         """See BanditPolicy.from_json."""
-        return cls(instance, numbers(values, "worth"), natural(values, "samples", 1), natural(values, "seed"))
+        return cls(instance, numbers(values, "worth"), natural(values, "samples", 1, 100_000), natural(values, "seed"))
 
 
 def check_table(instance: BanditInstance, worth: NDArray[np.float64]) -> None:

@@ -6,20 +6,20 @@ which action is best). With a table to start from, what is learned is the residu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.problems.bandits.deadline import seconds_left
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies import NetworkPolicy
+from corl.problems.bandits.policies import BanditPolicy, NetworkPolicy
 from corl.problems.bandits.policies.qnetwork import QNetwork, inputs
-from corl.problems.bandits.simulation import advance, thresholds
+from corl.problems.bandits.transitions import advance, thresholds
 from corl.solvers.bandits.sequoia.regression import Regression, fresh_network
 from corl.solvers.bandits.sequoia.replay import Replay
 
-__all__ = ["Learner", "OutOfTime", "Plan"]
+__all__ = ["Learner", "LearningSettings"]
 
 _BATCH = 32
 _EPSILON = (0.9, 0.05)  # chance of a random action in the first episode and in the last
@@ -29,8 +29,8 @@ _TRIALS = 20  # episodes on which networks are compared with each other
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What differs between modes."""
+class LearningSettings:
+    """How long and how fast a network learns; what differs between the modes of `Sequoia`."""
 
     episodes: int
     epochs: int
@@ -43,26 +43,21 @@ class Plan:
     tau: float
 
 
-class OutOfTime(Exception):
-    """There is no time to find another action."""
-
-
 class Learner:
     """Learns a network for one instance; all its luck comes from `seed`, and none from the instance's episodes.
 
-    `over` is asked before every action that is looked for; OutOfTime is raised where it is true.
+    Whatever takes long may raise OutOfTime (deadline.py).
     """
 
     def __init__(
         self,
         instance: BanditInstance,
-        plan: Plan,
+        settings: LearningSettings,
         seed: int,
         choice: str,
         worth: NDArray[np.float64] | None,
-        over: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.instance, self.plan, self.choice, self._over = instance, plan, choice, over
+        self.instance, self.settings, self.choice = instance, settings, choice
         self.random = np.random.default_rng([seed, 1])
         arms, width, size = instance.rewards.shape
         times = 0 if worth is None else instance.horizon
@@ -110,21 +105,21 @@ class Learner:
         return states, levels
 
     # ---------------------------------------------------------------- pretraining
-    def pretrain(self) -> Iterator[None]:
-        """Regression on one-step rewards; yields after every epoch. Nothing where there is a table to start from."""
+    def pretrain(self) -> None:
+        """Regression on one-step rewards. Nothing where there is a table to start from."""
         if self.worth is not None:
             return
         states, levels = self._diverse(_SAMPLES)
         arms = np.arange(self.instance.arms)
         rewards = (self.instance.rewards[arms, levels, states].sum(axis=1) - self.offset) / self.scale
         rows, weights = inputs(self.instance.rewards.shape, states, levels, None), np.ones(_BATCH)
-        for epoch in range(self.plan.epochs):
-            rate = 8.0 * self.plan.rate * (1.0 - 0.9 * epoch / self.plan.epochs)
+        for epoch in range(self.settings.epochs):
+            rate = 8.0 * self.settings.rate * (1.0 - 0.9 * epoch / self.settings.epochs)
             order = self.random.permutation(len(rows))
+            seconds_left()
             for first in range(0, len(order) - _BATCH + 1, _BATCH):
                 which = order[first : first + _BATCH]
                 self.regression.step(rows[which], rewards[which], weights, rate)
-            yield
         self._renew()
 
     # ---------------------------------------------------------------- learning
@@ -132,22 +127,21 @@ class Learner:
         """Play an episode and learn in every step of it."""
         instance, random = self.instance, self.random
         state = instance.initial[random.integers(len(instance.initial))].copy()
-        share = number / max(1, self.plan.episodes - 1)
+        share = number / max(1, self.settings.episodes - 1)
         epsilon = _EPSILON[0] + (_EPSILON[1] - _EPSILON[0]) * min(1.0, share)
         key, earned = random.integers(0, 2**63, 1).astype(np.uint64), np.empty(1)
         for time in range(instance.horizon):
             if random.random() < epsilon:
                 action = instance.constraint.random(random, 1)[0]
             else:
-                self._check()
                 action = self.policy.best(state, time)[1]
             levels, following = instance.constraint.given(action[None]), state[None].copy()
             advance(self.bounds, instance.rewards, following, levels, key, time, earned)
             self.replay.add(state, levels[0], following[0], time)
             state = following[0]
-            for _ in range(self.plan.updates):
+            for _ in range(self.settings.updates):
                 self._learn(1.0 - 0.9 * share)
-        if self.plan.target_every and (number + 1) % self.plan.target_every == 0:
+        if self.settings.target_every and (number + 1) % self.settings.target_every == 0:
             self._renew()
 
     def _learn(self, fraction: float) -> None:
@@ -163,23 +157,18 @@ class Learner:
             base = self.worth[times[:, None], arms, batch.levels, batch.states].sum(axis=1)
             targets = self.instance.weights[times] * earned / self.scale + ahead - base
         rows = inputs(self.instance.rewards.shape, batch.states, batch.levels, times)
-        errors = self.regression.step(rows, targets, batch.weights, self.plan.rate * fraction)
+        errors = self.regression.step(rows, targets, batch.weights, self.settings.rate * fraction)
         self.replay.update(batch.which, errors)
-        if not self.plan.target_every:
+        if not self.settings.target_every:
             for target, now in zip(self.target.network, self.policy.network):
-                target += self.plan.tau * (now - target)
+                target += self.settings.tau * (now - target)
 
     def _best(self, state: NDArray[np.int32], time: int) -> float:
         """The target's best value in a state; looked up once as long as the target stays (or hardly moves)."""
         name = time.to_bytes(4, "little") + state.tobytes()
         if name not in self.known:
-            self._check()
             self.known[name] = self.target.best(state, time)[0]
         return self.known[name]
-
-    def _check(self) -> None:
-        if self._over():
-            raise OutOfTime
 
     def _renew(self) -> None:
         """The target becomes the present network."""
@@ -191,18 +180,14 @@ class Learner:
         """The present policy, which learns no further."""
         return self._copied(self.policy.network)
 
-    def trial(self, policy: NetworkPolicy) -> NDArray[np.float64]:
+    def trial(self, policy: BanditPolicy) -> NDArray[np.float64]:
         """[_TRIALS] what a policy earns in episodes of the learner's own, the same for all policies."""
         instance = self.instance
         random = np.random.default_rng([int(self.instance.seed), 2])
         states = instance.initial[random.integers(len(instance.initial), size=_TRIALS)].copy()
         keys, total, earned = random.integers(0, 2**63, _TRIALS).astype(np.uint64), np.zeros(_TRIALS), np.empty(_TRIALS)
         for time, weight in enumerate(instance.weights):
-            actions = []
-            for row in range(_TRIALS):
-                self._check()
-                actions.append(policy.actions(states[row : row + 1], time, keys)[0])
-            levels = instance.constraint.given(np.array(actions))
+            levels = instance.constraint.given(policy.actions(states, time, keys))
             advance(self.bounds, instance.rewards, states, levels, keys, time, earned)
             total += weight * earned
         return total

@@ -1,1 +1,1 @@
-"""The agent of the constraint-programming simulator: `jobshop-cp` (Tassel, Gebser and Schekotihin, ICAPS 2023)."""
+"""A learned agent of the interval environment: `jobshop-cp` (Tassel, Gebser and Schekotihin, ICAPS 2023)."""

@@ -1,4 +1,7 @@
-"""The network inside numba: logits of one decision, from weights as arrays (network.py has the same in torch)."""
+"""The network inside numba: logits of one decision, from weights as arrays (network.py has the same in torch).
+
+After Tassel, Gebser and Schekotihin (ICAPS 2023, section 4).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.rng import uniform
-from corl.solvers.jobshop.cp_agent.observation import FEATURES, NEXT, SLOTS, View, tokens
+from corl.solvers.jobshop.cp_agent.observation import FEATURES, NEXT, SLOTS, View, survey, tokens
 
 __all__ = ["Scratch", "Weights", "choose", "logits_of", "new_scratch"]
 
@@ -78,11 +81,12 @@ def new_scratch(weights: Weights, view: View) -> Scratch:
 
 @kernel
 def choose(state, row, view, weights, scratch, temperature, random):
-    """The agent's decision, after `survey`: the most likely (temperature 0), or drawn; a job, or J for waiting."""
+    """The agent's decision: the most likely (temperature 0), or drawn; a job, or J for waiting."""
+    survey(state, row, view)
     tokens(state, row, view)
     logits_of(view, weights, scratch)
     count, logits = view.counts[0], scratch.logits
-    options = count + view.counts[3]
+    options = count + state.waits[row]
     best = 0
     for k in range(options):
         if logits[k] > logits[best]:
@@ -114,7 +118,7 @@ def logits_of(view, weights, scratch):
     waiting = np.float32(0.0)
     for c in range(count):
         token = scratch.embedded[c, NEXT]
-        begin, size = view.key_begin[c], view.key_end[c] - view.key_begin[c]
+        begin, size = view.key_begin[c], np.int64(view.key_end[c] - view.key_begin[c])
         keys, values = scratch.keys[begin : begin + size], scratch.values[begin : begin + size]
         here = scratch.small[0]
         _attend(token, keys, values, size, weights.across, scratch.score, small, here)
@@ -146,7 +150,7 @@ def _within(view, weights, scratch):
         view.at[view.jobs[c]] = present
     for k in range(view.counts[2]):
         c, s = divmod(view.keys[k], SLOTS)
-        token, present = scratch.embedded[c, s], view.at[view.jobs[c]]
+        token, present = scratch.embedded[c, s], np.int64(view.at[view.jobs[c]])
         here = scratch.small[0]
         for i in range(d):
             token[i] = weights.slot[s, i]

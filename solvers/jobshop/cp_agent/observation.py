@@ -1,9 +1,6 @@
-"""What the agent sees of a state of the simulator, and which decisions are left to it.
+"""What the agent sees of a state of the interval environment, and which decisions are left to it.
 
-Not every step is a decision. A job that can start now and end before anything else can start on its machine may as well
-start: every schedule in which it does not can be changed into one that is no worse, so `survey` calls it forced. Waiting is
-offered only where each job that can start now would keep a later one from its machine. What remains are the decisions of
-active schedules, among which is an optimal one.
+Tokens are those of Tassel, Gebser and Schekotihin (ICAPS 2023, section 4), with what network.py says is added.
 """
 
 from __future__ import annotations
@@ -15,8 +12,9 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.problems.jobshop.instance import JobShopInstance
+from corl.problems.jobshop.intervals.transitions import IntervalState, clock
 
-__all__ = ["DECIDE", "DONE", "FEATURES", "NEXT", "SLOTS", "WINDOW", "View", "begin_view", "fixed", "new_view", "survey", "tokens"]
+__all__ = ["FEATURES", "NEXT", "SLOTS", "WINDOW", "View", "new_view", "survey", "tokens"]
 
 WINDOW = 5
 """Intervals of each job that are seen: the one fixed last, the next one, and those behind (the paper's)."""
@@ -26,17 +24,15 @@ NEXT = 2
 """The slot of a job's next operation."""
 FEATURES = 5
 """Numbers of a token: whether it is fixed, whether it can start now, its start less the time, its duration, its share."""
-DONE, DECIDE = -1, -2  # what `survey` returns besides a forced job
-_NEVER = 2**62
 
 
 class View(NamedTuple):
     """Scratch for one row at a time of instances of up to J jobs and M machines; `survey` and `tokens` fill it."""
 
     now: NDArray[np.int64]
-    """[2] the time, the next time at which another job can start (2**62: none)."""
+    """[1] the time."""
     counts: NDArray[np.int64]
-    """[4] L jobs that can start now, n jobs listed, k keys, 1 where waiting is offered."""
+    """[3] L jobs that can start now, n jobs listed, k keys."""
     jobs: NDArray[np.int32]
     """[J] the jobs listed: the L first, then others that will want one of their machines."""
     at: NDArray[np.int32]
@@ -53,10 +49,6 @@ class View(NamedTuple):
     machine_begin: NDArray[np.int32]
     """[M] scratch: where a machine's keys begin, -1: not listed yet."""
     machine_end: NDArray[np.int32]
-    work: NDArray[np.int64]
-    """[M] durations of what each machine has still to start."""
-    unit: NDArray[np.float64]
-    """[1] the mean duration of the instance's operations."""
 
 
 def new_view(instances: list[JobShopInstance]) -> View:
@@ -64,94 +56,36 @@ def new_view(instances: list[JobShopInstance]) -> View:
     jobs, machines = max(i.jobs for i in instances), max(i.machines for i in instances)
     most = jobs * WINDOW
     return View(
-        now=np.zeros(2, np.int64), counts=np.zeros(4, np.int64), jobs=np.zeros(jobs, np.int32), at=np.zeros(jobs, np.int32),
+        now=np.zeros(1, np.int64), counts=np.zeros(3, np.int64), jobs=np.zeros(jobs, np.int32), at=np.zeros(jobs, np.int32),
         x=np.zeros((jobs, SLOTS, FEATURES), np.float32), there=np.zeros((jobs, SLOTS), np.bool_), keys=np.zeros(most, np.int32),
         key_begin=np.zeros(jobs, np.int32), key_end=np.zeros(jobs, np.int32), machine_begin=np.zeros(machines, np.int32),
-        machine_end=np.zeros(machines, np.int32), work=np.zeros(machines, np.int64), unit=np.zeros(1),
+        machine_end=np.zeros(machines, np.int32),
     )  # fmt: skip
 
 
 @kernel
-def begin_view(state, row, view):
-    """Take up a row: what does not follow from the present decision alone. Call `fixed` for every operation fixed since."""
+def survey(state: IntervalState, row: int, view: View) -> None:
+    """Fill `now` and `jobs[:L]`, by number, of a row whose episode is not over."""
     instance = state.instance[row]
-    base, total = state.operation_at[instance], 0
-    view.work[:] = 0
+    now, _ = clock(state, row)
+    count = 0
     for j in range(state.jobs[instance]):
-        at = state.job_at[instance] + j
-        for i in range(state.opening[at], state.closing[at]):
-            total += state.duration[base + i]
-            if i >= state.next[row, j]:
-                view.work[state.machine[base + i]] += state.duration[base + i]
-    view.unit[0] = max(1e-9, total / state.operations[instance])
-
-
-@kernel
-def fixed(state, row, view, job):
-    """Note that a job's next operation is about to be fixed."""
-    i = state.operation_at[state.instance[row]] + state.next[row, job]
-    view.work[state.machine[i]] -= state.duration[i]
-
-
-@kernel
-def survey(state, row, view):
-    """What the row asks for: DONE, DECIDE, or the number of a job that may start now without a decision.
-
-    With DECIDE, `now`, `jobs[:L]` and whether waiting is offered are filled in.
-    """
-    instance = state.instance[row]
-    jobs, base = state.jobs[instance], state.operation_at[instance]
-    now, then, count = _NEVER, _NEVER, 0
-    for j in range(jobs):
         i = state.next[row, j]
-        if i < state.closing[state.job_at[instance] + j]:
-            at = state.start[row, i]
-            if at < now:
-                now, then, count = at, now, 0
-            elif now < at < then:
-                then = at
-            if at == now:
-                view.jobs[count] = j
-                count += 1
-    if count == 0:
-        return DONE
-    waiting = then < _NEVER
-    for c in range(count):
-        i = state.next[row, view.jobs[c]]
-        rival, later = _rivals(state, row, base, state.machine_at[instance], i, now)
-        if not rival:
-            return view.jobs[c]
-        waiting = waiting and later
-    view.now[0], view.now[1] = now, then
-    view.counts[0], view.counts[3] = count, waiting
-    return DECIDE
+        if i < state.closing[state.job_at[instance] + j] and state.start[row, i] == now:
+            view.jobs[count] = j
+            count += 1
+    view.now[0], view.counts[0] = now, count
 
 
 @kernel
-def _rivals(state, row, base, machine_at, i, now):
-    """Whether something else can start on i's machine before i, started now, would end; and whether such a thing comes later."""
-    m, end = machine_at + state.machine[base + i], now + state.duration[base + i]
-    rival = False
-    for k in range(state.begin[m], state.end[m]):
-        other = state.members[base + k]
-        if other != i and other >= state.next[row, state.job[base + other]]:
-            at = state.start[row, other]
-            if at < end:
-                rival = True
-                if at > now:
-                    return True, True
-    return rival, False
-
-
-@kernel
-def tokens(state, row, view):
-    """After `survey` with DECIDE: list the competitors and write their tokens.
+def tokens(state: IntervalState, row: int, view: View) -> None:
+    """After `survey`: list the competitors and write their tokens.
 
     Those compete that are in their job's window and can start on the machine within a mean duration of the end of what can
     start there now.
     """
     instance = state.instance[row]
-    base, machine_at = state.operation_at[instance], state.machine_at[instance]
+    base, machine_at, unit = state.operation_at[instance], state.machine_at[instance], state.unit[instance]
     view.at[:] = -1
     view.machine_begin[:] = -1
     listed = view.counts[0]
@@ -162,7 +96,7 @@ def tokens(state, row, view):
         m = state.machine[base + state.next[row, view.jobs[c]]]
         if view.machine_begin[m] < 0:
             view.machine_begin[m] = filled
-            soon = view.now[0] + _longest(state, row, view, m) + view.unit[0]
+            soon = view.now[0] + _longest(state, row, view, m) + unit
             for k in range(state.begin[machine_at + m], state.end[machine_at + m]):
                 other = state.members[base + k]
                 job = state.job[base + other]
@@ -201,7 +135,7 @@ def _describe(state, row, view, c):
     instance, job = state.instance[row], view.jobs[c]
     at, base = state.job_at[instance] + job, state.operation_at[instance]
     opening, closing, following = state.opening[at], state.closing[at], state.next[row, job]
-    now, unit, x = view.now[0], view.unit[0], view.x[c]
+    now, unit, x = view.now[0], state.unit[instance], view.x[c]
     span = max(1.0, state.estimate[row] - now)
     x[:] = 0.0
     x[0, 0], x[0, 2] = 1.0, _signed_log((state.start[row, opening] - now) / unit)
@@ -215,7 +149,7 @@ def _describe(state, row, view, c):
             start = state.start[row, i] - now
             x[slot, 0], x[slot, 1] = slot < NEXT, slot == NEXT and start == 0
             x[slot, 2], x[slot, 3] = _signed_log(start / unit), state.duration[base + i] / unit
-            x[slot, 4] = view.work[state.machine[base + i]] / span
+            x[slot, 4] = state.work[row, state.machine[base + i]] / span
     end = state.start[row, closing - 1] + state.duration[base + closing - 1] - now
     x[SLOTS - 1, 2], x[SLOTS - 1, 3] = _signed_log(end / unit), np.log(1.0 + closing - following)
     x[SLOTS - 1, 4] = end / span

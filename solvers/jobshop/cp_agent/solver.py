@@ -1,12 +1,12 @@
-"""`CpAgent`: schedules by the learned agent of the constraint-programming simulator."""
+"""`CpAgent`: schedules by the learned agent of the interval environment."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from corl.errors import UsageError
+from corl.options import option
 from corl.solver import Solver
 
 if TYPE_CHECKING:
@@ -14,34 +14,39 @@ if TYPE_CHECKING:
     from corl.run import Run
     from corl.solvers.jobshop.cp_agent.forward import Weights
 
-__all__ = ["CpAgent", "weights_of"]
+__all__ = ["CpAgent", "load_weights"]
 
 _GOLDEN = 0.6180339887498949  # its multiples, modulo 1, are spread evenly however many there are
+_GRACE = 0.1  # seconds in which the first schedule may be completed when the time is over
 
 
 @dataclass(frozen=True)
 class CpAgent(Solver):
     """The agent's most likely schedule, then sampled ones; it ends by itself after `schedules` of them."""
 
-    policy: str = "jobshop-cp"
-    """A shipped agent's name or a checkpoint file, of recipe cp-agent."""
-    schedules: int = 32
-    """How many in all (the paper's number of environments); 0: until the limit."""
-    lowest: float = 0.1
-    """Temperatures of samples run from this one, above 0 ..."""
-    highest: float = 0.5
-    """... to this one, on a logarithmic scale. Of six ranges the best of 32 was best with this one on generated instances of
-    three sizes, 2 % below that with the paper's, 0.5 to 2 (`measure --tune`)."""
+    policy: str = option(
+        "jobshop-cp", "The name of an agent that comes with the package, or a checkpoint file of a network jobshop-cp."
+    )
+    schedules: int = option(
+        32, "How many in all (the paper's number of environments); 0: until the limit.", low=1, also=0, scale="log"
+    )
+    lowest: float = option(0.1, "The lowest temperature of the samples.", above=0, scale="log")
+    highest: float = option(
+        0.5,
+        """The highest, at least `lowest`. Temperatures of samples are spread between the two on a logarithmic scale; the paper's
+        from 0.5 to 2.""",
+        above=0,
+        scale="log",
+    )
 
     limit_free: ClassVar[bool] = True
     title: ClassVar[str] = "a learned agent in a simulated constraint model: greedy, then samples; makespan without choices"
     iteration: ClassVar[str] = "one schedule"
 
     def __post_init__(self) -> None:
-        if self.schedules < 0:
-            raise UsageError(f"schedules is {self.schedules}; accepted: an integer from 0")
-        if not 0.0 < self.lowest <= self.highest < float("inf"):
-            raise UsageError(f"temperatures are {self.lowest} to {self.highest}; accepted: above 0, in rising order")
+        super().__post_init__()
+        if self.lowest > self.highest:
+            raise UsageError(f"option lowest is {self.lowest}; accepted: a number up to highest, {self.highest}")
 
     def accepts(self, instance: JobShopInstance) -> str:
         if instance.objective != "makespan":
@@ -57,20 +62,21 @@ class CpAgent(Solver):
 
         tiny = taillard(jobs=4, machines=3)
         self.solve(tiny, Run(JobShop(), tiny, iterations=2))
-        hurried = Agent(tiny, weights_of(self.policy))
-        hurried.build(0.0, random_state(0), lambda: True)
-        hurried.hurry()
+        stopped = Agent(tiny, load_weights(self.policy))
+        stopped.build(0.0, random_state(0), lambda: True)
+        stopped.complete()
 
     def solve(self, instance: JobShopInstance, run: Run) -> None:
         from corl.rng import random_state
         from corl.solvers.jobshop.bounds import lower_bound
         from corl.solvers.jobshop.cp_agent.rollout import Agent
 
-        agent, random, built = Agent(instance, weights_of(self.policy)), random_state(run.seed), 0
+        agent, random, built = Agent(instance, load_weights(self.policy)), random_state(run.seed), 0
         while (not self.schedules or built < self.schedules) and run.budget(1):
             value = agent.build(self.temperature(built), random, lambda: run.should_stop)
             if value < 0 and run.objective is None:
-                value = agent.hurry()
+                ends = run.elapsed + _GRACE
+                value = agent.complete(lambda: run.elapsed > ends)  # noqa: B023
             if value >= 0 and (run.objective is None or value < run.objective):
                 run.report(agent.schedule(), value)
             if built == 0 and not run.should_stop:
@@ -82,13 +88,9 @@ class CpAgent(Solver):
         return 0.0 if number == 0 else self.lowest * (self.highest / self.lowest) ** (number * _GOLDEN % 1.0)
 
 
-@cache
-def weights_of(policy: str) -> Weights:
-    """The weights of a shipped agent or of a checkpoint file. Raises UsageError and InputError as `load_policy` does."""
-    from corl.networks.checkpoints import load_policy
+def load_weights(policy: str) -> Weights:
+    """The weights of a shipped agent or of a checkpoint file. Raises UsageError and InputError as `loaded_as` does."""
+    from corl.networks.checkpoints import loaded_as
     from corl.solvers.jobshop.cp_agent.network import CpAgentNetwork
 
-    network = load_policy(policy)
-    if not isinstance(network, CpAgentNetwork):
-        raise UsageError(f"policy {policy!r} is another kind of network; accepted: one of recipe cp-agent")
-    return network.weights()
+    return loaded_as(CpAgentNetwork, policy).weights()

@@ -1,4 +1,6 @@
-"""Schedules built operation by operation by the policy, many at once; and the same again to learn from.
+"""Schedules built operation by operation by the policy, many at once.
+
+After Corsini, Porrello, Calderara and Dell'Amico (NeurIPS 2024, section 4).
 
 As in the paper an action is a job, whose next operation is put behind all that its machine does so far, as early as it can
 start (semi-active schedules). Of its 11 context features those that compare a job and its machine with the quartiles of all
@@ -16,18 +18,18 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.rng import random_state, uniform
-from corl.solvers.jobshop.slim.decoder import exponential, logits
-from corl.solvers.jobshop.slim.plan import Plan
-from corl.solvers.jobshop.slim.weights import CONTEXT
+from corl.solvers.jobshop.slim.decoder import Lanes, exponential, logits
+from corl.solvers.jobshop.slim.instance import SlimInstance
+from corl.solvers.jobshop.slim.weights import Weights
 
-__all__ = ["Partial", "advance", "complete", "new_partial", "replay"]
+__all__ = ["PartialSchedules", "advance", "complete", "new_partial", "observe"]
 
 _BOUND = np.float32(4.0)  # mean durations at which a difference counts half of what it can at most
 _FLOOR = np.float32(-80.0)  # of a logit below the largest
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
 
-class Partial(NamedTuple):
+class PartialSchedules(NamedTuple):
     """S partial schedules of one instance, all with as many operations placed."""
 
     step: NDArray[np.int64]
@@ -52,87 +54,80 @@ class Partial(NamedTuple):
     """[S, 1] a generator for each."""
 
 
-def new_partial(plan: Plan, schedules: int, seed: int = 0, number: int = 0) -> Partial:
+def new_partial(shop: SlimInstance, schedules: int, seed: int = 0, number: int = 0) -> PartialSchedules:
     """Empty schedules number, number + 1, ...: how one goes on depends on the seed and its number alone."""
-    jobs, machines, n = len(plan.release), len(plan.load), len(plan.machine)
-    ready, load = np.tile(plan.release, (schedules, 1)), np.tile(plan.load, (schedules, 1))
+    jobs, machines, n = len(shop.release), len(shop.load), len(shop.machine)
+    ready, load = np.tile(shop.release, (schedules, 1)), np.tile(shop.load, (schedules, 1))
     random = np.stack([random_state(seed, number + s) for s in range(schedules)])
     free, start = np.zeros((schedules, machines), np.int32), np.zeros((schedules, n), np.int64)
-    upcoming, chosen = np.tile(plan.first[:jobs], (schedules, 1)), np.zeros((schedules, n), np.int32)
-    return Partial(np.zeros(1, np.int64), upcoming, ready, free, load, np.sort(ready, 1), free.copy(), start, chosen, random)
+    upcoming, chosen = np.tile(shop.first[:jobs], (schedules, 1)), np.zeros((schedules, n), np.int32)
+    return PartialSchedules(
+        np.zeros(1, np.int64), upcoming, ready, free, load, np.sort(ready, 1), free.copy(), start, chosen, random
+    )
 
 
 @kernel
-def advance(plan, weights, embedded, partial, lanes, temperature, steps):
+def advance(
+    shop: SlimInstance,
+    weights: Weights,
+    embedded: NDArray[np.float32],
+    partial: PartialSchedules,
+    lanes: Lanes,
+    temperature: float,
+    steps: int,
+) -> None:
     """Place `steps` more operations of every schedule, at most as many as are left; temperature 0: always the likeliest."""
-    n = len(plan.machine)
+    n = len(shop.machine)
     for _ in range(min(steps, n - partial.step[0])):
-        end = 0
+        end = np.int64(0)
         lanes.begin[0] = 0
         for s in range(len(partial.start)):
-            end = _observe(plan, partial, s, lanes, end)
+            end = observe(shop, partial, s, lanes, end)
             lanes.begin[s + 1] = end
         logits(weights, embedded, lanes)
         for s in range(len(partial.start)):
             at = _draw(lanes.logit, lanes.begin[s], lanes.begin[s + 1], temperature, partial.random[s])
-            _place(plan, partial, s, lanes.job[at])
+            _place(shop, partial, s, np.int64(lanes.job[at]))
         partial.step[0] += 1
 
 
 @kernel
-def complete(plan, partial, s):
+def complete(shop: SlimInstance, partial: PartialSchedules, s: int) -> None:
     """Place all that is left of schedule s by a rule: what can start first, of equals what has most work left."""
-    n = len(plan.machine)
+    n = len(shop.machine)
     for _ in range(n - partial.step[0]):
-        chosen, best, most = -1, 0, 0
-        for j in range(len(plan.release)):
+        chosen, best, most = np.int64(-1), 0, 0
+        for j in range(len(shop.release)):
             i = partial.upcoming[s, j]
-            if i < plan.first[j + 1]:
-                start = max(partial.ready[s, j], partial.free[s, plan.machine[i]])
-                if chosen < 0 or start < best or (start == best and plan.rest[i] > most):
-                    chosen, best, most = j, start, plan.rest[i]
-        _place(plan, partial, s, chosen)
+            if i < shop.first[j + 1]:
+                start = max(partial.ready[s, j], partial.free[s, shop.machine[i]])
+                if chosen < 0 or start < best or (start == best and shop.rest[i] > most):
+                    chosen, best, most = np.int64(j), start, shop.rest[i]
+        _place(shop, partial, s, chosen)
         partial.step[0] += 1
 
 
 @kernel
-def replay(plan, jobs, partial, lanes, context, operation):
-    """Place operations in the order of `jobs` [N] in schedule 0, and note what the policy sees before each.
-
-    context: [N, J, CONTEXT], operation: int64 [N, J], the next of each job, -1 where it is done.
-    """
-    for t in range(len(jobs)):
-        end = _observe(plan, partial, 0, lanes, 0)
-        operation[t] = -1
-        for at in range(end):
-            operation[t, lanes.job[at]] = lanes.operation[at]
-            for k in range(CONTEXT):
-                context[t, lanes.job[at], k] = lanes.context[k, at]
-        _place(plan, partial, 0, jobs[t])
-        partial.step[0] += 1
-
-
-@kernel
-def _observe(plan, partial, s, lanes, begin):
+def observe(shop, partial, s, lanes, begin):
     """The lanes of schedule s, from `begin` on, with operation, job and context; returns where they end."""
     end, earliest, latest = begin, 2**31 - 1, 0
-    for j in range(len(plan.release)):
+    for j in range(len(shop.release)):
         i = partial.upcoming[s, j]
-        if i < plan.first[j + 1]:
+        if i < shop.first[j + 1]:
             lanes.job[end], lanes.operation[end] = j, i
             end += 1
-            start = max(partial.ready[s, j], partial.free[s, plan.machine[i]])
-            earliest, latest = min(earliest, start), max(latest, start + plan.rest[i])
+            start = max(partial.ready[s, j], partial.free[s, shop.machine[i]])
+            earliest, latest = min(earliest, start), max(latest, start + shop.rest[i])
     busiest, makespan = 0, partial.ready_sorted[s, -1]
-    for m in range(len(plan.load)):
+    for m in range(len(shop.load)):
         busiest = max(busiest, partial.free[s, m] + partial.load[s, m])
-    scale, context = _BOUND * np.float32(plan.unit), lanes.context
+    scale, context = _BOUND * np.float32(shop.unit), lanes.context
     whole = np.float32(max(makespan, 1))
     r1, r2, r3 = _quartiles(partial.ready_sorted, s)
     f1, f2, f3 = _quartiles(partial.free_sorted, s)
     for at in range(begin, end):
         j, i = lanes.job[at], lanes.operation[at]
-        m = plan.machine[i]
+        m = shop.machine[i]
         ready, free = partial.ready[s, j], partial.free[s, m]
         r, f, start = np.float32(ready), np.float32(free), max(ready, free)
         context[0, at] = _bounded(r - f, scale)
@@ -144,7 +139,7 @@ def _observe(plan, partial, s, lanes, begin):
         context[6, at] = _bounded(f - f3, scale)
         context[7, at] = r / whole
         context[8, at] = _bounded(np.float32(start - earliest), scale)
-        context[9, at] = _bounded(np.float32(latest - start - plan.rest[i]), scale)
+        context[9, at] = _bounded(np.float32(latest - start - shop.rest[i]), scale)
         context[10, at] = _bounded(np.float32(busiest - free - partial.load[s, m]), scale)
     return end
 
@@ -195,19 +190,19 @@ def _draw(logit, begin, end, temperature, random):
 
 
 @kernel
-def _place(plan, partial, s, job):
+def _place(shop, partial, s, job):
     """Put the next operation of a job of schedule s behind all that its machine does, as early as it can start."""
     i = partial.upcoming[s, job]
-    m = plan.machine[i]
+    m = shop.machine[i]
     start = max(partial.ready[s, job], partial.free[s, m])
-    end = start + plan.duration[i]
+    end = start + shop.duration[i]
     partial.start[s, i] = start
     partial.chosen[s, partial.step[0]] = job
     _raise(partial.ready_sorted, s, partial.ready[s, job], end)
     _raise(partial.free_sorted, s, partial.free[s, m], end)
     partial.ready[s, job] = end
     partial.free[s, m] = end
-    partial.load[s, m] -= plan.duration[i]
+    partial.load[s, m] -= shop.duration[i]
     partial.upcoming[s, job] = i + 1
 
 

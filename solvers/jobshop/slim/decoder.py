@@ -1,4 +1,4 @@
-"""The decoder as kernels: logits of many jobs of many partial schedules at once.
+"""The decoder as kernels: logits of many jobs of many partial schedules at once (Corsini et al., NeurIPS 2024, section 4).
 
 A lane is a job of a partial schedule that has operations left; the numbers of a lane lie in a column, and every loop runs along
 the lanes. Without reordered sums a lane's logit has the same bits whatever lanes stand beside it.

@@ -1,4 +1,4 @@
-"""The two graph layers as a kernel: one encoding of an instance, then no torch.
+"""The two graph layers as a kernel: one encoding of an instance, then no torch (Corsini et al., NeurIPS 2024, section 4).
 
 Numbers of a node lie in columns, [width, N]: loops run along them, so that the order of every sum is that of the source, and
 results are the same whatever the vector length.
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.solvers.jobshop.slim.plan import Plan
+from corl.solvers.jobshop.slim.instance import SlimInstance
 from corl.solvers.jobshop.slim.weights import HEADS, WIDTH, Gat, Weights
 
 __all__ = ["Encoder", "dense", "encoded"]
@@ -23,27 +23,27 @@ _ZERO = np.float32(0.0)
 class Encoder:
     """Encodes the operations of an instance, some at a time, so that the clock can be looked at."""
 
-    def __init__(self, plan: Plan, weights: Weights) -> None:
-        self.plan, self.weights = plan, weights
-        n = plan.features.shape[1]
-        self._input = np.zeros((plan.features.shape[0] + 1 + 2 * WIDTH, n), np.float32)  # rows are the inputs of `embed`
-        self._input[: len(plan.features)] = plan.features
+    def __init__(self, shop: SlimInstance, weights: Weights) -> None:
+        self.shop, self.weights = shop, weights
+        n = shop.features.shape[1]
+        self._input = np.zeros((shop.features.shape[0] + 1 + 2 * WIDTH, n), np.float32)  # rows are the inputs of `embed`
+        self._input[: len(shop.features)] = shop.features
         self._layer = self._at = 0
         self._begin()
 
     def advance(self, edges: int) -> bool:
         """Go on by about so many edges; whether everything is done."""
-        plan, layer = self.plan, self._gat()
+        shop, layer = self.shop, self._gat()
         at = self._at
         end = at
-        while end < len(plan.machine) and edges > 0:
-            m = plan.machine[end]
-            edges -= int(plan.begin[m + 1] - plan.begin[m])
+        while end < len(shop.machine) and edges > 0:
+            m = shop.machine[end]
+            edges -= int(shop.begin[m + 1] - shop.begin[m])
             end += 1
-        row = len(plan.features) + self._layer * WIDTH
-        _attend(plan, layer.attention, layer.kind, layer.bias, self._source, self._target, self._input, row, at, end)
+        row = len(shop.features) + self._layer * WIDTH
+        _attend(shop, layer.attention, layer.kind, layer.bias, self._source, self._target, self._input, row, at, end)
         self._at = end
-        if end == len(plan.machine):
+        if end == len(shop.machine):
             self._layer += 1
             if self._layer == 2:
                 return True
@@ -72,9 +72,9 @@ class Encoder:
         self._at = 0
 
 
-def encoded(plan: Plan, weights: Weights) -> NDArray[np.float32]:
+def encoded(shop: SlimInstance, weights: Weights) -> NDArray[np.float32]:
     """The embeddings of all operations, float32 [N, HIDDEN]."""
-    encoder = Encoder(plan, weights)
+    encoder = Encoder(shop, weights)
     while not encoder.advance(2**31):
         pass
     return encoder.embedded()
@@ -101,16 +101,16 @@ def dense(weight, bias, x, out, lanes):
 
 
 @kernel
-def _attend(plan, attention, kind, bias, source, target, out, row, begin, end):
+def _attend(shop, attention, kind, bias, source, target, out, row, begin, end):
     """Nodes begin..end - 1 of a GATv2 layer with ReLU, into the rows of `out` from `row` on.
 
     source, target: [N, WIDTH]. A node hears the operations before and after it in its job, and all of its machine.
     """
-    first = plan.first
+    first = shop.first
     job = np.searchsorted(first, begin, side="right") - 1
     most = 0
-    for m in range(len(plan.load)):
-        most = max(most, plan.begin[m + 1] - plan.begin[m])
+    for m in range(len(shop.load)):
+        most = max(most, shop.begin[m + 1] - shop.begin[m])
     heard, of_kind = np.empty(most + 2, np.int64), np.empty(most + 2, np.int64)
     score, total = np.empty((HEADS, most + 2), np.float32), np.empty(WIDTH, np.float32)
     for i in range(begin, end):
@@ -123,8 +123,8 @@ def _attend(plan, attention, kind, bias, source, target, out, row, begin, end):
         if i + 1 < first[job + 1]:
             heard[count], of_kind[count] = i + 1, 1
             count += 1
-        for at in range(plan.begin[plan.machine[i]], plan.begin[plan.machine[i] + 1]):
-            heard[count], of_kind[count] = plan.member[at], 2
+        for at in range(shop.begin[shop.machine[i]], shop.begin[shop.machine[i] + 1]):
+            heard[count], of_kind[count] = shop.member[at], 2
             count += 1
         _scores(attention, kind, source, target, i, heard, of_kind, count, score)
         _gather(source, heard, count, score, total)

@@ -1,33 +1,73 @@
-"""`SlimNetwork`: the policy in torch, for training; kernels evaluate it elsewhere (encoder.py, decoder.py)."""
+"""`SlimNetwork`: the policy in torch, for training; kernels evaluate it elsewhere (encoder.py, decoder.py, evaluator.py)."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.nn import GATv2Conv
 
-from corl.solvers.jobshop.slim.plan import STATIC
-from corl.solvers.jobshop.slim.weights import CONTEXT, DECODER_HEADS, DECODER_WIDTH, HEADS, HIDDEN, KINDS, LAST, MIXED, WIDTH
+from corl.environment import Environment
+from corl.networks.policy import Arrays, Policy, Shape
+from corl.solvers.jobshop.slim.evaluator import SlimEvaluator, see, shop_of
+from corl.solvers.jobshop.slim.instance import STATIC, graph
+from corl.solvers.jobshop.slim.weights import (
+    CONTEXT,
+    DECODER_HEADS,
+    DECODER_WIDTH,
+    HEADS,
+    HIDDEN,
+    KINDS,
+    LAST,
+    MIXED,
+    PADDED,
+    WIDTH,
+    Dense,
+    Gat,
+    Weights,
+)
 
-__all__ = ["SlimNetwork"]
+if TYPE_CHECKING:
+    from corl.problem import Problem
+    from corl.problems.jobshop.instance import JobShopInstance
+
+__all__ = ["SlimBatch", "SlimNetwork"]
 
 
-class SlimNetwork(nn.Module):
+class SlimBatch(NamedTuple):
+    """R states of up to J jobs, K listed actions each, of instances with V operations in all."""
+
+    nodes: Tensor
+    """float32 [V, STATIC]"""
+    links: Tensor
+    """int64 [2, E] (from, to)"""
+    kinds: Tensor
+    """int64 [E]"""
+    context: Tensor
+    """float32 [R, J, CONTEXT]"""
+    operation: Tensor
+    """int64 [R, J] the next operation of each job, among the V; -1 where it is done."""
+    slot: Tensor
+    """int64 [R, K] the jobs of the listed actions, -1 in empty slots."""
+
+
+class SlimNetwork(Policy):
     """Two GATv2 layers on the disjunctive graph; attention among the jobs' contexts; a small perceptron for each job.
 
     After Corsini, Porrello, Calderara and Dell'Amico, Self-labeling the job shop scheduling problem (NeurIPS 2024), section 4,
-    with edges of three kinds and narrower layers.
+    with edges of three kinds and narrower layers. It encodes an instance once; `on` gives the same by kernels.
     """
 
     architecture: ClassVar[str] = "slim"
 
-    def __init__(self, problem: str = "jobshop") -> None:
-        super().__init__()
-        self.problem = problem
-        self.config: dict[str, Any] = {"problem": problem}
+    def __init__(self, problem: str = "jobshop", environment: str = "semi-active") -> None:
+        super().__init__(problem, "", environment)
+        self.config = {"problem": problem, "environment": environment}
         for name, inputs in (("first", STATIC), ("second", STATIC + WIDTH)):
             layer = GATv2Conv(inputs, WIDTH // HEADS, HEADS, edge_dim=KINDS, add_self_loops=False)
             self.add_module(name, layer)
@@ -36,6 +76,49 @@ class SlimNetwork(nn.Module):
         self.mix = nn.Linear(CONTEXT + DECODER_WIDTH, MIXED)
         self.hidden, self.last = nn.Linear(MIXED, HIDDEN), nn.Linear(HIDDEN, LAST)
         self.score = nn.Linear(LAST, 1, bias=False)
+
+    @classmethod
+    def sized(cls, problem: Problem, instance: JobShopInstance, shape: Shape) -> SlimNetwork:
+        """Always of one size; it plays in semi-active unless the shape names an environment."""
+        network = cls(problem.name, shape.environment or "semi-active")
+        network.on(problem.environment([instance], 1, name=network.environment))  # or the refusal
+        return network
+
+    def on(self, environment: Environment) -> SlimEvaluator:
+        """See corl.policy.Policy; it is the policy as it is now, whatever is learned later."""
+        return SlimEvaluator(environment, self.weights())
+
+    def context(self, environment: Environment, which: int) -> Arrays:
+        """The graph of an instance: nodes float32 [N, STATIC], links int32 [2, E], kinds int8 [E]."""
+        shop = shop_of(environment, which)
+        links, kinds = graph(shop)
+        return {"nodes": np.ascontiguousarray(shop.features.T), "links": links.astype(np.int32), "kinds": kinds.astype(np.int8)}
+
+    def see(self, environment: Environment, rows: NDArray[np.int64]) -> Arrays:
+        """See corl.solvers.jobshop.slim.evaluator.see."""
+        return see(environment, rows)
+
+    def collate(self, contexts: Sequence[Arrays], seen: Sequence[Arrays], which: NDArray[np.int64]) -> SlimBatch:
+        """The graphs side by side, and the tables of jobs and slots as wide as the widest."""
+        counts = [len(context["nodes"]) for context in contexts]
+        first = np.cumsum([0, *counts])[:-1]
+        operation = _widest([part["operation"] for part in seen])
+        arrays = (
+            np.concatenate([context["nodes"] for context in contexts]),
+            np.concatenate([context["links"].astype(np.int64) + at for context, at in zip(contexts, first)], axis=1),
+            np.concatenate([context["kinds"] for context in contexts]).astype(np.int64),
+            _widest([part["context"] for part in seen], 0.0),
+            np.where(operation >= 0, operation + first[which][:, None], -1),
+            _widest([part["slot"] for part in seen]).astype(np.int64),
+        )
+        device = next(self.parameters()).device
+        return SlimBatch(*(torch.from_numpy(array).to(device) for array in arrays))
+
+    def forward(self, batch: SlimBatch) -> tuple[Tensor, Tensor]:
+        """See Policy.forward; the values are 0."""
+        logits = self.decode(self.encode(batch.nodes, batch.links, batch.kinds), batch.context, batch.operation)
+        listed = logits.gather(1, batch.slot.clamp(min=0)).masked_fill(batch.slot < 0, float("-inf"))
+        return listed, listed.new_zeros(len(listed))
 
     def encode(self, nodes: Tensor, links: Tensor, kinds: Tensor) -> Tensor:
         """Static features [V, STATIC], links int64 [2, E] (from, to), their kinds int64 [E] -> embeddings [V, HIDDEN]."""
@@ -61,3 +144,40 @@ class SlimNetwork(nn.Module):
         hidden = functional.leaky_relu(embedded[operation.clamp(min=0)] + self.hidden(mixed), 0.1)
         logits: Tensor = self.score(functional.leaky_relu(self.last(hidden), 0.1)).squeeze(2)
         return logits.masked_fill(~there, float("-inf"))
+
+    def weights(self) -> Weights:
+        """Copies for the kernels."""
+        mix = self.mix.weight
+        padded = mix.new_zeros((MIXED, PADDED + DECODER_WIDTH))
+        padded[:, :CONTEXT], padded[:, PADDED:] = mix[:, :CONTEXT], mix[:, CONTEXT:]
+        return Weights(
+            first=_gat(self.first),
+            second=_gat(self.second),
+            embed=_dense(self.embed),
+            attend=_dense(self.attend),
+            mix=_dense(self.mix)._replace(weight=_array(padded)),
+            hidden=_dense(self.hidden),
+            last=_dense(self.last),
+            score=_array(self.score.weight[0]),
+        )
+
+
+def _widest(parts: Sequence[NDArray[Any]], empty: float = -1) -> NDArray[Any]:
+    """The rows of all parts, the second axis filled up to the widest."""
+    most = max(part.shape[1] for part in parts)
+    rest = [[(0, 0), (0, most - part.shape[1]), *[(0, 0)] * (part.ndim - 2)] for part in parts]
+    return np.concatenate([np.pad(part, wide, constant_values=empty) for part, wide in zip(parts, rest)])
+
+
+def _array(tensor: Any) -> NDArray[np.float32]:
+    return np.array(tensor.detach().cpu().numpy(), np.float32, order="C")
+
+
+def _dense(layer: Any) -> Dense:
+    weight = _array(layer.weight)
+    return Dense(np.pad(weight, ((0, 0), (0, -weight.shape[1] % 4))), _array(layer.bias))
+
+
+def _gat(layer: Any) -> Gat:
+    kind = np.ascontiguousarray(_array(layer.lin_edge.weight).T)
+    return Gat(_dense(layer.lin_l), _dense(layer.lin_r), _array(layer.att).ravel(), kind, _array(layer.bias))

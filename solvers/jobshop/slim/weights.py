@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from corl.solvers.jobshop.slim.network import SlimNetwork
-
 __all__ = ["CONTEXT", "DECODER_HEADS", "DECODER_WIDTH", "HEADS", "HIDDEN", "KINDS", "LAST", "MIXED", "PADDED", "WIDTH"]
-__all__ += ["Dense", "Gat", "Weights", "weights_of"]
+__all__ += ["Dense", "Gat", "Weights"]
 
 HEADS, WIDTH = 4, 64
 """Of both graph layers: heads, and numbers of all heads together."""
@@ -63,29 +60,3 @@ class Weights(NamedTuple):
     last: Dense
     score: NDArray[np.float32]
     """[LAST]; a bias would change nothing."""
-
-
-def weights_of(network: SlimNetwork) -> Weights:
-    """The weights as they are now, copied."""
-    mix = network.mix.weight
-    padded = mix.new_zeros((MIXED, PADDED + DECODER_WIDTH))
-    padded[:, :CONTEXT], padded[:, PADDED:] = mix[:, :CONTEXT], mix[:, CONTEXT:]
-    return Weights(
-        _gat(network.first), _gat(network.second), _dense(network.embed), _dense(network.attend),
-        _dense(network.mix)._replace(weight=_array(padded)), _dense(network.hidden), _dense(network.last),
-        _array(network.score.weight[0]),
-    )  # fmt: skip
-
-
-def _array(tensor: Any) -> NDArray[np.float32]:
-    return np.array(tensor.detach().cpu().numpy(), np.float32, order="C")
-
-
-def _dense(layer: Any) -> Dense:
-    weight = _array(layer.weight)
-    return Dense(np.pad(weight, ((0, 0), (0, -weight.shape[1] % 4))), _array(layer.bias))
-
-
-def _gat(layer: Any) -> Gat:
-    kind = np.ascontiguousarray(_array(layer.lin_edge.weight).T)
-    return Gat(_dense(layer.lin_l), _dense(layer.lin_r), _array(layer.att).ravel(), kind, _array(layer.bias))

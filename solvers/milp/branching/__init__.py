@@ -1,1 +1,1 @@
-"""Solvers of `milp-branching`: rules that choose the variable to branch on."""
+"""Learned branching: a policy that chooses SCIP's branching variable, trained by imitation of strong branching."""

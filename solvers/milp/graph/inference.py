@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import pyscipopt
-from numba import typeof, types
 from numpy.typing import NDArray
-from pyscipopt.scip import PY_SCIP_RESULT as SCIP_RESULT
 from scipy.sparse import csr_array
 
-from corl.errors import SolverError
 from corl.jit import kernel
-from corl.solvers.milp import scip_functions as scip
-from corl.solvers.milp.branching_features import FEATURES, candidates, features
-from corl.solvers.milp.graph.inputs import GraphInputs, graph_inputs
-from corl.solvers.milp.lp_reading import LpReader, pointers
-from corl.solvers.milp.scip_model import Guard
-from corl.solvers.milp.scoring import CLIP, Scorer, scores
+from corl.solvers.milp.branching.features import FEATURES, candidates, features
+from corl.solvers.milp.branching.scoring import CLIP, Scorer, scores
+from corl.solvers.milp.graph.features import GraphInputs, graph_inputs
+from corl.solvers.milp.scip import functions as scip
+from corl.solvers.milp.scip.lp_reading import LpReader, pointers
+from corl.solvers.milp.scip.model import Callbacks
+from corl.solvers.milp.scip.rule import Rule, branched, compile_kernel
 
 __all__ = ["GcnnPolicy", "GraphRule", "RootPolicy", "branch_on", "indices", "policy_of", "positions"]
 
 _Weights = Mapping[str, NDArray[np.float32]]
-_OKAY = 1  # SCIP_RETCODE
 
 
 def _linear(weights: _Weights, name: str, x: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -59,9 +55,7 @@ class RootPolicy:
 
     def compile(self) -> None:
         """What its rule calls at every node."""
-        signature = (types.int64, typeof(self.scorer), types.Array(types.float32, 2, "C"))
-        branch: Any = _branch_with
-        branch.compile(signature)
+        compile_kernel(_branch_with, self.scorer, np.zeros((1, self.size), np.float32))
 
     def embedding(self, seen: GraphInputs) -> NDArray[np.float32]:
         """[n, size] of the LP's columns."""
@@ -150,26 +144,20 @@ def _branch_with(model, scorer, table):
     return scip.branch_on(model, variables[np.argmax(scores(scorer, seen))], 0, 0, 0)
 
 
-class GraphRule(pyscipopt.Branchrule):
+class GraphRule(Rule):
     """Branches on the candidate with the highest score of a graph policy."""
 
-    PRIORITY: ClassVar[int] = 536_870_910  # one below the highest, where measuring rules listen
-
-    def __init__(self, model: Any, guard: Guard, policy: RootPolicy | GcnnPolicy) -> None:
-        self.pointer, self.guard, self.policy, self.reader = scip.pointer_of(model), guard, policy, LpReader(model)
+    def __init__(self, model: Any, callbacks: Callbacks, policy: RootPolicy | GcnnPolicy) -> None:
+        super().__init__(model, callbacks)
+        self.policy, self.reader = policy, LpReader(model)
         self.table: NDArray[np.float32] | None = None
-
-    def branchexeclp(self, allowaddcons: bool) -> dict[str, Any]:
-        return {"result": self.guard.call(self._branch, SCIP_RESULT.DIDNOTRUN)}
 
     def branchexit(self) -> None:
         self.reader.model = None  # or the Model and this rule hold each other
 
-    def _branch(self) -> int:
-        code = self._by_table(self.policy) if isinstance(self.policy, RootPolicy) else self._by_graph(self.policy)
-        if code not in (0, _OKAY):
-            raise SolverError(f"SCIP could not branch (its code {code})")
-        return int(SCIP_RESULT.BRANCHED if code else SCIP_RESULT.DIDNOTRUN)
+    def decide(self) -> int:
+        """See Rule."""
+        return branched(self._by_table(self.policy) if isinstance(self.policy, RootPolicy) else self._by_graph(self.policy))
 
     def _by_table(self, policy: RootPolicy) -> int:
         if self.table is None or self.model.getDepth() == 0:  # again after a restart, which numbers variables anew

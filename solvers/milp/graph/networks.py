@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GraphConv, MessagePassing
 
-from corl.solvers.milp.branching_features import FEATURES
-from corl.solvers.milp.graph.inputs import COLUMN_INPUTS, ROW_INPUTS
-from corl.solvers.milp.scoring import CLIP
+from corl.solvers.milp.branching.features import FEATURES
+from corl.solvers.milp.branching.scoring import CLIP
+from corl.solvers.milp.graph.features import COLUMN_INPUTS, ROW_INPUTS
 
 __all__ = ["GcnnNetwork", "GraphTensors", "RootGnnNetwork", "Standard"]
 
@@ -50,7 +50,7 @@ class RootGnnNetwork(nn.Module):
 
     def __init__(
         self, problem: str = "milp", family: str = "", lower: Sequence[float] = (), upper: Sequence[float] = (),
-        width: int = 16, size: int = 8, hidden: Sequence[int] = (32, 16),
+        width: int = 16, size: int = 8, hidden: tuple[int, int] = (32, 16),
     ) -> None:  # fmt: skip
         """width: of the hidden vectors of columns and rows; size: of an embedding; the rest as in BranchingNetwork."""
         super().__init__()

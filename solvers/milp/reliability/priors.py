@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from corl.jit import kernel
-from corl.solvers.milp import scip_functions as scip
-from corl.solvers.milp.branching_features import candidates, features
-from corl.solvers.milp.reliability.inputs import inputs
-from corl.solvers.milp.scoring import scores
+from corl.solvers.milp.branching.features import candidates, features
+from corl.solvers.milp.branching.scoring import scores
+from corl.solvers.milp.reliability.features import inputs
+from corl.solvers.milp.scip import functions as scip
 
 __all__ = ["place"]
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.problems.tsp.metric import EXPLICIT, Metric
 
 __all__ = ["Arcs"]
 
@@ -53,6 +54,11 @@ class Arcs:
         np.fill_diagonal(transposed, 0.0)
         near, near_in = np.zeros((n, k), np.int32), np.zeros((n, k), np.int32)
         return cls(cost, transposed, 0.0, 0.0, near, np.zeros((n, k)), near_in)
+
+    @property
+    def metric(self) -> Metric:
+        """The costs as kernels read distances."""
+        return Metric(EXPLICIT, np.zeros((0, 3)), self.cost)
 
     @property
     def n(self) -> int:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.rng import shuffle, uniform
+from corl.solvers.tsp.eax.population import count_changes, gain_per_entropy
+from corl.solvers.tsp.eax.subtours import SEARCHED, absorb, first_cut, smallest_subtour
 
-__all__ = ["Work", "count_arcs", "mate", "new_work", "tour_of"]
-
-_SCAN = 25  # cities looked at from either end of a long sub-tour segment when it is merged
+__all__ = ["Work", "mate", "new_work", "tour_of"]
 
 
 class Work(NamedTuple):
@@ -58,15 +58,6 @@ def tour_of(after, order, pos):
 
 
 @kernel
-def count_arcs(parents, counts):
-    """counts[i, j] (int16) = how many of `parents` [P, n] go from i to j."""
-    counts[:] = 0
-    for p in range(parents.shape[0]):
-        for i in range(parents.shape[1]):
-            counts[i, parents[p, i]] += 1
-
-
-@kernel
 def _ab_cycles(after_a, after_b, work):
     """Fill cycles, starts, cycle_of, before, before_b; returns the number of AB-cycles."""
     n = len(after_a)
@@ -94,14 +85,7 @@ def _ab_cycles(after_a, after_b, work):
 @kernel
 def _segment(cuts, k, p):
     """The index of the first of the k sorted cuts at or behind position p, cyclically: p's segment ends there."""
-    low = 0
-    high = k
-    while low < high:
-        middle = (low + high) >> 1
-        if cuts[middle] < p:
-            low = middle + 1
-        else:
-            high = middle
+    low = first_cut(cuts, k, p)
     return low if low < k else 0
 
 
@@ -142,8 +126,8 @@ def _best_join(cost, near, near_in, after, work, k, sub):
         length = last - work.cuts[r - 1] if r > 0 else last - work.cuts[k - 1] + n
         i = 0
         while i < length:
-            if i == _SCAN and length > 2 * _SCAN:
-                i = length - _SCAN
+            if i == SEARCHED and length > 2 * SEARCHED:
+                i = length - SEARCHED
             p = last - i
             if p < 0:
                 p += n
@@ -190,10 +174,7 @@ def _child(cost, near, near_in, after, after_b, work, k, eps):
     _apply(after, work.before, work.log, logged)
     subs = count
     while count > 1 and gain > eps:
-        sub = -1
-        for s in range(subs):
-            if work.size[s] > 0 and (sub < 0 or work.size[s] < work.size[sub]):
-                sub = s
+        sub = smallest_subtour(work.size, subs)
         join, u, v = _best_join(cost, near, near_in, after, work, k, sub)
         gain += join
         if u < 0 or gain <= eps:
@@ -206,12 +187,7 @@ def _child(cost, near, near_in, after, after_b, work, k, eps):
             after[x] = new
             work.before[new] = x
             logged += 1
-        other = work.segment_of[_segment(work.cuts, k, work.pos[v])]
-        for r in range(k):
-            if work.segment_of[r] == sub:
-                work.segment_of[r] = other
-        work.size[other] += work.size[sub]
-        work.size[sub] = 0
+        absorb(work.segment_of, work.size, k, sub, work.segment_of[_segment(work.cuts, k, work.pos[v])])
         count -= 1
     _revert(after, work.before, work.log, logged)
     if count > 1:
@@ -232,20 +208,6 @@ def _revert(after, before, log, logged):
         after[log[z, 0]] = log[z, 1]
     for z in range(logged - 1, -1, -1):
         before[log[z, 1]] = log[z, 0]
-
-
-@kernel
-def _entropy_change(counts, entropy, log, logged, size):
-    """Change of the population's arc entropy if the log is applied (Nagata & Kobayashi, section 3.3.3)."""
-    change = 0.0
-    for z in range(logged):
-        f = counts[log[z, 0], log[z, 1]]
-        if f > 0:
-            change += entropy[f - 1] - entropy[f]
-        f = counts[log[z, 0], log[z, 2]]
-        if f < size:
-            change += entropy[f + 1] - entropy[f]
-    return change
 
 
 @kernel
@@ -274,49 +236,49 @@ def _gather(work, near, centre, stage, state, stamp):
 
 
 @kernel
-def mate(cost, near, near_in, parents, lengths, mates, first, last, counts, entropy, children, stage, eps, work, state):
-    """Pairs first..last-1 of a generation: A = parents[mates[i]] becomes its best child with B = parents[mates[i + 1]].
+def mate(cost, near, near_in, population, first, last, children, stage, eps, work, state):
+    """Pairs first..last-1 of a generation: parent A becomes its best child with parent B.
 
     The child with the largest gain per loss of entropy wins. Returns (pairs with different parents, A's replaced).
     """
-    population = parents.shape[0]
+    size = len(population.turn)
+    successors = population.links.reshape((size, len(cost)))
     different = 0
     replaced = 0
     for i in range(first, last):
-        a = mates[i]
-        b = mates[i + 1 if i + 1 < population else 0]
-        after = parents[a]
-        after_b = parents[b]
+        a = population.turn[i]
+        after, after_b = successors[a], successors[population.turn[i + 1 if i + 1 < size else 0]]
         cycles = _ab_cycles(after, after_b, work)
         if cycles < 2:  # with one cycle the child is B
             continue
         different += 1
-        tour_of(after, work.order, work.pos)
-        for c in range(cycles):
-            work.picks[c] = c
-            work.stamp[c] = -1
-        shuffle(state, work.picks[:cycles])
-        best = 0.0
-        best_gain = 0.0
-        best_logged = 0
-        for t in range(min(cycles, children)):
-            k = _gather(work, near, work.picks[t], stage, state, t)
-            gain, logged = _child(cost, near, near_in, after, after_b, work, k, eps)
-            if logged == 0:
-                continue
-            change = _entropy_change(counts, entropy, work.log, logged, population)
-            value = gain / -change if change < -1e-9 else gain * 1e9
-            if value > best:
-                best = value
-                best_gain = gain
-                best_logged = logged
-                work.best[:logged] = work.log[:logged]
-        if best_logged:
-            for z in range(best_logged):
-                u = work.best[z, 0]
-                counts[u, work.best[z, 1]] -= 1
-                counts[u, work.best[z, 2]] += 1
-                after[u] = work.best[z, 2]
-            lengths[a] -= best_gain
+        gain, logged = _best_child(cost, near, near_in, population, after, after_b, cycles, children, stage, eps, work, state)
+        if logged:
+            count_changes(population, work.best, logged)
+            for z in range(logged):
+                after[work.best[z, 0]] = work.best[z, 2]
+            population.lengths[a] -= gain
             replaced += 1
     return different, replaced
+
+
+@kernel
+def _best_child(cost, near, near_in, population, after, after_b, cycles, children, stage, eps, work, state):
+    """Try `children` E-sets in random order; leaves the best child's changes in work.best: its gain and their number."""
+    tour_of(after, work.order, work.pos)
+    for c in range(cycles):
+        work.picks[c] = c
+        work.stamp[c] = -1
+    shuffle(state, work.picks[:cycles])
+    best = best_gain = 0.0
+    best_logged = 0
+    for t in range(min(cycles, children)):
+        k = _gather(work, near, work.picks[t], stage, state, t)
+        gain, logged = _child(cost, near, near_in, after, after_b, work, k, eps)
+        if logged == 0:
+            continue
+        value = gain_per_entropy(population, work.log, logged, gain)
+        if value > best:
+            best, best_gain, best_logged = value, gain, logged
+            work.best[:logged] = work.log[:logged]
+    return best_gain, best_logged

@@ -14,10 +14,12 @@ from corl.problems.tsp.problem import Tsp
 from corl.rng import random_state, shuffle
 from corl.run import Run
 from corl.solvers.tsp.asymmetric.arcs import Arcs
-from corl.solvers.tsp.asymmetric.crossover import count_arcs, mate, new_work, tour_of
-from corl.solvers.tsp.asymmetric.local_search import iterate, nearest_unvisited, start_tours
+from corl.solvers.tsp.asymmetric.crossover import mate, new_work, tour_of
+from corl.solvers.tsp.asymmetric.local_search import iterate, nearest_unvisited, or_three_opt, start_tours
 from corl.solvers.tsp.asymmetric.prices import first_prices, tighten
+from corl.solvers.tsp.eax.population import count_edges, population_of
 from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
+from corl.solvers.tsp.tours.array_tour import set_order
 
 __all__ = ["search", "warm_up"]
 
@@ -31,8 +33,7 @@ _FEWEST, _MOST = 20, 300  # tours in the first population; with less than time f
 _GROWTH = 1.5  # each population is larger than the one before
 _IDLE = 6  # generations of stage 2 without a better tour end a population
 _SETTLED = 0.02  # stage 2 begins when a smaller share of the population is replaced
-_WINDOW = 50  # cities within which a kick takes place
-_UNDO = 2000  # exchanges after a kick; a search that needs more is cut off
+_STRETCH = 16  # most cities in each of the three stretches that a kick exchanges
 
 
 def search(instance: TspInstance, metric: Metric, run: Run, seed: int) -> None:
@@ -103,50 +104,43 @@ def _first_tours(arcs: Arcs, run: Run, state: NDArray[np.uint64], count: int) ->
 def _start(arcs: Arcs, state: NDArray[np.uint64], count: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """`count` locally optimal tours and their lengths (in reduced costs)."""
     tours, lengths = np.empty((count, arcs.n), np.int32), np.empty(count)
-    start_tours(arcs.cost, arcs.near, arcs.near_cost, tours, lengths, arcs.epsilon, state)
+    start_tours(arcs.metric, arcs.near, arcs.near_cost, or_three_opt(arcs.n), tours, lengths, arcs.epsilon, state)
     return tours, lengths
 
 
 # -------------------------------------------------------------------- iterated local search
 def _iterate(arcs: Arcs, run: Run, state: NDArray[np.uint64]) -> None:
     """Or-3opt with double-bridge kicks from the incumbent; needs little time, whatever the size."""
-    n = arcs.n
-    tour = np.array(run.solution, np.int32)
-    pos = np.empty(n, np.int32)
-    pos[tour] = np.arange(n, dtype=np.int32)
-    scratch = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(n, np.bool_), np.empty((_UNDO, 3), np.int32)
-    best, eps = tour.copy(), arcs.epsilon
+    search = or_three_opt(arcs.n)
+    set_order(search.tour, np.asarray(run.solution))
+    best, least = search.tour.order.copy(), arcs.epsilon
     while kicks := run.budget():
-        gain = iterate(arcs.cost, arcs.near, arcs.near_cost, tour, pos, best, *scratch, state, _WINDOW, eps, kicks)
+        gain = iterate(arcs.metric, arcs.near, arcs.near_cost, search, best, state, _STRETCH, least, kicks)
         if gain > 0.0 and run.report_due:
             run.report(best)
     run.report(best)
 
 
 # -------------------------------------------------------------------- edge assembly crossover
-class _Population:
-    """Tours as successor arrays, with their lengths and how many of them use each arc."""
+class _Generations:
+    """A population of directed tours and what it takes to mate them."""
 
     def __init__(self, arcs: Arcs, size: int) -> None:
-        n = arcs.n
         self.arcs, self.size = arcs, size
-        self.parents, self.lengths = np.empty((size, n), np.int32), np.empty(size)
-        self.counts = np.zeros((n, n), np.int16)
-        share = np.arange(size + 2) / size
-        self.entropy = np.zeros(size + 2)
-        self.entropy[1:] = -share[1:] * np.log(share[1:])
-        self.work = new_work(n)
+        self.population = population_of(size, arcs.n, directed=True)
+        self.lengths = self.population.lengths
+        self.work = new_work(arcs.n)
 
     def put(self, at: int, tours: NDArray[np.integer], lengths: NDArray[np.float64]) -> None:
         """Set tours `at`, at + 1 ..."""
         for k, tour in enumerate(tours):
-            self.parents[at + k, tour] = np.roll(tour, -1)
+            self.population.links[at + k, tour, 0] = np.roll(tour, -1)
         self.lengths[at : at + len(tours)] = lengths
 
     def generation(self, run: Run, state: NDArray[np.uint64], stage: int) -> tuple[int, int, bool]:
         """Mate each with the next of a random order; returns pairs that differ, tours replaced, and whether it was complete."""
-        order = np.arange(self.size, dtype=np.int32)
-        shuffle(state, order)
+        self.population.turn[:] = np.arange(self.size)
+        shuffle(state, self.population.turn)
         different = replaced = first = 0
         arcs = self.arcs
         while first < self.size:
@@ -154,8 +148,8 @@ class _Population:
             if not pairs:
                 return different, replaced, False
             d, r = mate(
-                arcs.cost, arcs.near, arcs.near_in, self.parents, self.lengths, order, first, first + pairs, self.counts,
-                self.entropy, _CHILDREN, stage, arcs.epsilon, self.work, state,
+                arcs.cost, arcs.near, arcs.near_in, self.population, first, first + pairs, _CHILDREN, stage, arcs.epsilon,
+                self.work, state,
             )  # fmt: skip
             different, replaced, first = different + d, replaced + r, first + pairs
         return different, replaced, True
@@ -164,7 +158,7 @@ class _Population:
         """The shortest tour and its length (in reduced costs)."""
         k = int(self.lengths.argmin())
         tour = np.empty(self.arcs.n, np.int32)
-        tour_of(self.parents[k], tour, np.empty_like(tour))
+        tour_of(self.population.links[k].reshape(-1), tour, np.empty_like(tour))
         return tour, float(self.lengths[k])
 
 
@@ -172,32 +166,32 @@ def _evolve(arcs: Arcs, run: Run, state: NDArray[np.uint64], size: int) -> None:
     """One population after another, each larger than the one before, until the run ends."""
     first: NDArray[np.integer] | None = np.asarray(run.solution)
     while True:
-        population = _Population(arcs, size)
+        generations = _Generations(arcs, size)
         made = 0
         if first is not None:
-            population.put(0, first[None], np.array([arcs.length(first) - arcs.offset]))
+            generations.put(0, first[None], np.array([arcs.length(first) - arcs.offset]))
             made, first = 1, None
         while made < size:
             count = run.budget(most=size - made)
             if not count:
                 if made:
-                    population.lengths[made:] = np.inf
-                    run.report(population.best()[0])
+                    generations.lengths[made:] = np.inf
+                    run.report(generations.best()[0])
                 return
-            population.put(made, *_start(arcs, state, count))
+            generations.put(made, *_start(arcs, state, count))
             made += count
-        if not _converge(population, run, state):
+        if not _converge(generations, run, state):
             return
         size = max(size, min(_population_size(arcs.n, run), int(_GROWTH * size)))
 
 
-def _converge(population: _Population, run: Run, state: NDArray[np.uint64]) -> bool:
+def _converge(generations: _Generations, run: Run, state: NDArray[np.uint64]) -> bool:
     """Generations until no better tour comes; returns False if the run ended first."""
-    count_arcs(population.parents, population.counts)
+    count_edges(generations.population)
     stage, idle, best = 1, 0, np.inf
     while True:
-        different, replaced, complete = population.generation(run, state, stage)
-        tour, length = population.best()
+        different, replaced, complete = generations.generation(run, state, stage)
+        tour, length = generations.best()
         if length < best:
             run.report(tour)
             best = length
@@ -206,5 +200,5 @@ def _converge(population: _Population, run: Run, state: NDArray[np.uint64]) -> b
         idle = 0 if replaced else idle + 1
         if different == 0 or (stage == 2 and idle >= _IDLE):
             return True
-        if stage == 1 and replaced < _SETTLED * population.size:
+        if stage == 1 and replaced < _SETTLED * generations.size:
             stage, idle = 2, 0

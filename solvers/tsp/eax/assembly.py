@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.problems.tsp.metric import distance
+from corl.solvers.tsp.eax.subtours import SEARCHED, absorb, first_cut, smallest_subtour
 
 __all__ = ["Assembly", "apply", "assemble", "assembly_of", "order_of"]
-
-_SEARCHED = 25  # cities looked at from either end of a long segment when a sub-tour is merged (tuned)
 
 
 class Assembly(NamedTuple):
@@ -187,10 +186,7 @@ def _merge(metric, neighbours, lengths, links, work, segments, subtours, gain, c
     changes, size, subtour = work.changes, work.size, work.subtour
     left = subtours
     while left > 1:
-        smallest, cities = -1, len(work.order) + 1
-        for s in range(subtours):
-            if 0 < size[s] < cities:
-                smallest, cities = s, size[s]
+        smallest = smallest_subtour(size, subtours)
         best, u, u2, v, v2, other = _best_exchange(metric, neighbours, lengths, links, work, segments, smallest, least - gain)
         if u < 0:
             gain = 0.0
@@ -200,11 +196,7 @@ def _merge(metric, neighbours, lengths, links, work, segments, subtours, gain, c
             _replace(links, city, old, new)
             changes[count, 0], changes[count, 1], changes[count, 2] = city, old, new
             count += 1
-        for r in range(segments):
-            if subtour[r] == smallest:
-                subtour[r] = other
-        size[other] += size[smallest]
-        size[smallest] = 0
+        absorb(subtour, size, segments, smallest, other)
         left -= 1
     for i in range(count - 1, -1, -1):
         _replace(links, changes[i, 0], changes[i, 2], changes[i, 1])
@@ -227,8 +219,8 @@ def _best_exchange(metric, neighbours, lengths, links, work, segments, smallest,
         cities = (cut[r + 1] if r + 1 < segments else cut[0] + n) - cut[r]
         i = 0
         while i < cities:
-            if i == _SEARCHED and cities > 2 * _SEARCHED:
-                i = cities - _SEARCHED
+            if i == SEARCHED and cities > 2 * SEARCHED:
+                i = cities - SEARCHED
             p = cut[r] + 1 + i
             i += 1
             u = work.order[p if p < n else p - n]
@@ -256,11 +248,5 @@ def _best_exchange(metric, neighbours, lengths, links, work, segments, smallest,
 @kernel(inline=True)
 def _segment(cut, segments, position):
     """The segment that a position of A's order lies in."""
-    low, high = 0, segments
-    while low < high:
-        middle = (low + high) >> 1
-        if cut[middle] < position:
-            low = middle + 1
-        else:
-            high = middle
+    low = first_cut(cut, segments, position)
     return low - 1 if low > 0 else segments - 1

@@ -6,16 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.tsp.instance import TspInstance
-from corl.problems.tsp.metric import EXPLICIT, Metric, metric_of
 from corl.rng import random_state
 from corl.run import Run
-from corl.solvers.tsp.candidates import neighbours
-from corl.solvers.tsp.construction import candidate_edges, greedy_edge, length_of, random_greedy, space_filling_order
+from corl.solvers.tsp.construction.kernels import candidate_edges, greedy_edge, length_of, random_greedy
 from corl.solvers.tsp.eax.assembly import order_of
 from corl.solvers.tsp.eax.mating import begin_generation, mate, mating_of
 from corl.solvers.tsp.eax.population import Population, count_edges, population_of, put_tour
-from corl.solvers.tsp.eax.three_opt import local_search, set_tour, three_opt
-from corl.solvers.tsp.one_tree import held_karp_bound
+from corl.solvers.tsp.eax.three_opt import begin, improve, three_opt
+from corl.solvers.tsp.held_karp.bound import held_karp_bound
+from corl.solvers.tsp.neighbours.candidates import neighbours
+from corl.solvers.tsp.tours.renumbering import Renumbered
 
 __all__ = ["Breeding"]
 
@@ -35,35 +35,30 @@ class Breeding:
     def __init__(self, instance: TspInstance, run: Run, candidates: int, per_quadrant: int, children: int, noise: float) -> None:
         self.instance, self.run, self.n = instance, run, instance.n
         self.children, self.noise = children, noise
-        metric = metric_of(instance)
-        self.names = space_filling_order(metric)
-        if metric.kind != EXPLICIT:
-            metric = Metric(metric.kind, metric.points[self.names], metric.matrix)
-        self.metric = metric
+        self.renumbered = Renumbered(instance, raised=False)
+        self.cities, self.metric = self.renumbered.cities, self.renumbered.metric
         if run.time_limit is not None and run.time_limit < _QUADRANT_SECONDS * self.n:
             per_quadrant = 0
-        self.neighbours, self.lengths = neighbours(instance, metric, candidates, per_quadrant)
+        self.neighbours, self.lengths = neighbours(instance, self.metric, candidates, per_quadrant)
         self.edges = candidate_edges(self.neighbours, self.lengths)
         self.least = 1e-10 * float(np.abs(self.lengths).mean()) or 1e-12
         self.places = max(1, self.n // 2000)
         self.state = random_state(run.seed)
-        self.search = local_search(self.n)
+        self.search = three_opt(self.n)
         self.mating = mating_of(self.n)
         self.population: Population = population_of(0, self.n)
         self.waiting: list[NDArray[np.int32]] = []
         """Tours that enter the next population."""
         self.elite: Population = population_of(0, self.n)
-        self.best, self.best_tour, self.untold = np.inf, self.names, False
+        self.best, self.best_tour, self.untold = np.inf, self.cities, False
 
     def first_tour(self) -> None:
         """Report a greedy tour, then that after 3-opt; both it and a warm start wait for the first population."""
         tour = greedy_edge(self.metric, self.neighbours, self.lengths)
-        self.run.report(self.names[tour])
+        self.run.report(self.cities[tour])
         self.waiting = [tour]
         if self.run.warm_start is not None:
-            renumbered = np.empty(self.n, np.int32)
-            renumbered[self.names] = np.arange(self.n, dtype=np.int32)
-            self.waiting.append(renumbered[self.run.warm_start])
+            self.waiting.append(self.renumbered.numbers(self.run.warm_start))
 
     # ---------------------------------------------------------------- sizes
     def fitting_size(self) -> int:
@@ -106,12 +101,12 @@ class Breeding:
 
     def _improve(self, tour: NDArray[np.int32]) -> float | None:
         """3-opt; the tour's length, or None where the run must stop first."""
-        set_tour(self.search, tour)
+        begin(self.search, tour)
         length = length_of(self.metric, tour)
-        while self.search.ring[1] > 0:
+        while self.search.queue.ring[1] > 0:
             if self.run.should_stop:
                 return None
-            length -= three_opt(self.metric, self.neighbours, self.lengths, self.search, self.least, _LOOKS)
+            length -= improve(self.metric, self.neighbours, self.lengths, self.search, self.least, _LOOKS)
         return float(length)
 
     def start_population(self, size: int) -> bool:
@@ -127,7 +122,7 @@ class Breeding:
                 length = self._improve(self.waiting.pop()) if self.waiting else self._start(self.state)
                 if length is None:
                     return False
-                put_tour(self.population.links[made], self.search.tour)
+                put_tour(self.population.links[made], self.search.tour.order)
                 self.population.lengths[made] = length
                 made += 1
                 self._note_best()
@@ -192,7 +187,7 @@ class Breeding:
             self.best = self.best_length()
             order, position = np.empty(self.n, np.int32), np.empty(self.n, np.int32)
             order_of(self.population.links[int(np.argmin(self.population.lengths))], order, position)
-            self.best_tour, self.untold = self.names[order], True
+            self.best_tour, self.untold = self.cities[order], True
 
     def report_bound(self) -> None:
         """Prove a Held-Karp bound in a twentieth of the time, where that is enough for one."""

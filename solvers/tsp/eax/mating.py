@@ -11,16 +11,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.arrays import copy_rows
 from corl.jit import kernel
 from corl.rng import next_u64, shuffle
 from corl.solvers.tsp.eax.ab_cycles import Cycles, cycles_of, find_cycles
 from corl.solvers.tsp.eax.assembly import Assembly, apply, assemble, assembly_of, order_of
-from corl.solvers.tsp.eax.population import change_frequency, frequency
+from corl.solvers.tsp.eax.population import count_changes, gain_per_entropy
 
 __all__ = ["Mating", "begin_generation", "mate", "mating_of"]
 
 _NEAR = 5  # stage 2 takes cycles that touch the centre cycle or this many nearest neighbours of its cities (tuned)
-_FLAT = 1e9  # a child that costs no entropy counts as if it cost 1e-9
 
 
 class Mating(NamedTuple):
@@ -103,13 +103,13 @@ def _breed(metric, neighbours, lengths, population, mating, links, found, stage,
             gain, count = assemble(metric, neighbours, lengths, links, work, length, least)
             if count == 0:
                 continue
-            loss = _entropy_loss(population, work.changes, count)
-            value = gain / loss if loss > 1.0 / _FLAT else gain * _FLAT
+            value = gain_per_entropy(population, work.changes, count, gain)
             if value > best:
                 best, best_gain, best_count = value, gain, count
-                work.chosen[:count] = work.changes[:count]
+                copy_rows(work.changes, work.chosen, count)
         if best_count > 0:
-            _take(population, links, work.chosen, best_count)
+            apply(links, work.chosen, best_count)
+            count_changes(population, work.chosen, best_count)
             total += best_gain
             placed += 1
             if c < found and placed < places:
@@ -140,30 +140,6 @@ def _collect(links, mating, size, changed):
             length += 2
         work.mate[first], work.mate[length - 1] = length - 1, first
     return length
-
-
-@kernel
-def _entropy_loss(population, changes, count):
-    """How much of the population's edge entropy is lost with the child: a heuristic sum over its changes."""
-    edges, entropy, size = population.edges, population.entropy, len(population.lengths)
-    loss = 0.0
-    for i in range(count):
-        f = frequency(edges, changes[i, 0], changes[i, 1])
-        if f > 0:
-            loss += entropy[f] - entropy[f - 1]
-        f = frequency(edges, changes[i, 0], changes[i, 2])
-        if f < size:
-            loss += entropy[f] - entropy[f + 1]
-    return loss
-
-
-@kernel
-def _take(population, links, changes, count):
-    """The child takes parent A's place."""
-    apply(links, changes, count)
-    for i in range(count):
-        change_frequency(population.edges, changes[i, 0], changes[i, 1], -1)
-        change_frequency(population.edges, changes[i, 0], changes[i, 2], 1)
 
 
 # ---------------------------------------------------------------- stage 2

@@ -1,4 +1,8 @@
-"""A population of tours for EAX, and how often each edge occurs in it."""
+"""A population of tours for EAX, how often each edge occurs in it, and what a child is worth by that.
+
+Nagata & Kobayashi, INFORMS J. Computing 25 (2013), section 3.3: selection by the entropy of edges. Directed tours have arcs for
+edges (Nagata & Soler, A new genetic algorithm for the asymmetric TSP, Expert Systems with Applications 39, 2012).
+"""
 
 from __future__ import annotations
 
@@ -9,34 +13,38 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 
-__all__ = ["Population", "change_frequency", "count_edges", "frequency", "population_of", "put_tour"]
+__all__ = ["Population", "count_changes", "count_edges", "gain_per_entropy", "population_of", "put_tour"]
 
 _SLOTS = 24  # different neighbours of one city that are counted; a population of local optima has far fewer
+_DENSE = 1000  # cities up to which arcs are counted in a table of all, 4 MB at most
+_FLAT = 1e9  # a child that costs no entropy counts as if it cost 1e-9
 
 
 class Population(NamedTuple):
     """P tours of n cities."""
 
     links: NDArray[np.int32]
-    """[P, n, 2] the two neighbours of every city."""
+    """[P, n, 2] the two neighbours of every city; [P, n, 1] its successor in directed tours."""
     lengths: NDArray[np.float64]
     """[P]"""
     turn: NDArray[np.int32]
     """[P] the order in which the tours are mated in this generation: parent A is turn[i], parent B turn[i + 1]."""
     edges: NDArray[np.int32]
-    """[n, slots, 2] per city (neighbour, count): in how many tours the edge occurs; neighbour -1 in slots never used."""
+    """[n, slots, 2] per city (neighbour, count): in how many tours the edge occurs; neighbour -1 in slots never used.
+    Of directed tours of few cities [n, n, 1]: in how many the arc occurs."""
     entropy: NDArray[np.float64]
     """[P + 1] -F/P log(F/P): what an edge that occurs in F tours adds to the population's edge entropy."""
 
 
-def population_of(size: int, n: int) -> Population:
+def population_of(size: int, n: int, directed: bool = False) -> Population:
     """An empty population of `size` tours of n cities."""
     share = np.arange(1, size + 1) / size
+    shape = (n, n, 1) if directed and n <= _DENSE else (n, _SLOTS, 2)
     return Population(
-        links=np.empty((size, n, 2), np.int32),
+        links=np.empty((size, n, 1 if directed else 2), np.int32),
         lengths=np.full(size, np.inf),
         turn=np.arange(size, dtype=np.int32),
-        edges=np.full((n, _SLOTS, 2), -1, np.int32),
+        edges=np.full(shape, -1, np.int32),
         entropy=np.concatenate(([0.0], -share * np.log(share))),
     )
 
@@ -53,16 +61,41 @@ def put_tour(links, tour):
 @kernel
 def count_edges(population):
     """Count the edges of all tours anew."""
-    population.edges[:] = -1
+    population.edges[:] = 0 if population.edges.shape[2] == 1 else -1
     for p in range(len(population.links)):
         for city in range(population.links.shape[1]):
-            change_frequency(population.edges, city, population.links[p, city, 0], 1)
-            change_frequency(population.edges, city, population.links[p, city, 1], 1)
+            for h in range(population.links.shape[2]):
+                _change(population.edges, city, population.links[p, city, h], 1)
 
 
 @kernel
-def frequency(edges, city, other):
+def count_changes(population, changes, count):
+    """Count the edges anew where a child takes its parent's place: `changes` has (city, old neighbour, new neighbour)."""
+    for i in range(count):
+        _change(population.edges, changes[i, 0], changes[i, 1], -1)
+        _change(population.edges, changes[i, 0], changes[i, 2], 1)
+
+
+@kernel
+def gain_per_entropy(population, changes, count, gain):
+    """What a child is worth: its gain by the edge entropy that the population loses with it, a sum over its changes."""
+    edges, entropy, size = population.edges, population.entropy, len(population.lengths)
+    loss = 0.0
+    for i in range(count):
+        f = _frequency(edges, changes[i, 0], changes[i, 1])
+        if f > 0:
+            loss += entropy[f] - entropy[f - 1]
+        f = _frequency(edges, changes[i, 0], changes[i, 2])
+        if f < size:
+            loss += entropy[f] - entropy[f + 1]
+    return gain / loss if loss > 1.0 / _FLAT else gain * _FLAT
+
+
+@kernel
+def _frequency(edges, city, other):
     """In how many tours the edge occurs; 0 for an edge that found no slot."""
+    if edges.shape[2] == 1:
+        return edges[city, other, 0]
     for s in range(edges.shape[1]):
         if edges[city, s, 0] == other:
             return edges[city, s, 1]
@@ -72,8 +105,11 @@ def frequency(edges, city, other):
 
 
 @kernel
-def change_frequency(edges, city, other, by):
+def _change(edges, city, other, by):
     """Add `by` (1 or -1) to the count of an edge at one of its cities. With no slot left the edge stays uncounted."""
+    if edges.shape[2] == 1:
+        edges[city, other, 0] += by
+        return
     free = -1
     for s in range(edges.shape[1]):
         if edges[city, s, 0] == other:

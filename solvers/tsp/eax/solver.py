@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from corl.errors import UsageError
+from corl.options import option
 from corl.solver import Solver
 
 if TYPE_CHECKING:
@@ -32,31 +32,18 @@ _MOST_CITIES = 50_000  # beyond, a population takes hours to converge: ils is th
 class Eax(Solver):
     """Edge assembly crossover: the best solver here for symmetric instances of about 10 to 20,000 cities."""
 
-    population: int = 0
-    """Tours in the population, at least 2; 0: as many as can converge in the time or the iterations given."""
-    candidates: int = 10
-    """Neighbours of a city that the local search may link it to, at least 5."""
-    per_quadrant: int = 2
-    """So many of them from each quadrant around the city, in the plane; 0: simply the nearest."""
-    children: int = 30
-    """Children tried for each pair of parents, at least 1 (the paper's N_ch)."""
-    noise: float = 0.3
-    """0..1: how much the lengths of edges are blurred when the start tours are made."""
+    population: int = option(
+        0, "Tours in the population; 0: as many as can converge in the time or the iterations given.", low=2, also=0, scale="log"
+    )
+    candidates: int = option(10, "Neighbours of a city that the local search may link it to.", low=5, scale="log")
+    per_quadrant: int = option(
+        2, "So many of them from each quadrant around the city, in the plane; 0: simply the nearest.", low=0
+    )
+    children: int = option(30, "Children tried for each pair of parents (the paper's N_ch).", low=1, scale="log")
+    noise: float = option(0.3, "How much the lengths of edges are blurred when the start tours are made.", low=0, high=1)
 
     title: ClassVar[str] = "Edge assembly crossover (Nagata & Kobayashi 2013) from 3-opt starts"
     iteration: ClassVar[str] = "one start tour, or the mating of one pair of tours"
-
-    def __post_init__(self) -> None:
-        if self.population < 0 or self.population == 1:
-            raise UsageError(f"population is {self.population}; accepted: 0 (automatic), or an integer from 2")
-        if self.candidates < 5:
-            raise UsageError(f"candidates is {self.candidates}; accepted: an integer from 5")
-        if self.per_quadrant < 0:
-            raise UsageError(f"per_quadrant is {self.per_quadrant}; accepted: an integer from 0")
-        if self.children < 1:
-            raise UsageError(f"children is {self.children}; accepted: an integer from 1")
-        if not 0.0 <= self.noise <= 1.0:
-            raise UsageError(f"noise is {self.noise}; accepted: 0 to 1")
 
     def accepts(self, instance: TspInstance) -> str:
         if not instance.symmetric:
@@ -68,7 +55,7 @@ class Eax(Solver):
     def prepare(self, instance: TspInstance) -> None:
         from corl.problems.tsp.problem import Tsp
         from corl.run import Run
-        from corl.solvers.tsp.constructions import tiny_like
+        from corl.solvers.tsp.construction.solver import tiny_like
         from corl.solvers.tsp.eax.breeding import Breeding
 
         tiny = tiny_like(instance)

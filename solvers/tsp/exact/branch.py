@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from corl.problems.tsp.instance import TspInstance
 from corl.run import Run
-from corl.solvers.tsp.dense import dense_matrix
+from corl.solvers.tsp.distance_matrix import dense_matrix
 from corl.solvers.tsp.eax.solver import Eax
 from corl.solvers.tsp.exact.cuts import Relaxation
+from corl.termination import Limit
 
 __all__ = ["branch_and_cut"]
 
@@ -37,7 +38,7 @@ class _Share(Run):
         self._outer = outer
 
     @property
-    def limit(self) -> str | None:
+    def limit(self) -> Limit | None:
         return self._outer.limit or super().limit
 
 

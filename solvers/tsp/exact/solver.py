@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from corl.errors import UsageError
+from corl.options import option
 from corl.solver import Solver
 
 if TYPE_CHECKING:
@@ -27,14 +26,9 @@ class Exact(Solver):
     or better, and the tour is that of eax.
     """
 
-    heuristic_seconds: float = 0.01
-    """Time per city that eax may take for the first tours."""
+    heuristic_seconds: float = option(0.01, "Seconds a city that eax may take for the first tours.", above=0, scale="log")
 
     title: ClassVar[str] = "proven optimum: dynamic programming, or branch and cut for symmetric instances"
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.heuristic_seconds < math.inf:
-            raise UsageError(f"heuristic_seconds is {self.heuristic_seconds}; accepted: a number above 0")
 
     def accepts(self, instance: TspInstance) -> str:
         if instance.n <= _PROGRAMME_CITIES:
@@ -55,7 +49,7 @@ class Exact(Solver):
         if instance.n > _PROGRAMME_CITIES:
             import pyscipopt  # noqa: F401
 
-            from corl.solvers.tsp.dense import compile_dense
+            from corl.solvers.tsp.distance_matrix import compile_dense
             from corl.solvers.tsp.eax.solver import Eax
             from corl.solvers.tsp.exact.cuts import sides_below
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from corl.jit import kernel
 from corl.problems.tsp.metric import distance
 from corl.rng import uniform
-from corl.solvers.tsp.heatmap.state import reverse_path, undo
+from corl.solvers.tsp.heatmap.state import ACTIONS, PAIRS
+from corl.solvers.tsp.tours.array_tour import city_after, reverse_path, undo
 
 __all__ = ["Rules", "add_visit", "add_weight", "learn", "simulate"]
 
@@ -40,32 +41,23 @@ class Rules(NamedTuple):
     """Gains up to this one are rounding errors."""
 
 
-@kernel(inline=True)
-def _after(mcts, city, forward):
-    """The next city in the given direction of the tour."""
-    n, i = len(mcts.order), mcts.position[city]
-    if forward:
-        return mcts.order[i + 1 if i + 1 < n else 0]
-    return mcts.order[i - 1 if i > 0 else n - 1]
-
-
-@kernel(inline=True)
+@kernel(inline=True, borrow=True)
 def _shifted(mcts, b, a_next):
     """How many cities reversing the path from `b` to the city before `a_next` moves in the array."""
-    n = len(mcts.order)
-    size = abs(mcts.position[a_next] - mcts.position[b])
+    n = len(mcts.tour.order)
+    size = abs(mcts.tour.position[a_next] - mcts.tour.position[b])
     return min(size, n - size)
 
 
-@kernel
+@kernel(borrow=True)
 def _select(mcts, rules, a_1, b, gain, explore, forward):
     """The column of a_{i+1} among the candidates of b_i = `b`, drawn in proportion to Z among those with Z >= 1; -1: none.
 
     Z = W / (mean of the row) + alpha sqrt(ln(M + 1) / (Q + 1)), `explore` being alpha sqrt(ln(M + 1)).
     """
-    n = len(mcts.order)
+    n = len(mcts.tour.order)
     scale = (n - 1) / mcts.total[b]
-    following = _after(mcts, b, forward)
+    following = city_after(mcts.tour, b, forward)
     total = 0.0
     for c in range(rules.candidates):
         z = 0.0
@@ -90,17 +82,17 @@ def _select(mcts, rules, a_1, b, gain, explore, forward):
     return chosen
 
 
-@kernel
+@kernel(borrow=True)
 def simulate(metric, mcts, rules, a_1, forward):
     """Sample one action that begins by removing the edge from `a_1` to the next city in the given direction.
 
     Where it gains, the tour is left changed, `ends` holds the action, and the gain is returned; otherwise the tour is put
     back and 0 returned.
     """
-    mcts.counts[0] += 1
-    mark = mcts.counts[1]
-    explore = rules.alpha * math.sqrt(math.log(mcts.counts[0] + 0.0)) if rules.alpha > 0.0 else 0.0
-    b = _after(mcts, a_1, forward)
+    mcts.counts[ACTIONS] += 1
+    mark = mcts.tour.logged[0]
+    explore = rules.alpha * math.sqrt(math.log(mcts.counts[ACTIONS] + 0.0)) if rules.alpha > 0.0 else 0.0
+    b = city_after(mcts.tour, a_1, forward)
     gain = distance(metric, a_1, b)
     mcts.ends[0], mcts.ends[1] = a_1, b
     pairs = 1
@@ -109,24 +101,24 @@ def simulate(metric, mcts, rules, a_1, forward):
         if c < 0:
             break
         a_next = mcts.near[b, c]
-        b_next = _after(mcts, a_next, not forward)
+        b_next = city_after(mcts.tour, a_next, not forward)
         if rules.alpha > 0.0:
             mcts.visits[b, c] += 1
             add_visit(mcts, a_next, b)
         gain += distance(metric, a_next, b_next) - mcts.lengths[b, c]
-        forward = reverse_path(mcts, b, b_next, forward)
+        forward = reverse_path(mcts.tour, b, b_next, forward)
         b = b_next
         mcts.ends[2 * pairs], mcts.ends[2 * pairs + 1] = a_next, b
         pairs += 1
         closed = gain - distance(metric, b, a_1)
         if closed > rules.least:
-            mcts.counts[4] = pairs
+            mcts.counts[PAIRS] = pairs
             return closed
-    undo(mcts, mark)
+    undo(mcts.tour, mark)
     return 0.0
 
 
-@kernel
+@kernel(borrow=True)
 def add_visit(mcts, i, j):
     """Count one more choice of the edge from city i to j, where i lists it."""
     for c in range(mcts.near.shape[1]):
@@ -134,7 +126,7 @@ def add_visit(mcts, i, j):
             mcts.visits[i, c] += 1
 
 
-@kernel
+@kernel(borrow=True)
 def learn(mcts, rules, gain):
     """Back-propagation: W(b_i, a_{i+1}) += beta (exp(gain / length) - 1) for the new edges of the action in `ends`.
 
@@ -144,14 +136,14 @@ def learn(mcts, rules, gain):
     if rules.beta <= 0.0 or before <= 0.0:
         return
     step = rules.beta * math.expm1(gain / before)
-    pairs = mcts.counts[4]
+    pairs = mcts.counts[PAIRS]
     for i in range(pairs):
         b, a_next = mcts.ends[2 * i + 1], mcts.ends[2 * i + 2 if i + 1 < pairs else 0]
         add_weight(mcts, b, a_next, step)
         add_weight(mcts, a_next, b, step)
 
 
-@kernel
+@kernel(borrow=True)
 def add_weight(mcts, i, j, step):
     """Add to the weight of the edge from city i to j, where i lists it."""
     for c in range(mcts.near.shape[1]):

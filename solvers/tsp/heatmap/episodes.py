@@ -12,92 +12,92 @@ from corl.jit import kernel
 from corl.problems.tsp.metric import distance
 from corl.rng import below, uniform
 from corl.solvers.tsp.heatmap.actions import add_visit, learn, simulate
-from corl.solvers.tsp.heatmap.state import reverse_path
+from corl.solvers.tsp.heatmap.state import ACTIONS, CITIES, FAILURES, PAIRS, PHASE
+from corl.solvers.tsp.tours.array_tour import city_after, forget, reverse_path
 
 __all__ = ["episodes"]
 
 _CONSTRUCT, _DESCEND, _SAMPLE = range(3)
-"""Phases of an episode, in counts[5]; counts[6]: cities done in the phase, counts[7]: actions without gain, or moves made."""
-_CITIES = 100  # that one unit constructs or descends at
+_UNIT = 100  # cities that one unit constructs or descends at
 
 
 @kernel
 def episodes(metric, mcts, rules, units):
     """Do `units` units of work: 100 cities of construction or of 2-opt, or one action."""
-    n = len(mcts.order)
+    n = len(mcts.tour.order)
     for _ in range(units):
-        if mcts.counts[5] == _CONSTRUCT:
+        if mcts.counts[PHASE] == _CONSTRUCT:
             _construct(metric, mcts)
-        elif mcts.counts[5] == _DESCEND:
+        elif mcts.counts[PHASE] == _DESCEND:
             _descend(metric, mcts, rules)
         else:
             gain = simulate(metric, mcts, rules, below(mcts.random, n), True)
-            mcts.counts[1] = 0
-            mcts.counts[7] += 1
+            forget(mcts.tour)
+            mcts.counts[FAILURES] += 1
             if gain > 0.0:
                 mcts.length[0] -= gain
                 learn(mcts, rules, gain)
-                mcts.counts[7] = 0
-            elif mcts.counts[7] >= rules.tries:
+                mcts.counts[FAILURES] = 0
+            elif mcts.counts[FAILURES] >= rules.tries:
                 _keep_best(mcts, rules.least)
-                mcts.counts[5], mcts.counts[6] = _CONSTRUCT, 0
+                mcts.counts[PHASE], mcts.counts[CITIES] = _CONSTRUCT, 0
 
 
 @kernel
 def _keep_best(mcts, least):
     if mcts.length[0] < mcts.length[1] - least:
         mcts.length[1] = mcts.length[0]
-        mcts.best[:] = mcts.order
+        mcts.best[:] = mcts.tour.order
 
 
-@kernel
+@kernel(borrow=True)
 def _construct(metric, mcts):
     """Up to 100 more cities, each an unvisited one drawn with weight e^W (W = 0 where there is none).
 
-    order[:counts[6]] is visited, the rest is not; so `order` stays a permutation.
+    order[:counts[CITIES]] is visited, the rest is not; so `order` stays a permutation.
     """
-    n = len(mcts.order)
-    if mcts.counts[6] == 0:
+    n = len(mcts.tour.order)
+    if mcts.counts[CITIES] == 0:
         mcts.length[0] = math.inf
         _visit(mcts, below(mcts.random, n), 0)
-        mcts.counts[6] = 1
-    for m in range(mcts.counts[6], min(n, mcts.counts[6] + _CITIES)):
-        _visit(mcts, _next_city(mcts, mcts.order[m - 1], m), m)
-        mcts.counts[6] = m + 1
-    if mcts.counts[6] == n:
+        mcts.counts[CITIES] = 1
+    for m in range(mcts.counts[CITIES], min(n, mcts.counts[CITIES] + _UNIT)):
+        _visit(mcts, _next_city(mcts, mcts.tour.order[m - 1], m), m)
+        mcts.counts[CITIES] = m + 1
+    if mcts.counts[CITIES] == n:
         total = 0.0
         for i in range(n):
-            total += distance(metric, mcts.order[i - 1], mcts.order[i])
+            total += distance(metric, mcts.tour.order[i - 1], mcts.tour.order[i])
         mcts.length[0] = total
-        mcts.counts[5], mcts.counts[6], mcts.counts[7] = _DESCEND, 0, 0
+        mcts.counts[PHASE], mcts.counts[CITIES], mcts.counts[FAILURES] = _DESCEND, 0, 0
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrow=True)
 def _visit(mcts, city, m):
     """Exchange `city` and the one at position m."""
-    i, other = mcts.position[city], mcts.order[m]
-    mcts.order[m], mcts.order[i] = city, other
-    mcts.position[city], mcts.position[other] = m, i
+    i, other = mcts.tour.position[city], mcts.tour.order[m]
+    mcts.tour.order[m], mcts.tour.order[i] = city, other
+    mcts.tour.position[city], mcts.tour.position[other] = m, i
 
 
-@kernel
+@kernel(borrow=True)
 def _next_city(mcts, city, m):
     """An unvisited city: near ones with weight e^(W - top), each of the others with e^-top."""
     near, weight = mcts.near, mcts.weight
-    k, left = near.shape[1], len(mcts.order) - m
+    k, left = near.shape[1], len(mcts.tour.order) - m
     top, listed = 0.0, 0
     for c in range(k):
-        if mcts.position[near[city, c]] >= m:
+        if mcts.tour.position[near[city, c]] >= m:
             top = max(top, weight[city, c])
             listed += 1
     others = (left - listed) * math.exp(-top)
     total = others
     for c in range(k):
-        if mcts.position[near[city, c]] >= m:
+        if mcts.tour.position[near[city, c]] >= m:
             total += math.exp(weight[city, c] - top)
     r, last = uniform(mcts.random) * total, -1
     for c in range(k):
-        if mcts.position[near[city, c]] >= m:
+        if mcts.tour.position[near[city, c]] >= m:
             last = near[city, c]
             r -= math.exp(weight[city, c] - top)
             if r < 0.0:
@@ -105,7 +105,7 @@ def _next_city(mcts, city, m):
     if left == listed:
         return last
     while True:  # one that is not listed: rarely more than a few draws, as lists are short
-        other = mcts.order[m + below(mcts.random, left)]
+        other = mcts.tour.order[m + below(mcts.random, left)]
         among = False
         for c in range(k):
             among = among or near[city, c] == other
@@ -113,33 +113,31 @@ def _next_city(mcts, city, m):
             return other
 
 
-@kernel
+@kernel(borrow=True)
 def _descend(metric, mcts, rules):
     """2-opt at up to 100 more cities: sweeps over all of them until one makes no move; counts and learns as actions do."""
-    n = len(mcts.order)
-    for i in range(mcts.counts[6], min(n, mcts.counts[6] + _CITIES)):
+    n = len(mcts.tour.order)
+    for i in range(mcts.counts[CITIES], min(n, mcts.counts[CITIES] + _UNIT)):
         for c in range(rules.candidates):
             if _two_opt(metric, mcts, rules, i, c):
-                mcts.counts[7] += 1
+                mcts.counts[FAILURES] += 1
                 break
-        mcts.counts[6] = i + 1
-    if mcts.counts[6] == n:
-        mcts.counts[6] = 0
-        if mcts.counts[7] == 0:
-            mcts.counts[5] = _SAMPLE
-        mcts.counts[7] = 0
+        mcts.counts[CITIES] = i + 1
+    if mcts.counts[CITIES] == n:
+        mcts.counts[CITIES] = 0
+        if mcts.counts[FAILURES] == 0:
+            mcts.counts[PHASE] = _SAMPLE
+        mcts.counts[FAILURES] = 0
 
 
-@kernel
+@kernel(borrow=True)
 def _two_opt(metric, mcts, rules, i, c):
     """Link city i to its candidate c and their successors to each other, if that gains."""
-    order, position, n = mcts.order, mcts.position, len(mcts.order)
     j = mcts.near[i, c]
-    i_next = order[position[i] + 1 if position[i] + 1 < n else 0]
-    j_next = order[position[j] + 1 if position[j] + 1 < n else 0]
+    i_next, j_next = city_after(mcts.tour, i, True), city_after(mcts.tour, j, True)
     if i_next == j or j_next == i:
         return False
-    mcts.counts[0] += 1
+    mcts.counts[ACTIONS] += 1
     if rules.alpha > 0.0:
         mcts.visits[i, c] += 1
         add_visit(mcts, j, i)
@@ -148,10 +146,10 @@ def _two_opt(metric, mcts, rules, i, c):
     gain = distance(metric, i, i_next) + distance(metric, j, j_next) - mcts.lengths[i, c] - distance(metric, i_next, j_next)
     if gain <= rules.least:
         return False
-    reverse_path(mcts, i_next, j, True)
-    mcts.counts[1] = 0
+    reverse_path(mcts.tour, i_next, j, True)
+    forget(mcts.tour)
     mcts.length[0] -= gain
     mcts.ends[0], mcts.ends[1], mcts.ends[2], mcts.ends[3] = i_next, i, j, j_next
-    mcts.counts[4] = 2
+    mcts.counts[PAIRS] = 2
     learn(mcts, rules, gain)
     return True

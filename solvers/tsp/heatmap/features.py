@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import Metric, metric_of
-from corl.solvers.tsp.candidates import neighbours
-from corl.solvers.tsp.construction import candidate_edges, join_edges, sorted_order
+from corl.solvers.tsp.construction.kernels import candidate_edges, join_edges, sorted_order
+from corl.solvers.tsp.neighbours.candidates import neighbours
 
 __all__ = ["CANDIDATES", "EDGES", "FEATURES", "NODES", "EdgeGraph", "edge_graph", "links_of", "readable", "symmetric", "turned"]
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import Metric
-from corl.solvers.tsp.candidates import neighbours
-from corl.solvers.tsp.heatmap.prior import NEAREST
+from corl.solvers.tsp.neighbours.candidates import neighbours
 
 if TYPE_CHECKING:
     from corl.networks.graph import GatedGraphNetwork
 
-__all__ = ["HEATMAPS", "Heat", "NETWORK", "cleaned", "heat_of", "network", "network_heat", "sorted_heat"]
+__all__ = ["Heat", "NEAREST", "NETWORK", "cleaned", "heat_of", "network", "network_heat", "sorted_heat"]
 
-HEATMAPS = ("gnn", "nearest", "softmax", "none")
-"""gnn: the shipped graph network; nearest: P(k) of the k-th nearest; softmax: exp(-d / T), normed; none: all edges alike."""
 NETWORK = "tsp-heatmap"
+# python tests/studies/tsp_heatmap_prior.py --size 500 --instances 200: seeds 0 to 199, eax with 10 iterations a city (within
+# 0.03 % of the best tour known, on 6 instances).
+NEAREST = (
+    0.44275, 0.25413, 0.13443, 0.07213, 0.04002, 0.02313, 0.01342, 0.00772, 0.00463, 0.00291,
+    0.00185, 0.00113, 0.00064, 0.00040, 0.00025, 0.00015, 0.00008, 0.00006, 0.00005, 0.00003,
+)  # fmt: skip
+"""P(1), P(2), ... as in Pan et al. (2024), for uniform cities; their .442 .256 .134 .071 .041 .024 .013 .008 .0045 agree."""
 _LISTED = 10  # edges of a city that have a weight, where no more are asked for
 
 
@@ -60,7 +63,7 @@ def network_heat(instance: TspInstance, metric: Metric) -> Heat:
     """The shipped network's probabilities of its candidate edges, both directions' logits averaged, over two."""
     import torch
 
-    from corl.solvers.inference import one_thread
+    from corl.networks.threads import one_thread
     from corl.solvers.tsp.heatmap.features import edge_graph, links_of, symmetric
 
     graph = edge_graph(instance, metric)
@@ -84,9 +87,9 @@ def cleaned(heat: NDArray[np.floating]) -> NDArray[np.float64]:
     return clean
 
 
-@cache
 def network() -> GatedGraphNetwork:
-    """The shipped network, loaded once in a process."""
-    from corl.networks.checkpoints import load_policy
+    """The shipped network."""
+    from corl.networks.checkpoints import loaded_as
+    from corl.networks.graph import GatedGraphNetwork
 
-    return cast("GatedGraphNetwork", load_policy(NETWORK))
+    return loaded_as(GatedGraphNetwork, NETWORK)

@@ -22,7 +22,7 @@ class Numbers(NamedTuple):
 # Pan et al. (2024), tuned settings for the k-nearest prior at 500, 1000 and 10,000 cities: (most cities, numbers).
 PAPER = ((750, Numbers(0.0, 10.0, 5, 5, 200)), (5000, Numbers(1.0, 10.0, 5, 5, 200)), (None, Numbers(0.0, 10.0, 10, 20, 200)))
 
-# python -m corl.solvers.tsp.heatmap.tuning --heatmap NAME: 12 configurations, the same for every heatmap, on 14 instances of 500
+# python tests/studies/tsp_heatmap_tuning.py --heatmap NAME: 12 configurations, the same for every heatmap, on 14 instances of 500
 # and 1000 cities. None of them depends on the size.
 TUNED = {
     "gnn": Numbers(0.0, 10.0, 2, 6, 25, 58),

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corl.problems.tsp.instance import TspInstance
-from corl.problems.tsp.metric import EXPLICIT, metric_of
+from corl.problems.tsp.metric import EXPLICIT
 from corl.rng import random_state
 from corl.run import Run
-from corl.solvers.tsp.construction import space_filling_order
 from corl.solvers.tsp.heatmap.actions import Rules
 from corl.solvers.tsp.heatmap.heat import heat_of
 from corl.solvers.tsp.heatmap.presets import Numbers
 from corl.solvers.tsp.heatmap.state import new_mcts
+from corl.solvers.tsp.tours.renumbering import Renumbered
 
 if TYPE_CHECKING:
     from corl.solvers.tsp.heatmap.state import Mcts
@@ -28,18 +27,11 @@ _SCALE = 100.0  # W = 100 heat (Fu et al. 2021)
 _FARTHEST = 50_000
 
 
-class Search:
-    """Cities are numbered along a space-filling curve, so that near ones are near in memory; distances of a matrix that has
-    negative ones are raised by a constant, which changes no comparison of tours."""
+class Search(Renumbered):
+    """The kernels' state on an instance whose cities are renumbered."""
 
     def __init__(self, instance: TspInstance, run: Run, heatmap: str, numbers: Numbers, published: bool) -> None:
-        metric = metric_of(instance)
-        self.cities: NDArray[np.int32] = space_filling_order(metric)
-        """int32 [n]: the instance's city by number here."""
-        if metric.kind == EXPLICIT:
-            self.metric = metric._replace(matrix=metric.matrix - min(0.0, float(metric.matrix.min())))
-        else:
-            self.metric = metric._replace(points=metric.points[self.cities])
+        super().__init__(instance)
         heat = heat_of(instance, self.metric, heatmap, numbers.candidates, numbers.temperature)
         self.mcts: Mcts = new_mcts(heat.near, heat.lengths, _SCALE * heat.heat, numbers.depth, random_state(run.seed))
         self.rules = Rules(
@@ -75,11 +67,4 @@ class Search:
 
     def report(self, run: Run) -> None:
         """Tell the run of the best tour (of whatever the array holds, before the first)."""
-        run.report(self.cities[self.mcts.order if self._current_is_best else self.mcts.best])
-
-    def numbered(self, tour: Any) -> NDArray[np.int32]:
-        """A tour of the instance's cities in the numbers here."""
-        number = np.empty_like(self.cities)
-        number[self.cities] = np.arange(len(self.cities), dtype=number.dtype)
-        renumbered: NDArray[np.int32] = number[np.asarray(tour)]
-        return renumbered
+        run.report(self.cities[self.mcts.tour.order if self._current_is_best else self.mcts.best])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from corl.errors import UsageError
+from corl.options import option
 from corl.solver import Solver
 from corl.solvers.tsp.heatmap.presets import Numbers, numbers_of
 
@@ -29,42 +29,36 @@ class HeatmapMcts(Solver):
     up once they cannot gain, and the kick is undone where they do not make up for it.
     """
 
-    preset: Literal["tuned", "paper"] = "tuned"
-    """Which search, and where the numbers below come from that are none."""
-    heatmap: Literal["nearest", "gnn", "softmax", "none"] = "nearest"
-    """The edges' weights: by rank among a city's nearest, by the shipped graph network (coordinates in the plane only), by a
-    softmax of distances, or all alike."""
-    alpha: float | None = None
-    """From 0: how much rarely chosen edges are favoured."""
-    beta: float | None = None
-    """From 0: how much an improvement adds to the weights of its edges."""
-    tries: int | None = None
-    """H, at least 1: actions without gain that end an episode, for every city ("paper"), or that are sampled at a city
-    whose edges changed ("tuned")."""
-    candidates: int | None = None
-    """C, at least 2: edges of a city that an action may add, the heaviest."""
-    depth: int | None = None
-    """D, at least 1: most pairs of edges that an action exchanges after its first."""
-    stretch: int | None = None
-    """Most cities in each of the three stretches that a kick exchanges, at least 1 ("tuned")."""
-    temperature: float | None = None
-    """Above 0: of the heatmap "softmax", in mean distances of a nearest neighbour."""
+    preset: Literal["tuned", "paper"] = option("tuned", "Which search, and where the numbers below come from that are none.")
+    heatmap: Literal["nearest", "gnn", "softmax", "none"] = option(
+        "nearest",
+        "The edges' weights: by rank among a city's nearest, by the shipped graph network (coordinates in the plane only), by a "
+        "softmax of distances, or all alike.",
+    )
+    alpha: float | None = option(None, "How much rarely chosen edges are favoured.", low=0)
+    beta: float | None = option(None, "How much an improvement adds to the weights of its edges.", low=0, scale="log")
+    tries: int | None = option(
+        None,
+        "H: actions without gain that end an episode, for every city (paper), or that are sampled at a city whose edges changed "
+        "(tuned).",
+        low=1, high=10_000, scale="log",
+    )  # fmt: skip
+    candidates: int | None = option(
+        None, "C: edges of a city that an action may add, the heaviest.", low=2, high=10_000, scale="log"
+    )
+    depth: int | None = option(
+        None, "D: most pairs of edges that an action exchanges after its first.", low=1, high=10_000, scale="log"
+    )
+    stretch: int | None = option(
+        None, "Most cities in each of the three stretches that a kick exchanges (tuned).", low=1, high=10_000, scale="log"
+    )
+    temperature: float | None = option(
+        None, "Of the heatmap softmax, in mean distances of a nearest neighbour.", above=0, scale="log"
+    )
 
     title: ClassVar[str] = "k-opt actions sampled by a heatmap of edges (Fu, Qiu & Zha 2021); a baseline"
     iteration: ClassVar[str] = "tuned: 100 cities of the first descent, then a kick; paper: an action, or 100 cities of a start"
     limit_free: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        for name in ("alpha", "beta"):
-            value = getattr(self, name)
-            if value is not None and not 0.0 <= value < float("inf"):
-                raise UsageError(f"{name} is {value}; accepted: a number from 0")
-        for name, least in (("tries", 1), ("candidates", 2), ("depth", 1), ("stretch", 1)):
-            value = getattr(self, name)
-            if value is not None and not least <= value <= 10_000:
-                raise UsageError(f"{name} is {value}; accepted: an integer from {least} to 10000")
-        if self.temperature is not None and not 0.0 < self.temperature < float("inf"):
-            raise UsageError(f"temperature is {self.temperature}; accepted: a number above 0")
 
     def accepts(self, instance: TspInstance) -> str:
         from corl.solvers.tsp.heatmap.features import readable
@@ -80,7 +74,7 @@ class HeatmapMcts(Solver):
     def prepare(self, instance: TspInstance) -> None:
         from corl.problems.tsp.problem import Tsp
         from corl.run import Run
-        from corl.solvers.tsp.constructions import tiny_like
+        from corl.solvers.tsp.construction.solver import tiny_like
 
         tiny = tiny_like(instance)
         self.solve(tiny, Run(Tsp(), tiny, iterations=40))
@@ -96,9 +90,9 @@ class HeatmapMcts(Solver):
             run.report(tour)
             run.report_bound(run.problem.evaluate(instance, tour))
         elif run.remaining < (_SETUP + _NETWORK * (self.heatmap == "gnn")) * instance.n:
-            from corl.solvers.tsp.construction import space_filling_order
+            from corl.solvers.tsp.neighbours.spatial import hilbert_order
 
-            run.report(space_filling_order(metric_of(instance)))  # no time for more
+            run.report(hilbert_order(metric_of(instance)))  # no time for more
         elif self.preset == "paper":
             self._sample(instance, run)
         else:
@@ -125,15 +119,16 @@ class HeatmapMcts(Solver):
 
     def _kick(self, instance: TspInstance, run: Run) -> None:
         """The tuned search: kicks of one tour, the user's or at first the greedy one."""
-        from corl.solvers.tsp.construction import greedy_edge, length_of
+        from corl.solvers.tsp.construction.kernels import greedy_edge, length_of
         from corl.solvers.tsp.heatmap.kicks import begin, kicks
         from corl.solvers.tsp.heatmap.search import Search
-        from corl.solvers.tsp.heatmap.state import set_tour
+        from corl.solvers.tsp.tours.array_tour import set_order
 
         search = Search(instance, run, self.heatmap, self._numbers(instance.n), published=False)
         mcts, metric = search.mcts, search.metric
-        tour = search.numbered(run.solution) if run.solution is not None else greedy_edge(metric, mcts.near, mcts.lengths)
-        set_tour(mcts, tour, length_of(metric, tour))
+        tour = search.numbers(run.solution) if run.solution is not None else greedy_edge(metric, mcts.near, mcts.lengths)
+        set_order(mcts.tour, tour)
+        mcts.length[0] = length_of(metric, tour)
         search.report(run)
         begin(mcts)
         reported = float("inf")

@@ -1,9 +1,5 @@
-"""Iterated local search: kick a short stretch of the tour, repair it with Lin-Kernighan moves, keep it or take it back.
-
-The kick is the double bridge of Martin, Otto & Felten (Complex Systems 5, 1991): four consecutive stretches A B C D
-become A D C B, where B, C and D are short (Applegate, Cook & Rohe, INFORMS J. Comput. 15, 2003, on local kicks), so that
-kick, repair and undoing cost the same on a tour of any size.
-"""
+"""Chained Lin-Kernighan (Applegate, Cook & Rohe, INFORMS J. Computing 15, 2003): kick a short stretch of the tour by a local
+double bridge, repair it with Lin-Kernighan moves, keep it or take it back."""
 
 from __future__ import annotations
 
@@ -14,95 +10,88 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.problems.tsp.metric import distance
 from corl.rng import below, uniform
-from corl.solvers.tsp.ils.lin_kernighan import Search, enqueue, new_search, settle
-from corl.solvers.tsp.ils.rearrange import forget, rearrange, set_order, undo
+from corl.solvers.tsp.ils.lin_kernighan import LinKernighan, lin_kernighan, settle
+from corl.solvers.tsp.tours.array_tour import forget, set_order, undo
+from corl.solvers.tsp.tours.city_queue import enqueue
+from corl.solvers.tsp.tours.double_bridge import bridge_cost, bridge_ends, draw_sizes, exchange
 
-__all__ = ["Climb", "begin", "iterate", "new_climb"]
+__all__ = ["ChainedSearch", "begin", "chained_search", "iterate"]
 
 _DESCENT = 100  # cities of the first descent that count as one unit: about the time of a kick
 
 
-class Climb(NamedTuple):
+class ChainedSearch(NamedTuple):
     """The state of an iterated local search; `iterate` goes on from it."""
 
-    search: Search
+    local: LinKernighan
     random: NDArray[np.uint64]
     """[1]"""
     length: NDArray[np.float64]
     """[1] of the tour."""
     done: NDArray[np.int64]
     """[2] units of work done, kicks among them."""
-    plan: NDArray[np.float64]
+    cooling: NDArray[np.float64]
     """[2] the first temperature (in units of length) and the units of work that cool it to 0."""
+    ends: NDArray[np.int32]
+    """[8] the cities at the edges that a kick changes."""
 
 
-def new_climb(n: int, breadth: tuple[int, ...], random: NDArray[np.uint64]) -> Climb:
+def chained_search(n: int, breadth: tuple[int, ...], random: NDArray[np.uint64]) -> ChainedSearch:
     """Memory for a search over n cities; `begin` fills it."""
-    return Climb(new_search(n, breadth), random, np.zeros(1), np.zeros(2, np.int64), np.zeros(2))
+    local = lin_kernighan(n, breadth)
+    return ChainedSearch(local, random, np.zeros(1), np.zeros(2, np.int64), np.zeros(2), np.empty(8, np.int32))
 
 
 @kernel
-def begin(climb, order, length):
+def begin(search, order, length):
     """Start from a tour of the given length; every city is queued, in tour order."""
-    set_order(climb.search.tour, order)
+    set_order(search.local.tour, order)
     for city in order:
-        enqueue(climb.search, city)
-    climb.length[0] = length
+        enqueue(search.local.queue, city)
+    search.length[0] = length
 
 
 @kernel
-def iterate(metric, neighbours, lengths, climb, least, most, stretch, units):
+def iterate(metric, neighbours, lengths, search, least, most, stretch, units):
     """Do `units` units of work: one is 100 queued cities or, once the first descent is over, a kick with its repair.
 
     Gains up to `least` are rounding errors. Moves that shift more than `most` cities are passed over. B, C and D of a kick
     have 1 to `stretch` cities each. For n >= 5.
     """
-    search, n = climb.search, len(climb.search.queue)
+    local, n = search.local, len(search.local.tour.order)
     for _ in range(units):
-        climb.done[0] += 1
-        if search.ring[1] > 0:
-            climb.length[0] -= settle(metric, neighbours, lengths, search, least, most, _DESCENT)
-            forget(search.tour)
+        search.done[0] += 1
+        if local.queue.ring[1] > 0:
+            search.length[0] -= settle(metric, neighbours, lengths, local, least, most, _DESCENT)
+            forget(local.tour)
             continue
-        cost = _kick(metric, climb, stretch)
-        cost -= settle(metric, neighbours, lengths, search, least, most, n * n)
-        if cost <= _allowance(climb):
-            climb.length[0] += cost
-            forget(search.tour)
+        cost = _kick(metric, search, stretch)
+        cost -= settle(metric, neighbours, lengths, local, least, most, n * n)
+        if cost <= _allowance(search):
+            search.length[0] += cost
+            forget(local.tour)
         else:
-            undo(search.tour)
-        climb.done[1] += 1
+            undo(local.tour, 0)
+        search.done[1] += 1
 
 
 @kernel(inline=True)
-def _allowance(climb):
+def _allowance(search):
     """How much longer a tour may get: exponential with the temperature's mean, as in simulated annealing."""
-    warmth = climb.plan[0] * (1.0 - climb.done[0] / climb.plan[1])
-    return -warmth * math.log(1.0 - uniform(climb.random)) if warmth > 0.0 else 0.0
+    temperature = search.cooling[0] * (1.0 - search.done[0] / search.cooling[1])
+    return -temperature * math.log(1.0 - uniform(search.random)) if temperature > 0.0 else 0.0
 
 
-@kernel
-def _kick(metric, climb, stretch):
-    """A D C B at a random place; queues the eight cities at the changed edges and returns what it cost."""
-    search, random = climb.search, climb.random
-    tour = search.tour
-    order = tour.order
-    n = len(order)
-    widest = min(stretch, (n - 1) // 3)
-    b, c, d = 1 + below(random, widest), 1 + below(random, widest), 1 + below(random, widest)
+@kernel(borrow=True)
+def _kick(metric, search, stretch):
+    """A double bridge at a random place; queues the cities at the changed edges and returns what it cost."""
+    tour, ends, random = search.local.tour, search.ends, search.random
+    n = len(tour.order)
+    b, c, d = draw_sizes(random, min(stretch, (n - 1) // 3))
     start = below(random, n)
-    before, after = order[start - 1 if start else n - 1], order[(start + b + c + d) % n]
-    b1, b2 = order[start], order[(start + b - 1) % n]
-    c1, c2 = order[(start + b) % n], order[(start + b + c - 1) % n]
-    d1, d2 = order[(start + b + c) % n], order[(start + b + c + d - 1) % n]
-    cost = distance(metric, before, d1) + distance(metric, d2, c1) + distance(metric, c2, b1) + distance(metric, b2, after)
-    cost -= distance(metric, before, b1) + distance(metric, b2, c1) + distance(metric, c2, d1) + distance(metric, d2, after)
-    tour.offset[0], tour.size[0], tour.reverse[0] = b + c, d, False
-    tour.offset[1], tour.size[1], tour.reverse[1] = b, c, False
-    tour.offset[2], tour.size[2], tour.reverse[2] = 0, b, False
-    rearrange(tour, start, 3)
-    for city in (before, d1, d2, c1, c2, b1, b2, after):
-        enqueue(search, city)
-    return cost
+    bridge_ends(tour.order, start, b, c, d, ends)
+    exchange(tour, start, b, c, d)
+    for k in (0, 5, 6, 3, 4, 1, 2, 7):  # along the new tour
+        enqueue(search.local.queue, ends[k])
+    return bridge_cost(metric, ends)

@@ -18,23 +18,19 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.problems.tsp.metric import distance
-from corl.solvers.tsp.ils.rearrange import Tour, log_is_full, rearrange, rearranged_tour
+from corl.solvers.tsp.tours.array_tour import ArrayTour, array_tour, log_is_full, rearrange
+from corl.solvers.tsp.tours.city_queue import CityQueue, city_queue, enqueue, next_in_queue
 
-__all__ = ["Search", "enqueue", "new_search", "settle"]
+__all__ = ["LinKernighan", "lin_kernighan", "settle"]
 
 _BEFORE, _AFTER, _OPEN_AFTER, _OPEN_BEFORE = range(4)  # which edge at c is broken; the last two open a cycle
 
 
-class Search(NamedTuple):
+class LinKernighan(NamedTuple):
     """A tour, the cities still to look at, and the scratch of the search; L levels, at most L + 2 segments."""
 
-    tour: Tour
-    queue: NDArray[np.int32]
-    """[n] ring buffer of cities to look at."""
-    queued: NDArray[np.bool_]
-    """[n] whether a city is in it."""
-    ring: NDArray[np.int64]
-    """[2] its head and length."""
+    tour: ArrayTour
+    queue: CityQueue
     breadth: NDArray[np.int64]
     """[L] steps tried at each level."""
     first: NDArray[np.int32]
@@ -51,49 +47,26 @@ class Search(NamedTuple):
     """[L + 1, B + 1] the gain after each step."""
 
 
-def new_search(n: int, breadth: tuple[int, ...]) -> Search:
+def lin_kernighan(n: int, breadth: tuple[int, ...]) -> LinKernighan:
     """Memory for searches on tours of n cities; `breadth[l]` steps are tried at level l."""
     levels, widest = len(breadth), max(breadth)
-    return Search(
-        rearranged_tour(n, levels + 2), np.empty(n, np.int32), np.zeros(n, np.bool_), np.zeros(2, np.int64),
-        np.array(breadth, np.int64), np.zeros((levels + 1, levels + 3), np.int32),
+    return LinKernighan(
+        array_tour(n, levels + 2), city_queue(n), np.array(breadth, np.int64), np.zeros((levels + 1, levels + 3), np.int32),
         np.zeros((levels + 1, levels + 3), np.int32), np.zeros((levels + 1, 5), np.int64), np.zeros(levels + 1),
         np.zeros((levels + 1, widest + 1), np.int64), np.zeros((levels + 1, widest + 1)),
     )  # fmt: skip
 
 
-@kernel(inline=True)
-def enqueue(search, city):
-    """Put a city into the queue, unless it is there."""
-    if not search.queued[city]:
-        search.queued[city] = True
-        n = len(search.queue)
-        at = search.ring[0] + search.ring[1]
-        search.queue[at - n if at >= n else at] = city
-        search.ring[1] += 1
-
-
-@kernel(inline=True)
-def next_in_queue(search):
-    """Take the first city out of the queue, which must not be empty."""
-    head = search.ring[0]
-    city = search.queue[head]
-    search.queued[city] = False
-    search.ring[0] = head + 1 if head + 1 < len(search.queue) else 0
-    search.ring[1] -= 1
-    return city
-
-
-@kernel
+@kernel(borrow=True)
 def settle(metric, neighbours, lengths, search, least, most, cities):
     """Make improving moves from up to `cities` queued cities, fewer where the queue ends or the tour's log is full;
     returns the total gain. For the rest see `_improve_city`."""
     total = 0.0
     for _ in range(cities):
-        if search.ring[1] == 0:
+        if search.queue.ring[1] == 0:
             break
-        city = next_in_queue(search)
-        while not log_is_full(search.tour):
+        city = next_in_queue(search.queue)
+        while not log_is_full(search.tour, 0):
             gain = _improve_city(metric, neighbours, lengths, search, city, least, most)
             if gain == 0.0:
                 break
@@ -101,7 +74,7 @@ def settle(metric, neighbours, lengths, search, least, most, cities):
     return total
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrow=True)
 def _improve_city(metric, neighbours, lengths, search, t1, least, most):
     """Make the first improving move found from t1, queue the cities at its edges, and return its gain (0: there is none).
 
@@ -139,7 +112,7 @@ def _improve_city(metric, neighbours, lengths, search, t1, least, most):
     return 0.0
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrow=True)
 def _at(order, zero, backwards, r):
     """The city at relative position r."""
     n = len(order)
@@ -151,7 +124,7 @@ def _at(order, zero, backwards, r):
     return order[at]
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrow=True)
 def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards, least):
     """Fill step[level] with the best steps by gain, and slot `breadth` with the one that closes best; returns the gain
     of that closed tour (-inf: none)."""
@@ -206,13 +179,13 @@ def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards,
     return best
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrow=True)
 def _packed(r, i, kind, other):
     """A step in one integer: relative position of c (28 bits), its segment (5), the kind (2), the new end city (28)."""
     return (np.int64(r) << 35) | (np.int64(i) << 30) | (np.int64(kind) << 28) | np.int64(other)
 
 
-@kernel(inline=True)
+@kernel(inline=True, borrow=True)
 def _take(search, level, rank):
     """Write the path after step `rank` of `level` to the level above."""
     step = search.step[level, rank]
@@ -259,7 +232,7 @@ def _take(search, level, rank):
     search.gain[up] = search.step_gain[level, rank]
 
 
-@kernel
+@kernel(borrow=True)
 def _carry_out(search, level, zero, backwards, most):
     """Write the closed path of `level` to the tour: its longest segment stays, the others move into the gap between its
     ends. False, and nothing done, where they hold more than `most` cities."""
@@ -273,8 +246,8 @@ def _carry_out(search, level, zero, backwards, most):
     if n - size > most:
         return False
     for i in range(m):
-        enqueue(search, _at(tour.order, zero, backwards, x[i]))
-        enqueue(search, _at(tour.order, zero, backwards, y[i]))
+        enqueue(search.queue, _at(tour.order, zero, backwards, x[i]))
+        enqueue(search.queue, _at(tour.order, zero, backwards, y[i]))
     # Read the cyclic sequence so that the longest segment runs in the array's own direction.
     ahead = x[longest] <= y[longest]  # in relative positions
     along = ahead != backwards
@@ -291,7 +264,7 @@ def _carry_out(search, level, zero, backwards, most):
             offset += n
         while offset >= n:
             offset -= n
-        tour.offset[q - 1], tour.size[q - 1] = offset, abs(y[i] - x[i]) + 1
-        tour.reverse[q - 1] = (x[i] <= y[i]) != ahead
+        tour.pieces[q - 1, 0], tour.pieces[q - 1, 1] = offset, abs(y[i] - x[i]) + 1
+        tour.pieces[q - 1, 2] = (x[i] <= y[i]) != ahead
     rearrange(tour, start, m - 1)
     return True

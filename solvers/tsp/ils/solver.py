@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from corl.errors import UsageError
+from corl.options import option
 from corl.solver import Solver
 
 if TYPE_CHECKING:
@@ -14,9 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from corl.problems.tsp.instance import TspInstance
-    from corl.problems.tsp.metric import Metric
     from corl.run import Run
-    from corl.solvers.tsp.ils.kicks import Climb
+    from corl.solvers.tsp.ils.kicks import ChainedSearch
 
 __all__ = ["Ils"]
 
@@ -37,34 +37,33 @@ class Ils(Solver):
     An asymmetric instance is searched by `corl.solvers.tsp.asymmetric.search`, which takes none of these options.
     """
 
-    candidates: int = 0
-    """Neighbours of a city that a move may link it to, at least 5; 0: 10, or 7 beyond 50,000 cities."""
-    per_quadrant: int = 2
-    """So many of them from each quadrant around the city, in the plane (needed for clusters); 0: simply the nearest, as
-    always beyond 50,000 cities, where looking for them takes too long."""
-    breadth: tuple[int, ...] = (5, 3, 2, 1)
-    """Steps tried at each level of the Lin-Kernighan search: 2 to 20 numbers from 1; their count is the depth."""
-    stretch: int = 50
-    """Most cities in each of the three stretches that a kick exchanges, at least 1."""
-    heat: float = 0.02
-    """How much longer a kick may make the tour at first, in mean edge lengths; falls to 0 in the course of the run."""
-    bound: bool = True
-    """Whether to prove a Held-Karp bound where a tenth of the time suffices for it."""
+    candidates: int = option(
+        0, "Neighbours of a city that a move may link it to; 0: 10, or 7 beyond 50,000 cities.", low=5, also=0, scale="log"
+    )
+    per_quadrant: int = option(
+        2,
+        "So many of them from each quadrant around the city, in the plane, which clustered cities need; 0: simply the nearest, "
+        "as always beyond 50,000 cities.",
+        low=0,
+    )
+    breadth: tuple[int, ...] = option(
+        (5, 3, 2, 1), "Steps tried at each level of the Lin-Kernighan search; their count, 2 to 20, is the depth.", low=1
+    )
+    stretch: int = option(50, "Most cities in each of the three stretches that a kick exchanges.", low=1, scale="log")
+    heat: float = option(
+        0.02,
+        "How much longer a kick may make the tour at first, in mean edge lengths; falls to 0 in the course of the run.",
+        low=0,
+    )
+    bound: bool = option(True, "Whether to prove a Held-Karp bound where a tenth of the time suffices for it.")
 
     title: ClassVar[str] = "iterated Lin-Kernighan search with local kicks; up to millions of cities"
     iteration: ClassVar[str] = "100 cities of the first descent, then one kick and its repair"
 
     def __post_init__(self) -> None:
-        if self.candidates < 5 and self.candidates != 0:
-            raise UsageError(f"candidates is {self.candidates}; accepted: 0 (automatic), or an integer from 5")
-        if self.per_quadrant < 0:
-            raise UsageError(f"per_quadrant is {self.per_quadrant}; accepted: an integer from 0")
-        if not 2 <= len(self.breadth) <= 20 or min(self.breadth) < 1:
-            raise UsageError(f"breadth is {self.breadth}; accepted: 2 to 20 integers from 1")
-        if self.stretch < 1:
-            raise UsageError(f"stretch is {self.stretch}; accepted: an integer from 1")
-        if not self.heat >= 0.0:
-            raise UsageError(f"heat is {self.heat}; accepted: a number from 0")
+        super().__post_init__()
+        if not 2 <= len(self.breadth) <= 20:
+            raise UsageError(f"option breadth: {self.breadth} is not accepted; it takes 2 to 20 integers from 1")
 
     def prepare(self, instance: TspInstance) -> None:
         if not instance.symmetric:
@@ -73,7 +72,7 @@ class Ils(Solver):
             return warm_up()
         from corl.problems.tsp.problem import Tsp
         from corl.run import Run
-        from corl.solvers.tsp.constructions import tiny_like
+        from corl.solvers.tsp.construction.solver import tiny_like
 
         tiny = tiny_like(instance)
         self.solve(tiny, Run(Tsp(), tiny, iterations=40))
@@ -97,7 +96,7 @@ class Ils(Solver):
 
     def _solve_symmetric(self, instance: TspInstance, run: Run) -> None:
         from corl.rng import random_state
-        from corl.solvers.tsp.ils.kicks import begin, iterate, new_climb
+        from corl.solvers.tsp.ils.kicks import begin, chained_search, iterate
 
         space = _Space(instance)
         if instance.n >= _LARGE:
@@ -111,79 +110,68 @@ class Ils(Solver):
         tour = space.start(neighbours, lengths, run)
         if run.should_stop:
             return
-        climb = new_climb(instance.n, self.breadth, random_state(run.seed))
-        begin(climb, tour, space.length(tour))
+        search = chained_search(instance.n, self.breadth, random_state(run.seed))
+        begin(search, tour, space.length(tour))
         longest = space.longest(tour, lengths)
-        climb.plan[:] = self.heat * space.length(tour) / instance.n, float("inf")
+        search.cooling[:] = self.heat * space.length(tour) / instance.n, float("inf")
         bound_due, reported, reporting = self.bound, float("inf"), 0.0
         counted, every = run.iterations is not None, max(100, instance.n // 10)
-        while run.remaining >= 1.5 * reporting and (units := run.budget(every - int(climb.done[0]) % every if counted else None)):
-            _plan(climb, run)
-            iterate(space.metric, neighbours, lengths, climb, 1e-12 * longest, _MOST_SHIFTED, self.stretch, units)
-            if bound_due and climb.search.ring[1] == 0:
+        while run.remaining >= 1.5 * reporting:
+            if not (units := run.budget(every - int(search.done[0]) % every if counted else None)):
+                break
+            _cool(search, run)
+            iterate(space.metric, neighbours, lengths, search, 1e-12 * longest, _MOST_SHIFTED, self.stretch, units)
+            if bound_due and search.local.queue.ring[1] == 0:
                 bound_due = False
                 space.report_bound(neighbours, lengths, run)
-            due = climb.done[0] % every == 0 if counted else run.report_due  # the clock must not choose what is kept
-            if climb.length[0] < reported and due:
+            due = search.done[0] % every == 0 if counted else run.report_due  # the clock must not choose what is kept
+            if search.length[0] < reported and due:
                 began = time.perf_counter()
-                reported = climb.length[0]
-                run.report(space.cities[climb.search.tour.order])
+                reported = search.length[0]
+                run.report(space.cities[search.local.tour.order])
                 reporting = time.perf_counter() - began
-        run.report(space.cities[climb.search.tour.order])
+        run.report(space.cities[search.local.tour.order])
         if not run.should_stop:  # what time is left would not do for another report
             run.stop("time_limit")
 
 
-def _plan(climb: Climb, run: Run) -> None:
+def _cool(search: ChainedSearch, run: Run) -> None:
     """Let the temperature reach 0 when the run's iterations, or at the present speed its time, are spent."""
     if run.iterations is not None:
-        climb.plan[1] = run.iterations
+        search.cooling[1] = run.iterations
     elif run.fraction > 0.0:
-        climb.plan[1] = max(1.0, climb.done[0] / run.fraction)
+        search.cooling[1] = max(1.0, search.done[0] / run.fraction)
 
 
 class _Space:
-    """An instance with its cities renumbered along a space-filling curve, so that near cities are near in memory, and its
-    distances, if any is negative, raised by a constant, which changes no search but lets gains be positive."""
+    """An instance, renumbered, and what the search asks of it."""
 
     def __init__(self, instance: TspInstance) -> None:
-        from corl.problems.tsp.metric import EXPLICIT, metric_of
-        from corl.solvers.tsp.construction import space_filling_order
+        from corl.solvers.tsp.tours.renumbering import Renumbered
 
-        metric = metric_of(instance)
-        self.instance = instance
-        self.cities: NDArray[np.int32] = space_filling_order(metric)
-        """int32 [n]: the instance's city by number here."""
-        self.metric: Metric = metric if metric.kind == EXPLICIT else metric._replace(points=metric.points[self.cities])
-        self.raised = -min(0.0, float(metric.matrix.min())) if metric.kind == EXPLICIT else 0.0
-        if self.raised:
-            self.metric = metric._replace(matrix=metric.matrix + self.raised)
+        self.instance, self._renumbered = instance, Renumbered(instance)
+        self.cities, self.metric, self.raised = self._renumbered.cities, self._renumbered.metric, self._renumbered.raised
 
     def neighbours(self, k: int, per_quadrant: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The candidate neighbours and their distances, in this numbering."""
-        from corl.solvers.tsp.candidates import neighbours
+        from corl.solvers.tsp.neighbours.candidates import neighbours
 
         found: tuple[NDArray[np.int32], NDArray[np.float64]] = neighbours(self.instance, self.metric, k, per_quadrant)
         return found
 
     def start(self, neighbours: NDArray, lengths: NDArray, run: Run) -> NDArray[np.int32]:
         """The tour to begin with: the user's, otherwise the greedy-edge tour, which is reported."""
-        import numpy as np
-
-        from corl.solvers.tsp.construction import greedy_edge
+        from corl.solvers.tsp.construction.kernels import greedy_edge
 
         if run.warm_start is not None and run.solution is not None:
-            number = np.empty_like(self.cities)
-            number[self.cities] = np.arange(len(self.cities), dtype=number.dtype)
-            given: NDArray[np.int32] = number[np.asarray(run.solution)]
-            return given
+            return self._renumbered.numbers(run.solution)
         tour: NDArray[np.int32] = greedy_edge(self.metric, neighbours, lengths)
         run.report(self.cities[tour])
         return tour
 
     def length(self, tour: NDArray[np.int32]) -> float:
         """The length of a tour, constant included."""
-        from corl.solvers.tsp.construction import length_of
+        from corl.solvers.tsp.construction.kernels import length_of
 
         return float(length_of(self.metric, tour))
 
@@ -206,7 +194,7 @@ class _Space:
         elif n > _BOUND_MOST:
             return
         from corl.problems.tsp.metric import metric_of
-        from corl.solvers.tsp.one_tree import held_karp_bound
+        from corl.solvers.tsp.held_karp.bound import held_karp_bound
 
         metric = metric_of(self.instance) if self.raised else self.metric
         bound = held_karp_bound(self.instance, metric, neighbours, lengths - self.raised, run, seconds=seconds)

@@ -16,7 +16,7 @@ __all__ = ["drop_route", "seek"]
 
 
 @kernel
-def seek(net, plan, work, absent, absences, temperature, most, units):
+def seek(data, plan, work, absent, absences, temperature, most, units):
     """Up to `units` iterations, fewer if all are served that must be; returns how many were made.
 
     absent: int32 [n + 1], the number of clients that are missing, then these; absences: int64 [n], how often each was.
@@ -24,18 +24,18 @@ def seek(net, plan, work, absent, absences, temperature, most, units):
     for unit in range(units):
         if absent[0] == 0:
             return unit
-        change = ruin(net, plan, work)
+        change = ruin(data, plan, work)
         for k in range(absent[0]):
             work.removed[work.counts[REMOVED]] = absent[1 + k]
             work.counts[REMOVED] += 1
-        change += recreate(net, plan, work, most, False, math.inf)
+        change += recreate(data, plan, work, most, False, math.inf)
         plan.counts[DONE] += 1
         before, after = 0, 0
         for k in range(absent[0]):
             before += absences[absent[1 + k]]
         for k in range(work.counts[REMOVED]):
             client = work.removed[k]
-            if plan.route[client] < 0 and net.prize[client] == math.inf:
+            if plan.route[client] < 0 and data.prize[client] == math.inf:
                 after += absences[client]
                 absences[client] += 1
         fewer = work.counts[MISSED] < absent[0] or after < before
@@ -44,33 +44,33 @@ def seek(net, plan, work, absent, absences, temperature, most, units):
             absent[0] = 0
             for k in range(work.counts[REMOVED]):
                 client = work.removed[k]
-                if plan.route[client] < 0 and net.prize[client] == math.inf:
+                if plan.route[client] < 0 and data.prize[client] == math.inf:
                     absent[0] += 1
                     absent[absent[0]] = client
         else:
-            undo(net, plan, work)
+            undo(data, plan, work)
     return units
 
 
 @kernel
-def drop_route(net, plan, work, absent, absences):
+def drop_route(data, plan, work, absent, absences):
     """Take all clients out of the route whose clients were missing least; they are then what is absent."""
     least, worst = -1, 0
     for slot in range(len(plan.size)):
         if plan.size[slot] > 0:
-            total, node = 0, plan.next[net.clients + slot]
-            while node < net.clients:
+            total, node = 0, plan.next[data.clients + slot]
+            while node < data.clients:
                 total += absences[node]
                 node = plan.next[node]
             if least < 0 or total < worst:
                 least, worst = slot, total
     work.counts[LOGGED] = work.counts[TOUCHED] = 0
     absent[0] = 0
-    node = plan.next[net.clients + least]
-    while node < net.clients:
+    node = plan.next[data.clients + least]
+    while node < data.clients:
         behind = plan.next[node]
-        remove(net, plan, work, node)
-        if net.prize[node] == math.inf:
+        remove(data, plan, work, node)
+        if data.prize[node] == math.inf:
             absent[0] += 1
             absent[absent[0]] = node
         node = behind

@@ -1,9 +1,10 @@
-"""Simulated annealing over ruin and recreate."""
+"""Simulated annealing over ruin and recreate: Christiaens & Vanden Berghe (2020), section 5; exchanges of tails are ours."""
 
 from __future__ import annotations
 
 import math
 
+from corl.arrays import copy
 from corl.jit import kernel
 from corl.rng import uniform
 from corl.solvers.vrp.ruin.pool import gather
@@ -26,12 +27,12 @@ _EVERY = 16  # iterations between two looks at the temperature
 def begin(plan, value):
     """Make the present plan, worth `value`, the best one."""
     plan.value[CURRENT] = plan.value[BEST] = value
-    plan.best[:] = plan.prev[: len(plan.best)]
+    copy(plan.prev, plan.best, len(plan.best))
     plan.counts[FOUND] += 1
 
 
 @kernel
-def anneal(net, plan, work, pool, cooling, units):
+def anneal(data, plan, work, pool, cooling, units):
     """So many iterations. cooling: float64 [4]: first temperature, last one, iteration at which it begins, iterations.
 
     Before each ruin two routes may exchange their tails. How much worse a plan may become is drawn before it is made: as no
@@ -44,26 +45,26 @@ def anneal(net, plan, work, pool, cooling, units):
             age = (plan.counts[DONE] // _EVERY * _EVERY - cooling[2]) / cooling[3]
             temperature = cooling[0] * (cooling[1] / cooling[0]) ** min(1.0, max(0.0, age))
         for _ in range(_EXCHANGES):
-            change = exchange_tails(net, plan, work, -temperature * math.log(1.0 - uniform(work.random)))
+            change = exchange_tails(data, plan, work, -temperature * math.log(1.0 - uniform(work.random)))
             if change < math.inf:
                 for k in range(work.counts[TOUCHED]):  # the ruin before may have touched them in the same iteration
                     pool.stamp[work.touched[k]] = -1
-                _accept(net, plan, work, pool, change)
+                _accept(data, plan, work, pool, change)
         allowed = -temperature * math.log(1.0 - uniform(work.random))
-        change = ruin(net, plan, work)
-        change += recreate(net, plan, work, _ANY, True, math.inf if net.prizes else allowed - change + net.slack)
+        change = ruin(data, plan, work)
+        change += recreate(data, plan, work, _ANY, True, math.inf if data.prizes else allowed - change + data.slack)
         plan.counts[DONE] += 1
         if work.counts[MISSED] > 0 or change >= allowed:
-            undo(net, plan, work)
+            undo(data, plan, work)
         else:
-            _accept(net, plan, work, pool, change)
+            _accept(data, plan, work, pool, change)
 
 
 @kernel
-def _accept(net, plan, work, pool, change):
+def _accept(data, plan, work, pool, change):
     """Go on from the changed plan. Routes of plans nearly as good as the best one go into the pool, where it has room."""
     plan.value[CURRENT] += change
     if change != 0.0 and len(pool.tag) > 0 and plan.value[CURRENT] <= _NEAR * plan.value[BEST]:
-        gather(net, plan, work, pool)
+        gather(data, plan, work, pool)
     if plan.value[CURRENT] < plan.value[BEST] - _LEAST * abs(plan.value[BEST]):
         begin(plan, plan.value[CURRENT])

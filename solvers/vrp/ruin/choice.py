@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from corl.solvers.vrp.ruin.pool import Pool
-    from corl.solvers.vrp.ruin.state import Net
+    from corl.solvers.vrp.ruin.state import RoutingData
 
 __all__ = ["choose"]
 
@@ -27,7 +27,7 @@ _INTEGER = 1000  # columns that branch and bound is given at most; with three th
 
 
 def choose(
-    net: Net, pool: Pool, counts: NDArray[np.int64], best: float, most: int, seconds: float
+    data: RoutingData, pool: Pool, counts: NDArray[np.int64], best: float, most: int, seconds: float
 ) -> NDArray[np.int64] | None:
     """int64 [k]: places in the pool of routes that together cost less than `best`; None where none were found.
 
@@ -40,13 +40,13 @@ def choose(
     held = np.flatnonzero(pool.tag)
     if len(held) > most:
         held = held[np.argsort(-pool.seen[held], kind="stable")[:most]]
-    out = np.flatnonzero(np.isfinite(net.prize))  # clients that may be left out, a column each
-    cost = np.concatenate([pool.cost[held], net.prize[out]])
-    serve, share = _rows(net, pool, held, out), _shares(pool, held, counts, len(cost))
+    out = np.flatnonzero(np.isfinite(data.prize))  # clients that may be left out, a column each
+    cost = np.concatenate([pool.cost[held], data.prize[out]])
+    serve, share = _rows(data, pool, held, out), _shares(pool, held, counts, len(cost))
     limits = counts[counts >= 0].astype(np.float64)
-    options = {"time_limit": _RELAXED * seconds} if timed else {"maxiter": _PIVOTS * net.clients}
+    options = {"time_limit": _RELAXED * seconds} if timed else {"maxiter": _PIVOTS * data.clients}
     upper = {"A_ub": share, "b_ub": limits} if len(limits) else {}
-    relaxed = linprog(cost, A_eq=serve, b_eq=np.ones(net.clients), **upper, method="highs-ds", options=options)
+    relaxed = linprog(cost, A_eq=serve, b_eq=np.ones(data.clients), **upper, method="highs-ds", options=options)
     if relaxed.status != 0 or relaxed.fun >= best * (1.0 - _LEAST):
         return None
     reduced = cost - serve.T @ relaxed.eqlin.marginals
@@ -64,7 +64,7 @@ def choose(
     return np.asarray(held[places[places < len(held)]], np.int64)
 
 
-def _rows(net: Net, pool: Pool, held: NDArray[np.int64], out: NDArray[np.int64]) -> Any:
+def _rows(data: RoutingData, pool: Pool, held: NDArray[np.int64], out: NDArray[np.int64]) -> Any:
     """Sparse [n, columns]: which column serves, or leaves out, which client."""
     from scipy.sparse import csc_array
 
@@ -73,7 +73,7 @@ def _rows(net: Net, pool: Pool, held: NDArray[np.int64], out: NDArray[np.int64])
     inside = np.arange(visits.shape[1]) < lengths[:, None]
     clients = np.concatenate([visits[inside], out])
     ends = np.concatenate([[0], np.cumsum(np.concatenate([lengths, np.ones(len(out), np.int64)]))])
-    return csc_array((np.ones(len(clients)), clients, ends), shape=(net.clients, len(ends) - 1))
+    return csc_array((np.ones(len(clients)), clients, ends), shape=(data.clients, len(ends) - 1))
 
 
 def _shares(pool: Pool, held: NDArray[np.int64], counts: NDArray[np.int64], columns: int) -> Any:

@@ -1,4 +1,7 @@
-"""Whole plans: everybody inserted greedily, given routes, a plan come back to, and what a plan costs from scratch."""
+"""Whole plans: everybody inserted greedily, given routes, a plan come back to, and what a plan costs from scratch.
+
+Inserting greedily is the recreate of Christiaens & Vanden Berghe (2020), section 5.3, with nobody served before.
+"""
 
 from __future__ import annotations
 
@@ -15,64 +18,64 @@ __all__ = ["cost_of", "insert_all", "place_route", "restore"]
 
 
 @kernel
-def insert_all(net, plan, work, most):
+def insert_all(data, plan, work, most):
     """Insert the clients that have no route; work.counts[MISSED] tells how many must be served and are not."""
     work.counts[REMOVED] = work.counts[LOGGED] = work.counts[TOUCHED] = 0
-    for client in range(net.clients):
+    for client in range(data.clients):
         if plan.route[client] < 0:
             work.removed[work.counts[REMOVED]] = client
             work.counts[REMOVED] += 1
-    return recreate(net, plan, work, most, False, math.inf)
+    return recreate(data, plan, work, most, False, math.inf)
 
 
 @kernel
-def place_route(net, plan, work, visits, kind):
+def place_route(data, plan, work, visits, kind):
     """Open a route of a type with these clients, int32, in this order."""
     work.counts[LOGGED] = work.counts[TOUCHED] = 0
-    after = net.clients + plan.free[plan.first[kind] + plan.free_size[kind] - 1]
+    after = data.clients + plan.free[plan.first[kind] + plan.free_size[kind] - 1]
     for client in visits:
-        insert(net, plan, work, client, after)
+        insert(data, plan, work, client, after)
         after = client
 
 
 @kernel
-def restore(net, plan, work, before):
+def restore(data, plan, work, before):
     """Make the plan the one in which client i stands behind node before[i], int32 [n] (-1: it has no route).
 
     Routes may get other slots of their types.
     """
     behind = np.full(len(plan.next), -1, np.int32)
-    for client in range(net.clients):
+    for client in range(data.clients):
         if before[client] >= 0:
             behind[before[client]] = client
     work.counts[LOGGED] = work.counts[TOUCHED] = 0
-    for client in range(net.clients):
+    for client in range(data.clients):
         if plan.route[client] >= 0:
-            remove(net, plan, work, client)
+            remove(data, plan, work, client)
     for slot in range(len(plan.size)):
-        node = behind[net.clients + slot]
+        node = behind[data.clients + slot]
         if node >= 0:
             kind = plan.type[slot]
-            after = net.clients + plan.free[plan.first[kind] + plan.free_size[kind] - 1]
+            after = data.clients + plan.free[plan.first[kind] + plan.free_size[kind] - 1]
             while node >= 0:
-                insert(net, plan, work, node, after)
+                insert(data, plan, work, node, after)
                 after, node = node, behind[node]
 
 
 @kernel
-def cost_of(net, plan):
+def cost_of(data, plan):
     """What the present plan costs, from scratch: distance, fixed costs, missed prizes; inf if one is missing that must not."""
     cost = 0.0
     for slot in range(len(plan.size)):
         if plan.size[slot] > 0:
-            kind, node = plan.type[slot], net.clients + slot
-            cost += net.fixed[kind]
+            kind, node = plan.type[slot], data.clients + slot
+            cost += data.fixed[kind]
             while True:
-                cost += net.unit[kind] * distance(net, node, plan.next[node])
+                cost += data.unit[kind] * distance(data, node, plan.next[node])
                 node = plan.next[node]
-                if node >= net.clients:
+                if node >= data.clients:
                     break
-    for client in range(net.clients):
+    for client in range(data.clients):
         if plan.route[client] < 0:
-            cost += net.prize[client] if net.prize[client] < math.inf else math.inf
+            cost += data.prize[client] if data.prize[client] < math.inf else math.inf
     return cost

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.metric import EXPLICIT, GEO, MANHATTAN, MAXIMUM, Metric
 from corl.problems.vrp.instance import VrpInstance
+from corl.routing.metric import EXPLICIT, GEO, MANHATTAN, MAXIMUM, Metric
 from corl.solvers.vrp.ruin.pairs import pair_distances
 
 __all__ = ["nearest"]
@@ -45,7 +45,7 @@ def nearest(
         near[block, :count] = found
         if farther:
             near[block, count:] = _farther(instance, metric, block, found, sample, farther)
-        apart[block] = pair_distances(metric, block + instance.depots, near[block] + instance.depots)
+        apart[block] = pair_distances(metric, block + instance.depots, near[block].astype(np.int64) + instance.depots)
     return near, apart
 
 
@@ -72,7 +72,17 @@ def _farther(
     ranks = np.geomspace(1, left, count).astype(np.int64)
     for k in range(1, count):  # each once
         ranks[k] = max(ranks[k], ranks[k - 1] + 1)
-    return np.take_along_axis(others, np.argsort(apart, axis=1, kind="stable")[:, np.minimum(ranks, left) - 1], axis=1)
+    return np.take_along_axis(others, _at_ranks(apart, np.minimum(ranks, left) - 1), axis=1)
+
+
+def _at_ranks(apart: NDArray[np.float64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int [rows, len(ranks)]: in which column the number of each rank is, of two alike the left one first."""
+    if not (apart == np.floor(apart)).all():
+        return np.asarray(np.argsort(apart, axis=1, kind="stable")[:, ranks])
+    columns = apart.shape[1]  # sorting integers that hold their column is three times faster
+    keys: NDArray[np.int64] = np.minimum(apart, 2.0**61 / columns).astype(np.int64) * columns + np.arange(columns)
+    keys.sort(axis=1)
+    return np.asarray(keys[:, ranks] % columns)
 
 
 def _closest(instance: VrpInstance, metric: Metric, block: NDArray[np.int64], count: int) -> NDArray[np.int64]:

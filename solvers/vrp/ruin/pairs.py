@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from corl.jit import kernel
-from corl.metric import distance
+from corl.routing.metric import distance
 
 __all__ = ["pair_distances"]
 

@@ -1,7 +1,7 @@
 """Routes that were seen in good plans, to choose from: a hash table that forgets the oldest.
 
 A route's name is the sum of random numbers of its clients, so that the order of visits does not matter: of two orders the
-cheaper one is kept.
+cheaper one is kept. To keep a heuristic's routes goes back to Rochat & Taillard (1995); see choice.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.solvers.vrp.ruin.state import DONE, TOUCHED, Net, Plan
+from corl.solvers.vrp.ruin.state import DONE, TOUCHED, Plan, RoutingData
 
 __all__ = ["Pool", "gather", "gather_all", "new_pool"]
 
@@ -40,10 +40,10 @@ class Pool(NamedTuple):
     """int64 [slots]: the last iteration at which a slot's route was looked at."""
 
 
-def new_pool(net: Net, plan: Plan, size: int, longest: int) -> Pool:
+def new_pool(data: RoutingData, plan: Plan, size: int, longest: int) -> Pool:
     """An empty pool; size 0 or a power of two from 4."""
     types = len(plan.free_size)
-    key = np.random.default_rng(_KEYS).integers(1, 2**63, net.clients + types, dtype=np.uint64)
+    key = np.random.default_rng(_KEYS).integers(1, 2**63, data.clients + types, dtype=np.uint64)
     return Pool(
         key=key,
         tag=np.zeros(size, np.uint64),
@@ -57,36 +57,36 @@ def new_pool(net: Net, plan: Plan, size: int, longest: int) -> Pool:
 
 
 @kernel(borrow=True)
-def gather(net, plan, work, pool):
+def gather(data, plan, work, pool):
     """Keep the routes that the last iteration changed."""
     now = plan.counts[DONE]
     for k in range(work.counts[TOUCHED]):
         slot = work.touched[k]
         if pool.stamp[slot] != now:
             pool.stamp[slot] = now
-            _keep(net, plan, pool, slot, now)
+            _keep(data, plan, pool, slot, now)
 
 
 @kernel(borrow=True)
-def gather_all(net, plan, pool):
+def gather_all(data, plan, pool):
     """Keep all routes of the present plan."""
     for slot in range(len(plan.size)):
-        _keep(net, plan, pool, slot, plan.counts[DONE])
+        _keep(data, plan, pool, slot, plan.counts[DONE])
 
 
 @kernel(inline=True, borrow=True)
-def _keep(net, plan, pool, slot, now):
+def _keep(data, plan, pool, slot, now):
     size = plan.size[slot]
     if size == 0 or size > pool.visits.shape[1]:
         return
-    depot, kind = net.clients + slot, plan.type[slot]
-    tag, distance = pool.key[net.clients + kind], plan.leg[depot]
+    depot, kind = data.clients + slot, plan.type[slot]
+    tag, distance = pool.key[data.clients + kind], plan.leg[depot]
     node = plan.next[depot]
-    while node < net.clients:
+    while node < data.clients:
         tag += pool.key[node]
         distance += plan.leg[node]
         node = plan.next[node]
-    cost = net.unit[kind] * distance + net.fixed[kind]
+    cost = data.unit[kind] * distance + data.fixed[kind]
     first = np.int64(tag & np.uint64(len(pool.tag) - 1)) & ~(_WAYS - 1)
     place = first
     for at in range(first, first + _WAYS):

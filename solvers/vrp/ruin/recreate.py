@@ -20,22 +20,22 @@ _FARTHER = 4  # in one of so many iterations the neighbours farther away are loo
 
 
 @kernel(borrow=True)
-def recreate(net, plan, work, most, strict, allowed):
+def recreate(data, plan, work, most, strict, allowed):
     """Insert the clients in work.removed, in a random one of the orders; returns the change of cost.
 
     most: no route is opened beyond so many. work.counts[MISSED] counts clients that must be served and found no position;
     strict: stop at the first. allowed: a position that costs more, with those taken before it, is none; inf for any.
     """
-    order(net, work)
+    order(data, work)
     work.counts[MISSED] = 0
-    reach = net.near.shape[1] if below(work.random, _FARTHER) == 0 else net.close
+    reach = data.near.shape[1] if below(work.random, _FARTHER) == 0 else data.close
     change = 0.0
     for k in range(work.counts[REMOVED]):
         client = work.removed[k]
-        after = cheapest(net, plan, work, client, reach, most, allowed - change)
+        after = cheapest(data, plan, work, client, reach, most, allowed - change)
         if after >= 0:
-            change += insert(net, plan, work, client, after)
-        elif net.prize[client] == math.inf:
+            change += insert(data, plan, work, client, after)
+        elif data.prize[client] == math.inf:
             work.counts[MISSED] += 1
             if strict:
                 break
@@ -43,28 +43,28 @@ def recreate(net, plan, work, most, strict, allowed):
 
 
 @kernel(inline=True, borrow=True)
-def order(net, work):
+def order(data, work):
     """Sort work.removed: at random, by demand, far or close first (4 : 4 : 2 : 1); with windows also narrow, early or late
     first (2 each)."""
     random, count = work.random, work.counts[REMOVED]
-    kind = below(random, 17 if net.timed else 11)
-    depot = net.clients
+    kind = below(random, 17 if data.timed else 11)
+    depot = data.clients
     for k in range(count):
         client = work.removed[k]
         if kind < 4:
             key = uniform(random)
         elif kind < 8:
-            key = -net.demand[client]
+            key = -data.demand[client]
         elif kind < 10:
-            key = -distance(net, depot, client)
+            key = -distance(data, depot, client)
         elif kind == 10:
-            key = distance(net, depot, client)
+            key = distance(data, depot, client)
         elif kind < 13:
-            key = net.latest[client] - net.earliest[client]
+            key = data.latest[client] - data.earliest[client]
         elif kind < 15:
-            key = net.earliest[client]
+            key = data.earliest[client]
         else:
-            key = -net.latest[client]
+            key = -data.latest[client]
         place = k
         while place > 0 and work.key[place - 1] > key:
             work.key[place], work.removed[place] = work.key[place - 1], work.removed[place - 1]
@@ -73,15 +73,15 @@ def order(net, work):
 
 
 @kernel(inline=True, borrow=True)
-def cheapest(net, plan, work, client, reach, most, allowed):
+def cheapest(data, plan, work, client, reach, most, allowed):
     """The node behind which a client goes best, beside its first `reach` neighbours or in a new route.
 
     -1 where there is no place, none that is worth its prize, or none that costs less than `allowed`.
     """
-    best, found = min(net.prize[client], allowed), -1
-    demand, blink, rate = net.demand[client], work.counts[BLINK], 1.0
+    best, found = min(data.prize[client], allowed), -1
+    demand, blink, rate = data.demand[client], work.counts[BLINK], 1.0
     for a in range(reach):
-        other = net.near[client, a]
+        other = data.near[client, a]
         slot = plan.route[other]
         if slot < 0 or plan.room[slot] < demand:
             continue
@@ -89,21 +89,21 @@ def cheapest(net, plan, work, client, reach, most, allowed):
         if blink < 0:  # both sides of one neighbour at a time
             blink = _next_blink(work)
             continue
-        if net.mixed:
-            rate = net.unit[plan.type[slot]]
-        apart, leg = net.apart[client, a], plan.leg[other]
-        if rate * (2.0 * (apart - leg) - net.slack) < best:  # the triangle inequality; behind the other
+        if data.mixed:
+            rate = data.unit[plan.type[slot]]
+        apart, leg = data.apart[client, a], plan.leg[other]
+        if rate * (2.0 * (apart - leg) - data.slack) < best:  # the triangle inequality; behind the other
             behind = plan.next[other]
-            to = apart if net.symmetric else distance(net, other, client)
-            if _in_time(net, plan, client, other, behind, to):
-                fro = distance(net, client, behind)
-                if rate * (to + fro - leg) < best and _fits(net, plan, client, other, behind, to, fro, slot):
+            to = apart if data.symmetric else distance(data, other, client)
+            if _in_time(data, plan, client, other, behind, to):
+                fro = distance(data, client, behind)
+                if rate * (to + fro - leg) < best and _fits(data, plan, client, other, behind, to, fro, slot):
                     best, found = rate * (to + fro - leg), other
         before = plan.prev[other]
         leg = plan.leg[before]
-        if rate * (2.0 * (apart - leg) - net.slack) < best:  # before the other
-            to = distance(net, before, client)
-            if rate * (to + apart - leg) < best and _fits(net, plan, client, before, other, to, apart, slot):
+        if rate * (2.0 * (apart - leg) - data.slack) < best:  # before the other
+            to = distance(data, before, client)
+            if rate * (to + apart - leg) < best and _fits(data, plan, client, before, other, to, apart, slot):
                 best, found = rate * (to + apart - leg), before
     if plan.counts[USED] < most:
         types = len(plan.free_size)
@@ -111,35 +111,35 @@ def cheapest(net, plan, work, client, reach, most, allowed):
         for kind in range(types):
             if plan.free_size[kind] > 0 and (only >= types or only == kind):
                 slot = plan.free[plan.first[kind] + plan.free_size[kind] - 1]
-                node = net.clients + slot
-                to, fro = distance(net, node, client), distance(net, client, node)
-                cost = net.unit[kind] * (to + fro) + net.fixed[kind]
-                if cost < best and demand <= plan.room[slot] and _fits(net, plan, client, node, node, to, fro, slot):
+                node = data.clients + slot
+                to, fro = distance(data, node, client), distance(data, client, node)
+                cost = data.unit[kind] * (to + fro) + data.fixed[kind]
+                if cost < best and demand <= plan.room[slot] and _fits(data, plan, client, node, node, to, fro, slot):
                     best, found = cost, node
     work.counts[BLINK] = blink
     return found
 
 
 @kernel(inline=True, borrow=True)
-def _in_time(net, plan, client, node, behind, to):
+def _in_time(data, plan, client, node, behind, to):
     """False where windows would not let a client in behind a node though the next one were at the same place."""
-    if not net.timed:
+    if not data.timed:
         return True
-    start = max(net.earliest[client], plan.begin[node] + net.service[node] + to)
-    return start <= net.latest[client] and start + net.service[client] <= plan.last[behind]
+    start = max(data.earliest[client], plan.begin[node] + data.service[node] + to)
+    return start <= data.latest[client] and start + data.service[client] <= plan.last[behind]
 
 
 @kernel(inline=True, borrow=True)
-def _fits(net, plan, client, node, behind, to, fro, slot):
+def _fits(data, plan, client, node, behind, to, fro, slot):
     """Whether time windows and the route's longest length let a client in between two nodes, in constant time."""
-    if net.limited:
-        longest = net.longest[plan.type[slot]]
-        if plan.length[slot] + to + fro - plan.leg[node] + net.burden[client] > longest:
+    if data.limited:
+        longest = data.longest[plan.type[slot]]
+        if plan.length[slot] + to + fro - plan.leg[node] + data.burden[client] > longest:
             return False
-    if not net.timed:
+    if not data.timed:
         return True
-    start = max(net.earliest[client], plan.begin[node] + net.service[node] + to)
-    return start <= net.latest[client] and start + net.service[client] + fro <= plan.last[behind]
+    start = max(data.earliest[client], plan.begin[node] + data.service[node] + to)
+    return start <= data.latest[client] and start + data.service[client] + fro <= plan.last[behind]
 
 
 @kernel(borrow=True)

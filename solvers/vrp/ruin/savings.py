@@ -10,51 +10,51 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.problems.vrp.instance import VrpInstance
 from corl.solvers.vrp.ruin.routes import distance
-from corl.solvers.vrp.ruin.state import Net
+from corl.solvers.vrp.ruin.state import RoutingData
 
 __all__ = ["applies", "savings_plan"]
 
 
-def applies(instance: VrpInstance, net: Net) -> bool:
+def applies(instance: VrpInstance, data: RoutingData) -> bool:
     """Whether there are capacities alone: one depot, one type of vehicle in any number, no windows, lengths or prizes."""
     vehicles = instance.vehicles
     alike = vehicles.types == 1 and int(vehicles.count[0]) < 0
-    return alike and net.symmetric and not (net.timed or net.limited or net.prizes) and instance.clients > 1
+    return alike and data.symmetric and not (data.timed or data.limited or data.prizes) and instance.clients > 1
 
 
-def savings_plan(instance: VrpInstance, net: Net) -> NDArray[np.int32]:
+def savings_plan(instance: VrpInstance, data: RoutingData) -> NDArray[np.int32]:
     """int32 [n]: before each client its client, or n + r for the first of route r (see `construction.restore`)."""
-    pairs, gains = _savings(net, net.close)
+    pairs, gains = _savings(data, data.close)
     kept = np.flatnonzero(gains > 0.0)
     order = kept[np.argsort(-gains[kept], kind="stable")]
-    return np.asarray(_merge(net, pairs[order], float(instance.vehicles.capacity[0])))
+    return np.asarray(_merge(data, pairs[order], float(instance.vehicles.capacity[0])))
 
 
 @kernel
-def _savings(net, close):
+def _savings(data, close):
     """int32 [m, 2] pairs of neighbours i < j or known to one side only, and float64 [m], what serving them together saves."""
-    n = net.clients
+    n = data.clients
     pairs, gains = np.empty((n * close, 2), np.int32), np.empty(n * close)
     home = np.empty(n)
     for i in range(n):
-        home[i] = distance(net, n, i)
-    fixed, at = net.fixed[0] / net.unit[0], 0
+        home[i] = distance(data, n, i)
+    fixed, at = data.fixed[0] / data.unit[0], 0
     for i in range(n):
         for a in range(close):
-            j = net.near[i, a]
+            j = data.near[i, a]
             pairs[at, 0], pairs[at, 1] = i, j
-            gains[at] = home[i] + home[j] - net.apart[i, a] + fixed
+            gains[at] = home[i] + home[j] - data.apart[i, a] + fixed
             at += 1
     return pairs, gains
 
 
 @kernel
-def _merge(net, pairs, capacity):
+def _merge(data, pairs, capacity):
     """Join routes end to end, pair by pair in the given order, as long as the load fits; see `savings_plan`."""
-    n = net.clients
+    n = data.clients
     link = np.full((n, 2), -1, np.int32)  # neighbours in the route; an end has a -1
     root = np.arange(n).astype(np.int32)  # disjoint sets
-    load = net.demand.copy()
+    load = data.demand.copy()
     for k in range(len(pairs)):
         i, j = pairs[k, 0], pairs[k, 1]
         if link[i, 1] >= 0 or link[j, 1] >= 0:  # inside a route

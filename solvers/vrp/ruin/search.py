@@ -11,7 +11,7 @@ from corl.solvers.vrp.ruin.absence import drop_route, seek
 from corl.solvers.vrp.ruin.annealing import anneal, begin
 from corl.solvers.vrp.ruin.choice import choose
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all, restore
-from corl.solvers.vrp.ruin.network import load_routes, network, new_plan, new_work, routes_in
+from corl.solvers.vrp.ruin.conversion import load_routes, new_plan, new_work, routes_in, routing_data
 from corl.solvers.vrp.ruin.pool import gather_all, new_pool
 from corl.solvers.vrp.ruin.savings import applies, savings_plan
 from corl.solvers.vrp.ruin.state import BEST, DONE, FOUND, MISSED, USED
@@ -34,12 +34,12 @@ class Search:
 
     def __init__(self, instance: VrpInstance, neighbours: int, farther: int, run: Run) -> None:
         self.instance, self.run = instance, run
-        self.net = network(instance, neighbours, farther)
-        self.plan = new_plan(instance, self.net)
-        self.work = new_work(self.net, self.plan, run.seed)
-        apart = self.net.apart[:, :_NEAREST]
-        self.unit = max(1e-9, float(apart.mean() if apart.size else 1.0) * float(self.net.unit.mean()))
-        self.pool = new_pool(self.net, self.plan, 0, 1)
+        self.data = routing_data(instance, neighbours, farther)
+        self.plan = new_plan(instance, self.data)
+        self.work = new_work(self.data, self.plan, run.seed)
+        apart = self.data.apart[:, :_NEAREST]
+        self.unit = max(1e-9, float(apart.mean() if apart.size else 1.0) * float(self.data.unit.mean()))
+        self.pool = new_pool(self.data, self.plan, 0, 1)
         self._most = 0
         self._reported, self._reporting = 0, 0.0  # times that a best had been found, seconds that its report took
         self._idle = run.fraction  # share of the run in which no iterations were made
@@ -93,14 +93,14 @@ class Search:
         False: no place was found for somebody.
         """
         if self.run.warm_start is not None and self.run.solution is not None:
-            load_routes(self.instance, self.net, self.plan, self.work, self.run.solution)
+            load_routes(self.instance, self.data, self.plan, self.work, self.run.solution)
         else:
-            if applies(self.instance, self.net):
-                restore(self.net, self.plan, self.work, savings_plan(self.instance, self.net))
-            insert_all(self.net, self.plan, self.work, _ANY)
+            if applies(self.instance, self.data):
+                restore(self.data, self.plan, self.work, savings_plan(self.instance, self.data))
+            insert_all(self.data, self.plan, self.work, _ANY)
             if self.work.counts[MISSED] > 0 and not self._seek(_ANY, heat, 1.0):
                 return False
-        begin(self.plan, cost_of(self.net, self.plan))
+        begin(self.plan, cost_of(self.data, self.plan))
         return True
 
     @property
@@ -110,13 +110,13 @@ class Search:
 
     def drop_routes(self, share: float, heat: float) -> None:
         """Look for plans of fewer routes until that share of the run is over; the plan is then the best one."""
-        absences = np.zeros(self.net.clients, np.int64)
+        absences = np.zeros(self.data.clients, np.int64)
         while self.plan.counts[USED] > 1 and not self.run.should_stop:
-            absent = np.zeros(self.net.clients + 1, np.int32)
-            most = drop_route(self.net, self.plan, self.work, absent, absences)
+            absent = np.zeros(self.data.clients + 1, np.int32)
+            most = drop_route(self.data, self.plan, self.work, absent, absences)
             if not self._seek(int(most), heat, share, absent, absences):
                 break
-            begin(self.plan, cost_of(self.net, self.plan))
+            begin(self.plan, cost_of(self.data, self.plan))
             self.report()
         self.return_to_best()
 
@@ -125,16 +125,16 @@ class Search:
         cooling = np.array([heat * self.unit, cold * self.unit, self.done, np.inf])
         while units := self.grant(share):
             cooling[3] = self.planned(cooling[2], share)
-            anneal(self.net, self.plan, self.work, self.pool, cooling, units)
+            anneal(self.data, self.plan, self.work, self.pool, cooling, units)
             if self.run.report_due:
                 self.report()
 
     def keep_routes(self) -> bool:
         """Let annealing keep the routes that it sees, where choosing among them pays; whether it does."""
-        n, used = self.net.clients, max(1, int(self.plan.counts[USED]))
+        n, used = self.data.clients, max(1, int(self.plan.counts[USED]))
         if n > _POOLED or n > _LENGTH * used:
             return False
-        self.pool = new_pool(self.net, self.plan, _PLACES, min(n, 2 * n // used + 8))
+        self.pool = new_pool(self.data, self.plan, _PLACES, min(n, 2 * n // used + 8))
         self._most = max(_COLUMNS * n, 500)
         return True
 
@@ -144,51 +144,51 @@ class Search:
         seconds: inf for a limit on steps instead.
         """
         self.return_to_best()
-        gather_all(self.net, self.plan, self.pool)
+        gather_all(self.data, self.plan, self.pool)
         run, counts, before = self.run, self.instance.vehicles.count, self.run.elapsed
         idle, best = run.fraction, float(self.plan.value[BEST])
         places = run.call_interruptible(
-            lambda: choose(self.net, self.pool, counts, best, self._most, seconds), stop=lambda: None
+            lambda: choose(self.data, self.pool, counts, best, self._most, seconds), stop=lambda: None
         )
         if seconds < np.inf:  # as many columns as there is time for
             share = (run.elapsed - before) / seconds
             self._most = int(self._most * (0.6 if share > 0.6 else 1.5 if share < 0.2 else 1.0))
             self._idle += run.fraction - idle
         if places is not None:
-            restore(self.net, self.plan, self.work, self._chosen(places))
-            begin(self.plan, cost_of(self.net, self.plan))
+            restore(self.data, self.plan, self.work, self._chosen(places))
+            begin(self.plan, cost_of(self.data, self.plan))
             self.report()
 
     def _chosen(self, places: NDArray[np.int64]) -> NDArray[np.int32]:
         """int32 [n]: before which client which node comes (see `restore`) where routes of the pool make up the plan."""
-        before = np.full(self.net.clients, -1, np.int32)
+        before = np.full(self.data.clients, -1, np.int32)
         slots = self.plan.first.copy()
         for place in places:
             kind = self.pool.kind[place]
             visits = self.pool.visits[place, : self.pool.length[place]]
-            before[visits] = np.concatenate([[self.net.clients + slots[kind]], visits[:-1]])
+            before[visits] = np.concatenate([[self.data.clients + slots[kind]], visits[:-1]])
             slots[kind] += 1
         return before
 
     def return_to_best(self) -> None:
         """Make the best plan the present one."""
-        restore(self.net, self.plan, self.work, self.plan.best.copy())
-        self.plan.best[:] = self.plan.prev[: self.net.clients]
-        self.plan.value[:] = cost_of(self.net, self.plan)
+        restore(self.data, self.plan, self.work, self.plan.best.copy())
+        self.plan.best[:] = self.plan.prev[: self.data.clients]
+        self.plan.value[:] = cost_of(self.data, self.plan)
 
     def _seek(
         self, most: int, heat: float, share: float, absent: np.ndarray | None = None, absences: np.ndarray | None = None
     ) -> bool:
         """Iterate until nobody is absent, or that share of the run is over; whether nobody is."""
         if absent is None:
-            missing = np.flatnonzero((self.plan.route[: self.net.clients] < 0) & np.isinf(self.net.prize))
-            absent = np.zeros(self.net.clients + 1, np.int32)
+            missing = np.flatnonzero((self.plan.route[: self.data.clients] < 0) & np.isinf(self.data.prize))
+            absent = np.zeros(self.data.clients + 1, np.int32)
             absent[0], absent[1 : len(missing) + 1] = len(missing), missing
         if absences is None:
-            absences = np.zeros(self.net.clients, np.int64)
+            absences = np.zeros(self.data.clients, np.int64)
         heat = heat * self.unit
         while absent[0] and (units := self.grant(share)):
-            made = seek(self.net, self.plan, self.work, absent, absences, heat, most, units)
+            made = seek(self.data, self.plan, self.work, absent, absences, heat, most, units)
             self.give_back(units - int(made))
         return not absent[0]
 
@@ -196,14 +196,14 @@ class Search:
 def compile_rest(instance: VrpInstance, scarce: bool) -> None:
     """Call once, on a tiny instance, what only warm starts, savings and several coolings need, and where vehicles are scarce
     what looks for places."""
-    net = network(instance, 2)
-    plan = new_plan(instance, net)
-    work = new_work(net, plan, 0)
-    load_routes(instance, net, plan, work, [[node] for node in range(instance.depots, instance.n)])
-    restore(net, plan, work, plan.prev[: net.clients].copy())
-    if not net.timed:
-        savings_plan(instance, net)
+    data = routing_data(instance, 2)
+    plan = new_plan(instance, data)
+    work = new_work(data, plan, 0)
+    load_routes(instance, data, plan, work, [[node] for node in range(instance.depots, instance.n)])
+    restore(data, plan, work, plan.prev[: data.clients].copy())
+    if not data.timed:
+        savings_plan(instance, data)
     if scarce:
-        absent, absences = np.zeros(net.clients + 1, np.int32), np.zeros(net.clients, np.int64)
-        most = drop_route(net, plan, work, absent, absences)
-        seek(net, plan, work, absent, absences, 1.0, int(most), 3)
+        absent, absences = np.zeros(data.clients + 1, np.int32), np.zeros(data.clients, np.int64)
+        most = drop_route(data, plan, work, absent, absences)
+        seek(data, plan, work, absent, absences, 1.0, int(most), 3)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from corl.errors import UsageError
+from corl.options import option
 from corl.solver import Solver
 
 if TYPE_CHECKING:
@@ -35,39 +35,27 @@ class RuinRecreate(Solver):
     for fewer routes. An iteration costs the same in a large instance as in a small one.
     """
 
-    neighbours: int = 40
-    """Clients beside which a client may be inserted, at least 2 (20: 0.05 to 0.3 % worse on X instances)."""
-    farther: int = 150
-    """More clients, a sample that thins out with distance, looked at in a quarter of the iterations; from 0. In clusters the
-    nearest alone are not enough (one seed, 10 to 15 s: X-n153-k22 0.66 % with 60 and 0.14 with all, n376 0.23 and 0.11 with 150,
-    n670 1.54 and 1.34; X-n200-k36 the other way round, 0.10 and 0.25)."""
-    heat: float = 5.0
-    """First temperature, in mean distances to the ten nearest clients; above 0. Short runs begin colder: at this times the root
-    of iterations a client / 2,000 (6,000 clients in 10 s, which is 200 each: 0.5 1.57 %, 1.5 1.36 % above the best known)."""
-    cold: float = 0.025
-    """Last temperature, likewise; above 0."""
-    coolings: int = 0
-    """So many, each from the best plan; 0: the square root of the iterations a client / 3,000, or / 2,000 where routes are long
-    and have windows. A small instance may freeze in a basin that it does not leave (X-n106-k14, 40 s: one cooling 0.54 %, four
-    0.08), and slow coolings of long routes end with too few (RC2_10_5, 60 s: one 1.55 and 1.70 %, two 1.14 and 1.15)."""
-    reheat: float = 1.0
-    """First temperature of the later ones, times the first one's; above 0."""
-    choices: bool = True
-    """Whether the best set of the routes seen is looked for by integer programming, where routes are short."""
+    neighbours: int = option(40, "Clients beside which a client may be inserted.", low=2, scale="log")
+    farther: int = option(
+        150, "More such clients, a sample that thins out with distance, looked at in a quarter of the iterations.", low=0
+    )
+    heat: float = option(
+        5.0, "First temperature, in mean distances to the ten nearest clients; short runs begin colder.", above=0, scale="log"
+    )
+    cold: float = option(0.025, "Last temperature, likewise.", above=0, scale="log")
+    coolings: int = option(
+        0,
+        "So many coolings, each from the best plan; 0: by the iterations a client that the run has time for, fewer and slower "
+        "ones where routes are short.",
+        low=0,
+    )
+    reheat: float = option(1.0, "First temperature of the later coolings, times the first one's.", above=0, scale="log")
+    choices: bool = option(
+        True, "Whether the best set of the routes seen is looked for by integer programming, where routes are short."
+    )
 
     title: ClassVar[str] = "ruin and recreate (SISR): any size, windows, depots, fleets, prizes"
     iteration: ClassVar[str] = "one ruin and recreate"
-
-    def __post_init__(self) -> None:
-        if self.neighbours < 2:
-            raise UsageError(f"neighbours is {self.neighbours}; accepted: an integer from 2")
-        if self.farther < 0:
-            raise UsageError(f"farther is {self.farther}; accepted: an integer from 0")
-        if self.coolings < 0:
-            raise UsageError(f"coolings is {self.coolings}; accepted: an integer from 0")
-        for field in ("heat", "cold", "reheat"):
-            if not 0.0 < getattr(self, field) < float("inf"):
-                raise UsageError(f"{field} is {getattr(self, field)}; accepted: a number above 0")
 
     def accepts(self, instance: VrpInstance) -> str:
         import numpy as np
@@ -95,12 +83,9 @@ class RuinRecreate(Solver):
         compile_rest(tiny, scarce)
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
-        from corl.problems.vrp.feasibility import unservable
         from corl.solvers.vrp.bounds import radial_bound
         from corl.solvers.vrp.ruin.search import Search
 
-        if run.objective is None and unservable(instance):
-            return run.report_infeasible()
         search = Search(instance, self.neighbours, self.farther, run)
         if not search.serve_all(self.heat):
             return

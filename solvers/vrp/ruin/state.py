@@ -1,4 +1,4 @@
-"""What the kernels of ruin and recreate work on: the network, the present plan, and room for one iteration.
+"""What the kernels of ruin and recreate work on: the data of the instance, the present plan, and room for one iteration.
 
 Nodes 0..n-1 are clients; node n + r stands for the depot of route slot r, so that a route is a ring through its own depot
 node and no end of it is a special case. A slot belongs to a type of vehicle for good; slots without clients are free.
@@ -11,24 +11,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.metric import Metric
+from corl.routing.metric import Metric
 
 __all__ = [
-    "BEST", "BLINK", "CURRENT", "DONE", "FOUND", "LOGGED", "MISSED", "REMOVED", "SERVED", "TOUCHED", "USED",
-    "Net", "Plan", "Work",
+    "BEST", "BLINK", "CURRENT", "DONE", "FOUND", "LOGGED", "MISSED", "OTHER", "REMOVED", "SERVED", "TOUCHED", "USED",
+    "RoutingData", "Plan", "Work",
 ]  # fmt: skip
 
+OTHER = -1  # RoutingData.kind
 CURRENT, BEST = 0, 1  # places in Plan.value
 USED, SERVED, DONE, FOUND = 0, 1, 2, 3  # places in Plan.counts
 REMOVED, LOGGED, TOUCHED, BLINK, MISSED = 0, 1, 2, 3, 4  # places in Work.counts
 
 
-class Net(NamedTuple):
+class RoutingData(NamedTuple):
     """What does not change. Distances, times, costs and demands are as the instance holds them (times its `scale`)."""
 
     clients: int
     kind: int
-    """The metric's, see corl.metric."""
+    """The metric's, see corl.routing.metric, where routes.py has it written out; else OTHER."""
     slack: float
     """How far roundings may bend the triangle inequality, on both sides of it together; inf where it need not hold."""
     timed: bool

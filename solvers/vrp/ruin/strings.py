@@ -20,31 +20,31 @@ _GROW = 0.01  # the paper's beta: how often that stretch is one longer
 
 
 @kernel(borrow=True)
-def ruin(net, plan, work):
+def ruin(data, plan, work):
     """Take out strings; the clients are then in work.removed. Returns the change of cost."""
     work.counts[REMOVED] = work.counts[LOGGED] = work.counts[TOUCHED] = 0
     change = 0.0
     if plan.counts[SERVED] == 0:
         return change
     random, now = work.random, plan.counts[DONE] + 1
-    seed = below(random, net.clients)
+    seed = below(random, data.clients)
     longest = min(_LONGEST, plan.counts[SERVED] / plan.counts[USED])
     strings = int(uniform(random) * (4.0 * _MEAN / (1.0 + longest) - 1.0) + 1.0)
-    for a in range(-1, net.near.shape[1]):
-        client = seed if a < 0 else net.near[seed, a]
+    for a in range(-1, data.near.shape[1]):
+        client = seed if a < 0 else data.near[seed, a]
         slot = plan.route[client]
         if slot < 0:
-            if net.prizes and net.prize[client] < math.inf and uniform(random) < _TRY and _untouched(work, client):
+            if data.prizes and data.prize[client] < math.inf and uniform(random) < _TRY and _untouched(work, client):
                 work.removed[work.counts[REMOVED]] = client
                 work.counts[REMOVED] += 1
             continue
         if strings == 0:
-            if not net.prizes:
+            if not data.prizes:
                 break
             continue
         if work.stamp[slot] != now:
             work.stamp[slot] = now
-            change += _take_string(net, plan, work, client, slot, longest)
+            change += _take_string(data, plan, work, client, slot, longest)
             strings -= 1
     return change
 
@@ -59,7 +59,7 @@ def _untouched(work, client):
 
 
 @kernel(inline=True, borrow=True)
-def _take_string(net, plan, work, client, slot, longest):
+def _take_string(data, plan, work, client, slot, longest):
     """Take a random string around `client` out of its route; returns the change of cost."""
     random, size = work.random, plan.size[slot]
     length = min(size, int(uniform(random) * min(float(size), longest) + 1.0))
@@ -68,7 +68,7 @@ def _take_string(net, plan, work, client, slot, longest):
         kept = 1
         while length + kept < size and uniform(random) < _GROW:
             kept += 1
-    span, depot = length + kept, net.clients + slot
+    span, depot = length + kept, data.clients + slot
     back, node = 0, client
     while back < span - 1 and plan.prev[node] != depot:
         node = plan.prev[node]
@@ -89,9 +89,9 @@ def _take_string(net, plan, work, client, slot, longest):
         if position < keep_from or position >= keep_from + kept:
             work.removed[work.counts[REMOVED]] = node
             work.counts[REMOVED] += 1
-            change += remove(net, plan, work, node)
+            change += remove(data, plan, work, node)
         node = behind
-    if net.timed and plan.size[slot] > 0:
-        retime_forward(net, plan, plan.next[before], node)
-        retime_backward(net, plan, plan.prev[node], before)
+    if data.timed and plan.size[slot] > 0:
+        retime_forward(data, plan, plan.next[before], node)
+        retime_backward(data, plan, plan.prev[node], before)
     return change

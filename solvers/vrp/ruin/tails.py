@@ -17,7 +17,7 @@ __all__ = ["exchange_tails"]
 
 
 @kernel(borrow=True)
-def exchange_tails(net, plan, work, allowed):
+def exchange_tails(data, plan, work, allowed):
     """Let a random client's route go on with the tail of another route, and that one with what followed the client.
 
     The best tail is taken that begins at one of the client's nearest and changes the cost by less than `allowed`; or none, where
@@ -25,173 +25,173 @@ def exchange_tails(net, plan, work, allowed):
     nothing was changed. Both routes have one type of vehicle.
     """
     work.counts[TOUCHED] = 0
-    client = below(work.random, net.clients)
+    client = below(work.random, data.clients)
     slot = plan.route[client]
     if slot < 0:
         return math.inf
-    kind, behind, rate = plan.type[slot], plan.next[client], net.unit[plan.type[slot]]
+    kind, behind, rate = plan.type[slot], plan.next[client], data.unit[plan.type[slot]]
     count, load, length = -1, 0.0, 0.0
     best, found = allowed, -1
-    for a in range(net.close):
-        other = net.near[client, a]
+    for a in range(data.close):
+        other = data.near[client, a]
         another = plan.route[other]
         if another < 0 or another == slot or plan.type[another] != kind:
             continue
         before = plan.prev[other]
-        empties = before >= net.clients and behind >= net.clients  # both routes become one
-        gain = rate * (plan.leg[client] + plan.leg[before]) + (net.fixed[kind] if empties else 0.0)
-        if rate * net.apart[client, a] - gain >= best:
+        empties = before >= data.clients and behind >= data.clients  # both routes become one
+        gain = rate * (plan.leg[client] + plan.leg[before]) + (data.fixed[kind] if empties else 0.0)
+        if rate * data.apart[client, a] - gain >= best:
             continue
-        to = net.apart[client, a] if net.symmetric else distance(net, client, other)
-        fro = 0.0 if empties else distance(net, before, behind)
-        if rate * (to + fro) - gain >= best or not _in_time(net, plan, client, other, to):
+        to = data.apart[client, a] if data.symmetric else distance(data, client, other)
+        fro = 0.0 if empties else distance(data, before, behind)
+        if rate * (to + fro) - gain >= best or not _in_time(data, plan, client, other, to):
             continue
-        if not _in_time(net, plan, before, behind, fro):
+        if not _in_time(data, plan, before, behind, fro):
             continue
         if count < 0:
-            count, load, length = _tail(net, plan, behind)
-        if _fits(net, plan, client, other, to, fro, load, length):
+            count, load, length = _tail(data, plan, behind)
+        if _fits(data, plan, client, other, to, fro, load, length):
             best, found = rate * (to + fro) - gain, other
-    if behind < net.clients and plan.free_size[kind] > 0:
+    if behind < data.clients and plan.free_size[kind] > 0:
         fresh = plan.free[plan.first[kind] + plan.free_size[kind] - 1]
-        change = _split_costs(net, plan, client, fresh)
+        change = _split_costs(data, plan, client, fresh)
         if change < best:
             work.touched[0], work.touched[1], work.counts[TOUCHED] = slot, fresh, 2
-            _split(net, plan, client, fresh)
+            _split(data, plan, client, fresh)
             return change
     if found < 0:
         return math.inf
     work.touched[0], work.touched[1], work.counts[TOUCHED] = slot, plan.route[found], 2
-    _exchange(net, plan, client, found)
+    _exchange(data, plan, client, found)
     return best
 
 
 @kernel(inline=True, borrow=True)
-def _in_time(net, plan, before, behind, leg):
+def _in_time(data, plan, before, behind, leg):
     """Whether a node may directly follow another, the head of the one's route and the tail of the other's being as they are."""
-    return not net.timed or plan.begin[before] + net.service[before] + leg <= plan.last[behind]
+    return not data.timed or plan.begin[before] + data.service[before] + leg <= plan.last[behind]
 
 
 @kernel(borrow=True)
-def _tail(net, plan, node):
+def _tail(data, plan, node):
     """Of the clients from a node to the end of its route: how many, their demand, and their length with the way home."""
     count, load, length = 0, 0.0, 0.0
-    while node < net.clients:
+    while node < data.clients:
         count += 1
-        load += net.demand[node]
-        if net.limited:
-            length += plan.leg[node] + net.burden[node]
+        load += data.demand[node]
+        if data.limited:
+            length += plan.leg[node] + data.burden[node]
         node = plan.next[node]
     return count, load, length
 
 
 @kernel(borrow=True)
-def _fits(net, plan, client, other, to, fro, load, length):
+def _fits(data, plan, client, other, to, fro, load, length):
     """Whether both routes keep their capacity and longest length when the tail from `other` comes behind `client`.
 
     load, length: of the tail that follows `client` now.
     """
     slot, another, before = plan.route[client], plan.route[other], plan.prev[other]
-    _, coming, way = _tail(net, plan, other)
+    _, coming, way = _tail(data, plan, other)
     if plan.room[slot] + load < coming or plan.room[another] + coming < load:
         return False
-    if not net.limited:
+    if not data.limited:
         return True
-    longest = net.longest[plan.type[slot]]
+    longest = data.longest[plan.type[slot]]
     one = plan.length[slot] - plan.leg[client] - length + to + way
     return one <= longest and plan.length[another] - plan.leg[before] - way + fro + length <= longest
 
 
 @kernel(borrow=True)
-def _split_costs(net, plan, client, fresh):
+def _split_costs(data, plan, client, fresh):
     """What changes where a client becomes its route's last and a free slot takes what follows it; inf where limits forbid it."""
     slot, behind = plan.route[client], plan.next[client]
-    kind, home, elsewhere = plan.type[slot], net.clients + slot, net.clients + fresh
-    to, fro = distance(net, client, home), distance(net, elsewhere, behind)
-    if not _in_time(net, plan, client, home, to) or not _in_time(net, plan, elsewhere, behind, fro):
+    kind, home, elsewhere = plan.type[slot], data.clients + slot, data.clients + fresh
+    to, fro = distance(data, client, home), distance(data, elsewhere, behind)
+    if not _in_time(data, plan, client, home, to) or not _in_time(data, plan, elsewhere, behind, fro):
         return math.inf
-    if net.limited:
-        _, _, length = _tail(net, plan, behind)
+    if data.limited:
+        _, _, length = _tail(data, plan, behind)
         left = plan.length[slot] - plan.leg[client] - length + to
-        if left > net.longest[kind] or fro + length > net.longest[kind]:
+        if left > data.longest[kind] or fro + length > data.longest[kind]:
             return math.inf
-    return net.unit[kind] * (to + fro - plan.leg[client]) + net.fixed[kind]
+    return data.unit[kind] * (to + fro - plan.leg[client]) + data.fixed[kind]
 
 
 @kernel(borrow=True)
-def _split(net, plan, client, fresh):
+def _split(data, plan, client, fresh):
     """Link a client to its depot, and what followed it behind the depot of the slot at the top of its stack."""
     slot, behind = plan.route[client], plan.next[client]
-    home, elsewhere = net.clients + slot, net.clients + fresh
+    home, elsewhere = data.clients + slot, data.clients + fresh
     end = plan.prev[home]
-    going, load, length = _tail(net, plan, behind)
-    if net.limited:
+    going, load, length = _tail(data, plan, behind)
+    if data.limited:
         plan.length[slot] -= plan.leg[client] + length
-    plan.next[client], plan.prev[home], plan.leg[client] = home, client, distance(net, client, home)
-    plan.next[elsewhere], plan.prev[behind], plan.leg[elsewhere] = behind, elsewhere, distance(net, elsewhere, behind)
+    plan.next[client], plan.prev[home], plan.leg[client] = home, client, distance(data, client, home)
+    plan.next[elsewhere], plan.prev[behind], plan.leg[elsewhere] = behind, elsewhere, distance(data, elsewhere, behind)
     plan.next[end], plan.prev[elsewhere] = elsewhere, end
-    _move(net, plan, behind, fresh)
+    _move(data, plan, behind, fresh)
     plan.size[slot] -= going
     plan.size[fresh] = going
     plan.room[slot] += load
     plan.room[fresh] -= load
-    if net.limited:
+    if data.limited:
         plan.length[slot] += plan.leg[client]
         plan.length[fresh] += plan.leg[elsewhere] + length
     plan.counts[USED] += 1
     plan.free_size[plan.type[slot]] -= 1
-    if net.timed:
-        _retime(net, plan, client, slot)
-        _retime(net, plan, elsewhere, fresh)
+    if data.timed:
+        _retime(data, plan, client, slot)
+        _retime(data, plan, elsewhere, fresh)
 
 
 @kernel(borrow=True)
-def _exchange(net, plan, client, other):
+def _exchange(data, plan, client, other):
     """Link the tail from `other` behind `client`, and what followed `client` behind what came before `other`."""
     slot, another = plan.route[client], plan.route[other]
     behind, before = plan.next[client], plan.prev[other]
-    depot, elsewhere = net.clients + slot, net.clients + another
+    depot, elsewhere = data.clients + slot, data.clients + another
     end, end_there = plan.prev[depot], plan.prev[elsewhere]
-    going, load, length = _tail(net, plan, behind)
-    coming, load_there, length_there = _tail(net, plan, other)
-    if net.limited:
+    going, load, length = _tail(data, plan, behind)
+    coming, load_there, length_there = _tail(data, plan, other)
+    if data.limited:
         plan.length[slot] -= plan.leg[client] + length
         plan.length[another] -= plan.leg[before] + length_there
-    plan.next[client], plan.prev[other], plan.leg[client] = other, client, distance(net, client, other)
+    plan.next[client], plan.prev[other], plan.leg[client] = other, client, distance(data, client, other)
     plan.next[end_there], plan.prev[depot] = depot, end_there
     if going > 0:
-        plan.next[before], plan.prev[behind], plan.leg[before] = behind, before, distance(net, before, behind)
+        plan.next[before], plan.prev[behind], plan.leg[before] = behind, before, distance(data, before, behind)
         plan.next[end], plan.prev[elsewhere] = elsewhere, end
     else:
         plan.next[before], plan.prev[elsewhere] = elsewhere, before
-        plan.leg[before] = 0.0 if before == elsewhere else distance(net, before, elsewhere)
-    _move(net, plan, other, slot)
-    _move(net, plan, plan.next[before], another)
+        plan.leg[before] = 0.0 if before == elsewhere else distance(data, before, elsewhere)
+    _move(data, plan, other, slot)
+    _move(data, plan, plan.next[before], another)
     plan.size[slot] += coming - going
     plan.size[another] += going - coming
     plan.room[slot] += load - load_there
     plan.room[another] += load_there - load
-    if net.limited:
+    if data.limited:
         plan.length[slot] += plan.leg[client] + length_there
         plan.length[another] += plan.leg[before] + length
     if plan.size[another] == 0:
         _release(plan, another)
-    if net.timed:
-        _retime(net, plan, client, slot)
-        _retime(net, plan, before, another)
+    if data.timed:
+        _retime(data, plan, client, slot)
+        _retime(data, plan, before, another)
 
 
 @kernel(borrow=True)
-def _retime(net, plan, node, slot):
+def _retime(data, plan, node, slot):
     """Bring the times of a route up to date where what follows a node is new."""
-    retime_forward(net, plan, plan.next[node], net.clients + slot)
-    retime_backward(net, plan, node, net.clients + slot)
+    retime_forward(data, plan, plan.next[node], data.clients + slot)
+    retime_backward(data, plan, node, data.clients + slot)
 
 
 @kernel(borrow=True)
-def _move(net, plan, node, slot):
+def _move(data, plan, node, slot):
     """Tell the clients from a node on which route they belong to."""
-    while node < net.clients:
+    while node < data.clients:
         plan.route[node] = slot
         node = plan.next[node]
 

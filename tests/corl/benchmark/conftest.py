@@ -6,6 +6,8 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,10 +30,16 @@ def toy(toy_folder: Path, searched) -> Path:
 
 
 @pytest.fixture(scope="session")
-def toy_environment(toy_folder: Path) -> dict[str, str]:
-    """Environment variables for a child process that sees the plug-in (and the sources that this process sees)."""
+def toy_environment(toy_folder: Path) -> Iterator[dict[str, str]]:
+    """Environment variables for a child process that sees the plug-in (and the sources that this process sees).
+
+    Its temporary folder is its own, and so are the claims on processors that lie there: other tests' runs take none away. Its
+    name is short, because Ray's sockets lie there.
+    """
     inherited = os.environ.get("PYTHONPATH")
-    return os.environ | {"PYTHONPATH": os.pathsep.join([str(toy_folder), *([inherited] if inherited else [])])}
+    path = os.pathsep.join([str(toy_folder), *([inherited] if inherited else [])])
+    with tempfile.TemporaryDirectory(prefix="corl", ignore_cleanup_errors=True) as folder:
+        yield os.environ | {"PYTHONPATH": path, "TMPDIR": folder}
 
 
 @pytest.fixture

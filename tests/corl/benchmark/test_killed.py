@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from corl.benchmark.store import Store
+from corl.benchmark.running.store import Store
 
 KILLS = 20
 SEEDS = 60

@@ -11,9 +11,9 @@ import time
 
 import pytest
 
-from corl.benchmark.cores import available, claimed
-from corl.benchmark.machine import git_commit, machine_facts
-from corl.benchmark.store import Store
+from corl.benchmark.running.cores import available, claimed
+from corl.benchmark.running.machine import git_commit, machine_facts
+from corl.benchmark.running.store import Store
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and pinning are POSIX's")
 
@@ -114,7 +114,7 @@ def test_as_many_cores_as_given(bench, suite, tmp_path):
 def test_claims_are_disjoint_among_processes():
     """While one process holds a processor, another cannot claim it; it can when the first is killed."""
     script = (
-        "import time\nfrom corl.benchmark.cores import claimed\n"
+        "import time\nfrom corl.benchmark.running.cores import claimed\n"
         "with claimed({}) as cores:\n    print(cores, flush=True)\n    time.sleep(60)"
     )
     with claimed(1) as mine:
@@ -140,7 +140,7 @@ def test_resuming(bench, suite, tmp_path):
     again = bench(path, "--resume")
     assert again.returncode == 0 and "0 runs" in again.stdout and rows(tmp_path / "toy-s.db") == before
     more = bench(path, "--resume", "--seeds", 2, "--solvers", "good")
-    assert "1 runs" in more.stdout and len(rows(tmp_path / "toy-s.db")) == 3
+    assert more.stdout.startswith("1 run: 1 ok\n") and len(rows(tmp_path / "toy-s.db")) == 3
     with Store(tmp_path / "toy-s.db") as store:
         assert set(store.suites()["toy-s"]["solvers"]) == {"good", "slow"} and len(store.commands("toy-s")) == 3
 
@@ -164,12 +164,20 @@ def test_resuming_what_has_changed(bench, suite, tmp_path):
     [
         ("--seeds", "0"), ("--jobs", "0"), ("--jobs", "9999"), ("--time-limits", "0"), ("--time-limits", "a"),
         ("--solvers", "nope"), ("--address", "a:1"), ("--store", "no/folder/x.db"),
+        ("--solvers", ","), ("--export", "."),
     ],
 )  # fmt: skip
 def test_usage_errors(bench, suite, arguments):
     """A bad argument is one line on stderr and exit code 2, before anything runs."""
     done = bench(suite("good"), *arguments)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and done.stdout == "", done.stderr
+
+
+def test_more_processors_than_there_are(bench, suite, tmp_path):
+    """A line-up that could never start is refused before the runs of the others."""
+    done = bench(suite("good", 'solver = "cores"\ncores = 999'))
+    assert done.returncode == 2 and "asks for 999 processors" in done.stderr and done.stderr.count("\n") == 1
+    assert rows(tmp_path / "toy-s.db") == {}
 
 
 def test_a_foreign_store_is_left_alone(bench, suite, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import sqlite3
@@ -12,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corl.benchmark.record import Record
-from corl.benchmark.store import Store, key_of
+from corl.benchmark.running.record import Record
+from corl.benchmark.running.store import Store, key_of
 from corl.errors import InputError, UsageError
 
 
@@ -137,6 +138,31 @@ def test_two_processes_write_at_once(tmp_path):
     )
     command = [sys.executable, "-c", script, tmp_path / "s.db"]
     children = [subprocess.Popen([*command, name, os.path.dirname(__file__)]) for name in "abc"]
-    assert [child.wait(60) for child in children] == [0, 0, 0]
+    assert [child.wait(600) for child in children] == [0, 0, 0]
     with Store(tmp_path / "s.db") as store:
         assert len(store.records()) == 150
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "runs SET objective = 'x'", "runs SET solver = x'00'", "runs SET facts = '[1]'", "runs SET seed = 'x'",
+        "runs SET time_limit = 'x'", "runs SET time_limit = 0", "runs SET bound = 9e999", "runs SET runtime = -1",
+        "runs SET trace = x'000000000000f0ff'", "runs SET trace = x'000000000000f0bf0000000000000000000000000000f07f'",
+        "runs SET options = '{'", "runs SET options = replace(hex(zeroblob(50000)), '00', '[')", "circumstances SET json = 'x'",
+        "suites SET json = '3'", "suites SET json = '{\"a\": 1, \"a\": 2}'", "commands SET command = x'00'",
+        "trainings SET json = '\"x\"'", "curves SET value = '{}'",
+    ],
+)  # fmt: skip
+def test_values_of_another_kind_are_damage(tmp_path, change):
+    """What a file of ours cannot hold is an InputError, not a TypeError of the report."""
+    path = tmp_path / "s.db"
+    with Store(path, create=True) as store:
+        store.add(record())
+        store.add_suite("s", {"problem": "tsp"}, "corl bench s.toml")
+        store.add_training("t", {})
+        store.add_curve("t", 1.0, "loss", 2.0)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"UPDATE {change}")
+    with Store(path) as store, pytest.raises(InputError, match=r"s\.db: (damaged|\w+: not JSON)"):
+        store.records(), store.suites(), store.commands("s"), store.trainings(), store.curves()

@@ -7,10 +7,12 @@ import os
 import numpy as np
 import pytest
 
-from corl.benchmark.plan import load, plans
-from corl.benchmark.references import read_references
-from corl.benchmark.suite import read_suite
+from corl.benchmark.running.plan import load, planned_runs
+from corl.benchmark.running.references import read_references
+from corl.benchmark.running.suite import read_suite
 from corl.errors import CorlError, InputError, UsageError
+from corl.solvers.tsp.fast_tsp import FastTsp
+from corl.solvers.vrp.pyvrp import PyVrp
 
 
 def labels(path) -> list[str]:
@@ -157,10 +159,10 @@ def test_generator_refuses_its_parameters(toy, suite):
 def test_order_and_number_of_runs(toy, suite):
     """Seeds outermost, solvers innermost; a solver whose trajectory is free of the limit runs to the longest only."""
     read = read_suite(suite("good", "slow", head="time_limits = [2, 1]\nseeds = 2"))
-    found = [(plan.seed, plan.time_limit, plan.lineup.label) for plan in plans(read)]
+    found = [(plan.seed, plan.time_limit, plan.lineup.label) for plan in planned_runs(read)]
     assert found == [(seed, limit, name) for seed in (0, 1) for limit, name in ((1, "slow"), (2, "good"), (2, "slow"))]
     counted = read_suite(suite("good", "slow", head="iterations = [5, 3]"))
-    assert [(plan.iterations, plan.lineup.label) for plan in plans(counted)] == [
+    assert [(plan.iterations, plan.lineup.label) for plan in planned_runs(counted)] == [
         (3, "good"),
         (3, "slow"),
         (5, "good"),
@@ -185,3 +187,45 @@ def test_shipped_suites():
     for name in ("smoke", "standard", "scaling"):
         read = read_suite(f"tsp/{name}")
         assert read.name == f"tsp-{name}" and len(read.lineups) >= 4 and len(read.sources) >= 3
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("tsp/nope", r"shipped are: .*tsp/smoke, tsp/standard"),
+        ("tsp", r"shipped are: .*tsp/smoke, tsp/standard"),
+        ("vpr/smoke", r"there are some of bandits, .*tsp, vrp \(corl list suites\) \(did you mean 'vrp/smoke'\?\)"),
+        ("nope", r"there are some of bandits, .*tsp, vrp \(corl list suites\)"),
+    ],
+)
+def test_a_suite_that_is_not_there(name, said):
+    """The message lists the suites of the problem that was meant, or the problems that have some."""
+    with pytest.raises(InputError, match=f"neither a file nor a shipped suite; {said}"):
+        read_suite(name)
+
+
+def test_a_peer_that_is_not_installed(toy, suite, monkeypatch):
+    """Its line-up is left out with a notice, which the store keeps; asking for it by name, or for nothing else, is an error."""
+    import toy as plugin
+
+    monkeypatch.setattr(plugin.Slow, "requires", ("numpy", "no_such_package"))
+    read = read_suite(suite("good", "slow"))
+    assert [lineup.label for lineup in read.lineups] == ["good"]
+    assert read.definition()["left_out"] == ["slow left out: the package no_such_package is not installed"]
+    with pytest.raises(UsageError, match="slow needs the package no_such_package"):
+        read.chosen(["slow"], None, None)
+    with pytest.raises(InputError, match="solvers: there are none: slow left out"):
+        read_suite(suite("slow"))
+    assert FastTsp.requires == ("fast_tsp",) and PyVrp.requires == ("pyvrp",)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [(f"seeds = [{'9' * 5000}]", "not TOML: Exceeds the limit"), (f"files = '{'a' * 5000}'", "is no pattern: .*too long")],
+)
+def test_what_no_file_system_or_number_holds(toy, suite, line, said):
+    """An integer of 5,000 digits, a file's name of 5,000 letters: one short line."""
+    path = suite("good", instances=line)
+    with pytest.raises(InputError, match=said) as caught:
+        read_suite(path)
+    assert len(str(caught.value)) < 500

@@ -22,9 +22,11 @@ import numpy as np
 import torch
 
 from corl import registry
-from corl.learning.selfplay import Choice, Source, play
-from corl.learning.training import Training
-from corl.learning.watch import greedy
+from corl.benchmark.reporting.statistics import sample_mean
+from corl.learning.episodes import Choice, record
+from corl.learning.session import Training
+from corl.learning.source import Source
+from corl.learning.validation import greedy
 from corl.search.gumbel import Gumbel
 from corl.search.models import SimulatorModel, rows_needed
 
@@ -74,16 +76,16 @@ def searched(problem, instances, network, simulations, learned):
 
     rows, search = np.arange(len(instances)), Gumbel(simulations, considered=8, noise=0.0)
     environment = problem.environment(instances, rows_needed(len(rows), simulations))
-    model = SimulatorModel(environment, network, first=len(rows))
+    model = SimulatorModel(environment, network.on(environment), first=len(rows))
 
-    def choose(situation):
-        keys = np.zeros(len(situation.rows), np.uint64)
+    def choose(turn, seen):
+        keys = np.zeros(len(turn.rows), np.uint64)
         if learned:
-            return Choice(*search_latent(network, search, situation.tokens, situation.actions, keys))
-        found = search.search(model, situation.rows, keys)
-        return Choice((situation.actions == found.action[:, None]).argmax(axis=1), found.policy, found.value)
+            return search_latent(network, search, seen, turn.actions, keys)
+        found = search.search(model, turn.rows, keys)
+        return Choice((turn.actions == found.action[:, None]).argmax(axis=1), found.policy, found.value)
 
-    found = play(environment, rows, environment.reset(rows, rows), network.tokens, choose).objective
+    found = record(network, environment, rows, environment.reset(rows, rows), choose).objective
     return found if problem.sense == "max" else -found
 
 
@@ -96,7 +98,7 @@ def compared(problem, recipe_name, seed, seconds, knapsack):
     training = CpuTraining(problem, seed=seed, device="cpu", time_limit=seconds)
     recipe.train(training)
     network, simulations = training.network, recipe.simulations
-    instances = Source(problem, "", {"size": recipe.size}, 10_000).instances(0, INSTANCES)
+    instances = Source(problem, "", [recipe.size], 10_000).instances(0, INSTANCES)
     best = optima(problem, instances, knapsack)
     results = [("greedy", 0, greedy(problem, instances, network))]
     results.append(("simulator", simulations, searched(problem, instances, network, simulations, learned=False)))
@@ -104,9 +106,8 @@ def compared(problem, recipe_name, seed, seconds, knapsack):
         results.append(("model", simulations, searched(problem, instances, network, simulations, learned=True)))
     for decoder, count, objectives in results:
         gaps = 100.0 * np.abs(objectives - best) / best
-        half = 1.96 * gaps.std(ddof=1) / np.sqrt(len(gaps))
         row = [problem.name, recipe.size, recipe_name, decoder, count, seed, seconds, training.step, f"{gaps.mean():.3f}"]
-        yield [*row, f"{half:.3f}"]
+        yield [*row, f"{sample_mean(gaps).half:.3f}"]
 
 
 def table(rows):

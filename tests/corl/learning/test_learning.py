@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corl.benchmark.store import Store
+from corl.benchmark.running.store import Store
 from corl.learning import imitation, policy_gradient
 from corl.learning.training import train
 
@@ -17,8 +17,13 @@ def sign(request, monkeypatch):
     """1, or -1 where every loss has the wrong sign."""
     for module in (imitation, policy_gradient):
         loss = module.loss
-        monkeypatch.setattr(module, "loss", lambda *given, loss=loss, **named: request.param * loss(*given, **named))
+        monkeypatch.setattr(module, "loss", lambda *given, loss=loss, **named: signed(loss(*given, **named), request.param))
     return request.param
+
+
+def signed(found, sign):
+    """A loss, or one and its terms, times a sign."""
+    return (sign * found[0], found[1]) if isinstance(found, tuple) else sign * found
 
 
 @pytest.fixture
@@ -27,7 +32,7 @@ def gain(tmp_path):
 
     def run(problem, recipe, steps, **options):
         with Store(tmp_path / "s.db", create=True) as store:
-            train(problem, recipe, steps=steps, workers=0, store=store, name="run", recipe_options=NETWORK | options)
+            train(problem, recipe, steps=steps, workers=0, store=store, name="run", **NETWORK | options)
             greedy = [value for _, value in store.curves()["run"]["greedy"]]
         change = (np.mean(greedy[-2:]) - greedy[0]) / abs(greedy[0])
         return change if problem == "toy-knapsack" else -change
@@ -38,7 +43,7 @@ def gain(tmp_path):
 @pytest.mark.parametrize("baseline", ["multi-start", pytest.param("greedy-rollout", marks=pytest.mark.slow), "remax"])
 def test_policy_gradient_learns(knapsack, gain, sign, baseline):
     """On knapsacks of 10 items 30 steps make the greedy policy at least 50 % better; with the wrong sign at most 10 %."""
-    options = {"size": 10, "instances": 8, "samples": 8, "rate": 3e-3, "every": 4, "baseline": baseline}
+    options = {"size": 10, "batch": 8, "samples": 8, "rate": 3e-3, "every": 4, "baseline": baseline}
     found = gain(knapsack.NAME, "policy-gradient", 30, **options)
     assert found > 0.5 if sign == 1 else found < 0.1
 
@@ -46,14 +51,14 @@ def test_policy_gradient_learns(knapsack, gain, sign, baseline):
 @pytest.mark.slow
 def test_mirror_descent_learns(knapsack, gain, sign):
     """The same with four proximal steps on the episodes of each of 15 steps."""
-    options = {"size": 10, "instances": 8, "samples": 8, "rate": 3e-3, "every": 2, "updates": 4}
+    options = {"size": 10, "batch": 8, "samples": 8, "rate": 3e-3, "every": 2, "updates": 4}
     found = gain(knapsack.NAME, "policy-gradient", 15, **options)
     assert found > 0.5 if sign == 1 else found < 0.1
 
 
 def test_self_improvement_learns(knapsack, gain, sign):
     """Four generations of imitating the best samples make the greedy policy at least 50 % better; the wrong sign at most 10 %."""
-    options = {"size": 10, "instances": 16, "samples": 8, "updates": 8, "batch": 64, "rate": 3e-3}
+    options = {"size": 10, "episodes": 16, "samples": 8, "updates": 8, "batch": 64, "rate": 3e-3}
     found = gain(knapsack.NAME, "self-improvement", 32, **options)
     assert found > 0.5 if sign == 1 else found < 0.1
 
@@ -61,7 +66,7 @@ def test_self_improvement_learns(knapsack, gain, sign):
 @pytest.mark.slow
 def test_imitation_learns(gain, sign):
     """On tours of 10 cities 30 steps of imitating ils make the greedy policy at least 20 % better; the wrong sign at most 5 %."""
-    options = {"size": 10, "instances": 8, "states": 6, "teacher": "ils", "rate": 3e-3, "every": 5, "watch": 32}
+    options = {"size": 10, "batch": 8, "states": 6, "teacher": "ils", "rate": 3e-3, "every": 5, "watch": 32}
     found = gain("tsp", "imitation", 30, **options)
     assert found > 0.2 if sign == 1 else found < 0.05
 
@@ -71,11 +76,11 @@ def test_workers_do_not_change_a_run(knapsack_folder, knapsack, monkeypatch, tmp
     import torch
     from safetensors.torch import load_file
 
-    options = NETWORK | {"size": 6, "instances": 20, "samples": 4, "updates": 2, "batch": 16, "watch": 0}
+    options = NETWORK | {"size": 6, "episodes": 20, "samples": 4, "updates": 2, "batch": 16, "watch": 0}
     found = []
     for workers in (0, 2):
         output = tmp_path / f"{workers}.safetensors"
-        train(knapsack.NAME, "self-improvement", steps=4, workers=workers, output=output, recipe_options=options)
+        train(knapsack.NAME, "self-improvement", steps=4, workers=workers, output=output, **options)
         found.append(load_file(output))
     assert found[0].keys() == found[1].keys()
     assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])

@@ -7,9 +7,12 @@ import pytest
 import torch
 
 from corl import registry
-from corl.learning.policy_gradient import GreedyRollout, Starts, advantages, choice, loss, roll_out, shared_baseline
-from corl.learning.selfplay import Situation, token_sizes
+from corl.decoding.play import Turn
+from corl.learning.policy_gradient import GreedyRollout, Moves, Starts, advantages, choice, roll_out, shared_baseline
+from corl.learning.policy_gradient import loss as loss_of
+from corl.learning.replay import Replay
 from corl.networks.attention import AttentionPolicy
+from corl.networks.tokens import token_sizes
 
 
 @pytest.fixture
@@ -25,7 +28,7 @@ def problem(knapsack):
 @pytest.fixture
 def network(problem, sacks):
     torch.manual_seed(1)
-    network = AttentionPolicy(**token_sizes(problem, "", sacks[0]), width=8, layers=1, heads=2, feedforward=8)
+    network = AttentionPolicy(**token_sizes(problem, "", "", sacks[0]), width=8, layers=1, heads=2, feedforward=8)
     with torch.no_grad():
         for parameter in network.parameters():  # ReZero starts as the identity, which would hide mistakes
             parameter += 0.3 * torch.randn_like(parameter)
@@ -35,6 +38,14 @@ def network(problem, sacks):
 def starts(sacks, samples=1):
     which = np.repeat(np.arange(len(sacks)), samples)
     return Starts(sacks, which, np.zeros(len(which), np.uint64))
+
+
+def loss(network, episodes, advantage, **options):
+    """The loss of all moves of some episodes."""
+    replay = Replay(len(advantage))
+    replay.add(episodes)
+    at = np.arange(len(advantage))
+    return loss_of(network, Moves(replay.seen(at), *(episodes.moves[name] for name in ("slot", "policy")), advantage), **options)
 
 
 def gradient(network, value):
@@ -53,12 +64,11 @@ def test_objectives_are_those_of_solutions(knapsack, problem, sacks, network):
 
 def test_samples_follow_the_policy(problem, sacks, network):
     """Among 4,000 samples of a state each action comes as often as its probability says, within five deviations."""
-    environment = problem.environment(sacks[:1], 1)
-    environment.reset([0], [0])
-    actions, tokens = environment.actions([0]), network.tokens(environment.observe([0]))
     many = 4000
-    wide = type(tokens)(*(None if part is None else np.repeat(part, many, axis=0) for part in tokens))
-    found = choice(network, np.random.default_rng(0))(Situation(np.zeros(many, np.int64), np.repeat(actions, many, axis=0), wide))
+    environment, rows = problem.environment(sacks[:1], many), np.arange(many)
+    environment.reset(rows, 0)
+    turn = Turn(rows, rows, environment.actions(rows), 0)
+    found = choice(network, environment, np.random.default_rng(0))(turn, network.see(environment, rows))
     probability = found.policy[0].astype(float)
     assert probability.sum() == pytest.approx(1.0, abs=1e-6)
     counts = np.bincount(found.slot, minlength=len(probability))
@@ -75,7 +85,8 @@ def test_the_gradient_is_that_of_the_expected_objective(problem, knapsack, netwo
         actions = environment.actions([row])[0]
         if actions[0] < 0:
             return chance * total
-        logits = network(*network.tensors(network.tokens(environment.observe([row]))))[0][0]
+        row_alone = np.zeros(1, np.int64)
+        logits = network(network.collate([{}], [network.see(environment, row_alone + row)], row_alone))[0][0]
         policy, value = logits.softmax(0), torch.zeros(())
         for k, action in enumerate(actions[actions >= 0]):
             reward = float(environment.step([row], [free], [action])[0])
@@ -88,7 +99,7 @@ def test_the_gradient_is_that_of_the_expected_objective(problem, knapsack, netwo
     batch = Starts([sack], np.zeros(many, np.int64), np.zeros(many, np.uint64))
     episodes = roll_out(problem, batch, network, random)
     gained = np.repeat(episodes.objective - episodes.objective.mean(), episodes.lengths).astype(np.float32)
-    sampled = -gradient(network, loss(network, episodes.moves, gained, entropy=0.0, proximity=0.0)) / many
+    sampled = -gradient(network, loss(network, episodes, gained, entropy=0.0, proximity=0.0)) / many
     assert torch.nn.functional.cosine_similarity(exact, sampled, dim=0) > 0.97
     assert sampled.norm().item() == pytest.approx(exact.norm().item(), rel=0.15)
 
@@ -98,7 +109,7 @@ def test_mirror_descent_begins_as_the_plain_gradient(problem, sacks, network):
     episodes = roll_out(problem, starts(sacks, 4), network, np.random.default_rng(0))
     gained = advantages(episodes, shared_baseline(episodes.objective, np.repeat(np.arange(4), 4)))
     plain, near, far = (
-        gradient(network, loss(network, episodes.moves, gained, entropy=0.0, proximity=p)) for p in (0.0, 0.1, 10.0)
+        gradient(network, loss(network, episodes, gained, entropy=0.0, proximity=p)) for p in (0.0, 0.1, 10.0)
     )
     torch.testing.assert_close(near, plain, atol=2e-4, rtol=1e-3)
     torch.testing.assert_close(far, plain, atol=2e-3, rtol=1e-2)
@@ -111,7 +122,7 @@ def test_proximity_pulls_back_to_the_policy_that_played(problem, sacks, network)
     before = torch.nn.utils.parameters_to_vector(network.parameters()).detach().clone()
     step = 0.05 * torch.randn(len(before), generator=torch.Generator().manual_seed(1))
     torch.nn.utils.vector_to_parameters(before + step, network.parameters())
-    back = gradient(network, loss(network, episodes.moves, nothing, entropy=0.0, proximity=1.0))
+    back = gradient(network, loss(network, episodes, nothing, entropy=0.0, proximity=1.0))
     assert torch.dot(back, step) > 0
 
 
@@ -119,12 +130,12 @@ def test_entropy_spreads_the_policy(problem, sacks, network):
     """A step down the entropy term alone raises the entropy of the policy."""
     episodes = roll_out(problem, starts(sacks, 4), network, np.random.default_rng(0))
     nothing = np.zeros(len(episodes.moves["slot"]), np.float32)
-    value = loss(network, episodes.moves, nothing, entropy=1.0, proximity=0.0)
+    value = loss(network, episodes, nothing, entropy=1.0, proximity=0.0)
     step = gradient(network, value)
     with torch.no_grad():
         vector = torch.nn.utils.parameters_to_vector(network.parameters())
         torch.nn.utils.vector_to_parameters(vector - 1e-3 * step / step.norm(), network.parameters())
-        assert loss(network, episodes.moves, nothing, entropy=1.0, proximity=0.0) < value
+        assert loss(network, episodes, nothing, entropy=1.0, proximity=0.0) < value
 
 
 def test_baselines(problem, sacks, network):
@@ -144,7 +155,8 @@ def test_the_greedy_rollout_changes_for_a_better_policy_alone(problem, knapsack,
 
         sign = 1.0
 
-        def forward(self, x, mask, pairs):
+        def forward(self, batch):
+            x, mask, _ = batch
             logits = (self.sign * 50 * x[:, :-1, 2]).masked_fill(~mask[:, :-1], -torch.inf)
             return logits, logits.new_zeros(len(logits))
 

@@ -6,9 +6,20 @@ import numpy as np
 import pytest
 
 from corl.errors import UsageError
-from corl.learning.selfplay import Job, SelfPlay, Source, play, random_choice, token_sizes
-from corl.learning.training import Training
-from corl.learning.watch import Watch, greedy
+from corl.learning.episodes import random_choice, record
+from corl.learning.selfplay import Job, SelfPlay
+from corl.learning.session import Training
+from corl.learning.source import Source
+from corl.learning.validation import Validation, greedy
+from corl.networks.tokens import token_sizes
+from corl.policy import RulePolicy
+
+
+def eyes(problem, instances):
+    """A policy that sees the problem's first features."""
+    from corl.networks.attention import AttentionPolicy
+
+    return AttentionPolicy(**token_sizes(problem, "", "", instances[0]), width=1, heads=1, layers=1)
 
 
 def played(knapsack, count=6):
@@ -16,7 +27,7 @@ def played(knapsack, count=6):
     instances = [knapsack.uniform(size=5 + k, seed=k) for k in range(count)]
     environment, rows = problem.environment(instances, count), np.arange(count)
     base = environment.reset(rows, rows)
-    episodes = play(environment, rows, base, problem.features["items"], random_choice(np.random.default_rng(0)))
+    episodes = record(eyes(problem, instances), environment, rows, base, random_choice(np.random.default_rng(0)))
     return problem, instances, environment, episodes
 
 
@@ -30,7 +41,7 @@ def test_episodes_are_worth_what_the_problem_says(knapsack):
         assert episodes.objective[row] == pytest.approx(problem.evaluate(instance, solution), rel=1e-12)
         taken = moves["actions"][np.arange(length), moves["slot"]]
         assert sorted(taken) == solution.tolist()
-        assert moves["come"] == pytest.approx([instance.values[taken[t:]].sum() for t in range(length)], rel=1e-12)
+        assert moves["returns"] == pytest.approx([instance.values[taken[t:]].sum() for t in range(length)], rel=1e-12)
         assert moves["policy"].sum(axis=1) == pytest.approx(np.ones(length)) and not moves["policy"][moves["actions"] < 0].any()
         begin += length
     assert begin == len(episodes.moves["slot"])
@@ -42,11 +53,12 @@ def test_finished_rows_give_no_moves(knapsack):
     full = knapsack.Sack("full", np.ones(3), np.ones(3), 0.5)
     environment = problem.environment([full], 2)
     base = environment.reset([0, 1], 0)
-    episodes = play(environment, np.arange(2), base, problem.features["items"], random_choice(np.random.default_rng(0)))
+    choose = random_choice(np.random.default_rng(0))
+    episodes = record(eyes(problem, [full]), environment, np.arange(2), base, choose)
     assert episodes.lengths.tolist() == [0, 0] and episodes.objective.tolist() == [0.0, 0.0] and episodes.moves == {}
 
 
-class Dearest:
+class Dearest(RulePolicy):
     """A policy that takes the most valuable item that fits."""
 
     def evaluate(self, observation):
@@ -62,41 +74,72 @@ def test_greedy_takes_the_likeliest(knapsack):
 
 
 def test_the_best_weights_are_kept(knapsack):
-    """A Watch that keeps gives back the weights that did best on what it watches, and so does one restored from its state."""
+    """A Validation that keeps gives back the weights that did best on its instances, and so does one restored from its state."""
     import torch
 
     from corl.networks.attention import AttentionPolicy
 
     problem = knapsack.Knapsack()
-    source = Source(problem, "uniform", {"size": 6}, 3)
+    source = Source(problem, "uniform", [6], 3)
     training = Training(problem, steps=1)
-    watch, seen, first = Watch(training, source, 8, keep=True), [], None
-    sizes = token_sizes(problem, "items", source.instances(0, 1)[0])
+    validate, seen, first = Validation(training, source, 8, keep=True), [], None
+    sizes = token_sizes(problem, "items", "", source.instances(0, 1)[0])
     for seed in range(4):
         torch.manual_seed(seed)
         network = AttentionPolicy(**sizes, width=8, layers=1, heads=2, feedforward=8)
-        found = greedy(problem, watch.instances, network.eval())
+        found = greedy(problem, validate.instances, network.eval())
         first = found if first is None else first
         seen.append(float((found / first).mean()))
-        assert watch(None, network)["best"] == pytest.approx(-max(seen))
-    again = Watch(training, source, 8, keep=True)
-    again.load_state_dict(watch.state_dict())
+        assert validate(network)["best"] == pytest.approx(-max(seen))
+    again = Validation(training, source, 8, keep=True)
+    again.load_state_dict(validate.state_dict())
     again.restore(network)
-    assert float((greedy(problem, watch.instances, network.eval()) / first).mean()) == pytest.approx(max(seen))
+    assert float((greedy(problem, validate.instances, network.eval()) / first).mean()) == pytest.approx(max(seen))
 
 
 def test_sources(knapsack):
     """Instances follow from the seed and their number; an unknown generator or features are named."""
-    source = Source(knapsack.Knapsack(), "", {"size": 5}, 7)
+    problem = knapsack.Knapsack()
+    source = Source(problem, "", [5], 7)
     first, again = source.instances(0, 4), source.instances(2, 1)
     assert len({sack.values[0] for sack in first}) == 4 and (again[0].values == first[2].values).all()
-    with pytest.raises(UsageError, match="no generator 'cubic'; accepted: uniform"):
-        source._replace(generator="cubic").instances(0, 1)
-    assert token_sizes(source.problem, "", first[0]) == {
-        "problem": "toy-knapsack", "features": "items", "inputs": 5, "pairs": 0, "extra": 1,
+    with pytest.raises(UsageError, match="no generator 'cubic'; there are: uniform"):
+        Source(problem, "cubic", [5], 7).instances(0, 1)
+    assert token_sizes(source.problem, "", "", first[0]) == {
+        "problem": "toy-knapsack", "features": "items", "environment": "", "inputs": 5, "pairs": 0, "extra": 1,
     }  # fmt: skip
     with pytest.raises(UsageError, match="no features 'cubic'; accepted: items"):
-        token_sizes(source.problem, "cubic", first[0])
+        token_sizes(source.problem, "cubic", "", first[0])
+
+
+def test_sizes_come_in_turns(knapsack):
+    """Each call has instances of one size, the next call of the next; those that are watched are of all, and other ones."""
+    source = Source(knapsack.Knapsack(), "", [5, 7, 9], 1)
+    calls = [source.instances(4 * i, 4) for i in range(4)]
+    assert [{len(sack.values) for sack in call} for call in calls] == [{5}, {7}, {9}, {5}]
+    assert (source.instances(12, 4)[0].values == calls[3][0].values).all() and (calls[0][0].values != calls[3][0].values).any()
+    watched = source.watched(7)
+    assert sorted(len(sack.values) for sack in watched) == [5, 5, 7, 7, 9, 9, 9]
+
+
+def test_folders(tmp_path):
+    """Files are trained on in an order of the seed's, all alike often; a tenth, by the names, is watched and never trained on."""
+    from corl import registry
+    from corl.problems.tsp.generators import uniform
+
+    def first_x(instance):
+        return instance.points[0, 0]
+
+    problem = registry.problem("tsp")
+    for k in range(40):
+        problem.write(uniform(size=5, seed=k), tmp_path / f"{k}.tsp")
+    source = Source(problem, folder=str(tmp_path), seed=2)
+    watched = {first_x(instance) for instance in source.watched(100)}
+    trained = {first_x(instance) for i in range(30) for instance in source.instances(4 * i, 4)}
+    assert 0 < len(watched) < 10 and len(trained) > 25 and not watched & trained
+    assert [first_x(one) for one in source.instances(4, 4)] == [first_x(one) for one in source.instances(4, 4)]
+    with pytest.raises(UsageError, match=r"instances: no folder .*nowhere; accepted: a folder"):
+        Source(problem, folder=str(tmp_path / "nowhere")).instances(0, 1)
 
 
 @pytest.mark.slow
@@ -108,17 +151,18 @@ def test_any_number_of_workers_plays_the_same(knapsack, knapsack_folder, monkeyp
     from corl.solvers.training.alphazero import AlphaZero, _player
 
     monkeypatch.setenv("PYTHONPATH", str(knapsack_folder))
-    recipe = AlphaZero(size=6, simulations=4, considered=4)
+    recipe, source = AlphaZero(size=6, simulations=4, considered=4), Source(knapsack.Knapsack(), "", [6], 3)
     network = AttentionPolicy("toy-knapsack", "items", inputs=5, extra=1, width=8, layers=1, heads=2, feedforward=8)
     torch.nn.init.constant_(network.layers[0].rezero, 0.5)
     found = []
     for workers in (1, 2):
         training = Training(knapsack.Knapsack(), seed=3, device="cpu", steps=1, workers=workers)
-        with SelfPlay(training, _player, recipe, "toy-knapsack", 3, "attention", network.config) as games:
+        with SelfPlay(training, _player, recipe, source, type(network), network.config) as games:
             found.append(games.generation(network, 2, 100))
-    assert (found[0].lengths == found[1].lengths).all() and len(found[0].lengths) == 100
-    for name, array in found[0].moves.items():
-        assert (array == found[1].moves[name]).all(), name
+    assert [len(part.lengths) for part in found[0]] == [64, 36]
+    for one, two in zip(*found):
+        for name, array in (one.moves | one.seen).items():
+            assert (array == (two.moves | two.seen)[name]).all(), name
 
 
 def test_jobs_travel():

@@ -9,10 +9,11 @@ from safetensors.torch import load_file
 
 from corl.cli.main import main
 from corl.errors import UsageError
-from corl.learning import alphazero, muzero
-from corl.learning.selfplay import Source
-from corl.learning.training import Training, train
-from corl.learning.watch import greedy
+from corl.learning import imitation, muzero
+from corl.learning.session import Training
+from corl.learning.source import Source
+from corl.learning.training import train
+from corl.learning.validation import greedy
 from corl.networks import checkpoints
 
 SMALL = {"size": 6, "episodes": 8, "updates": 2, "batch": 16, "simulations": 4, "width": 8, "layers": 1, "heads": 2, "watch": 4}
@@ -24,7 +25,7 @@ RECIPES = pytest.mark.parametrize("name", ["alphazero", "muzero"])
 def test_a_resumed_run_ends_alike(knapsack, tmp_path, name):
     """Interrupted after 3 of 5 steps, in the middle of a generation, and resumed, a run ends with the unbroken one's bits."""
     whole, part = tmp_path / "whole.safetensors", tmp_path / "part.safetensors"
-    common = {"seed": 4, "device": "cpu", "steps": 5, "recipe_options": SMALL}
+    common = {"seed": 4, "device": "cpu", "steps": 5} | SMALL
     train(knapsack.NAME, name, output=whole, **common)
 
     def interrupt(training):
@@ -48,7 +49,7 @@ def test_options_are_checked(name):
 
     recipe = registry.recipe("tsp", name)
     for option, value in {"episodes": 0, "rate": 0.0, "value_weight": -1.0, "simulations": 0}.items():
-        with pytest.raises(UsageError, match=rf"^{option} is {value}; accepted: "):
+        with pytest.raises(UsageError, match=rf"^option {option} is {value}; accepted: "):
             recipe(**{option: value})
 
 
@@ -67,17 +68,11 @@ def gap(knapsack, name):
     """The mean gap to the optimum, in percent, of the trained policy alone on 64 fresh instances; random play has 32."""
     from corl import registry
 
-    class Kept(Training):
-        network = None
-
-        def save(self, network):
-            self.network = network.eval()
-
     problem = knapsack.Knapsack()
-    instances = Source(problem, "", {"size": LEARNING["size"]}, 99).instances(0, 64)
+    instances = Source(problem, "", [LEARNING["size"]], 99).instances(0, 64)
     best = np.array([knapsack.best(instance) for instance in instances])
     torch.manual_seed(1)
-    training = Kept(problem, seed=1, device="cpu", steps=STEPS)
+    training = Training(problem, seed=1, device="cpu", steps=STEPS)
     registry.recipe(problem.name, name)(**LEARNING).train(training)
     return 100.0 * float(np.mean(1.0 - greedy(problem, instances, training.network) / best))
 
@@ -92,13 +87,16 @@ def test_it_learns(knapsack, name):
 @pytest.mark.slow
 @RECIPES
 def test_it_does_not_learn_with_the_sign_flipped(knapsack, name, monkeypatch):
-    """With the loss negated and all else the same, the policy alone ends no better than 25 % from the optimum."""
-    module = {"alphazero": alphazero, "muzero": muzero}[name]
+    """With the policy's part of the loss negated and all else the same, it ends farther from the optimum than a learner may.
+
+    (With MuZero's whole loss negated it ends at 3 %: its search then looks for what is worst, and its policy shuns that.)
+    """
+    module, nothing = {"alphazero": (imitation, 0.0), "muzero": (muzero, muzero.Weights(0.0, 0.0, 0.0))}[name]
     loss = module.loss
 
-    def flipped(*arguments):
-        total, terms = loss(*arguments)
-        return -total, terms
+    def flipped(network, batch, weight, *rest):
+        total, terms = loss(network, batch, weight, *rest)
+        return total - 2 * loss(network, batch, nothing, *rest)[0], terms
 
     monkeypatch.setattr(module, "loss", flipped)
-    assert gap(knapsack, name) > 25.0
+    assert gap(knapsack, name) > 10.0

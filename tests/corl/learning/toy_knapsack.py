@@ -75,21 +75,19 @@ class Packing(Environment):
     """Items are taken one by one until none fits; the base is 0."""
 
     def __init__(self, instances: list[Sack], rows: int) -> None:
-        self.instances, self.rows = list(instances), rows
         sizes = np.array([len(sack.values) for sack in instances])
-        self.width = int(sizes.max())
+        super().__init__(instances, rows, width=int(sizes.max()))
         table = np.zeros((2, len(instances), self.width))
         for i, sack in enumerate(instances):
             table[0, i, : sizes[i]], table[1, i, : sizes[i]] = sack.values, sack.weights
         capacities = np.full(rows, instances[0].capacity)
         self.state = Pool(sizes, *table, np.zeros(rows, np.int32), capacities, np.zeros((rows, self.width), bool))
 
-    def reset(self, rows, which, keys=None):
-        at = self._checked(rows)
-        self.state.instance[at] = which
-        self.state.left[at] = np.array([sack.capacity for sack in self.instances])[self.state.instance[at]]
-        self.state.taken[at] = False
-        return np.zeros(len(at))
+    def _reset(self, rows, which, keys):
+        self.state.instance[rows] = which
+        self.state.left[rows] = np.array([sack.capacity for sack in self.instances])[which]
+        self.state.taken[rows] = False
+        return np.zeros(len(rows))
 
     def observe(self, rows):
         """items: int32 [R, K] as `actions`; values, weights: float64 [R, K], zero in empty slots; left: float64 [R]."""
@@ -134,10 +132,10 @@ class Knapsack(corl.Problem):
             raise corl.Infeasible("an item twice, or too heavy")
         return float(instance.values[items].sum())
 
-    def environment(self, instances, rows):
+    def environment(self, instances, rows, width=None, name=""):
         return Packing(instances, rows)
 
-    def decisions(self, instance, solution, key=0):
+    def decisions(self, instance, solution, key=0, name=""):
         return np.asarray(solution)
 
 

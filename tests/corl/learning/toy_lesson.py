@@ -6,14 +6,15 @@ import os
 import signal
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import nn
 
 from corl.errors import UsageError
-from corl.learning.recipe import Recipe
 from corl.learning.workers import stream
+from corl.recipe import Recipe
 
 
 class Line(nn.Module):
@@ -68,6 +69,9 @@ class Lesson(Recipe):
                 optimiser.step()
                 schedule.step()
                 time.sleep(self.pause)
+                if str(training.step) == os.environ.get("TOY_LESSON_WAITS_AT"):
+                    Path("waiting").touch()
+                    signal.pause()
                 training.log(loss=loss, fraction=training.fraction)
                 if training.step == self.interrupt_at:
                     os.kill(os.getpid(), signal.SIGINT)

@@ -38,8 +38,8 @@ def test_slots_are_a_set():
     """A permutation of the slots permutes the logits and leaves the value."""
     x, mask, pairs = tokens(3, 6, [6, 4, 2])
     order = torch.cat([torch.randperm(6, generator=torch.Generator().manual_seed(5)), torch.tensor([6, 7])])
-    logits, value = network()(x, mask, pairs)
-    permuted, same = network()(x[:, order], mask[:, order], pairs[:, order][:, :, order])
+    logits, value = network()((x, mask, pairs))
+    permuted, same = network()((x[:, order], mask[:, order], pairs[:, order][:, :, order]))
     torch.testing.assert_close(permuted, logits[:, order[:6]])
     torch.testing.assert_close(same, value)
 
@@ -47,11 +47,11 @@ def test_slots_are_a_set():
 def test_rows_do_not_see_each_other_nor_padding():
     """In a batch of mixed sizes, and with more empty slots, a row has the logits that it has alone."""
     x, mask, pairs = tokens(4, 7, [7, 3, 1, 5])
-    logits, value = network()(x, mask, pairs)
+    logits, value = network()((x, mask, pairs))
     for row, taken in enumerate([7, 3, 1, 5]):
         kept = torch.cat([torch.arange(taken), torch.tensor([7, 8])])
         alone = [x[row : row + 1, kept], mask[row : row + 1, kept], pairs[row : row + 1, kept][:, :, kept]]
-        only, worth = network()(*alone)
+        only, worth = network()(alone)
         torch.testing.assert_close(logits[row, :taken], only[0], rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(value[row], worth[0], rtol=1e-4, atol=1e-5)
         assert torch.isinf(logits[row, taken:]).all() and (logits[row, taken:] < 0).all()
@@ -60,24 +60,24 @@ def test_rows_do_not_see_each_other_nor_padding():
 def test_pairs_count_and_may_be_missing():
     """Pairs change the logits; a network without them takes None."""
     x, mask, pairs = tokens(2, 5, [5, 5])
-    assert not torch.allclose(network()(x, mask, pairs)[0], network()(x, mask, 2 * pairs)[0])
-    logits, _ = network(pairs=0)(x, mask, None)
+    assert not torch.allclose(network()((x, mask, pairs))[0], network()((x, mask, 2 * pairs))[0])
+    logits, _ = network(pairs=0)((x, mask, None))
     assert logits.shape == (2, 5) and torch.isfinite(logits).all()
 
 
 def test_no_rows_and_empty_rows():
     """No rows give empty outputs; a row without any token gives -inf and a finite value."""
-    logits, value = network()(*tokens(0, 5, []))
+    logits, value = network()(tokens(0, 5, []))
     assert logits.shape == (0, 5) and value.shape == (0,)
     x, mask, pairs = tokens(2, 5, [5, 0])
     mask[1] = False
-    logits, value = network()(x, mask, pairs)
+    logits, value = network()((x, mask, pairs))
     assert torch.isfinite(value).all() and torch.isinf(logits[1]).all() and torch.isfinite(logits[0]).all()
 
 
 def test_without_a_value_head_values_are_zero():
     """`has_value` says so."""
-    _, value = network(value=False)(*tokens(2, 5, [5, 3]))
+    _, value = network(value=False)(tokens(2, 5, [5, 3]))
     assert not network(value=False).has_value and (value == 0).all()
 
 
@@ -86,7 +86,7 @@ def test_config_rebuilds_it():
     first = network()
     second = AttentionPolicy(**first.config)
     second.load_state_dict(first.state_dict())
-    torch.testing.assert_close(second(*tokens(2, 5, [5, 3]))[0], first(*tokens(2, 5, [5, 3]))[0])
+    torch.testing.assert_close(second(tokens(2, 5, [5, 3]))[0], first(tokens(2, 5, [5, 3]))[0])
 
 
 @pytest.mark.parametrize("sizes", [{"width": 10, "heads": 4}, {"layers": 0}, {"inputs": 0}])
@@ -96,17 +96,32 @@ def test_sizes_are_checked(sizes):
         AttentionPolicy(**({"problem": "tsp", "features": "plane", "inputs": 4} | sizes))
 
 
-def test_evaluate_reads_observations():
+def test_an_evaluator_reads_the_pool():
     """Logits have a column for each action, values are in the environment's units: a doubled plane doubles them."""
     instance = uniform(size=30, edge_weight_type="EXACT_2D", seed=1)
     doubled = type(instance)("doubled", "EXACT_2D", 2.0 * instance.points)
     environment = TspEnvironment([instance, doubled], 2)
     environment.reset([0, 1], [0, 1])
     policy = AttentionPolicy("tsp", "plane", TOKENS, PAIRS, width=8, layers=1, heads=1).eval()
-    logits, value = policy.evaluate(environment.observe([0, 1]))
+    logits, value = policy.on(environment).evaluate(np.array([0, 1]))
     assert logits.shape == environment.actions([0, 1]).shape and logits.dtype == np.float32 and value.dtype == np.float64
     np.testing.assert_allclose(logits[1], logits[0], rtol=1e-4)
     np.testing.assert_allclose(value[1], 2.0 * value[0], rtol=1e-4)
+
+
+def test_parts_of_other_widths_are_filled_up():
+    """Collated together, rows of pools of 5 and 7 slots have the logits and values that they have alone."""
+    made, parts, alone = network(), [], []
+    for slots, taken in ((5, [5, 2]), (7, [7, 4])):
+        x, mask, pairs = tokens(2, slots, taken, seed=slots)
+        parts.append({"x": x.numpy(), "mask": mask.numpy(), "pairs": pairs.numpy(), "scale": np.ones(2)})
+        alone.append(made((x, mask, pairs)))
+    logits, value = made(made.collate([{}], parts, np.zeros(4, np.int64)))
+    assert logits.shape == (4, 7)
+    torch.testing.assert_close(value, torch.cat([alone[0][1], alone[1][1]]), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(logits[:2, :5], alone[0][0], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(logits[2:], alone[1][0], rtol=1e-4, atol=1e-5)
+    assert torch.isinf(logits[:2, 5:]).all()
 
 
 def test_unknown_features_are_refused():
@@ -133,8 +148,8 @@ def test_grid(kind):
         assert made(**network.config).load_state_dict(network.state_dict())
         for layer in network.layers:
             torch.nn.init.constant_(layer.rezero, 0.7)
-        (_, value), (_, other) = network(x, mask, None), network(x[:, order], mask, None)
+        (_, value), (_, other) = network((x, mask, None)), network((x[:, order], mask, None))
         assert torch.allclose(value, other, atol=1e-5) != counts
-        torch.testing.assert_close(network(x[:1], mask[:1], None)[1], value[:1])
+        torch.testing.assert_close(network((x[:1], mask[:1], None))[1], value[:1])
     with pytest.raises(UsageError):
         made("tsp", "plane", F, **shape, grid=-1)

@@ -57,7 +57,8 @@ def test_the_same_bits_come_back(network, path):
     random = np.random.default_rng(0)
     x, pairs = (torch.tensor(random.random(shape), dtype=torch.float32) for shape in ((2, 6, 5), (2, 6, 6, 2)))
     with torch.inference_mode():
-        for a, b in zip(network.eval()(x, torch.ones(2, 6, dtype=bool), pairs), again(x, torch.ones(2, 6, dtype=bool), pairs)):
+        states = (x, torch.ones(2, 6, dtype=bool), pairs)
+        for a, b in zip(network.eval()(states), again(states)):
             assert torch.equal(a, b)
 
 
@@ -173,3 +174,18 @@ def test_a_header_lacking_a_part_is_damaged(path, key):
     rewrite(path, lambda header, weights: header.pop(key))
     with pytest.raises(InputError, match=f"no {key} of type"):
         checkpoints.load(path)
+
+
+def test_a_file_that_was_trained_anew_is_read_anew(tmp_path):
+    """While it stays the same so does the network; a network of another class is refused by name."""
+    from corl.solvers.memory.priority.network import PriorityNetwork
+    from corl.solvers.milp.reliability.network import GainNetwork
+
+    file = tmp_path / "p.safetensors"
+    checkpoints.save(file, PriorityNetwork(3))
+    first = checkpoints.loaded_as(PriorityNetwork, file)
+    assert checkpoints.loaded_as(PriorityNetwork, file) is first
+    checkpoints.save(file, PriorityNetwork(5))
+    assert checkpoints.loaded_as(PriorityNetwork, file).config != first.config
+    with pytest.raises(UsageError, match=r"p.safetensors is a network of architecture memory-priority; accepted: milp-gains"):
+        checkpoints.loaded_as(GainNetwork, file)

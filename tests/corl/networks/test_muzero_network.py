@@ -49,7 +49,7 @@ def test_empty_tokens_do_not_matter(network, seen):
     x, mask, pairs = seen
     other = x.clone()
     other[1, 3:5] = 9.0
-    for a, b in zip(network(x, mask, pairs), network(other, mask, pairs)):
+    for a, b in zip(network((x, mask, pairs)), network((other, mask, pairs))):
         assert torch.equal(a, b)
     slots = torch.zeros(4, dtype=torch.long)
     after = [network.dynamics(network.representation(given, mask, pairs), slots)[0] for given in (x, other)]
@@ -65,13 +65,11 @@ def test_the_action_matters(network, seen):
 
 def test_slots_are_what_a_search_takes(network, seen):
     """Slots gives root and steps as LearnedModel asks for them, in network units."""
-    from corl.networks.tokens import Tokens
-
     model = Slots(network, 5)
-    tokens = Tokens(seen[0].numpy(), seen[1].numpy(), seen[2].numpy(), torch.full((4,), 7.0).double().numpy())
+    tokens = {"x": seen[0].numpy(), "mask": seen[1].numpy(), "pairs": seen[2].numpy(), "scale": torch.full((4,), 7.0).numpy()}
     with torch.no_grad():
         latent, logits, value = model.initial(tokens)
-        expected = network(*seen)
+        expected = network(seen)
         assert torch.equal(logits, expected[0]) and torch.equal(value, expected[1])
         latent, reward, logits, value = model.recurrent(latent, torch.tensor([0, 1, 2, 3]))
     assert latent.shape == (4, 6, 9) and reward.shape == value.shape == (4,) and logits.shape == (4, 5)
@@ -81,9 +79,9 @@ def test_the_observed_state_is_no_variable(network, seen):
     """The consistency loss moves the imagined state towards the observed one, never the other way."""
     imagined, observed = network.representation(*seen).requires_grad_(), network.representation(*seen).detach().requires_grad_()
     imagined.retain_grad()
-    likeness = network.likeness(imagined, observed)
-    assert likeness.shape == (4, 6)
-    likeness.sum().backward()
+    similarity = network.similarity(imagined, observed)
+    assert similarity.shape == (4, 6)
+    similarity.sum().backward()
     assert observed.grad is None and imagined.grad.abs().sum() > 0
 
 
@@ -92,7 +90,7 @@ def test_a_checkpoint_gives_it_back(network, seen, tmp_path):
     checkpoints.save(tmp_path / "m.safetensors", network)
     again, _ = checkpoints.load(tmp_path / "m.safetensors")
     assert isinstance(again, MuZeroNetwork)
-    for a, b in zip(network(*seen), again(*seen)):
+    for a, b in zip(network(seen), again(seen)):
         assert torch.equal(a, b)
 
 

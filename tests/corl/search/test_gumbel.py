@@ -71,7 +71,7 @@ def test_the_target_improves_on_the_prior(seed, simulations, considered, noise):
     places, network = table_tsp.points(seed, 8), table_tsp.tables(seed, 8)
     pool = table_tsp.environment(places, rows_needed(4, 60))
     search = Gumbel(simulations, considered, noise=noise)
-    found = search.search(SimulatorModel(pool, table_tsp.TablePolicy(network), first=4), np.arange(4), seed)
+    found = search.search(SimulatorModel(pool, table_tsp.TablePolicy(network).on(pool), first=4), np.arange(4), seed)
     for tree in range(4):
         logits = network.logits[0, found.actions[tree]].astype(float)
         prior = np.exp(logits) / np.exp(logits).sum()
@@ -86,7 +86,7 @@ def test_considering_one_action_draws_it_from_the_prior():
     """The Gumbel-max trick: with considered=1 the action is a draw from softmax(logits); 1000 trees of different keys."""
     network, places = table_tsp.tables(3, 6), np.repeat(table_tsp.points(3, 6)[:1], 1000, axis=0)
     pool = table_tsp.environment(places, rows_needed(1000, 1))
-    model = SimulatorModel(pool, table_tsp.TablePolicy(network), first=1000)
+    model = SimulatorModel(pool, table_tsp.TablePolicy(network).on(pool), first=1000)
     found = Gumbel(1, considered=1).search(model, np.arange(1000), 0)
     prior = np.exp(network.logits[0, 1:].astype(float))
     prior /= prior.sum()

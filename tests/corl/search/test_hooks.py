@@ -21,10 +21,6 @@ class Late(NamedTuple):
     left: np.ndarray
 
 
-class Weights(NamedTuple):
-    scale: float
-
-
 @attach(hooks.actions, Early)
 def one(state, row, out):
     return 1
@@ -54,21 +50,26 @@ def test_a_class_attached_in_the_middle_of_a_compilation():
 
 
 def test_the_more_classes_the_more_special():
-    """A function for a model and a state goes before one for the model alone."""
+    """A function for two classes goes before one for the first alone."""
 
-    @attach(hooks.evaluate, Weights)
-    def general(model, state, row, actions, count, logits):
+    @hooks.hook
+    def pair(first, second):
+        raise NotImplementedError
+
+    @attach(pair, Early)
+    def general(first, second):
         return 1.0
 
-    @attach(hooks.evaluate, Weights, Early)
-    def special(model, state, row, actions, count, logits):
+    @attach(pair, Early, Late)
+    def special(first, second):
         return 2.0
 
     @kernel
-    def ask(model, state):
-        return hooks.evaluate(model, state, 0, np.zeros(1, np.int32), 1, np.zeros(1, np.float32))
+    def ask(first, second):
+        return pair(first, second)
 
-    assert ask(Weights(1.0), Late(np.zeros(1))) == 1.0 and ask(Weights(1.0), Early(np.zeros(1))) == 2.0
+    early, late = Early(np.zeros(1)), Late(np.zeros(1))
+    assert ask(early, early) == 1.0 and ask(early, late) == 2.0
 
 
 def test_a_hook_has_two_overloads():

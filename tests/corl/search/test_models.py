@@ -10,11 +10,11 @@ import torch
 
 from corl.environment import Environment
 from corl.errors import SolverError, UsageError
+from corl.policy import RulePolicy
 from corl.rng import hashed
 from corl.search import hooks
 from corl.search.gumbel import Gumbel
 from corl.search.hooks import attach
-from corl.search.mlp import forward, mlp_of
 from corl.search.models import LearnedModel, SimulatorModel, rows_needed
 from corl.search.puct import Puct
 
@@ -105,13 +105,11 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
 class Coins(Environment):
     """The game."""
 
-    width = 2
-
     def __init__(self, rows: int) -> None:
-        self.rows = rows
+        super().__init__(["coins"], rows, width=2)
         self.state = TossState(np.zeros(rows, np.uint64), np.zeros(rows, np.int64))
 
-    def reset(self, rows: Any, which: Any, keys: Any = None) -> Any:
+    def _reset(self, rows: Any, which: Any, keys: Any) -> Any:
         self.state.key[rows], self.state.time[rows] = keys, 0
         return np.zeros(len(rows))
 
@@ -122,7 +120,7 @@ class Coins(Environment):
         return None
 
 
-class Fair:
+class Fair(RulePolicy):
     """No opinion."""
 
     def evaluate(self, observation: Any) -> Any:
@@ -135,7 +133,7 @@ def test_a_search_does_not_see_the_future():
     game = Coins(rows_needed(3, 20))
     keys = np.array([5, 6, 7], np.uint64)
     game.reset(np.arange(3), 0, keys)
-    model = SimulatorModel(game, Fair(), first=3)
+    model = SimulatorModel(game, Fair().on(game), first=3)
     found = [Puct(20).search(model, np.arange(3), seed) for seed in (1, 1, 2)]
     trees = model.trees(3, 21, 2)
     rewards = [reward for tree in range(3) for reward in trees.reward[tree, 1 : trees.size[tree]]]
@@ -144,22 +142,3 @@ def test_a_search_does_not_see_the_future():
     assert not true & set(rewards) and len(set(rewards)) == len(rewards) > 20
     assert np.array_equal(found[0].values, found[1].values) and not np.array_equal(found[0].values, found[2].values)
     assert game.step([0], [0], [1])[0] == hashed(np.uint64(5), 0, 1)
-
-
-def test_compiled_mlp_is_torchs():
-    """`forward` with the weights of `mlp_of` gives what torch gives, to float32 rounding."""
-    torch.manual_seed(0)
-    network = torch.nn.Sequential(torch.nn.Linear(12, 64), torch.nn.ReLU(), torch.nn.Linear(64, 7))
-    inputs = np.random.default_rng(0).normal(size=12).astype(np.float32)
-    inputs[::3] = 0.0
-    outputs = np.empty(7, np.float32)
-    forward(mlp_of(network), inputs, np.empty(64, np.float32), outputs)
-    with torch.no_grad():
-        expected = network(torch.from_numpy(inputs)).numpy()
-    assert outputs == pytest.approx(expected, rel=1e-5, abs=1e-6)
-
-
-def test_other_networks_are_no_mlp():
-    """The message says what is accepted and what was given."""
-    with pytest.raises(UsageError, match="Linear, ReLU, Linear with biases, not Linear, Tanh, Linear"):
-        mlp_of(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh(), torch.nn.Linear(2, 2)))

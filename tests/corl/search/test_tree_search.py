@@ -10,9 +10,9 @@ import pytest
 import table_tsp
 
 from corl.errors import SolverError, UsageError
+from corl.policy import RulePolicy
 from corl.search.gumbel import Gumbel
-from corl.search.mlp import Uniform
-from corl.search.models import CompiledModel, SimulatorModel, rows_needed
+from corl.search.models import SimulatorModel, rows_needed
 from corl.search.puct import Puct
 
 GUMBEL = {"search": "gumbel", "cities": 10, "simulations": 60, "considered": 8, "seed": 5}
@@ -25,7 +25,7 @@ def simulator(cities=8, simulations=60, seed=0, trees=4):
     places = table_tsp.points(seed, cities)[:trees]
     pool = table_tsp.environment(places, rows_needed(trees, simulations))
     policy = table_tsp.TablePolicy(table_tsp.tables(seed, cities))
-    return pool, policy, SimulatorModel(pool, policy, first=trees)
+    return pool, policy, SimulatorModel(pool, policy.on(pool), first=trees)
 
 
 def same(a, b):
@@ -43,17 +43,11 @@ def shortest(places):
 def test_many_simulations_find_the_optimum(search):
     """Without a network (all logits 0, value 0), searching before each step plays the best tour of four TSPs with 7 cities."""
     places = table_tsp.points(11, 7)
-    pool = table_tsp.environment(places, 4 + search.simulations)
-    model, rows, length = CompiledModel(pool, Uniform(), first=4), np.arange(4), np.zeros(4)
+    pool = table_tsp.environment(places, rows_needed(4, search.simulations))
+    model, rows, length = SimulatorModel(pool, table_tsp.Uniform().on(pool), first=4), np.arange(4), np.zeros(4)
     for _ in range(6):
         length -= pool.step(rows, rows, search.search(model, rows, 0).action)
     assert length == pytest.approx([shortest(each) for each in places], abs=1e-9)
-
-
-@BOTH
-def test_compiled_search_is_the_search_step_by_step(configuration):
-    """Fused into one kernel, tree after tree, a search gives the same bits as one network call at a time for all trees."""
-    assert same(compare_mctx.ours(configuration, compiled=True), compare_mctx.ours(configuration))
 
 
 @BOTH
@@ -77,10 +71,10 @@ def test_other_sizes_in_the_pool_do_not_matter(configuration):
     for cities in ([6], [6, 12]):
         places = [table_tsp.points(4, n)[0] for n in cities]
         instances = [table_tsp.TspInstance("t", "EXACT_2D", points=each) for each in places]
-        pool = table_tsp.TspEnvironment(instances, 61, nearest=20)
+        pool = table_tsp.TspEnvironment(instances, 61, width=20)
         pool.reset([0], [0])
         policy = table_tsp.TablePolicy(table_tsp.tables(4, 12))
-        found.append(compare_mctx.search_of(configuration).search(SimulatorModel(pool, policy, first=1), [0], 0))
+        found.append(compare_mctx.search_of(configuration).search(SimulatorModel(pool, policy.on(pool), first=1), [0], 0))
     small, large = found
     assert small.action == large.action and small.value == large.value
     for a, b, empty in ((small.actions, large.actions, -1), (small.visits, large.visits, 0), (small.policy, large.policy, 0.0)):
@@ -131,13 +125,13 @@ def test_several_leaves_find_the_optimum(configuration):
     search = type(compare_mctx.search_of(configuration))(800, noise=0.0, leaves=8)
     places = table_tsp.points(13, 6)
     pool = table_tsp.environment(places, rows_needed(4, 800))
-    model, rows, length = CompiledModel(pool, Uniform(), first=4), np.arange(4), np.zeros(4)
+    model, rows, length = SimulatorModel(pool, table_tsp.Uniform().on(pool), first=4), np.arange(4), np.zeros(4)
     for _ in range(5):
         length -= pool.step(rows, rows, search.search(model, rows, 0).action)
     assert length == pytest.approx([shortest(each) for each in places], abs=1e-9)
 
 
-class Masking:
+class Masking(RulePolicy):
     """The made-up network with some actions masked; `value` and the rest as it is."""
 
     def __init__(self, policy, cities, by):
@@ -155,7 +149,7 @@ def test_masked_actions_are_never_taken(configuration, by):
     """Cities whose logit is -inf (or the lowest number) get no visit, no share of the policy and no q, at the root or below it;
     a state where nothing else is left is searched without the mask."""
     pool, policy, _ = simulator()
-    model = SimulatorModel(pool, Masking(policy, [3, 5], by), first=4)
+    model = SimulatorModel(pool, Masking(policy, [3, 5], by).on(pool), first=4)
     found = type(compare_mctx.search_of(configuration))(60, noise=0.9).search(model, np.arange(4), 1)
     masked = np.isin(found.actions, [3, 5])
     assert masked.sum() == 8
@@ -207,12 +201,9 @@ def test_the_unit_of_the_rewards_does_not_matter(configuration):
 
 
 @BOTH
-@pytest.mark.parametrize("compiled", [False, True])
-def test_roots_that_are_over(configuration, compiled):
+def test_roots_that_are_over(configuration):
     """A root without actions has action -1 and zeros; the others are searched as without it, and no row of theirs changes."""
     pool, _, model = simulator()
-    if compiled:
-        model = CompiledModel(pool, table_tsp.tables(0, 8), first=4)
     for city in range(1, 8):
         pool.step([2], [2], [city])
     before = [array[:4].copy() for array in pool.state[-4:]]
@@ -228,7 +219,7 @@ def test_roots_that_are_over(configuration, compiled):
 
 def found_keys(seed):
     """The keys that a seed gives to four trees."""
-    from corl.search.simulation import tree_keys
+    from corl.search.loop import tree_keys
 
     return tree_keys(seed, 4)
 
@@ -243,7 +234,7 @@ def test_mistakes_are_named():
     with pytest.raises(UsageError, match="keys are a seed or 2 integers"):
         Gumbel(2).search(model, [0, 1], [1, 2, 3])
     with pytest.raises(SolverError, match="NaN"):
-        Gumbel(2).search(SimulatorModel(pool, Masking(policy, [3], np.nan), first=4), [0, 1], 0)
+        Gumbel(2).search(SimulatorModel(pool, Masking(policy, [3], np.nan).on(pool), first=4), [0, 1], 0)
 
 
 def test_dirichlet_noise_and_temperature():
@@ -251,7 +242,7 @@ def test_dirichlet_noise_and_temperature():
     trees, n = 600, 5
     places = np.repeat(table_tsp.points(2, n)[:1], trees, axis=0)
     pool = table_tsp.environment(places, rows_needed(trees, 20))
-    model = SimulatorModel(pool, table_tsp.TablePolicy(table_tsp.tables(2, n)), first=trees)
+    model = SimulatorModel(pool, table_tsp.TablePolicy(table_tsp.tables(2, n)).on(pool), first=trees)
     Puct(1, noise=1.0, concentration=0.7).search(model, np.arange(trees), 0)
     kept = model.trees(trees, 2, 4)
     prior = np.empty((trees, 4))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from corl.errors import Infeasible, InputError
+from corl.files.json_instances import Record
 from corl.problems.bandits.constraints import KINDS, Budget, Capacity, Constraint, Interventions, Routing, Scheduling
 from corl.problems.bandits.constraints.programs import program_oracle
 
@@ -145,15 +146,15 @@ def test_json_round_trip(kind):
     for _ in range(5):
         constraint = make(kind, random)
         arms = 6
-        assert KINDS[kind].from_json(constraint.to_json(), arms).to_json() == constraint.to_json()
+        assert KINDS[kind].from_json(Record(constraint.to_json(), "constraint"), arms).to_json() == constraint.to_json()
 
 
 @pytest.mark.parametrize(
     ("kind", "values", "words"),
     [
         ("budget", {"budget": 7}, "accepted: 0 to 6"),
-        ("budget", {"budget": 2, "costs": [1, 2]}, "2 entries; accepted: a list of 6 integers from 1"),
-        ("capacity", {"costs": [0] * 6, "capacities": [1]}, "integers from 1"),
+        ("budget", {"budget": 2, "costs": [1, 2]}, "costs: a list of 2 is not accepted; accepted: a list of 6"),
+        ("capacity", {"costs": [0] * 6, "capacities": [1]}, "costs[0]: 0 is not accepted; accepted: an integer from 1"),
         ("scheduling", {"slots": 3, "arm_slots": [[3]] * 6, "worker_slots": [[0]], "budget": 1}, "0 to 2"),
         ("scheduling", {"slots": 0, "arm_slots": [], "worker_slots": [], "budget": 1}, "from 1 to"),
         ("routing", {"edges": [[0, 1], [2, 3]], "source": 0, "length": 4, "budget": 2}, "not connected: no way from 0 to arm 2"),
@@ -165,7 +166,7 @@ def test_json_round_trip(kind):
 def test_bad_numbers_are_named(kind, values, words):
     """What does not fit is an InputError that names the field and what is accepted."""
     with pytest.raises(InputError, match="constraint") as error:
-        KINDS[kind].from_json(values, 6)
+        KINDS[kind].from_json(Record(values, "constraint"), 6)
     assert words in str(error.value)
 
 

@@ -12,12 +12,12 @@ import pytest
 import corl
 from corl import registry
 from corl.cli.main import main
-from corl.errors import CorlError, UsageError
-from corl.problems.bandits.fluid import solve_fluid
+from corl.errors import CorlError, InputError, UsageError
+from corl.problems.bandits.evaluation import simulate
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies import IterativePolicy, ResolvingPolicy, RolloutPolicy, TablePolicy
+from corl.problems.bandits.policies import IterativePolicy, ResolvingPolicy, RolloutPolicy, TablePolicy, from_json
+from corl.problems.bandits.policies.fluid_relaxation import solve_fluid
 from corl.problems.bandits.policies.policy import BanditPolicy
-from corl.problems.bandits.simulation import simulate
 
 PROBLEM = registry.problem("bandits")
 COUPLED = ["budget", "capacity", "scheduling", "routing", "interventions"]
@@ -48,7 +48,7 @@ def test_policies_come_back_from_json(kind):
         back = PROBLEM.from_json(instance, value)
         assert type(back) is type(policy) and copy.deepcopy(policy) is policy
         assert PROBLEM.evaluate(instance, back) == value["mean_reward"]
-        assert PROBLEM.evaluate(instance, pickle.loads(pickle.dumps(policy))) == value["mean_reward"]
+        assert simulate(instance, pickle.loads(pickle.dumps(policy)).actions).mean == value["mean_reward"]
         state = instance.initial[1]
         assert np.array_equal(back.act(state, 1), policy.actions(instance.initial, 1, np.zeros(3, np.uint64))[1])
 
@@ -135,7 +135,7 @@ def test_result_policy(tmp_path):
         ("budget", lambda d: d["constraint"].__setitem__("budget", 8), "accepted: 0 to 7"),
         ("scheduling", lambda d: d["constraint"].__setitem__("budget", 8), "accepted: 0 to 7, the arms"),
         ("routing", lambda d: d["constraint"].__setitem__("edges", [[0, 1], [2, 3]]), "the graph is not connected"),
-        ("capacity", lambda d: d["constraint"].__setitem__("kind", "magic"), "'magic' is not known; accepted: budget"),
+        ("capacity", lambda d: d["constraint"].__setitem__("kind", "magic"), "'magic' is not accepted; accepted: budget"),
     ],
 )  # fmt: skip
 def test_bad_input_ends_with_3(kind, change, words, tmp_path, capsys):
@@ -159,3 +159,13 @@ def test_dear_policies_leave_the_cheap_one_where_time_is_short(name):
     assert result.status in ("feasible", "no_solution")  # no_solution: a machine that has no time at all
     if result.status == "feasible":
         assert isinstance(result.policy, TablePolicy)
+
+
+@pytest.mark.parametrize(("field", "most"), [("samples", 1000), ("breadth", 1000), ("depth", 1000)])
+def test_policies_that_never_end_are_refused(field, most):
+    """What a solution file says of rollouts is bounded: the judge plays it."""
+    instance = small("budget")
+    values = some_policies(instance)[2].to_json() | {"kind": "rollout"}
+    assert from_json(instance, values | {field: 7}).to_json()[field] == 7
+    with pytest.raises(InputError, match=f"{field}: accepted: an integer from 1 to {most}"):
+        from_json(instance, values | {field: most + 1})

@@ -63,6 +63,12 @@ def _least(instance: JobShopInstance) -> int:
     return best
 
 
+def sample(seed: int) -> JobShopInstance:
+    """An instance of up to five jobs on four machines, of a kind by the seed."""
+    return _random_instance(KINDS[seed % len(KINDS)], 1 + seed // 100 % 5, 1 + seed // 1000 % 4, seed)
+
+
+
 @pytest.fixture(scope="session")
 def random_instance():
     """A function (kind, jobs, machines, seed) -> JobShopInstance."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from corl.benchmark.suite import read_suite
+from corl.benchmark.running.suite import read_suite
 from corl.cli.main import main
 
 FAULTS = {

@@ -1,11 +1,11 @@
-"""The job shop as a decision process: rewards add up, episodes end, batches do not matter, the kinds of schedules are right."""
+"""The job shop as a decision process: the kinds of schedules are right, and what is observed is the instance."""
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from corl.errors import UsageError
 from corl.problems.jobshop.environment import JobShopEnvironment
@@ -13,35 +13,15 @@ from corl.problems.jobshop.problem import JobShop
 
 KINDS = ("classic", "ragged", "reentrant", "zeros", "flexible", "dates", "tardiness", "flexible tardiness")
 JOBSHOP = JobShop()
-ONE = st.tuples(st.sampled_from(KINDS), st.integers(1, 5), st.integers(1, 4), st.integers(0, 99))  # kind, jobs, machines, seed
 
 
-@settings(deadline=None, max_examples=60)
-@given(
-    kinds=st.lists(ONE, min_size=1, max_size=4),
-    schedules=st.sampled_from(("semi-active", "active", "non-delay")),
-    width=st.integers(1, 30),
-    seed=st.integers(0, 10**6),
-)
-def test_base_and_rewards_are_the_objective(random_instance, kinds, schedules, width, seed):
-    """For every kind and mixed sizes: base + rewards of a random legal episode = -objective exactly; an operation a step.
-
-    Steps go in place or to other rows at random.
-    """
-    instances = [random_instance(kind, jobs, machines, number) for kind, jobs, machines, number in kinds]
-    m = len(instances)
-    environment = JobShopEnvironment(instances, 2 * m, schedules, width)
-    random, here = np.random.default_rng(seed), np.arange(m)
-    total, steps = environment.reset(here, here), np.zeros(m, int)
-    while (live := np.flatnonzero(environment.actions(here)[:, 0] >= 0)).size:
-        chosen = [random.choice(row[row >= 0]) for row in environment.actions(here[live])]
-        there = np.where(random.random(len(live)) < 0.5, here[live], live + m * (here[live] < m))
-        total[live] += environment.step(here[live], there, chosen)
-        here[live] = there
-        steps[live] += 1
-    for k, instance in enumerate(instances):
-        assert steps[k] == instance.operations
-        assert JOBSHOP.evaluate(instance, environment.solution(here[k])) == -total[k]
+@pytest.mark.parametrize("schedules", ["semi-active", "active", "non-delay"])
+def test_base_and_rewards_are_the_objective(random_instance, random_episodes, schedules):
+    """Every kind of schedules, for every kind of instances: base + rewards of a random episode = -objective exactly."""
+    instances = [random_instance(KINDS[k % len(KINDS)], 1 + k % 5, 1 + k % 4, k) for k in range(60)]
+    environment = JobShopEnvironment(instances, 120, schedules)
+    totals, here = random_episodes(environment, 60, 1)
+    assert [-JOBSHOP.evaluate(instance, environment.solution(row)) for instance, row in zip(instances, here)] == totals.tolist()
 
 
 def all_values(instance, schedules):
@@ -100,6 +80,10 @@ def test_observation(random_instance):
         assert seen["left"][0, k] == instance.first[job + 1] - action
         assert seen["rest"][0, k] == instance.shortest[action : instance.first[job + 1]].sum()
         assert seen["due"][0, k] == instance.due[job] and seen["weight"][0, k] == instance.weight[job]
+        fastest, left = instance.choices(action), np.arange(instance.operations) >= environment.state.next[0, instance.job]
+        assert seen["least"][0, k] == min(duration for _, duration in fastest)
+        on_machine = left & (instance.choice_machine == seen["machine"][0, k])
+        assert seen["work"][0, k] == instance.choice_duration[on_machine].sum()
         assert seen["start"][0, k] == max(seen["ready"][0, k], seen["free"][0, k])
         environment.step([0], [1], [action])
         assert environment.state.start[1, action] == seen["start"][0, k]
@@ -107,38 +91,39 @@ def test_observation(random_instance):
     assert not seen["duration"][~seen["mask"]].any()
 
 
-def test_batches_do_not_change_bits(random_instance):
-    """Rows stepped together and alone have the same actions, rewards and schedules."""
-    instances = [random_instance(kind, 4, 3, 7) for kind in KINDS]
-    together = JobShopEnvironment(instances, len(KINDS))
-    together.reset(range(len(KINDS)), range(len(KINDS)))
-    for k, instance in enumerate(instances):
-        alone = JobShopEnvironment([instance], 1)
-        while (actions := alone.actions([0])[0])[0] >= 0:
-            offered = together.actions([k])[0]
-            assert offered[offered >= 0].tolist() == actions[actions >= 0].tolist()
-            pick = actions[actions >= 0][-1]
-            assert together.step([k], [k], [pick]) == alone.step([0], [0], [pick])
-        assert together.solution(k).start.tolist() == alone.solution(0).start.tolist()
+@pytest.mark.parametrize("kind", KINDS)
+def test_decisions_end_nothing_later(random_instance, kind):
+    """Followed, a random semi-active schedule becomes an active one in which every operation ends as early or earlier."""
+    for seed in range(20):
+        instance = random_instance(kind, 4, 3, seed)
+        semi_active, random = JobShopEnvironment([instance], 1, "semi-active"), np.random.default_rng(seed)
+        while (actions := semi_active.actions([0])[0])[0] >= 0:
+            semi_active.step([0], [0], [random.choice(actions[actions >= 0])])
+        given, environment = semi_active.solution(0), JobShopEnvironment([instance], 1)
+        for action in JOBSHOP.decisions(instance, given):
+            environment.step([0], [0], [action])
+        assert (ends(instance, environment.solution(0)) <= ends(instance, given)).all()
 
 
-@pytest.mark.parametrize("action", [1, -1, 10**6, 3])
-def test_illegal_actions_are_refused(random_instance, action):
-    """Operations whose turn has not come, done ones and unknown ones."""
-    environment = JobShopEnvironment([random_instance("classic", 2, 3, 0)], 1, "semi-active")
-    environment.step([0], [0], [3])
-    with pytest.raises(UsageError, match=f"action {action} is not legal in row 0"):
-        environment.step([0], [0], [action])
+def ends(instance, schedule):
+    """When each operation ends."""
+    durations = [dict(instance.choices(i))[m] for i, m in enumerate(schedule.machine.tolist())]
+    return schedule.start + durations
 
 
-def test_wrong_calls(random_instance):
-    """No instances, unknown kinds, unknown instances, and solutions of episodes that are not over."""
-    instance = random_instance("classic")
-    for arguments in (([], 1), ([instance], 0), ([instance], 1, "active", 0), ([instance], 1, "lazy")):
-        with pytest.raises(UsageError):
-            JobShopEnvironment(*arguments)
-    environment = JobShopEnvironment([instance], 1)
-    with pytest.raises(UsageError, match="instances are integers"):
-        environment.reset([0], [1])
-    with pytest.raises(UsageError, match="9 of 9 operations to schedule"):
-        environment.solution(0)
+def test_features_are_in_units_of_the_durations(random_instance):
+    """All times ten times as long: the same tokens, and ten times the unit; features of the other environment are refused."""
+    one = random_instance("tardiness", 5, 4, 3)
+    parts = {name: 10 * getattr(one, name) for name in ("choice_duration", "release", "due")}
+    seen = [JobShopEnvironment([each], 1).observe([0]) for each in (one, dataclasses.replace(one, **parts))]
+    first, second = (JOBSHOP.features["operations"](each) for each in seen)
+    np.testing.assert_allclose(first.x, second.x, atol=1e-6)
+    np.testing.assert_allclose(10 * first.scale, second.scale)
+    with pytest.raises(UsageError, match="environment intervals; accepted: its observations"):
+        JOBSHOP.features["intervals"](seen[0])
+
+
+def test_unknown_schedules(random_instance):
+    """Refused, with those that there are."""
+    with pytest.raises(UsageError, match="schedules: 'lazy' is not accepted; accepted: semi-active, active, non-delay"):
+        JobShopEnvironment([random_instance("classic")], 1, "lazy")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
+from itertools import pairwise
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corl.errors import Infeasible, InputError
+from corl.errors import Infeasible
 from corl.problems.jobshop.evaluation import check_schedule, objective, schedule_of_orders
-from corl.problems.jobshop.graph import disjunctive_graph
 from corl.problems.jobshop.instance import Schedule, from_jobs
 
 KINDS = ("classic", "ragged", "reentrant", "zeros", "flexible", "dates", "tardiness", "flexible tardiness")
@@ -103,7 +103,7 @@ def test_zero_durations_between_but_not_within():
 @settings(deadline=None, max_examples=60)
 @given(kind=st.sampled_from(("classic", "ragged", "reentrant", "zeros", "dates")), seed=st.integers(0, 10**6))
 def test_orders_give_the_earliest_schedule(random_instance, kind, seed):
-    """Orders dealt from a random order of all operations give a feasible schedule whose makespan is the graph's longest path."""
+    """Orders dealt from a random order of all operations: each starts as the one before it in its job or on its machine ends."""
     instance = random_instance(kind, 3, 3, seed)
     random = np.random.default_rng(seed)
     word = random.permutation(instance.job)
@@ -114,15 +114,13 @@ def test_orders_give_the_earliest_schedule(random_instance, kind, seed):
         done[j] += 1
         orders[instance.choice_machine[i]].append(i)
     schedule = schedule_of_orders(instance, orders)
-    graph = disjunctive_graph(instance, schedule)
-    assert nx.is_directed_acyclic_graph(graph)
-    assert objective(instance, schedule) == nx.dag_longest_path_length(graph)
-    assert all(start == 0 or start in _events(instance, schedule) for start in schedule.start.tolist())
-
-
-def _events(instance, schedule):
-    """Release dates and ends: an earliest schedule starts nothing at another time."""
-    return set((schedule.start + instance.choice_duration).tolist()) | set(instance.release.tolist())
+    end, before = schedule.start + instance.choice_duration, defaultdict(list)
+    for order in [*orders, *(range(a, b) for a, b in pairwise(instance.first))]:
+        for one, following in pairwise(order):
+            before[following].append(end[one])
+    for i, start in enumerate(schedule.start):
+        assert start == max([instance.release[instance.job[i]], *before[i]])
+    assert objective(instance, schedule) == end.max()
 
 
 @pytest.mark.parametrize(
@@ -140,13 +138,3 @@ def test_wrong_orders(orders, message):
     """Cycles, omissions, repetitions and wrong machines are infeasible."""
     with pytest.raises(Infeasible, match=message):
         schedule_of_orders(SMALL, orders)
-
-
-def test_graph_without_a_schedule(random_instance):
-    """Both directions of every pair of operations of a machine; flexible instances have none."""
-    instance = random_instance("classic", 3, 3, 1)
-    graph = disjunctive_graph(instance)
-    kinds = [kind for *_, kind in graph.edges(data="kind")]
-    assert kinds.count("conjunctive") == 3 * 4 and kinds.count("disjunctive") == 3 * 6
-    with pytest.raises(InputError, match="machines are chosen"):
-        disjunctive_graph(from_jobs([[[(0, 1), (1, 1)]]], 2))

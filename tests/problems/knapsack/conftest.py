@@ -33,6 +33,12 @@ def _most(instance: KnapsackInstance) -> float:
     return best
 
 
+def sample(seed: int) -> KnapsackInstance:
+    """An instance of up to twelve items and three capacities, of a kind by the seed."""
+    return _random_instance(1 + seed % 12, 1 + seed // 100 % 3, seed, ("integer", "decimal", "real")[seed // 1000 % 3])
+
+
+
 @pytest.fixture(scope="session")
 def random_instance():
     """A function (items, constraints, seed, kind) -> KnapsackInstance."""

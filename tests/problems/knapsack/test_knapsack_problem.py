@@ -7,16 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import corl
 from corl.cli.main import main
 from corl.errors import Infeasible, InputError, UsageError
+from corl.files.text import Text
 from corl.problems.knapsack.formats import read_text
 from corl.problems.knapsack.instance import KnapsackInstance, make_instance
 from corl.problems.knapsack.problem import Knapsack
-from corl.text import Text
 
 KNAPSACK = Knapsack()
 PISINGER = "knapPI_1_3\nn 3\nc 10\nz 14\ntime 0.00\n1,10,5,1\n2,4,5,1\n3,7,9,0\n-----\n"
@@ -70,39 +68,6 @@ def test_formats():
     assert all(map(KNAPSACK.recognises, (PISINGER, JSON))) and not KNAPSACK.recognises("2 2\n0 3 1 4\n")
 
 
-@settings(deadline=None, max_examples=30)
-@given(
-    size=st.integers(1, 9), constraints=st.integers(1, 3), seed=st.integers(0, 99),
-    kind=st.sampled_from(["integer", "decimal", "real"]), suffix=st.sampled_from([".json", ".kp"]),
-)  # fmt: skip
-def test_round_trip(tmp_path_factory, random_instance, size, constraints, seed, kind, suffix):
-    """What is written reads back the same, to the bit."""
-    instance = random_instance(size, constraints, seed, kind)
-    path = tmp_path_factory.mktemp("knapsack") / f"a{suffix}"
-    KNAPSACK.write(instance, path)
-    assert KNAPSACK.recognises(path.read_text()[:4096])
-    again = KNAPSACK.read(path)
-    assert same(instance, again) and again.name == instance.name
-
-
-@settings(deadline=None, max_examples=150)
-@given(data=st.data(), source=st.sampled_from([PISINGER, JSON, "3 10\n10 5\n4 5\n7 9\n"]))
-def test_damaged_files_are_input_errors(data, source):
-    """With characters deleted, doubled or replaced a file is an instance, or an InputError on one line."""
-    content = list(source)
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(content) - 1))
-        content[at : at + 1] = data.draw(st.sampled_from(["", "-", "9" * 20, "\n", ",", "x", " ", "[", "1e999", "nan"]))
-        if not content:
-            return
-    told = "a.kp"
-    try:
-        read_text(Text("".join(content), "a.kp"))
-    except InputError as error:
-        told = str(error)
-    assert told.startswith("a.kp") and "\n" not in told
-
-
 @pytest.mark.parametrize(
     ("content", "place"),
     [
@@ -113,7 +78,7 @@ def test_damaged_files_are_input_errors(data, source):
         (PISINGER.replace("3,7,9,0\n", ""), r"items: 2 items; the header says 3"),
         (PISINGER.replace("3,7", "4,7"), r":8: item number: '4'"),
         (JSON.replace("[10, 4]", "[10, -4]"), r"values\[1\]: -4 is not accepted"),
-        (JSON.replace("[[5, 1], [1, 1]]", "[[5, 1]]"), r"weights: accepted: 2 list"),
+        (JSON.replace("[[5, 1], [1, 1]]", "[[5, 1]]"), r"weights: a list of 1 is not accepted; accepted: a list of 2"),
         (JSON.replace('"first_item": 1', '"items": 1'), r"no key 'items'"),
     ],
 )  # fmt: skip
@@ -129,13 +94,10 @@ def test_bad_input_is_one_line_and_exit_3(tmp_path: Path, capsys, content, place
 
 
 def test_generators_are_what_they_say():
-    """The comment makes the instance again; correlations and capacities are as named; wrong parameters are refused."""
+    """Size, correlations and capacities are as named; wrong parameters are refused."""
     for name, generate in KNAPSACK.generators.items():
         instance = generate(size=40, seed=7)
-        assert same(instance, generate(size=40, seed=7)) and not same(instance, generate(size=40, seed=8))
         assert instance.n == 40 and name in instance.comment and "--seed 7" in instance.comment
-        with pytest.raises(UsageError, match="size"):
-            generate(size=0)
     strong = KNAPSACK.generators["strongly-correlated"](size=30)
     assert (strong.values == strong.weights[0] + 100).all() and strong.capacities[0] == strong.weights.sum() // 2
     weak = KNAPSACK.generators["weakly-correlated"](size=30)
@@ -158,7 +120,7 @@ def test_adapt():
 
 def test_drawing_and_facts(random_instance, tmp_path):
     """A picture of an instance and of a solution, with one capacity and with two; facts for `corl info`."""
-    from corl.drawing import save
+    from corl.files.drawing import save
 
     for constraints in (1, 2):
         instance = random_instance(9, constraints, 2)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import math
 from dataclasses import replace
 
 import numpy as np
+import pyscipopt
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from corl.errors import InputError, UsageError
-from corl.problems.milp import lp_tokens
-from corl.problems.milp.adaptation import adapt
-from corl.problems.milp.formats import read_instance, read_text, recognises, write_instance
-from corl.problems.milp.instance import MilpInstance, from_triplets
-from corl.problems.milp.solutions import read_solution, write_solution
-from corl.text import Text
+from corl.files.text import Text
+from corl.problems.milp.formats import lp_reader, lp_tokens, read_instance, read_text, recognises, write_instance
+from corl.problems.milp.formats.models import adapt
+from corl.problems.milp.formats.solutions import read_solution, write_solution
+from corl.problems.milp.instance import from_triplets
 
 MPS = """* a comment
 NAME          TEST
@@ -180,7 +179,6 @@ def test_written_files_read_back(tmp_path, random_program, name):
 
 def test_scip_reads_what_is_written(tmp_path, random_program):
     """SCIP finds the same program in both formats, and through a Model it comes back."""
-    pyscipopt = pytest.importorskip("pyscipopt")
     for seed in range(8):
         program = random_program(seed)
         program = replace(program, names=tuple(f"v#{j}" for j in range(program.n)))  # SCIP's LP reader takes no brackets
@@ -201,7 +199,6 @@ def test_scip_reads_what_is_written(tmp_path, random_program):
 
 def test_models_are_adapted():
     """Variables, rows, sense and constant of a pyscipopt Model; what is not linear is refused by name."""
-    pyscipopt = pytest.importorskip("pyscipopt")
     model = pyscipopt.Model("m")
     x, y, z = model.addVar("x", "B"), model.addVar("y", "I", -2, 5), model.addVar("x", "C", None, None)
     model.addCons(x + 2 * y - z <= 3, "row")
@@ -269,6 +266,9 @@ def test_mps_faults(before, after, line, field):
         ("x1 <= 4", "x1 >= inf", 14, "x1"),
         ("x1 <= 4", "-inf <= x1 <= -1e20", 14, "x1"),
         ("x1 <= 4", "inf <= x1 <= inf", 14, "x1"),
+        ("c1: x1 + x2", "c1: x1 + - + x2", 6, "c1"),
+        ("e: x2 = - 3", "e: x2 = - - - 3", 11, "e"),
+        ("x1 <= 4", "- - - 4 <= x1", 14, "bound"),
     ],
 )
 def test_lp_faults(before, after, line, field):
@@ -277,17 +277,37 @@ def test_lp_faults(before, after, line, field):
     assert (error.line, error.field) == (line, field)
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.sampled_from([MPS, LP]), st.data())
-def test_fuzzed_files(content, data):
-    """A text with a piece cut out, doubled or overwritten is read, or refused with an InputError."""
-    start = data.draw(st.integers(0, len(content)))
-    end = data.draw(st.integers(start, min(len(content), start + 60)))
-    piece = data.draw(
-        st.sampled_from(["", content[start:end] * 2, "1e999", "<", ":", "-", "[", "\0", "x", " RHS ", "\nBOUNDS\n", "\\"])
-    )
-    with contextlib.suppress(InputError):
-        assert isinstance(read(content[:start] + piece + content[end:]), MilpInstance)
+@pytest.mark.parametrize("end", [" ", "\n"])
+@pytest.mark.parametrize("junk", ["a b 3 : <= ]", "+ - + - + -", "3 4 5 6", "+ a + b + c ^ 2", "x1 >= + a - b + c ]"])
+@pytest.mark.parametrize("section", ["minimize", "subject to", "bounds", "general"])
+def test_lp_junk_is_refused_where_it_begins(section, junk, end, monkeypatch):
+    """However much of it there is, on one line or on many, few tokens are cut."""
+    cut, token = [], lp_tokens.Token
+    monkeypatch.setattr(lp_tokens, "Token", lambda *parts: cut.append(parts) or token(*parts))
+    before = "" if section == "minimize" else "minimize\nx\nsubject to\nx >= 1\n" if section != "subject to" else "minimize\nx\n"
+    error = fault(f"{before}{section}\n" + (junk + end) * 10_000)
+    assert error.line == before.count("\n") + 2
+    assert len(cut) < 200
+
+
+def test_lp_rows_without_names_are_counted_on():
+    """A name that is taken is tried once, however many rows without a name follow."""
+    taken = [f" c{i}: x >= 1\n" for i in range(1001, 2001)]
+    reader = lp_reader._Reader(Text("minimize\n x\nsubject to\n" + "".join(taken) + " x >= 2\n" * 1000))
+    tried = reader.build.row_names = _Tried()
+    program = reader.read("f")
+    assert list(program.row_names) == [f"c{i}" for i in range(1001, 3001)]
+    assert tried.count < 5000
+
+
+class _Tried(dict):
+    """A dictionary that counts how often it is asked whether a key is there."""
+
+    count = 0
+
+    def __contains__(self, key):
+        self.count += 1
+        return super().__contains__(key)
 
 
 def _outcome(content):

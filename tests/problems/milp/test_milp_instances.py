@@ -12,7 +12,7 @@ import pytest
 
 import corl
 from corl import options
-from corl.benchmark.suite import read_suite
+from corl.benchmark.running.suite import read_suite
 from corl.problems.milp.problem import Milp
 
 MILP = Milp()

@@ -10,8 +10,10 @@ import sys
 import numpy as np
 import pytest
 
+import corl
+from corl.cli.main import main
+from corl.cli.solve import _text
 from corl.errors import Infeasible, InputError, UsageError
-from corl.problems.milp.drawing import draw_bounds
 from corl.problems.milp.evaluation import check_solution
 from corl.problems.milp.generators import GENERATORS, auctions, facility_location, independent_set, multiple_knapsack, set_cover
 from corl.problems.milp.instance import from_triplets
@@ -211,7 +213,7 @@ def test_instances_are_checked():
 
 
 def test_pictures():
-    """A mark an entry, with and without a solution; incumbent and bound as steps."""
+    """A mark an entry, with and without a solution."""
     from matplotlib.figure import Figure
 
     for solution in (None, np.array([2.0, 1.0, 0.0])):
@@ -220,10 +222,6 @@ def test_pictures():
         assert len(axes.collections[0].get_offsets()) == SMALL.nonzeros and ("objective 15" in axes.get_title()) == (
             solution is not None
         )
-    axes = Figure().add_subplot()
-    draw_bounds([(0.1, 5.0, None), (0.2, 5.0, 3.0), (0.4, 4.0, 4.0)], axes)
-    assert [len(line.get_xdata()) for line in axes.lines] == [4, 3]
-    draw_bounds([], Figure().add_subplot())
 
 
 def test_importing_the_problem_is_light():
@@ -233,3 +231,28 @@ def test_importing_the_problem_is_light():
     code += f"print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("x", "words"),
+    [
+        ([2.0, 1.0], ""), ([2.0, 1.0 + 1e-12], ""), ([2.0, 1.0 + 4e-7], "constraint c1 is broken by 4e-07"),
+        ([2.0 - 3e-7, 1.0], "integer variable x1 is broken by 3e-07"), ([0.0, -5e-7], "variable x2 is broken by 5e-07"),
+        ([2.0 + 2e-7, 1.0 + 6e-7], "constraint c1 is broken by 6e-07"),
+    ],
+)  # fmt: skip
+def test_what_is_feasible_within_the_tolerance_alone_is_said(x, words, tmp_path, capsys):
+    """The largest violation of x1 + x2 <= 3, x >= 0, x1 integer: in the Result, its JSON, by `corl solve` and `corl check`."""
+    instance = from_triplets("t", "max", [1.0, 1.0], [0, 0], [0, 1], [1.0, 1.0], [-np.inf], [3.0], integer=[True, False])
+    path = tmp_path / "t.mps"
+    Milp().write(instance, path)
+    (tmp_path / "x.json").write_text(json.dumps({"x1": x[0], "x2": x[1]}))
+    result = corl.solve(instance, solver="scip", warm_start=np.array(x), target=-1.0)
+    assert Milp().tolerated(instance, np.array(x)).startswith(words) and result.limit == "target"
+    assert result.tolerated == json.loads(result.to_json())["tolerated"] == Milp().tolerated(instance, np.array(x))
+    assert bool(result.tolerated) is bool(words) and result.status == "feasible"
+    assert main(["check", str(path), str(tmp_path / "x.json")]) == 0
+    assert capsys.readouterr().out.count("within the tolerance 1e-06") == bool(words)
+    assert main(["check", str(path), str(tmp_path / "x.json"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tolerated"] == result.tolerated
+    assert _text(result, "scip").count("\n  tolerated  ") == bool(words)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import pytest
 
-from corl.edge_weights import edge_lengths
 from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.problems.tsp.instance import TspInstance
+from corl.routing.edge_weights import COORDINATE_TYPES, edge_lengths
+
+tiny_graph = run_path(str(Path(__file__).parents[1] / "conftest.py"))["tiny_graph"]
 
 
 def _random_instance(n: int, kind: str = "EUC_2D", seed: int = 0, closed: bool = True) -> OrienteeringInstance:
@@ -30,6 +34,23 @@ def _random_instance(n: int, kind: str = "EUC_2D", seed: int = 0, closed: bool =
     return OrienteeringInstance(graph, scores, max(direct, around * random.random()), start, end, "random")
 
 
+def mixed_instance(seed: int) -> OrienteeringInstance:
+    """Up to six nodes, every edge-weight type, open and closed, limits that are often 0, or just enough, or too short."""
+    random = np.random.default_rng(seed)
+    n, kinds = int(random.integers(1, 7)), (*COORDINATE_TYPES, "EXPLICIT")
+    kind = kinds[seed % len(kinds)]
+    points, matrix = tiny_graph(random, n, kind)
+    if matrix is not None:
+        matrix = np.triu(matrix, 1) + np.triu(matrix, 1).T
+    far = edge_lengths(kind, points, matrix, *np.divmod(np.arange(n * n), n))
+    limits = (0.0, 0.5, 1.0, far.max(), far.sum() * random.random() / n, 2.0 * far.max() * random.random())
+    start, end = (int(each) for each in random.integers(0, n, 2))
+    scores = random.integers(0, 10, n).astype(float) if random.random() < 0.6 else random.random(n)
+    graph = TspInstance(f"mixed-{seed}", kind, points, matrix=matrix)
+    end = start if random.random() < 0.4 else end
+    return OrienteeringInstance(graph, scores, float(random.choice(limits)), start, end, f"mixed-{seed}")
+
+
 def _most(instance: OrienteeringInstance) -> float:
     """The best score over all orders of all subsets, of at most about seven nodes; -inf where no path is short enough."""
     n, graph = instance.n, instance.graph
@@ -43,6 +64,13 @@ def _most(instance: OrienteeringInstance) -> float:
             if sum(distances[a][b] for a, b in itertools.pairwise(path) if a != b) <= instance.limit * (1 + 1e-12):
                 best = max(best, float(instance.scores[list(set(path))].sum()))
     return best
+
+
+def sample(seed: int) -> OrienteeringInstance:
+    """An instance of up to nine nodes, of a kind by the seed."""
+    kind = ("EUC_2D", "EXACT_2D", "CEIL_2D", "GEO", "EXPLICIT")[seed // 100 % 5]
+    return _random_instance(2 + seed % 8, kind, seed, closed=seed // 1000 % 2 == 0)
+
 
 
 @pytest.fixture(scope="session")

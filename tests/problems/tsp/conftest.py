@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corl.problems.tsp.instance import COORDINATE_TYPES, TspInstance
+from corl.problems.tsp.instance import COORDINATE_TYPES, EDGE_WEIGHT_TYPES, TspInstance
 
 
 def _random_instance(kind: str, n: int, seed: int = 0, scale: float = 100.0) -> TspInstance:
@@ -21,6 +21,12 @@ def _random_instance(kind: str, n: int, seed: int = 0, scale: float = 100.0) -> 
     if seed % 3 == 0:
         points = np.round(points / 40) * 40
     return TspInstance("random", kind, points, ids=random.permutation(n) + 5)
+
+
+def sample(seed: int) -> TspInstance:
+    """An instance of up to nine cities, of a kind by the seed."""
+    return _random_instance((*EDGE_WEIGHT_TYPES, "ATSP")[seed % (len(EDGE_WEIGHT_TYPES) + 1)], 1 + seed // 100 % 9, seed)
+
 
 
 @pytest.fixture(scope="session")

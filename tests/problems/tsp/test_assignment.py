@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from corl.problems.tsp.assignment import assign_rows, assignment_of, reduce_columns
 from corl.problems.tsp.environment import TspEnvironment
 from corl.problems.tsp.instance import TspInstance
-from corl.problems.tsp.remainder import new_remainder, relax, try_action
+from corl.problems.tsp.remaining_assignment import new_remainder, relax, try_action
 
 
 def random_matrix(n, seed):
@@ -96,7 +96,7 @@ def test_actions_are_tried(seed):
 def test_environment_shows_the_remainder():
     """What is observed: reduced costs are nonnegative and zero to listed successors, bounds and regrets are SciPy's."""
     instance = TspInstance("a", "EXPLICIT", matrix=random_matrix(30, 3), symmetric=False)
-    environment = TspEnvironment([instance], 1, nearest=30)
+    environment = TspEnvironment([instance], 1, width=30)
     environment.reset([0], [0], np.array([7], np.uint64))
     random = np.random.default_rng(3)
     for _ in range(27):

@@ -15,7 +15,7 @@ from corl.problems.tsp.evaluation import check_tour, edge_lengths, tour_length
 from corl.problems.tsp.formats import read_instance
 from corl.problems.tsp.instance import EDGE_WEIGHT_TYPES, TspInstance
 from corl.problems.tsp.metric import distance, metric_of
-from corl.problems.tsp.tours import read_tour
+from corl.problems.tsp.solutions import read_tour
 
 KINDS = (*EDGE_WEIGHT_TYPES, "ATSP")
 

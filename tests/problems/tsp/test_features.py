@@ -79,7 +79,7 @@ def test_distances_serve_as_well_as_coordinates():
 
 def test_the_unit_is_close_to_what_remains():
     """With all remaining cities in sight, `scale` bounds the shortest remaining path from below, and closely."""
-    from corl.solvers.tsp.training.teacher import path_of
+    from corl.solvers.tsp.bq.teacher import path_of
 
     instance = uniform(size=50, edge_weight_type="EXACT_2D", seed=7)
     tokens, environment = after(instance, 25)

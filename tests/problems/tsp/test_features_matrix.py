@@ -21,7 +21,7 @@ def random_matrix(n, seed):
 
 def played(costs, start, cities, level="actions"):
     """The tokens after going through `cities` from `start`, and the cities of the tokens."""
-    environment = TspEnvironment([TspInstance("a", "EXPLICIT", matrix=costs, symmetric=False)], 1, nearest=len(costs) - 1)
+    environment = TspEnvironment([TspInstance("a", "EXPLICIT", matrix=costs, symmetric=False)], 1, width=len(costs) - 1)
     environment.reset([0], [0], np.array([start], np.uint64))
     for city in cities:
         environment.step([0], [0], [city])

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corl.errors import InputError
-from corl.matrices import LAYOUTS, entries, entry_at
+from corl.files.text import Text
 from corl.problems.tsp.formats import read_instance, read_text, write_instance
 from corl.problems.tsp.instance import COORDINATE_TYPES, EDGE_WEIGHT_TYPES, LARGEST, TspInstance
-from corl.text import Text
+from corl.routing.matrices import LAYOUTS, entries, entry_at
 
 PLANE = """NAME : five
 TYPE : TSP (M.~Hofmeister)
@@ -274,46 +274,3 @@ TOKENS = st.sampled_from(
     ["nan", "inf", "1e308", "-1", "0", "1e-320", "9" * 40, "TYPE", "EOF", "DIMENSION : 3", "DIMENSION : 1000000000", "é", "_"]
     + [":", "EDGE_WEIGHT_SECTION", "NODE_COORD_SECTION", "EDGE_WEIGHT_TYPE : GEO", "EDGE_WEIGHT_FORMAT : LOWER_COL", "\x0b"]
 )  # fmt: skip
-
-
-@st.composite
-def mutations(draw):
-    """A good file spoiled by up to four cuts, byte flips, insertions, and lines deleted, doubled or replaced."""
-    data = draw(st.sampled_from([PLANE, MATRIX, SYMMETRIC])).encode()
-    for _ in range(draw(st.integers(1, 4))):
-        how, at = draw(st.integers(0, 6)), draw(st.integers(0, max(0, len(data) - 1)))
-        lines = data.split(b"\n")
-        k = draw(st.integers(0, len(lines) - 1))
-        if how == 0:
-            data = data[:at]
-        elif how == 1:
-            data = data[:at] + bytes([draw(st.integers(0, 255))]) + data[at + 1 :]
-        elif how == 2:
-            data = data[:at] + draw(TOKENS).encode() + data[at:]
-        elif how == 3:
-            data = data[:at] + draw(st.binary(max_size=8)) + data[at:]
-        elif how == 4:
-            data = b"\n".join(lines[:k] + lines[k + 1 :])
-        elif how == 5:
-            data = b"\n".join(lines[: k + 1] + lines[k:])
-        else:
-            lines[k] = draw(TOKENS).encode()
-            data = b"\n".join(lines)
-    return data
-
-
-@settings(deadline=None, max_examples=600)
-@given(data=mutations())
-def test_spoiled_files(tmp_path_factory, data):
-    """A spoiled file is read as some instance or refused by an InputError of one line that names the file: nothing else."""
-    path = tmp_path_factory.getbasetemp() / "spoiled.tsp"
-    path.write_bytes(data)
-    message = None
-    try:
-        instance = read_instance(path)
-    except InputError as error:
-        message = str(error)
-    if message is None:
-        assert instance.n <= len(data)
-    else:
-        assert message.startswith(str(path)) and "\n" not in message and len(message) < len(str(path)) + 500

@@ -65,8 +65,3 @@ def test_refusals(call, message):
     """Options out of range are named with what is accepted, before anything is allocated."""
     with pytest.raises(UsageError, match=message):
         call()
-
-
-def test_comment_tells_the_command():
-    """The comment is the command that makes the instance again."""
-    assert clustered(size=200, seed=5).comment == "corl generate tsp clustered --option size=200 --seed 5"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from corl.problems.vrp.evaluation import Route
+from corl.problems.vrp.generators import solomon, uniform, x
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 
 
@@ -137,6 +138,20 @@ def _alone(instance: VrpInstance, order: tuple[int, ...]) -> float:
     relaxed = np.zeros(instance.n, bool)
     cost = _plain_cost(replace(instance, required=relaxed), [Route(0, np.array(order, np.int32))])
     return np.inf if cost is None else cost - missed / instance.scale
+
+
+def sample(seed: int) -> VrpInstance:
+    """An instance of up to nine clients that the environment takes, of a kind by the seed."""
+    made = (
+        lambda: uniform(size=9, optional=0.5, seed=seed),
+        lambda: x(size=9, clients="mixed", demand=6, seed=seed),
+        lambda: solomon(size=9, kind="RC", series=2, windows=0.5, seed=seed),
+        lambda: solomon(size=9, kind="C", seed=seed),
+    )
+    if seed % 9 < len(made):
+        return made[seed % 9]()
+    return _random_vrp(seed, 1 + seed % 8, plain=True)
+
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corl import drawing, registry
+from corl import registry
+from corl.files import drawing
 from corl.problem import Problem
 from corl.problems.vrp.generators import solomon, uniform, x
 from corl.problems.vrp.problem import Vrp
@@ -70,9 +71,9 @@ def test_drawings(tmp_path, made):
     assert ("left out" in drawn) == (len(routes) < made.clients) and "depot" in alone
 
 
-def test_the_readme_shows_an_instance():
+def test_the_page_of_formats_shows_an_instance():
     """Its JSON can be read."""
-    text = (SHIPPED.parents[1] / "problems" / "vrp" / "README.md").read_text(encoding="utf-8")
+    text = (SHIPPED.parents[1] / "problems" / "vrp" / "formats.md").read_text(encoding="utf-8")
     made = VRP.adapt(json.loads(text.split("```json\n")[1].split("```")[0]))
     assert made.clients == 2 and made.units == ("km", "min", "kg")
 

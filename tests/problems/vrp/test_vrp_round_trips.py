@@ -5,15 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corl.errors import UsageError
-from corl.problems.vrp.generators import solomon, uniform, x
 from corl.problems.vrp.instance import Vehicles
 from corl.problems.vrp.problem import Vrp
-from corl.registry import recognise
 
 VRP = Vrp()
 
@@ -29,23 +26,6 @@ def same(a, b):
         else:
             assert (one is None and other is None) or one == other, field.name
     return True
-
-
-@pytest.mark.parametrize("suffix", [".vrp", ".json"])
-@pytest.mark.parametrize(
-    "made",
-    [
-        uniform(size=30), uniform(size=20, optional=0.5), x(size=40, seed=1), x(size=30, clients="mixed", demand=6),
-        solomon(size=25), solomon(size=30, kind="RC", series=2, windows=0.5), solomon(size=40, kind="C"),
-    ],
-    ids=lambda made: made.comment,
-)  # fmt: skip
-def test_generated_instances_read_back(tmp_path, made, suffix):
-    """Both formats, to the bit; the file is recognised, and its comment is the command that made it."""
-    path = tmp_path / f"file{suffix}"
-    VRP.write(made, path)
-    assert same(made, VRP.read(path)) and recognise(path).name == "vrp"
-    assert made.comment.startswith("corl generate vrp ")
 
 
 @settings(deadline=None, max_examples=80)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import pickle
+import time
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,9 +15,12 @@ from hypothesis import strategies as st
 
 import corl
 from corl import registry
+from corl.problems.bandits import deadline
 from corl.problems.bandits.constraints import Budget
-from corl.problems.bandits.fluid import solve_fluid
+from corl.problems.bandits.deadline import OutOfTime, time_limited
 from corl.problems.bandits.instance import BanditInstance
+from corl.problems.bandits.policies import TablePolicy
+from corl.problems.bandits.policies.fluid_relaxation import solve_fluid
 from corl.run import Run
 from corl.solvers.bandits.whittle_index import whittle_indices
 
@@ -120,7 +127,7 @@ def test_every_solver_is_feasible_and_fluid_leads(kind):
     options = {"arms": 8, "pulls": 3, "episodes": 20, "horizon": 10} | ({"count": 6} if kind == "interventions" else {})
     instance = PROBLEM.generators[kind](**options, seed=2)
     earned = {}
-    for name in registry.solvers("bandits"):
+    for name in sorted(set(registry.solvers("bandits")) - {"policy", "tree-search", "muzero"}):  # they ask for a checkpoint
         learned = {"episodes": 1, "epochs": 1} if name in ("sequoia", "iterative-dqn") else {}
         if not registry.solver("bandits", name)().accepts(instance):
             earned[name] = corl.solve(instance, solver=name, time_limit=20, **learned).objective
@@ -136,15 +143,57 @@ def test_auto_says_its_choice_and_reports_a_bound():
 @pytest.mark.parametrize("kind", ["budget", "capacity", "scheduling", "routing", "interventions"])
 def test_nothing_is_compiled_inside_the_clock(kind):
     """After `prepare`, no kernel of the simulation or of an oracle has a new signature when the instance is solved."""
-    from corl.problems.bandits import simulation
+    from corl.problems.bandits import transitions
     from corl.problems.bandits.constraints import kernels
 
     instance = PROBLEM.generators[kind](arms=12, pulls=3, episodes=5, horizon=4, seed=7)
     solver = registry.solver("bandits", "fluid")()
     solver.prepare(instance)
-    compiled = [item for module in (simulation, kernels) for item in vars(module).values() if hasattr(item, "signatures")]
+    compiled = [item for module in (transitions, kernels) for item in vars(module).values() if hasattr(item, "signatures")]
     before = [len(item.signatures) for item in compiled]
     run = Run(PROBLEM, instance, time_limit=20)
     run.start()
     solver.solve(instance, run)
     assert run.objective is not None and [len(item.signatures) for item in compiled] == before
+
+
+@pytest.mark.parametrize("solver", ["iterative-myopic", "iterative-dqn", "sampling", "fluid"])
+def test_a_hundred_arms_are_given_up_in_time(solver, overtime):
+    """A policy whose episodes take seconds to play is not played to its end at a limit of 0.1 s."""
+    assert overtime(PROBLEM.generators["scheduling"](arms=100, pulls=20), solver, 0.1) <= 0.2
+
+
+def test_a_policy_that_a_worker_has_judged_is_not_played_again():
+    """What takes a worker most of the time limit takes its parent none: the policy comes with what it earned, to the bit."""
+    instance = PROBLEM.generators["capacity"](arms=10, pulls=3, horizon=5)
+    judged = TablePolicy(instance, instance.rewards[None])
+    value = PROBLEM.evaluate(instance, judged)
+    sent, again = pickle.loads(pickle.dumps((judged, instance)))
+    with time_limited(lambda: 0.0):
+        assert PROBLEM.evaluate(again, sent) == value
+        with pytest.raises(OutOfTime):  # other luck is another instance
+            PROBLEM.evaluate(replace(instance, seed=1), sent)
+
+
+def test_what_the_time_left_is_too_short_for_ends_the_run():
+    """A relaxation that takes longer than the limit: `no_solution`, because of the time limit, also some moments before it."""
+    result = corl.solve(PROBLEM.generators["scheduling"](arms=100, pulls=20), solver="fluid", time_limit=0.1)
+    assert (result.status, result.limit) == ("no_solution", "time_limit")
+
+
+def test_a_program_that_takes_long_is_given_up_at_once():
+    """HiGHS in a program of seconds neither sees Ctrl-C nor, in its presolve, the limit: who asked goes on without it."""
+    instance = PROBLEM.generators["scheduling"](arms=300, pulls=60)
+    begun = time.monotonic()
+    with pytest.raises(OutOfTime), time_limited(lambda: math.inf if time.monotonic() < begun + 1.5 else 0.0):
+        solve_fluid(instance)
+
+
+def test_programs_in_a_process_find_the_same(monkeypatch):
+    """A relaxation that is solved in a process has the prices of one that is solved here, and no process is left."""
+    instance = PROBLEM.generators["scheduling"](arms=8, pulls=2, horizon=6)
+    here = solve_fluid(instance)
+    monkeypatch.setattr(deadline, "_LARGE", 0)
+    with time_limited(lambda: math.inf):
+        there = solve_fluid(instance)
+    assert here.bound == there.bound and np.array_equal(here.worth, there.worth)

@@ -10,8 +10,9 @@ from corl.problems.jobshop.instance import from_jobs
 from corl.problems.jobshop.problem import JobShop
 from corl.rng import random_state
 from corl.run import Run
-from corl.solvers.jobshop.dispatch import Dispatch
-from corl.solvers.jobshop.dispatching import RULES, Dispatcher
+from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
+from corl.solvers.jobshop.dispatch.rules import RULES
+from corl.solvers.jobshop.dispatch.solver import Dispatch
 
 KINDS = ("classic", "ragged", "reentrant", "zeros", "flexible", "dates", "tardiness", "flexible tardiness")
 # Three jobs that all want machine 0 first: (durations, release, due, weight)

@@ -11,8 +11,9 @@ from corl.problems.jobshop.environment import JobShopEnvironment
 from corl.problems.jobshop.generators import taillard
 from corl.problems.jobshop.problem import JobShop
 from corl.rng import random_state
-from corl.solvers.jobshop.dispatching import RULES, Dispatcher, _dispatch
-from corl.solvers.jobshop.queues import Queues
+from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher, dispatch
+from corl.solvers.jobshop.dispatch.queues import Queues
+from corl.solvers.jobshop.dispatch.rules import RULES
 
 KINDS = ("classic", "ragged", "reentrant", "dates", "tardiness")
 
@@ -27,7 +28,7 @@ def test_the_environments_schedules(random_instance, kind, jobs, machines, seed)
     for rule in range(RULES.index("atc")):
         value = queues.run(rule, 0.0, random_state(0))
         environment.reset([0], [0])
-        assert value == _dispatch(environment.state, 0, rule, 0.0, random_state(0), listed), RULES[rule]
+        assert value == dispatch(environment.state, 0, rule, 0.0, random_state(0), listed), RULES[rule]
         assert queues.schedule().start.tolist() == environment.solution(0).start.tolist()
 
 

@@ -90,6 +90,17 @@ def test_dp_without_memory_or_time_keeps_its_incumbent_and_a_bound():
         assert result.status == "feasible" and result.objective < result.bound <= 1.01 * result.objective
 
 
+@pytest.mark.parametrize("iterations", [30, 60])
+def test_iterations_of_dp_are_items_however_they_are_granted(iterations, monkeypatch):
+    """A grant that finds the arrays too small goes on when they are larger: one item at a time comes to the same."""
+    instance = strongly_correlated(size=60, span=500, seed=2)
+    at_ease = corl.solve(instance, solver="dp", iterations=iterations)
+    whole = Run.budget
+    monkeypatch.setattr(Run, "budget", lambda run, most=None: whole(run, 1))
+    in_ones = corl.solve(instance, solver="dp", iterations=iterations)
+    assert (at_ease.objective, at_ease.bound) == (in_ones.objective, in_ones.bound)
+
+
 def test_dp_takes_a_warm_start():
     """An optimal warm start is kept, and proven."""
     instance = uniform(size=200, seed=4)
@@ -178,20 +189,18 @@ def test_policy_runs_with_random_weights(untrained):
         assert result.verified and 0 < result.objective <= corl.solve(instance, solver="greedy").bound
 
 
-def test_imitation_has_lessons():
-    """States on the way to solutions, each with a listed action, which is an item of the solution that is still to be taken."""
-    from corl.learning.imitation import lessons
-
-    made = [uniform(size=9, seed=seed) for seed in range(3)]
-    solutions = [corl.solve(instance, solver="dp").solution for instance in made]
-    found = lessons(KNAPSACK, made, solutions, KNAPSACK.features["items"], 9, np.random.default_rng(0))
-    assert 3 <= len(found["slot"]) <= sum(map(len, solutions))
-    assert found["mask"][np.arange(len(found["slot"])), found["slot"]].all()
-
-
 @pytest.mark.slow
 def test_tree_search_runs_with_random_weights(untrained):
     """Likewise, with a search in every state."""
     instance = multi(size=8, constraints=2, seed=1)
     result = corl.solve(instance, solver="tree-search", policy=untrained, iterations=60)
     assert result.verified and 0 < result.objective <= corl.solve(instance, solver="greedy").bound
+
+
+def test_a_price_of_next_to_no_weight_is_finite():
+    """A value by a weight of 1e-320 is beyond floats."""
+    from corl.solvers.knapsack.filling import _price
+
+    with np.errstate(all="raise"):
+        assert _price(np.array([94.0, 1.0]), np.array([1e-320, 2.0]), 1.0) == 0.5
+        assert np.isfinite(_price(np.array([94.0]), np.array([1e-320]), 0.0))

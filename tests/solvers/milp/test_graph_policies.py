@@ -1,9 +1,8 @@
-"""Graph policies: inference against torch, which columns embeddings go to, learning, the recipes, the study's statistics."""
+"""Graph policies: inference against torch, which columns embeddings go to, learning, the recipes."""
 
 from __future__ import annotations
 
 import gc
-import math
 
 import numpy as np
 import pyscipopt
@@ -14,14 +13,13 @@ import corl
 from corl.errors import UsageError
 from corl.learning.training import train
 from corl.problems.milp import generators
-from corl.solvers.milp import scip_functions
-from corl.solvers.milp.branching_features import FEATURES, candidates
-from corl.solvers.milp.branching_network import BranchingNetwork
-from corl.solvers.milp.graph import inference, study
-from corl.solvers.milp.graph.inputs import COLUMN_INPUTS, ROW_INPUTS, GraphInputs
-from corl.solvers.milp.graph.lessons import Node, agreement, listwise, scored, standardise
+from corl.solvers.milp.branching.features import FEATURES, candidates
+from corl.solvers.milp.branching.network import BranchingNetwork
+from corl.solvers.milp.graph import inference
+from corl.solvers.milp.graph.features import COLUMN_INPUTS, ROW_INPUTS, GraphInputs
 from corl.solvers.milp.graph.networks import GcnnNetwork, RootGnnNetwork
-from corl.solvers.milp.graph.recipe import Lessons
+from corl.solvers.milp.graph.pupil import GraphLessons, GraphPupil, Node, agreement, scored, standardise
+from corl.solvers.milp.scip import functions as scip_functions
 
 NETWORKS = (RootGnnNetwork, GcnnNetwork)
 
@@ -74,10 +72,11 @@ def test_what_only_the_graph_shows_is_learned():
     for kind in (*NETWORKS, BranchingNetwork):
         torch.manual_seed(0)
         network, random = kind(), np.random.default_rng(0)
-        standardise(network, lessons)
+        pupil = GraphPupil(network, small, 4)
+        pupil.begin(lessons)
         optimiser = torch.optim.Adam(network.parameters(), lr=1e-2)
         for _ in range(120):
-            loss = listwise(network, [lessons[k] for k in random.integers(len(lessons), size=16)])
+            loss = pupil.loss([lessons[k] for k in random.integers(len(lessons), size=16)])
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -87,9 +86,9 @@ def test_what_only_the_graph_shows_is_learned():
 
 def test_lessons_go_through_snapshots():
     """Nodes, and which of them have one root; a node without anybody to learn from is an error."""
-    lessons, again = Lessons(), Lessons()
+    lessons, again = GraphLessons(4), GraphLessons(4)
     with pytest.raises(UsageError, match="no node was labelled"):
-        lessons.begin(RootGnnNetwork())
+        lessons.ready()
     first, second, third = node(1), node(2), node(3)
     lessons.train = [first, Node(second.features, second.scores, second.columns, second.columns, second.graph, first.root)]
     lessons.held, lessons.programs = [third], 2
@@ -107,7 +106,7 @@ def test_recipes_train_policies(recipe, tmp_path, monkeypatch):
     monkeypatch.setitem(generators.GENERATORS, "multiple-knapsack", small)
     options = {"family": "multiple-knapsack", "samples": 9, "each": 4, "share": 1.0, "updates": 6, "batch": 4}
     output = tmp_path / "p.safetensors"
-    training = train("milp", recipe, steps=30, seed=1, device="cpu", workers=0, output=output, recipe_options=options)
+    training = train("milp", recipe, steps=30, seed=1, device="cpu", workers=0, output=output, **options)
     assert training.limit == "finished" and training.metrics["nodes"] >= 9 and np.isfinite(training.metrics["loss"])
     one, two = (
         corl.solve(small(seed=1), solver="learned-branching", policy=str(output), iterations=12, seed=5) for _ in range(2)
@@ -152,17 +151,4 @@ def test_bad_options():
     """Said before anything is collected."""
     for options in ({"family": "none"}, {"samples": 3}, {"share": 0.0}, {"rate": -1.0}, {"width": 1}):
         with pytest.raises(UsageError):
-            train("milp", "gcnn", steps=3, device="cpu", recipe_options=options)
-
-
-def test_statistics_of_the_study():
-    """Wilson's interval of 8 in 10, Student's of three ratios, pairs of the same program alone."""
-    assert study.share([True] * 8 + [False] * 2) == pytest.approx((0.8, 0.490, 0.943), abs=1e-3)
-    middle, low, high = study.interval([math.log(x) for x in (0.5, 1.0, 2.0)])
-    assert middle == pytest.approx(1.0) and low * high == pytest.approx(1.0) and high == pytest.approx(5.59, abs=0.01)
-    rows = [
-        {"network": name, "instance": f"a{k}", "seed": "0", "status": status, "seconds": str(seconds)}
-        for k, (status, pair) in enumerate([("optimal", (1, 3)), ("optimal", (3, 7)), ("timelimit", (9, 9))])
-        for name, seconds in zip(("perceptron", "gcnn"), pair)
-    ]
-    assert study.ratio(rows, "gcnn", "seconds", 1.0)[0] == pytest.approx(2.0)
+            train("milp", "gcnn", steps=3, device="cpu", **options)

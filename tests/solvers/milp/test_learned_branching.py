@@ -1,4 +1,4 @@
-"""Learned branching: features, lessons, the recipe, the rule inside SCIP, episodes, and which programs a policy is for."""
+"""Learned branching: features, lessons, the recipe, the rule inside SCIP, and which programs a policy is for."""
 
 from __future__ import annotations
 
@@ -11,34 +11,50 @@ import pytest
 import torch
 
 import corl
-from corl.errors import InputError, UsageError
+from corl.errors import UsageError
 from corl.learning.training import train
 from corl.networks import checkpoints
 from corl.problems.milp.generators import auctions, facility_location, independent_set, multiple_knapsack, set_cover
 from corl.problems.milp.problem import Milp
 from corl.run import Run
-from corl.solvers.milp import scip_functions, teaching
-from corl.solvers.milp.branching_features import FEATURES, candidates, features
-from corl.solvers.milp.branching_network import BranchingNetwork, scorer_of
-from corl.solvers.milp.branching_recipe import listwise_loss
-from corl.solvers.milp.episodes import read_episode, write_episode
-from corl.solvers.milp.learned import load_branching
-from corl.solvers.milp.scip_model import fill
-from corl.solvers.milp.scoring import scores
-from corl.solvers.milp.signature import family_of, matches, shipped_policies, signature, signature_range
-from corl.solvers.milp.teaching import record
+from corl.solvers.milp.branching.features import FEATURES, candidates, features
+from corl.solvers.milp.branching.network import BranchingNetwork, scorer_of
+from corl.solvers.milp.branching.pupil import BranchingPupil, BranchingTeacher
+from corl.solvers.milp.branching.scoring import scores
+from corl.solvers.milp.branching.signature import family_of, matches, shipped_policies, signature, signature_range
+from corl.solvers.milp.branching.solver import load_branching
+from corl.solvers.milp.imitation.teacher import strong_branching, teach
+from corl.solvers.milp.scip import functions as scip_functions
+from corl.solvers.milp.scip.model import Engine, fill
+from corl.solvers.milp.scip.rule import Rule
 
 NAMES = [name for name, _ in FEATURES]
 
 
-@pytest.fixture(scope="module")
-def episode():
-    """Of a small program, every node labelled."""
+class Watched(BranchingTeacher):
+    """Keeps what it saw and did at every node: features, the choice, and the places that it asked about (none: not labelled)."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.nodes, self.labelled = [], None
+
+    def lesson(self, node):
+        self.labelled = node
+        return super().lesson(node)
+
+    def choose(self, pointers, seen):
+        self.labelled = None
+        self.nodes.append((seen, super().choose(pointers, seen), self.labelled))
+        return self.nodes[-1][1]
+
+
+def taught(kind=Watched, iterations=None, **options):
+    """Who taught a small program's tree."""
     assert scip_functions.load()
     instance = multiple_knapsack(items=30, knapsacks=4, seed=1)
-    run = Run(Milp().of(instance), instance, seed=3)
+    run = Run(Milp().of(instance), instance, seed=3, iterations=iterations)
     run.start()
-    return record(instance, run, share=1.0, most=12)
+    return teach(kind, instance, run, **options)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +64,7 @@ def policy(tmp_path_factory):
     Milp().write(multiple_knapsack(items=30, knapsacks=4, seed=1), folder / "k.mps.gz")
     output = folder / "own.safetensors"
     options = {"instances": str(folder), "samples": 8, "share": 1.0, "each": 4, "updates": 20}
-    training = train("milp", "branching", steps=100, seed=1, device="cpu", workers=0, output=output, recipe_options=options)
+    training = train("milp", "branching", steps=100, seed=1, device="cpu", workers=0, output=output, **options)
     assert training.limit == "finished" and training.metrics["nodes"] >= 8 and np.isfinite(training.metrics["loss"])
     return output
 
@@ -86,6 +102,20 @@ def test_features_of_a_node():
         assert found[:, NAMES.index("gains_behind")].max() == 0.0
 
 
+def test_nodes_without_lp_are_left_to_scip():
+    """A rule of ours is silent where SCIP has no LP solution of a node (trouble in the LP, its limit): the optimum is found."""
+    instance = multiple_knapsack(items=6, knapsacks=2, seed=1)
+    run = Run(Milp().of(instance), instance, seed=1)
+    run.start()
+    engine = Engine(instance, run, {"lp/solvefreq": -1, "presolving/maxrounds": 0})
+    try:
+        engine.add(Rule(engine.model, engine.callbacks), "ours", "")
+        assert engine.solve(lambda kind, value: None) == "optimal" and engine.model.getNTotalNodes() > 1
+        assert engine.model.getObjVal() == pytest.approx(corl.solve(instance, solver="scip").objective)
+    finally:
+        engine.close()
+
+
 def test_kernel_scores_as_torch_does():
     """The same network, to float32's accuracy, with inputs beyond the clip among them."""
     torch.manual_seed(3)
@@ -96,27 +126,23 @@ def test_kernel_scores_as_torch_does():
     assert scores(scorer_of(network), inputs.double().numpy()) == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
-def test_strong_branching_leaves_no_trace(episode, monkeypatch):
+def test_strong_branching_leaves_no_trace():
     """What SCIP knows of the candidates (pseudocosts, their counts, inferences, cutoffs) is as before. The choice is the best."""
-    assert len(episode.labelled()) >= 3
-    for k in range(len(episode.node)):
-        if episode.choice[k] >= 0:
-            labels = episode.score[episode.first[k] : episode.first[k + 1]]
-            assert labels[episode.choice[k]] == labels.max()
-    instance, seen = multiple_knapsack(items=30, knapsacks=4, seed=1), []
+    nodes = [(choice, node) for _, choice, node in taught(share=1.0, most=12, width=1000).nodes if node is not None]
+    assert len(nodes) >= 3
+    for choice, node in nodes:
+        assert node.scores[node.asked.tolist().index(choice)] == node.scores.max()
+    seen = []
 
-    class Look(teaching.Teacher):
-        def _decide(self):
+    class Look(BranchingTeacher):
+        def decide(self):
             pointers = candidates(self.pointer)
             before = features(self.pointer, pointers)
-            teaching.strong_branching(self.model, self.model.getLPBranchCands()[0])
+            strong_branching(self.model, self.model.getLPBranchCands()[0])
             seen.append((before, features(self.pointer, pointers)))
             return pyscipopt.SCIP_RESULT.DIDNOTRUN
 
-    monkeypatch.setattr(teaching, "Teacher", Look)
-    run = Run(Milp().of(instance), instance, seed=3, iterations=8)
-    run.start()
-    record(instance, run)
+    taught(Look, 8, share=0.05, most=20, width=1000)
     assert len(seen) >= 3
     for before, after in seen:
         assert after[:, 4:18] == pytest.approx(before[:, 4:18], rel=1e-6, abs=1e-6)
@@ -125,62 +151,34 @@ def test_strong_branching_leaves_no_trace(episode, monkeypatch):
 def test_lessons_of_the_states_that_a_policy_comes_to(policy, tmp_path):
     """It chooses where strong branching is not asked; where it is, its best candidates are asked about. The recipe takes it."""
     scorer = load_branching(str(policy))
-    instance = multiple_knapsack(items=30, knapsacks=4, seed=1)
-    run = Run(Milp().of(instance), instance, seed=3, iterations=60)
-    run.start()
-    episode = record(instance, run, share=0.3, width=4, policy=scorer)
-    labelled = 0
-    for k, (a, b) in enumerate(itertools.pairwise(episode.first.tolist())):
-        order = np.argsort(-scores(scorer, episode.features[a:b].astype(float)), kind="stable")
-        asked = np.isfinite(episode.score[a:b])
-        assert asked.sum() in (0, min(4, b - a))
-        if asked.any():
-            labelled += 1
-            assert asked[order[:2]].all() and episode.score[a:b][episode.choice[k]] == np.nanmax(episode.score[a:b])
+    teacher = taught(iterations=60, share=0.3, most=20, width=4, policy=scorer)
+    for seen, choice, node in teacher.nodes:
+        order = np.argsort(-scores(scorer, seen), kind="stable")
+        if node is None:
+            assert choice == order[0]
         else:
-            assert episode.choice[k] == order[0]
-    assert 2 <= labelled < len(episode.node)
+            assert len(node.asked) == min(4, len(seen)) and set(order[:2]) <= set(node.asked)
+            assert node.scores[node.asked.tolist().index(choice)] == node.scores.max()
+    assert 2 <= len(teacher.lessons) < len(teacher.nodes)
+    labelled = [node for _, _, node in teacher.nodes if node is not None]
+    for (inputs, labels), node in zip(teacher.lessons, labelled, strict=True):
+        assert inputs.numpy() == pytest.approx(node.features[node.asked], rel=1e-6)
+        assert labels.numpy() == pytest.approx(node.scores)
     options = {"family": "multiple-knapsack", "samples": 8, "each": 8, "share": 1.0, "updates": 2, "policy": str(policy)}
     output = tmp_path / "p.safetensors"
-    training = train("milp", "branching", steps=20, device="cpu", workers=0, output=output, recipe_options=options)
+    training = train("milp", "branching", steps=20, device="cpu", workers=0, output=output, **options)
     assert training.limit == "finished" and training.metrics["nodes"] >= 8
-
-
-def test_episodes_are_trees_and_go_through_files(episode, tmp_path):
-    """Parents come before children, and what a parent chose is what the children were branched on."""
-    place = {int(number): k for k, number in enumerate(episode.node)}
-    joined = 0
-    for k in range(1, len(episode.node)):
-        parent = place[int(episode.parent[k])]
-        assert parent < k and episode.depth[k] == episode.depth[parent] + 1
-        if episode.choice[parent] >= 0:
-            assert episode.branched_on[k] == episode.candidate[episode.first[parent] + episode.choice[parent]]
-            joined += 1
-    assert joined
-    write_episode(tmp_path / "e.npz", episode)
-    again = read_episode(tmp_path / "e.npz")
-    assert all(np.array_equal(getattr(again, f), getattr(episode, f), equal_nan=f == "score") for f in vars(episode))
-
-
-def test_bad_episode_files(tmp_path, episode):
-    """One line that names the file and the array."""
-    (tmp_path / "no.npz").write_text("no archive")
-    np.savez(tmp_path / "few.npz", node=episode.node)
-    np.savez(tmp_path / "odd.npz", **(vars(episode) | {"first": episode.first[:-1]}))
-    for name, words in (("no", "no.npz"), ("few", "few.npz: parent"), ("odd", "odd.npz: first")):
-        with pytest.raises(InputError, match=words) as error:
-            read_episode(tmp_path / f"{name}.npz")
-        assert "\n" not in str(error.value)
 
 
 def test_listwise_loss_prefers_the_best():
     """Least where the scores are the targets' logarithms; its gradient raises the best candidate's."""
-    network = BranchingNetwork()
+    pupil = BranchingPupil("", lambda number: None, 8)
+    network = pupil.network
     inputs, labels = torch.randn(6, len(FEATURES)), torch.tensor([0.0, 0.1, 2.0, 0.0, 0.3, 0.2])
     before = network(inputs).detach()
     optimiser = torch.optim.Adam(network.parameters(), lr=1e-2)
     for _ in range(40):
-        loss = listwise_loss(network, [(inputs, labels)])
+        loss = pupil.loss([(inputs, labels)])
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
@@ -258,7 +256,7 @@ def test_bad_options():
     wrong = ({"instances": "x"}, {"samples": 3}, {"width": 1}, {"family": "none"})
     for options in ({}, *({"family": "auctions"} | one for one in wrong)):
         with pytest.raises(UsageError):
-            train("milp", "branching", steps=3, device="cpu", recipe_options=options)
+            train("milp", "branching", steps=3, device="cpu", **options)
 
 
 def test_training_on_a_folder_at_the_command_line(tmp_path, capsys, monkeypatch):
@@ -282,35 +280,11 @@ def test_training_on_a_folder_at_the_command_line(tmp_path, capsys, monkeypatch)
     assert result.solver == "learned-branching"
 
 
-def test_comparison(policy, tmp_path, monkeypatch):
-    """Lines for every solver, optima that agree, ratios; a second call adds nothing."""
-    from corl.solvers.milp import comparison
-    from corl.solvers.milp.learned import LearnedBranching
-    from corl.solvers.milp.scip import ScipPscost, ScipRelpscost
-
-    monkeypatch.setitem(comparison.FAMILIES, "auctions", lambda seed: set_cover(rows=100, columns=200, density=0.08, seed=2))
-    solvers = {
-        "scip-relpscost": ScipRelpscost(root_cuts=True), "scip-pscost": ScipPscost(root_cuts=True),
-        "learned-branching": LearnedBranching(root_cuts=True, policy=str(policy)),
-    }  # fmt: skip
-    for _ in range(2):
-        comparison.compare(tmp_path / "r.csv", "auctions", solvers, [1], [0], None)
-    assert len((tmp_path / "r.csv").read_text().splitlines()) == 4
-    lines = {line["solver"]: line for line in comparison.table([tmp_path / "r.csv"])}
-    assert lines["scip-relpscost"]["total"] == 1.0 and all(line["runs"] == 1 and line["nodes"] > 0 for line in lines.values())
-    assert all(0.0 < line["after_root"] <= line["seconds"] for line in lines.values())
-    assert all(0.0 < line["floor_low"] == line["floor"] == line["floor_high"] for line in lines.values())  # one instance
-    assert lines["scip-relpscost"]["floor"] < 1.0
-    text = (tmp_path / "r.csv").read_text().replace("optimal,", "optimal,1", 1)
-    (tmp_path / "bad.csv").write_text(text)
-    with pytest.raises(corl.SolverError, match="optima differ"):
-        comparison.table([tmp_path / "bad.csv"])
-
-
 @pytest.mark.slow
 def test_many_solves_keep_the_memory():
     """200 solves with the shipped policy's rule in one process: it grows by less than 100 MB after the first 20."""
-    resource = pytest.importorskip("resource")
+    import resource  # not on Windows
+
     instance = multiple_knapsack(items=12, knapsacks=3, seed=1)
     sizes = []
     for k in range(200):

@@ -13,16 +13,15 @@ from corl.learning.training import train
 from corl.problems.milp.generators import multiple_knapsack, set_cover
 from corl.problems.milp.problem import Milp
 from corl.run import Run
-from corl.solvers.milp import comparison, scip_functions
-from corl.solvers.milp.branching_features import candidates, features
-from corl.solvers.milp.branching_network import scorer_of
-from corl.solvers.milp.reliability.inputs import INPUTS, PLAIN, WIDTH, inputs
-from corl.solvers.milp.reliability.network import GainNetwork, poisson_loss
+from corl.solvers.milp.branching.features import candidates, features
+from corl.solvers.milp.branching.network import scorer_of
+from corl.solvers.milp.imitation.teacher import teach
+from corl.solvers.milp.reliability.features import INPUTS, PLAIN, WIDTH, inputs
+from corl.solvers.milp.reliability.network import GainNetwork
+from corl.solvers.milp.reliability.pupil import GainPupil, GainTeacher, lesson
 from corl.solvers.milp.reliability.rule import PriorRule
-from corl.solvers.milp.reliability.solver import LearnedReliability
-from corl.solvers.milp.reliability.teaching import GainTeacher, lesson
-from corl.solvers.milp.scip_model import Guard, fill
-from corl.solvers.milp.teaching import teach
+from corl.solvers.milp.scip import functions as scip_functions
+from corl.solvers.milp.scip.model import Callbacks, fill
 
 NAMES = [name for name, _ in INPUTS]
 INSTANCE = multiple_knapsack(items=30, knapsacks=4, seed=1)
@@ -34,7 +33,7 @@ def policy(tmp_path_factory):
     """Trained for a few steps on one family."""
     output = tmp_path_factory.mktemp("gains") / "own.safetensors"
     options = {"family": "multiple-knapsack", "samples": 8, "share": 1.0, "each": 4, "updates": 20}
-    training = train("milp", "gains", steps=60, seed=1, device="cpu", workers=0, output=output, recipe_options=options)
+    training = train("milp", "gains", steps=60, seed=1, device="cpu", workers=0, output=output, **options)
     assert training.limit == "finished" and training.metrics["nodes"] >= 8 and np.isfinite(training.metrics["loss"])
     return output
 
@@ -82,19 +81,20 @@ def test_lessons():
     assert lesson(np.zeros((2, 2), np.float32), np.zeros((1, 2)), np.ones((1, 2))) is None
     run = Run(Milp().of(INSTANCE), INSTANCE, seed=3)
     run.start()
-    teacher = teach(INSTANCE, run, share=1.0, most=6, width=5, kind=GainTeacher)
+    teacher = teach(GainTeacher, INSTANCE, run, share=1.0, most=6, width=5)
     assert 1 <= len(teacher.lessons) <= teacher.asked
     for lines, shares in teacher.lessons:
-        assert len(lines) == len(shares) <= 10 and shares.sum() == pytest.approx(1.0, abs=1e-5) and (shares >= 0.0).all()
+        assert len(lines) == len(shares) <= 10 and float(shares.sum()) == pytest.approx(1.0, abs=1e-5) and (shares >= 0.0).all()
 
 
 def test_the_loss_is_least_at_the_gains():
     """Learning one lesson brings the predictions near its gains, up to a common factor."""
     torch.manual_seed(1)
-    network, lines, shares = GainNetwork(), torch.randn(5, WIDTH), torch.tensor([0.5, 0.3, 0.1, 0.1, 0.0])
+    pupil = GainPupil("", lambda number: INSTANCE, 8)
+    network, lines, shares = pupil.network, torch.randn(5, WIDTH), torch.tensor([0.5, 0.3, 0.1, 0.1, 0.0])
     optimiser = torch.optim.Adam(network.parameters(), lr=1e-2)
     for _ in range(300):
-        loss = poisson_loss(network, [(lines, shares)])
+        loss = pupil.loss([(lines, shares)])
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
@@ -106,10 +106,10 @@ def test_a_prior_is_as_many_observations():
     placed, weight = [], 3.0
 
     class Look(PriorRule):
-        def _place(self):
+        def place(self):
             variables = candidates(self.pointer)
             before, flags = features(self.pointer, variables), self.placed.copy()
-            count = super()._place()
+            count = super().place()
             after = features(self.pointer, variables)
             index = [scip_functions.call("SCIPvarGetProbindex", variable) for variable in variables.tolist()]
             fresh = ~flags[index] if len(flags) else np.ones(len(index), np.bool_)
@@ -118,12 +118,12 @@ def test_a_prior_is_as_many_observations():
             return count
 
     model = _model(INSTANCE, 30)
-    guard = Guard(model)
-    rule = Look(model, guard, scorer_of(GainNetwork()), weight, True)
+    callbacks = Callbacks(model)
+    rule = Look(model, callbacks, scorer_of(GainNetwork()), weight, True)
     model.includeBranchrule(rule, "look", "", 536870911, -1, 1.0)
     model.optimize()
     model.freeProb()
-    assert guard.error is None
+    assert callbacks.error is None
     assert len(placed) >= 3 and sum(count for count, _, _ in placed) >= 3
     assert all(count in (0, fresh) and error < 1e-6 for count, fresh, error in placed)
 
@@ -152,16 +152,4 @@ def test_bad_options(policy):
             corl.solve(INSTANCE, solver="learned-reliability", **options)
     for options in ({"family": "none"}, {"samples": 3}, {"share": 0.0}):
         with pytest.raises(UsageError):
-            train("milp", "gains", steps=3, device="cpu", recipe_options=options)
-
-
-def test_instances_beside_each_other(policy, tmp_path):
-    """A line for every instance, limits count as they are, ratios to one solver."""
-    one, two = (LearnedReliability(policy=str(policy), prior=prior) for prior in ("network", "mean"))
-    solvers = {"scip": one, "scip-relpscost": two}
-    Milp().write(COVER, tmp_path / "c.mps.gz")
-    comparison.compare(tmp_path / "r.csv", "own", solvers, [tmp_path / "c.mps.gz"], [0], 300.0, Milp().read)
-    lines = comparison.by_instance([tmp_path / "r.csv"], "scip")
-    assert [line["instance"] for line in lines] == [COVER.name, "all"]
-    assert lines[0]["unsolved"] == 0 and lines[0]["runs"] == 2
-    assert lines[1]["scip-relpscost / scip"] == lines[0]["scip-relpscost / scip"] > 0.0
+            train("milp", "gains", steps=3, device="cpu", **options)

@@ -12,13 +12,14 @@ import pyscipopt
 import pytest
 
 from corl.problems.milp.generators import facility_location, multiple_knapsack, set_cover
-from corl.solvers.milp import lp_reading, scip_functions
-from corl.solvers.milp.scip_model import fill
+from corl.solvers.milp.scip import functions as scip_functions
+from corl.solvers.milp.scip import lp_reading
+from corl.solvers.milp.scip.model import fill
 
 _LIBRARY_OF = """
 import ctypes, sys
 import ortools.linear_solver.pywraplp
-from corl.solvers.milp import scip_functions
+from corl.solvers.milp.scip import functions as scip_functions
 class Info(ctypes.Structure):
     _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("name", ctypes.c_char_p), ("at", ctypes.c_void_p)]
 find = ctypes.CDLL(None).dladdr
@@ -118,11 +119,3 @@ def test_a_library_without_the_functions_is_passed_over(monkeypatch, tmp_path):
         assert scip_functions._addresses() == {}
     finally:
         scip_functions._addresses.cache_clear()
-
-
-def test_measure_command():
-    """Times of all four ways, no differences."""
-    from corl.solvers.milp.measure import reading_times
-
-    times, differences = reading_times(multiple_knapsack(items=30, knapsacks=4, seed=1), 12)
-    assert times.shape[1] == 4 and len(times) > 1 and (times[:, 2:] > 0).any() and differences == 0

@@ -139,7 +139,7 @@ def test_auto_and_files(tmp_path):
 
 def test_shipped_suites():
     """Minimised and maximised halves can be read; the standard ones have every engine but full strong branching."""
-    from corl.benchmark.suite import read_suite
+    from corl.benchmark.running.suite import read_suite
 
     for name in ("smoke", "smoke-max", "standard", "standard-max"):
         read = read_suite(f"milp/{name}")
@@ -159,3 +159,20 @@ def test_shared_optima(data):
         assert result.status == "optimal" and result.objective == pytest.approx(
             optima[f"miplib3/{name}.mps.gz"], rel=1e-5
         )  # as many digits as all are published with
+
+
+@pytest.mark.parametrize("solver", ["scip", "highs"])
+def test_nothing_is_proved_of_rows_spread_too_widely(solver):
+    """x <= 10^10 (y - 1) but for rounding: (4, 2) is worth -2, and HiGHS calls the -1 of (2, 1) optimal. 10^7 is believed."""
+    for size, believed in ((5e9, False), (5e6, True)):
+        instance = from_triplets("t", "min", [-4.0, 7.0], [0, 0], [0, 1], [0.5, -size], [-np.inf], [-size], upper=4, integer=True)
+        result = corl.solve(instance, solver=solver, time_limit=300)
+        assert (result.status, result.bound is not None) == (("optimal", True) if believed else ("feasible", False))
+
+
+def test_numbers_as_good_as_infinite_are_refused():
+    """1e308 in the matrix, the objective or its constant was "error in input data" in SCIP, a status code in HiGHS."""
+    for change in ({"c": 1e308}, {"value": 1e20}, {"offset": -1e300}):
+        values = {"c": 1.0, "value": 1.0, "offset": 0.0} | change
+        with pytest.raises(corl.InputError, match=r"accepted: numbers below 1e\+20"):
+            from_triplets("t", "min", [values["c"]], [0], [0], [values["value"]], [0.0], [1.0], offset=values["offset"])

@@ -16,9 +16,9 @@ from corl.errors import UsageError
 from corl.problems.orienteering.evaluation import check_path, path_length
 from corl.problems.orienteering.generators import generation_1, generation_2, generation_3
 from corl.rng import random_state
-from corl.solvers.orienteering.path import LENGTH, SCORE, insert, new_path, remove, undo
-from corl.solvers.orienteering.search import advance, new_search
-from corl.solvers.orienteering.space import Space, upper_bound
+from corl.solvers.orienteering.ruin.path import LENGTH, SCORE, insert, new_path, remove, undo
+from corl.solvers.orienteering.ruin.search import advance, new_search
+from corl.solvers.orienteering.ruin.space import Space, upper_bound
 
 KINDS = ("EUC_2D", "EXACT_2D", "CEIL_2D", "GEO", "EXPLICIT")
 
@@ -55,7 +55,18 @@ def test_matrices_against_the_triangle_inequality(random_instance):
 def test_a_limit_that_nothing_obeys_is_infeasible(random_instance, solver):
     """Said as such, by every solver."""
     instance = replace(random_instance(8, "EUC_2D", 1, False), limit=0.0)
-    assert corl.solve(instance, solver=solver, time_limit=5).status == "infeasible"
+    result = corl.solve(instance, solver=solver, time_limit=5)
+    assert result.status == "infeasible" and result.reason.endswith("is longer than the limit 0")
+
+
+@pytest.mark.parametrize("solver", ["ruin-recreate", "ortools"])
+def test_staying_at_home_takes_no_limit(random_instance, solver):
+    """Where GEO gives two nodes in one place a kilometre, a closed tour of the start alone is 0 long all the same."""
+    instance = replace(random_instance(8, "GEO", 1, True), limit=0.5)
+    result = corl.solve(instance, solver=solver, **({"iterations": 20} if solver == "ruin-recreate" else {"time_limit": 1}))
+    assert result.objective == instance.scores[0]
+    environment = registry.problem("orienteering").environment([instance], 1, 1)
+    assert environment.solution(0).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("make", [generation_1, generation_2, generation_3])
@@ -169,17 +180,6 @@ def test_policy_runs_with_random_weights(untrained):
     instance = generation_2(size=20, seed=1)
     result = corl.solve(instance, solver="policy", policy=untrained, iterations=60)
     assert result.verified and 0 < result.objective <= upper_bound(instance)
-
-
-def test_imitation_has_lessons():
-    """States on the way to paths, each with a listed action, which is a node of the path."""
-    from corl.learning.imitation import lessons
-
-    problem, made = registry.problem("orienteering"), [generation_2(size=9, seed=seed) for seed in range(3)]
-    paths = [corl.solve(instance, iterations=300).solution for instance in made]
-    found = lessons(problem, made, paths, problem.features["nodes"], 9, np.random.default_rng(0))
-    assert 3 <= len(found["slot"]) <= sum(len(path) - 2 for path in paths)
-    assert found["mask"][np.arange(len(found["slot"])), found["slot"]].all()
 
 
 @pytest.mark.slow

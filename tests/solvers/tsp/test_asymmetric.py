@@ -14,8 +14,9 @@ from corl.rng import random_state
 from corl.run import Run
 from corl.solvers.tsp.asymmetric import search as asymmetric
 from corl.solvers.tsp.asymmetric.arcs import Arcs
-from corl.solvers.tsp.asymmetric.local_search import iterate, start_tours
+from corl.solvers.tsp.asymmetric.local_search import iterate, or_three_opt, start_tours
 from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
+from corl.solvers.tsp.tours.array_tour import set_order
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "tsp" / "atsp"
 
@@ -84,14 +85,16 @@ def test_tracked_gains_equal_lengths():
     arcs.find_candidates()
     tours, lengths = np.empty((3, n), np.int32), np.empty(3)
     state = random_state(1)
-    start_tours(arcs.cost, arcs.near, arcs.near_cost, tours, lengths, 1e-12, state)
+    search = or_three_opt(n)
+    start_tours(arcs.metric, arcs.near, arcs.near_cost, search, tours, lengths, 1e-12, state)
     assert lengths == pytest.approx([arcs.length(tour) for tour in tours])
-    tour = tours[0]
-    pos = np.argsort(tour).astype(np.int32)
-    scratch = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(n, np.bool_), np.empty((1000, 3), np.int32)
-    gain = iterate(arcs.cost, arcs.near, arcs.near_cost, tour, pos, tour.copy(), *scratch, state, 50, 1e-12, 2000)
-    assert gain > 0 and arcs.length(tour) == pytest.approx(lengths[0] - gain)
-    assert np.array_equal(np.sort(tour), np.arange(n)) and np.array_equal(tour[pos], np.arange(n))
+    set_order(search.tour, tours[0])
+    best = tours[0].copy()
+    gain = iterate(arcs.metric, arcs.near, arcs.near_cost, search, best, state, 16, 1e-12, 2000)
+    assert gain > 0 and arcs.length(search.tour.order) == pytest.approx(lengths[0] - gain)
+    assert arcs.length(best) == pytest.approx(lengths[0] - gain)
+    assert np.array_equal(np.sort(best), np.arange(n))
+    assert np.array_equal(search.tour.order[search.tour.position], np.arange(n))
 
 
 def test_warm_start_is_kept():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from corl.problems.tsp.instance import COORDINATE_TYPES, TspInstance
 from corl.problems.tsp.metric import distance, metric_of
-from corl.solvers.tsp.candidates import nearest_among, neighbours
+from corl.solvers.tsp.neighbours.candidates import nearest_among, neighbours
 
 
 def _all_distances(metric, n):

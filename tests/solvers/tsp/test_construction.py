@@ -10,10 +10,10 @@ from corl.problems.tsp.metric import metric_of
 from corl.problems.tsp.problem import Tsp
 from corl.rng import random_state
 from corl.run import Run
-from corl.solvers.tsp import construction
-from corl.solvers.tsp.candidates import neighbours
-from corl.solvers.tsp.constructions import GreedyEdge, NearestNeighbour
-from corl.solvers.tsp.spatial import hilbert_order
+from corl.solvers.tsp.construction import kernels
+from corl.solvers.tsp.construction.solver import GreedyEdge, NearestNeighbour
+from corl.solvers.tsp.neighbours.candidates import neighbours
+from corl.solvers.tsp.neighbours.spatial import hilbert_order
 
 
 def _is_tour(tour, n):
@@ -48,13 +48,13 @@ def test_every_construction_is_a_tour(name, n):
     instance = _ODD[name](n)
     metric = metric_of(instance)
     near, lengths = neighbours(instance, metric, 6)
-    assert _is_tour(construction.space_filling_order(metric), n)
-    assert _is_tour(construction.greedy_edge(metric, near, lengths), n)
-    assert _is_tour(construction.greedy_edge(metric, near, lengths, 0.3, random_state(1)), n)
-    assert _is_tour(construction.nearest_neighbour(metric, near, n - 1), n)
+    assert _is_tour(hilbert_order(metric), n)
+    assert _is_tour(kernels.greedy_edge(metric, near, lengths), n)
+    assert _is_tour(kernels.greedy_edge(metric, near, lengths, 0.3, random_state(1)), n)
+    assert _is_tour(kernels.nearest_neighbour(metric, near, n - 1), n)
     if n > 2:
-        edges = construction.candidate_edges(near, lengths)
-        assert _is_tour(construction.random_greedy(metric, *edges, 0.3, random_state(2)), n)
+        edges = kernels.candidate_edges(near, lengths)
+        assert _is_tour(kernels.random_greedy(metric, *edges, 0.3, random_state(2)), n)
 
 
 @pytest.mark.parametrize("make", [lambda: _uniform(120, kind="MAX_2D"), lambda: _uniform(120), lambda: _matrix(120, 10**6)])
@@ -62,10 +62,10 @@ def test_nearest_neighbour_goes_to_the_nearest(make):
     """No unvisited city is nearer than the one gone to, though only 3 candidates are listed."""
     instance = make()
     metric = metric_of(instance)
-    tour = construction.nearest_neighbour(metric, neighbours(instance, metric, 3)[0], 5)
+    tour = kernels.nearest_neighbour(metric, neighbours(instance, metric, 3)[0], 5)
     assert tour[0] == 5
     for i in range(119):
-        pairs = [construction.length_of(metric, np.array([tour[i], other], np.int32)) for other in tour[i + 1 :]]
+        pairs = [kernels.length_of(metric, np.array([tour[i], other], np.int32)) for other in tour[i + 1 :]]
         assert pairs[0] == min(pairs)
 
 
@@ -82,7 +82,7 @@ def test_greedy_edge_takes_the_shortest_edges():
             degree[[a, b]] += 1
             group[group == group[a]] = group[b]
             total += matrix[a, b]
-    assert construction.length_of(metric, construction.greedy_edge(metric, near, lengths)) == pytest.approx(total)
+    assert kernels.length_of(metric, kernels.greedy_edge(metric, near, lengths)) == pytest.approx(total)
 
 
 @settings(max_examples=50, deadline=None)
@@ -90,7 +90,7 @@ def test_greedy_edge_takes_the_shortest_edges():
 def test_sorted_order_is_a_stable_sort(values):
     """The radix sort orders float32 values, negative ones too, as numpy's stable sort does."""
     weight = np.array(values) + 0.0  # no -0.0: it is a bit pattern of its own
-    np.testing.assert_array_equal(construction.sorted_order(weight), np.argsort(weight.astype(np.float32), kind="stable"))
+    np.testing.assert_array_equal(kernels.sorted_order(weight), np.argsort(weight.astype(np.float32), kind="stable"))
 
 
 def test_the_space_filling_order_goes_from_cell_to_neighbouring_cell():

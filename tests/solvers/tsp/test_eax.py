@@ -12,7 +12,7 @@ from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import metric_of
 from corl.problems.tsp.problem import Tsp
 from corl.run import Run
-from corl.solvers.tsp.construction import length_of
+from corl.solvers.tsp.construction.kernels import length_of
 from corl.solvers.tsp.eax.ab_cycles import cycles_of, find_cycles
 from corl.solvers.tsp.eax.assembly import order_of
 from corl.solvers.tsp.eax.breeding import Breeding

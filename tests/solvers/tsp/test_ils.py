@@ -16,10 +16,9 @@ from corl.problems.tsp.metric import metric_of
 from corl.problems.tsp.problem import Tsp
 from corl.rng import random_state
 from corl.run import Run
-from corl.solvers.tsp.candidates import neighbours
-from corl.solvers.tsp.ils.kicks import begin, iterate, new_climb
-from corl.solvers.tsp.ils.rearrange import rearrange, rearranged_tour, undo
+from corl.solvers.tsp.ils.kicks import begin, chained_search, iterate
 from corl.solvers.tsp.ils.solver import Ils
+from corl.solvers.tsp.neighbours.candidates import neighbours
 
 
 def _instance(kind, n, seed):
@@ -44,36 +43,15 @@ def test_length_is_tracked_after_every_chunk(kind, n):
     instance = _instance(kind, n, n)
     metric = metric_of(instance)
     near, lengths = neighbours(instance, metric, 6)
-    climb = new_climb(n, (4, 2, 1), random_state(5))
+    search = chained_search(n, (4, 2, 1), random_state(5))
     order = np.random.default_rng(0).permutation(n).astype(np.int32)
-    begin(climb, order, tour_length(instance, order))
-    climb.plan[:] = 0.3, 300.0
+    begin(search, order, tour_length(instance, order))
+    search.cooling[:] = 0.3, 300.0
     for units in (1, 1, 2, 3, 40, 200):
-        iterate(metric, near, lengths, climb, 1e-9, n, 8, units)
-        tour = climb.search.tour
-        assert climb.length[0] == pytest.approx(tour_length(instance, tour.order), rel=1e-9, abs=1e-7)
+        iterate(metric, near, lengths, search, 1e-9, n, 8, units)
+        tour = search.local.tour
+        assert search.length[0] == pytest.approx(tour_length(instance, tour.order), rel=1e-9, abs=1e-7)
         assert (tour.position[tour.order] == np.arange(n)).all()
-
-
-@given(st.integers(4, 40), st.integers(0, 10**6), st.integers(1, 6))
-@settings(max_examples=60, deadline=None)
-def test_undo_restores_the_array(n, seed, changes):
-    """Any changes are taken back bit for bit, round the end of the array too."""
-    rng = np.random.default_rng(seed)
-    tour = rearranged_tour(n, 5)
-    before = tour.order.copy()
-    for _ in range(changes):
-        cuts = np.sort(rng.choice(np.arange(n + 1), 4, replace=False))
-        sizes = np.diff(cuts)
-        ranks = rng.permutation(3)
-        tour.offset[:3], tour.size[:3] = (cuts[:3] - cuts[0])[ranks], sizes[ranks]
-        tour.reverse[:3] = rng.random(3) < 0.5
-        old, start = np.roll(tour.order, -(at := int(rng.integers(n)))), at
-        rearrange(tour, start, 3)
-        pieces = [old[o : o + s][:: -1 if r else 1] for o, s, r in zip(tour.offset[:3], sizes[ranks], tour.reverse[:3])]
-        assert (np.roll(tour.order, -start) == np.concatenate([*pieces, old[sizes.sum() :]])).all()
-    undo(tour)
-    assert (tour.order == before).all() and (tour.position[tour.order] == np.arange(n)).all()
 
 
 @pytest.mark.parametrize("kind", ["EXACT_2D", "EXPLICIT"])

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import metric_of
-from corl.solvers.tsp.candidates import neighbours
-from corl.solvers.tsp.construction import length_of
-from corl.solvers.tsp.eax.three_opt import local_search, set_tour, three_opt
+from corl.solvers.tsp.construction.kernels import length_of
+from corl.solvers.tsp.eax.three_opt import begin, improve, three_opt
+from corl.solvers.tsp.neighbours.candidates import neighbours
 
 
 def _instance(n, kind, seed):
@@ -28,13 +28,13 @@ def test_the_gain_is_the_difference_of_the_lengths(n, kind, seed):
     metric = metric_of(instance)
     near, lengths = neighbours(instance, metric, 8)
     tour = np.random.default_rng(seed).permutation(n).astype(np.int32)
-    search = local_search(n)
-    set_tour(search, tour)
-    gain = three_opt(metric, near, lengths, search, 1e-9, 1 << 30)
-    np.testing.assert_array_equal(np.sort(search.tour), np.arange(n))
-    np.testing.assert_array_equal(search.tour[search.position], np.arange(n))
-    assert search.ring[1] == 0
-    assert length_of(metric, search.tour) == pytest.approx(length_of(metric, tour) - gain)
+    search = three_opt(n)
+    begin(search, tour)
+    gain = improve(metric, near, lengths, search, 1e-9, 1 << 30)
+    np.testing.assert_array_equal(np.sort(search.tour.order), np.arange(n))
+    np.testing.assert_array_equal(search.tour.order[search.tour.position], np.arange(n))
+    assert search.queue.ring[1] == 0
+    assert length_of(metric, search.tour.order) == pytest.approx(length_of(metric, tour) - gain)
 
 
 def test_stopping_on_the_way_changes_nothing():
@@ -44,11 +44,11 @@ def test_stopping_on_the_way_changes_nothing():
     near, lengths = neighbours(instance, metric, 8)
     tours = []
     for looks in (7, 1 << 30):
-        search = local_search(300)
-        set_tour(search, np.arange(300, dtype=np.int32))
-        while search.ring[1]:
-            three_opt(metric, near, lengths, search, 1e-9, looks)
-        tours.append(search.tour)
+        search = three_opt(300)
+        begin(search, np.arange(300, dtype=np.int32))
+        while search.queue.ring[1]:
+            improve(metric, near, lengths, search, 1e-9, looks)
+        tours.append(search.tour.order)
     np.testing.assert_array_equal(*tours)
 
 
@@ -58,12 +58,12 @@ def test_no_improving_two_opt_move_is_left():
     instance = _instance(n, "EXACT_2D", 2)
     metric = metric_of(instance)
     near, lengths = neighbours(instance, metric, n - 1)
-    search = local_search(n)
-    set_tour(search, np.arange(n, dtype=np.int32))
-    three_opt(metric, near, lengths, search, 1e-9, 1 << 30)
-    length = length_of(metric, search.tour)
+    search = three_opt(n)
+    begin(search, np.arange(n, dtype=np.int32))
+    improve(metric, near, lengths, search, 1e-9, 1 << 30)
+    length = length_of(metric, search.tour.order)
     for i in range(n):
         for j in range(i + 2, n):
-            other = search.tour.copy()
+            other = search.tour.order.copy()
             other[i:j] = other[i:j][::-1]
             assert length_of(metric, other) > length - 1e-7

@@ -8,7 +8,7 @@ import pytest
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all, place_route
-from corl.solvers.vrp.ruin.network import network, new_plan, new_work, routes_in
+from corl.solvers.vrp.ruin.conversion import new_plan, new_work, routes_in, routing_data
 from corl.solvers.vrp.ruin.recreate import recreate
 from corl.solvers.vrp.ruin.routes import undo
 from corl.solvers.vrp.ruin.state import DONE, MISSED, SERVED, TOUCHED, USED
@@ -19,13 +19,13 @@ FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", 
 ANY = 1 << 40
 
 
-def consistent(net, plan):
+def consistent(data, plan):
     """Whether rings, legs, times, loads, lengths, sizes and counts of a plan are what a walk along its routes gives."""
     used, served = 0, 0
     for slot in range(len(plan.size)):
-        depot = net.clients + slot
+        depot = data.clients + slot
         nodes, node = [depot], plan.next[depot]
-        while node < net.clients:
+        while node < data.clients:
             nodes.append(node)
             node = plan.next[node]
         assert node == depot and plan.size[slot] == len(nodes) - 1
@@ -33,16 +33,16 @@ def consistent(net, plan):
         inside = np.array(nodes[1:], int)
         assert (plan.route[inside] == slot).all()
         assert (plan.prev[nodes[1:] + [depot]] == nodes).all()
-        if net.timed:
+        if data.timed:
             for k, client in enumerate(nodes[1:]):
-                arrival = plan.begin[nodes[k]] + net.service[nodes[k]] + plan.leg[nodes[k]]
+                arrival = plan.begin[nodes[k]] + data.service[nodes[k]] + plan.leg[nodes[k]]
                 behind = plan.next[client]
-                assert plan.begin[client] == max(net.earliest[client], arrival) <= plan.last[client]
+                assert plan.begin[client] == max(data.earliest[client], arrival) <= plan.last[client]
                 assert plan.last[client] == min(
-                    net.latest[client], plan.last[behind] - plan.leg[client] - net.service[client]
+                    data.latest[client], plan.last[behind] - plan.leg[client] - data.service[client]
                 )
-        if net.limited and len(inside):
-            assert plan.length[slot] == pytest.approx(plan.leg[nodes].sum() + net.burden[inside].sum(), rel=1e-9)
+        if data.limited and len(inside):
+            assert plan.length[slot] == pytest.approx(plan.leg[nodes].sum() + data.burden[inside].sum(), rel=1e-9)
     free = sum(plan.free_size)
     assert (used, served) == (plan.counts[USED], plan.counts[SERVED]) and used + free == len(plan.size)
     for kind, (at, size) in enumerate(zip(plan.first, plan.free_size)):
@@ -54,72 +54,72 @@ def consistent(net, plan):
 def test_changes_add_up(make, feature):
     """The plan stays feasible and whole, and costs what the changes say; ruin and recreate in between see nothing amiss."""
     instance = make(feature, 40, 1)
-    net = network(instance, 15)
-    plan = new_plan(instance, net)
-    work = new_work(net, plan, 0)
-    insert_all(net, plan, work, ANY)
-    cost, exchanged = cost_of(net, plan), 0
+    data = routing_data(instance, 15)
+    plan = new_plan(instance, data)
+    work = new_work(data, plan, 0)
+    insert_all(data, plan, work, ANY)
+    cost, exchanged = cost_of(data, plan), 0
     for turn in range(400):
-        change = exchange_tails(net, plan, work, 0.2 * cost)
+        change = exchange_tails(data, plan, work, 0.2 * cost)
         plan.counts[DONE] += 1
         if np.isfinite(change):
             exchanged += 1
             assert work.counts[TOUCHED] == 2 and work.touched[0] != work.touched[1]
-            assert cost_of(net, plan) == pytest.approx(cost + change, rel=1e-9)
-            cost = cost_of(net, plan)
+            assert cost_of(data, plan) == pytest.approx(cost + change, rel=1e-9)
+            cost = cost_of(data, plan)
         if turn % 20 == 0:
-            consistent(net, plan)
-            Vrp().evaluate(instance, routes_in(instance, plan, plan.prev[: net.clients]))
-            cost += ruin(net, plan, work) + recreate(net, plan, work, ANY, True, np.inf)
+            consistent(data, plan)
+            Vrp().evaluate(instance, routes_in(instance, plan, plan.prev[: data.clients]))
+            cost += ruin(data, plan, work) + recreate(data, plan, work, ANY, True, np.inf)
             plan.counts[DONE] += 1
             if work.counts[MISSED]:
-                undo(net, plan, work)
-            cost = cost_of(net, plan)
+                undo(data, plan, work)
+            cost = cost_of(data, plan)
     assert exchanged > 10
 
 
 def test_a_crossing_is_undone(make):
     """Two routes that cross are disentangled: no exchange is left that pays."""
     instance = make("plain", 30, 3)
-    net = network(instance, 29)
-    plan = new_plan(instance, net)
-    work = new_work(net, plan, 0)
+    data = routing_data(instance, 29)
+    plan = new_plan(instance, data)
+    work = new_work(data, plan, 0)
     for order in np.array_split(np.random.default_rng(0).permutation(30).astype(np.int32), 10):
-        place_route(net, plan, work, order, 0)
-    before = cost_of(net, plan)
+        place_route(data, plan, work, order, 0)
+    before = cost_of(data, plan)
     for _ in range(2000):
-        exchange_tails(net, plan, work, -1e-9)
+        exchange_tails(data, plan, work, -1e-9)
     settled = plan.next.copy()
-    assert cost_of(net, plan) < 0.9 * before
+    assert cost_of(data, plan) < 0.9 * before
     for _ in range(500):
-        assert exchange_tails(net, plan, work, -1e-9) == np.inf
+        assert exchange_tails(data, plan, work, -1e-9) == np.inf
     assert (plan.next == settled).all()
 
 
 def test_two_short_routes_become_one(make):
     """A tail that is a whole route comes behind another route's last client, and the slot of what was left is free again."""
     instance = make("plain", 2, 5)
-    net = network(instance, 5)
-    plan = new_plan(instance, net)
-    work = new_work(net, plan, 0)
+    data = routing_data(instance, 5)
+    plan = new_plan(instance, data)
+    work = new_work(data, plan, 0)
     for client in (0, 1):
-        place_route(net, plan, work, np.array([client], np.int32), 0)
-    before = cost_of(net, plan)
-    change = exchange_tails(net, plan, work, 0.0)
-    assert change < 0 and cost_of(net, plan) == pytest.approx(before + change)
+        place_route(data, plan, work, np.array([client], np.int32), 0)
+    before = cost_of(data, plan)
+    change = exchange_tails(data, plan, work, 0.0)
+    assert change < 0 and cost_of(data, plan) == pytest.approx(before + change)
     assert plan.counts[USED] == 1
-    consistent(net, plan)
+    consistent(data, plan)
 
 
 def test_a_way_over_the_depot_becomes_two_routes():
     """Two clients on opposite sides of the depot: a split costs nothing, is not a gain, and leaves a route to each."""
     points = np.array([[50.0, 0.0], [0.0, 0.0], [100.0, 0.0]])
     instance = VrpInstance("line", "EXACT_2D", np.array([0.0, 1.0, 1.0]), Vehicles(np.array([5.0])), points=points)
-    net = network(instance, 5)
-    plan = new_plan(instance, net)
-    work = new_work(net, plan, 0)
-    place_route(net, plan, work, np.array([0, 1], np.int32), 0)
-    assert all(exchange_tails(net, plan, work, 0.0) == np.inf for _ in range(20))
-    change = next(c for c in (exchange_tails(net, plan, work, 1.0) for _ in range(50)) if c < np.inf)
-    assert plan.counts[USED] == 2 and change == 0.0 and cost_of(net, plan) == 200.0
-    consistent(net, plan)
+    data = routing_data(instance, 5)
+    plan = new_plan(instance, data)
+    work = new_work(data, plan, 0)
+    place_route(data, plan, work, np.array([0, 1], np.int32), 0)
+    assert all(exchange_tails(data, plan, work, 0.0) == np.inf for _ in range(20))
+    change = next(c for c in (exchange_tails(data, plan, work, 1.0) for _ in range(50)) if c < np.inf)
+    assert plan.counts[USED] == 2 and change == 0.0 and cost_of(data, plan) == 200.0
+    consistent(data, plan)

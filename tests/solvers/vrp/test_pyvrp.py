@@ -7,7 +7,9 @@ import sys
 import numpy as np
 import pytest
 
+import corl
 from corl.errors import UsageError
+from corl.problems.vrp.generators import x
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
 from corl.run import Run
@@ -32,6 +34,18 @@ def test_every_feature(make, least, feature):
     assert run.objective == pytest.approx(least(instance), rel=1e-3 if feature == "exact" else 1e-9)
     again = solve(instance, 1, warm_start=run.solution)
     assert again.objective == run.objective
+
+
+@pytest.mark.slow
+def test_it_is_killed_where_it_does_not_hear():
+    """Of 6,000 clients it computes neighbours for eight seconds; it has a process of its own, which ends with the limit."""
+    pytest.importorskip("pyvrp")
+    resource = pytest.importorskip("resource")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result = corl.solve(x(size=6000), solver="pyvrp", time_limit=0.5)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert result.limit == "time_limit" and "pyvrp" in result.versions
+    assert 0.0 < after.ru_utime - before.ru_utime < 5.0  # imports, half a second, and a moment until it is killed
 
 
 def test_refusals(make, monkeypatch):

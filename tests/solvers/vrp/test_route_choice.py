@@ -10,7 +10,7 @@ from corl.problems.vrp.problem import Vrp
 from corl.run import Run
 from corl.solvers.vrp.ruin.choice import choose
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all, place_route, restore
-from corl.solvers.vrp.ruin.network import load_routes, network, new_plan, new_work, routes_in
+from corl.solvers.vrp.ruin.conversion import load_routes, new_plan, new_work, routes_in, routing_data
 from corl.solvers.vrp.ruin.pool import gather, gather_all, new_pool
 from corl.solvers.vrp.ruin.recreate import recreate
 from corl.solvers.vrp.ruin.search import Search
@@ -23,34 +23,34 @@ ANY = 1 << 40
 
 
 def begun(instance, size=64, longest=30):
-    net = network(instance, 10)
-    plan = new_plan(instance, net)
-    work = new_work(net, plan, 0)
-    insert_all(net, plan, work, ANY)
-    return net, plan, work, new_pool(net, plan, size, longest)
+    data = routing_data(instance, 10)
+    plan = new_plan(instance, data)
+    work = new_work(data, plan, 0)
+    insert_all(data, plan, work, ANY)
+    return data, plan, work, new_pool(data, plan, size, longest)
 
 
-def walk(net, plan, work, pool, iterations):
+def walk(data, plan, work, pool, iterations):
     """Ruin and recreate, everything accepted, everything gathered."""
     for _ in range(iterations):
         plan.counts[DONE] += 1
-        ruin(net, plan, work)
-        recreate(net, plan, work, ANY, False, np.inf)
-        gather(net, plan, work, pool)
+        ruin(data, plan, work)
+        recreate(data, plan, work, ANY, False, np.inf)
+        gather(data, plan, work, pool)
 
 
 @pytest.mark.parametrize("feature", FEATURES)
 def test_routes_keep_their_cost(make, feature):
     """A route of the pool costs, alone in a plan, what the pool says."""
     instance = make(feature, 20, 1)
-    net, plan, work, pool = begun(instance)
-    walk(net, plan, work, pool, 50)
-    free = net._replace(prize=np.zeros(net.clients))
+    data, plan, work, pool = begun(instance)
+    walk(data, plan, work, pool, 50)
+    free = data._replace(prize=np.zeros(data.clients))
     held = np.flatnonzero(pool.tag)
     assert len(held) > 20
     for place in held:
-        alone = new_plan(instance, net)
-        place_route(net, alone, work, pool.visits[place, : pool.length[place]].copy(), pool.kind[place])
+        alone = new_plan(instance, data)
+        place_route(data, alone, work, pool.visits[place, : pool.length[place]].copy(), pool.kind[place])
         assert cost_of(free, alone) == pytest.approx(pool.cost[place], rel=1e-12)
 
 
@@ -59,13 +59,13 @@ def test_the_cheaper_order_is_kept(make):
     instance = make("plain", 4, 3)
     orders = [np.array(order, np.int32) for order in ([0, 1, 2], [1, 0, 2], [2, 0, 1])]
     for turn in range(3):
-        net, _, work, pool = begun(instance)
+        data, _, work, pool = begun(instance)
         costs = []
         for order in orders[turn:] + orders[:turn]:
-            plan = new_plan(instance, net)
-            place_route(net, plan, work, order, 0)
-            gather_all(net, plan, pool)
-            costs.append(cost_of(net._replace(prize=np.zeros(net.clients)), plan))
+            plan = new_plan(instance, data)
+            place_route(data, plan, work, order, 0)
+            gather_all(data, plan, pool)
+            costs.append(cost_of(data._replace(prize=np.zeros(data.clients)), plan))
         held = np.flatnonzero(pool.tag)
         assert pool.cost[held].tolist() == [min(costs)] and len(set(costs)) > 1
 
@@ -73,11 +73,11 @@ def test_the_cheaper_order_is_kept(make):
 def test_the_oldest_is_forgotten(make):
     """A full pool holds as many routes as it has places, and all routes of the last plan."""
     instance = make("plain", 24, 2)
-    net, plan, work, pool = begun(instance, size=64)
-    walk(net, plan, work, pool, 2000)
+    data, plan, work, pool = begun(instance, size=64)
+    walk(data, plan, work, pool, 2000)
     assert np.count_nonzero(pool.tag) == 64
     plan.counts[DONE] += 1
-    gather_all(net, plan, pool)
+    gather_all(data, plan, pool)
     assert np.count_nonzero(pool.seen == plan.counts[DONE]) == np.count_nonzero(plan.size)
 
 
@@ -85,15 +85,15 @@ def test_the_oldest_is_forgotten(make):
 def test_restore_makes_the_same_plan(make, feature):
     """A plan that was left is come back to: same routes, same cost, same times; and ruin and recreate go on from it."""
     instance = make(feature, 20, 4)
-    net, plan, work, pool = begun(instance)
-    kept, cost = plan.prev[: net.clients].copy(), cost_of(net, plan)
+    data, plan, work, pool = begun(instance)
+    kept, cost = plan.prev[: data.clients].copy(), cost_of(data, plan)
     routes = sorted((route.vehicle, route.visits.tolist()) for route in routes_in(instance, plan, kept))
-    walk(net, plan, work, pool, 30)
-    restore(net, plan, work, kept)
-    again = routes_in(instance, plan, plan.prev[: net.clients])
+    walk(data, plan, work, pool, 30)
+    restore(data, plan, work, kept)
+    again = routes_in(instance, plan, plan.prev[: data.clients])
     assert sorted((route.vehicle, route.visits.tolist()) for route in again) == routes
-    assert cost_of(net, plan) == pytest.approx(cost, rel=1e-12)
-    walk(net, plan, work, pool, 30)
+    assert cost_of(data, plan) == pytest.approx(cost, rel=1e-12)
+    walk(data, plan, work, pool, 30)
     assert work.counts[MISSED] == 0 or feature != "plain"
 
 
@@ -102,21 +102,21 @@ def test_restore_makes_the_same_plan(make, feature):
 def test_the_choice_is_optimal(make, feature, seconds):
     """The routes chosen are the cheapest that serve each client at most once and everybody that must be, by enumeration."""
     instance = make(feature, 9, 5)
-    net, plan, work, pool = begun(instance, size=256)
-    walk(net, plan, work, pool, 150)
+    data, plan, work, pool = begun(instance, size=256)
+    walk(data, plan, work, pool, 150)
     counts = instance.vehicles.count
     if feature in ("fleet", "all"):  # vehicles of the first type are scarce
         counts = np.array([2, *counts[1:]])
-    optimum = cheapest(net, pool, counts)
-    places = choose(net, pool, counts, optimum * 1.01 + 1.0, 10_000, seconds)
+    optimum = cheapest(data, pool, counts)
+    places = choose(data, pool, counts, optimum * 1.01 + 1.0, 10_000, seconds)
     assert places is not None
     visits = np.concatenate([pool.visits[place, : pool.length[place]] for place in places])
     assert len(set(visits.tolist())) == len(visits)
-    missed = np.setdiff1d(np.arange(net.clients), visits)
-    assert pool.cost[places].sum() + net.prize[missed].sum() == pytest.approx(optimum, rel=1e-9)
+    missed = np.setdiff1d(np.arange(data.clients), visits)
+    assert pool.cost[places].sum() + data.prize[missed].sum() == pytest.approx(optimum, rel=1e-9)
     for kind in np.flatnonzero(counts >= 0):
         assert np.count_nonzero(pool.kind[places] == kind) <= counts[kind]
-    assert choose(net, pool, counts, optimum, 10_000, seconds) is None
+    assert choose(data, pool, counts, optimum, 10_000, seconds) is None
 
 
 def hot(instance, neighbours=10):
@@ -139,13 +139,13 @@ def test_the_search_goes_on_from_the_chosen_plan(make, feature):
     RuinRecreate().solve(instance, good)
     search, kept = hot(instance)
     assert kept and search.plan.value[BEST] > good.objective * instance.scale * 1.001
-    plan = new_plan(instance, search.net)
-    load_routes(instance, search.net, plan, search.work, good.solution)
+    plan = new_plan(instance, search.data)
+    load_routes(instance, search.data, plan, search.work, good.solution)
     plan.counts[DONE] = search.done
-    gather_all(search.net, plan, search.pool)
+    gather_all(search.data, plan, search.pool)
     search.choose_routes(float("inf"))
     assert search.run.objective <= good.objective * (1 + 1e-9)
-    assert search.plan.value[CURRENT] == search.plan.value[BEST] == pytest.approx(cost_of(search.net, search.plan), rel=1e-12)
+    assert search.plan.value[CURRENT] == search.plan.value[BEST] == pytest.approx(cost_of(search.data, search.plan), rel=1e-12)
     search.cool(1.0, 0.1, 1.0)
     search.report()
     assert search.done == 600 and search.run.objective <= good.objective * (1 + 1e-9)
@@ -169,17 +169,17 @@ def test_long_routes_are_not_kept():
     assert not kept and len(search.pool.tag) == 0
 
 
-def cheapest(net, pool, counts):
+def cheapest(data, pool, counts):
     """The least cost of a choice, by dynamic programming over (clients, vehicles of the first type used)."""
-    most = int(counts[0]) if counts[0] >= 0 else net.clients
-    everyone = 1 << net.clients
+    most = int(counts[0]) if counts[0] >= 0 else data.clients
+    everyone = 1 << data.clients
     least = np.full((everyone, most + 1), np.inf)
     least[0] = 0.0
     held = np.flatnonzero(pool.tag)
     masks = [sum(1 << int(client) for client in pool.visits[place, : pool.length[place]]) for place in held]
     for mask in range(1, everyone):
         lowest = mask & -mask
-        least[mask] = least[mask ^ lowest] + net.prize[lowest.bit_length() - 1]
+        least[mask] = least[mask ^ lowest] + data.prize[lowest.bit_length() - 1]
         for place, part in zip(held, masks):
             if part & lowest and part & mask == part:
                 if pool.kind[place] > 0:

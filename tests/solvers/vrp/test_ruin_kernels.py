@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all
-from corl.solvers.vrp.ruin.network import network, new_plan, new_work, routes_in
+from corl.solvers.vrp.ruin.conversion import new_plan, new_work, routes_in, routing_data
 from corl.solvers.vrp.ruin.recreate import recreate
 from corl.solvers.vrp.ruin.routes import insert, remove, undo
 from corl.solvers.vrp.ruin.state import BLINK, LOGGED, MISSED, TOUCHED
@@ -17,19 +17,19 @@ ANY = 1 << 40
 
 
 def begun(instance, seed=0):
-    net = network(instance, 10)
-    plan = new_plan(instance, net)
-    work = new_work(net, plan, seed)
-    insert_all(net, plan, work, ANY)
-    return net, plan, work
+    data = routing_data(instance, 10)
+    plan = new_plan(instance, data)
+    work = new_work(data, plan, seed)
+    insert_all(data, plan, work, ANY)
+    return data, plan, work
 
 
-def picture(net, plan):
+def picture(data, plan):
     """All of a plan that has a meaning: rings, legs, times of clients that are served, loads, and the stacks of free slots."""
     served = np.flatnonzero(plan.route >= 0)
     stacks = [plan.free[at : at + size].tolist() for at, size in zip(plan.first, plan.free_size)]
     parts = [plan.next[served], plan.prev[served], plan.route, plan.leg[served], plan.room, plan.length, plan.size, plan.counts]
-    if net.timed:
+    if data.timed:
         parts += [plan.begin[served], plan.last[served]]
     return [part.tolist() for part in parts] + stacks
 
@@ -37,71 +37,71 @@ def picture(net, plan):
 @pytest.mark.parametrize("feature", FEATURES)
 def test_undo_restores_everything(make, feature):
     """After undo a plan is what it was, every bit of it, whatever ruin and recreate did."""
-    net, plan, work = begun(make(feature, 30, 1))
+    data, plan, work = begun(make(feature, 30, 1))
     for _ in range(200):
-        before = picture(net, plan)
-        ruin(net, plan, work)
-        recreate(net, plan, work, ANY, True, np.inf)
-        changed = picture(net, plan) != before
-        undo(net, plan, work)
-        assert picture(net, plan) == before
+        before = picture(data, plan)
+        ruin(data, plan, work)
+        recreate(data, plan, work, ANY, True, np.inf)
+        changed = picture(data, plan) != before
+        undo(data, plan, work)
+        assert picture(data, plan) == before
         if changed:
-            ruin(net, plan, work)
-            recreate(net, plan, work, ANY, True, np.inf)
+            ruin(data, plan, work)
+            recreate(data, plan, work, ANY, True, np.inf)
             if work.counts[MISSED]:
-                undo(net, plan, work)
+                undo(data, plan, work)
 
 
 @pytest.mark.parametrize("feature", FEATURES)
 def test_changes_add_up(make, feature):
     """What ruin and recreate say that they change is the difference of the costs from scratch."""
-    net, plan, work = begun(make(feature, 30, 2))
-    cost = cost_of(net, plan)
+    data, plan, work = begun(make(feature, 30, 2))
+    cost = cost_of(data, plan)
     for _ in range(200):
-        change = ruin(net, plan, work)
-        change += recreate(net, plan, work, ANY, True, np.inf)
+        change = ruin(data, plan, work)
+        change += recreate(data, plan, work, ANY, True, np.inf)
         if work.counts[MISSED]:
-            undo(net, plan, work)
+            undo(data, plan, work)
         else:
-            assert cost_of(net, plan) == pytest.approx(cost + change, rel=1e-9)
-            cost = cost_of(net, plan)
+            assert cost_of(data, plan) == pytest.approx(cost + change, rel=1e-9)
+            cost = cost_of(data, plan)
 
 
 def test_times_are_those_of_the_whole_route(make):
     """Earliest and latest starts, kept up to date change by change, are what a walk along each route gives."""
     instance = make("windows", 40, 3)
-    net, plan, work = begun(instance)
+    data, plan, work = begun(instance)
     for _ in range(100):
-        ruin(net, plan, work)
-        recreate(net, plan, work, ANY, True, np.inf)
+        ruin(data, plan, work)
+        recreate(data, plan, work, ANY, True, np.inf)
         if work.counts[MISSED]:
-            undo(net, plan, work)
-        for node in np.flatnonzero(plan.route[: net.clients] >= 0):
+            undo(data, plan, work)
+        for node in np.flatnonzero(plan.route[: data.clients] >= 0):
             before, behind = plan.prev[node], plan.next[node]
-            arrival = plan.begin[before] + net.service[before] + plan.leg[before]
-            assert plan.begin[node] == max(net.earliest[node], arrival)
-            assert plan.last[node] == min(net.latest[node], plan.last[behind] - plan.leg[node] - net.service[node])
+            arrival = plan.begin[before] + data.service[before] + plan.leg[before]
+            assert plan.begin[node] == max(data.earliest[node], arrival)
+            assert plan.last[node] == min(data.latest[node], plan.last[behind] - plan.leg[node] - data.service[node])
             assert plan.begin[node] <= plan.last[node]
 
 
 def test_one_client_out_and_in(make):
     """Taking a client out and putting it back where it was changes nothing, and the two changes cancel."""
     instance = make("fleet", 12, 4)
-    net, plan, work = begun(instance)
-    before, cost = routes_in(instance, plan, plan.prev[: net.clients]), cost_of(net, plan)
-    for client in range(net.clients):
+    data, plan, work = begun(instance)
+    before, cost = routes_in(instance, plan, plan.prev[: data.clients]), cost_of(data, plan)
+    for client in range(data.clients):
         work.counts[LOGGED] = work.counts[TOUCHED] = 0
         after = plan.prev[client]
-        change = remove(net, plan, work, client)
-        assert cost + change == pytest.approx(cost_of_served(net, plan), rel=1e-9)
-        assert insert(net, plan, work, client, after) == pytest.approx(-change, rel=1e-9)
-    again = routes_in(instance, plan, plan.prev[: net.clients])
+        change = remove(data, plan, work, client)
+        assert cost + change == pytest.approx(cost_of_served(data, plan), rel=1e-9)
+        assert insert(data, plan, work, client, after) == pytest.approx(-change, rel=1e-9)
+    again = routes_in(instance, plan, plan.prev[: data.clients])
     assert [route.visits.tolist() for route in before] == [route.visits.tolist() for route in again]
 
 
-def cost_of_served(net, plan):
+def cost_of_served(data, plan):
     """The cost of a plan, were the clients without a route not there."""
-    free = net._replace(prize=np.zeros(net.clients))
+    free = data._replace(prize=np.zeros(data.clients))
     return cost_of(free, plan)
 
 
@@ -109,7 +109,7 @@ def cost_of_served(net, plan):
 def test_neighbours(make, feature):
     """A client's neighbours are others, each once; the sample beyond the nearest is of clients farther away."""
     instance = make(feature, 60, 7)
-    near, alone = network(instance, 8, 12), network(instance, 8)
+    near, alone = routing_data(instance, 8, 12), routing_data(instance, 8)
     assert near.near.shape == (60, 20) and (near.near[:, :8] == alone.near).all()
     for client in range(60):
         row = near.near[client].tolist()
@@ -117,27 +117,27 @@ def test_neighbours(make, feature):
     if feature == "plain":
         assert (near.apart[:, 8:].min(axis=1) >= near.apart[:, 7]).all() and (np.diff(near.apart, axis=1) >= 0).all()
         assert near.apart[:, -1].mean() > 2 * near.apart[:, 8].mean()
-    assert network(instance, 50, 30).near.shape == (60, 59)
+    assert routing_data(instance, 50, 30).near.shape == (60, 59)
 
 
 @pytest.mark.parametrize("feature", ["plain", "exact", "windows", "fleet"])
 def test_an_allowance_only_rejects(make, feature):
     """From the same plan and random numbers: what costs less than is allowed is made all the same, and nothing else."""
-    net, plan, work = begun(make(feature, 30, 6))
+    data, plan, work = begun(make(feature, 30, 6))
     rejected = 0
     for turn in range(200):
         state, blink, work.stamp[:] = work.random.copy(), work.counts[BLINK], 0
-        change = ruin(net, plan, work)
-        change += recreate(net, plan, work, ANY, True, np.inf)
-        missed, made = work.counts[MISSED], picture(net, plan)
-        undo(net, plan, work)
+        change = ruin(data, plan, work)
+        change += recreate(data, plan, work, ANY, True, np.inf)
+        missed, made = work.counts[MISSED], picture(data, plan)
+        undo(data, plan, work)
         allowed = (turn % 20 - 5) * 2.0
         work.random[:], work.counts[BLINK], work.stamp[:] = state, blink, 0
-        freed = ruin(net, plan, work)
-        again = freed + recreate(net, plan, work, ANY, True, allowed - freed + net.slack)
+        freed = ruin(data, plan, work)
+        again = freed + recreate(data, plan, work, ANY, True, allowed - freed + data.slack)
         if missed == 0 and change < allowed:
-            assert work.counts[MISSED] == 0 and again == pytest.approx(change) and picture(net, plan) == made
+            assert work.counts[MISSED] == 0 and again == pytest.approx(change) and picture(data, plan) == made
         else:
             rejected += work.counts[MISSED] > 0
-            undo(net, plan, work)
+            undo(data, plan, work)
     assert rejected > 10

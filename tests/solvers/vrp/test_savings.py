@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all, restore
-from corl.solvers.vrp.ruin.network import network, new_plan, new_work, routes_in
+from corl.solvers.vrp.ruin.conversion import new_plan, new_work, routes_in, routing_data
 from corl.solvers.vrp.ruin.savings import applies, savings_plan
 
 ANY = 1 << 40
@@ -32,23 +32,23 @@ def textbook(instance):
 def test_the_textbook_plan(make, seed):
     """With everybody a neighbour of everybody the routes are those of the plain algorithm, and cheaper than insertion."""
     instance = make("exact", 60, seed)
-    net = network(instance, 59)
-    assert applies(instance, net)
-    plan, greedy = new_plan(instance, net), new_plan(instance, net)
-    work = new_work(net, plan, 0)
-    restore(net, plan, work, savings_plan(instance, net))
-    found = [tuple(route.visits.tolist()) for route in routes_in(instance, plan, plan.prev[: net.clients])]
+    data = routing_data(instance, 59)
+    assert applies(instance, data)
+    plan, greedy = new_plan(instance, data), new_plan(instance, data)
+    work = new_work(data, plan, 0)
+    restore(data, plan, work, savings_plan(instance, data))
+    found = [tuple(route.visits.tolist()) for route in routes_in(instance, plan, plan.prev[: data.clients])]
     assert {min(route, route[::-1]) for route in found} == textbook(instance)
-    insert_all(net, greedy, work, ANY)
-    assert cost_of(net, plan) < cost_of(net, greedy)
+    insert_all(data, greedy, work, ANY)
+    assert cost_of(data, plan) < cost_of(data, greedy)
 
 
 def test_few_neighbours_still_serve_everybody(make):
     """Joined are neighbours alone, and nobody is left out or carried beyond the capacity."""
     instance = make("plain", 80, 1)
-    net = network(instance, 3)
-    plan = new_plan(instance, net)
-    restore(net, plan, new_work(net, plan, 0), savings_plan(instance, net))
+    data = routing_data(instance, 3)
+    plan = new_plan(instance, data)
+    restore(data, plan, new_work(data, plan, 0), savings_plan(instance, data))
     assert (plan.route[:80] >= 0).all() and (plan.room >= 0).all() and (plan.size > 0).sum() < 80
 
 
@@ -56,4 +56,4 @@ def test_few_neighbours_still_serve_everybody(make):
 def test_capacities_alone(make, feature):
     """Instances with more than capacities begin by insertion."""
     instance = make(feature, 10, 1)
-    assert not applies(instance, network(instance, 5))
+    assert not applies(instance, routing_data(instance, 5))

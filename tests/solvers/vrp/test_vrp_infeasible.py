@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import corl
+from corl.problems.vrp.feasibility import unservable
 from corl.problems.vrp.instance import Vehicles, VrpInstance
-from corl.problems.vrp.problem import Vrp
-from corl.registry import solver
-from corl.run import Run
 
 
 @pytest.mark.parametrize("name", ["ruin-recreate", "pyvrp", "ortools"])
 def test_infeasible(name):
-    """A fleet that cannot carry everything, and a client that cannot be reached in time."""
+    """A fleet that cannot carry everything, and a client that cannot be reached in time: in the words of `corl info`."""
     if name == "pyvrp":
         pytest.importorskip("pyvrp")
     points = np.array([[0, 0], [30, 40], [0, 100.0]])
@@ -22,7 +21,6 @@ def test_infeasible(name):
     latest = np.array([1000, 10, 1000.0])
     late = VrpInstance("late", "EUC_2D", demand, Vehicles(np.array([5.0])), points=points, earliest=np.zeros(3), latest=latest)
     for instance in (few, late):
-        run = Run(Vrp(), instance, time_limit=5.0)
-        run.start()
-        solver("vrp", name)().solve(instance, run)
-        assert run.infeasible and run.objective is None and run.limit == "infeasible"
+        result = corl.solve(instance, solver=name, time_limit=5.0)
+        assert (result.status, result.limit, result.objective) == ("infeasible", "infeasible", None)
+        assert result.reason == unservable(instance) != ""

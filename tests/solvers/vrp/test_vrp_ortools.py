@@ -25,6 +25,18 @@ def test_every_feature(make, least, feature):
     assert optimum * (1 - 1e-9) <= run.objective <= 1.5 * optimum
 
 
+def test_a_depot_that_no_vehicle_uses():
+    """It is no client: nobody visits it, near the others as it is."""
+    points = np.array([[0, 0], [5, 5], [10, 0], [10, 10], [0, 10.0]])
+    instance = VrpInstance(
+        "unused", "EUC_2D", np.array([0, 0, 1, 1, 1.0]), Vehicles(np.array([9.0]), start=np.array([0])), points=points, depots=2
+    )
+    run = Run(Vrp(), instance, time_limit=20.0, target=40.0)
+    run.start()
+    OrTools().solve(instance, run)
+    assert run.objective == 40.0
+
+
 def test_refusals():
     """Matrices that are too large are refused."""
     n = 3001

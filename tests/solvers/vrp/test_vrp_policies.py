@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 import corl
-from corl.learning.imitation import lessons
-from corl.problems.vrp.features import PAIRS, TOKENS, routes
+from corl.problems.vrp.features import PAIRS, TOKENS
 from corl.problems.vrp.generators import solomon, uniform
 from corl.problems.vrp.problem import Vrp
 
@@ -34,12 +32,3 @@ def test_random_weights_solve(weights, solver, made):
     first, again = (corl.solve(made, solver=solver, iterations=200, policy=weights) for _ in range(2))
     assert first.status == "feasible" and first.verified and first.objective == again.objective
     assert Vrp().evaluate(made, first.solution) == first.objective
-
-
-def test_imitation_has_lessons():
-    """States on the way to a solution, each with a listed action: its share is all where all actions are listed."""
-    made = [uniform(size=9, seed=seed) for seed in range(3)]
-    solutions = [[np.array([client]) for client in range(1, 10)] for _ in made]
-    found = lessons(Vrp(), made, solutions, routes, 9, np.random.default_rng(0))
-    assert found["x"].shape[1:] == (21, TOKENS) and len(found["slot"]) >= 3 * 7
-    assert found["mask"][np.arange(len(found["slot"])), found["slot"]].all()

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import table_tsp
 
+from corl.policy import RulePolicy
 from corl.search.gumbel import Gumbel
-from corl.search.mlp import Uniform, mlp_of
-from corl.search.models import CompiledModel, SimulatorModel, rows_needed
+from corl.search.models import SimulatorModel, rows_needed
 from corl.search.puct import Puct
 
 GOLDEN = Path(__file__).with_name("golden.json")
@@ -44,16 +44,13 @@ def search_of(configuration: dict[str, Any], **more: Any) -> Any:
     return Gumbel(simulations, configuration["considered"], noise=0.0, **more)
 
 
-def ours(configuration: dict[str, Any], compiled: bool = False, scale: float = 1.0, **more: Any) -> Any:
+def ours(configuration: dict[str, Any], scale: float = 1.0, **more: Any) -> Any:
     """The SearchResult of a configuration."""
     places = scale * table_tsp.points(configuration["seed"], configuration["cities"])
     network = table_tsp.tables(configuration["seed"], configuration["cities"], scale)
     trees = len(places)
     pool = table_tsp.environment(places, rows_needed(trees, configuration["simulations"]))
-    if compiled:
-        model: Any = CompiledModel(pool, network, first=trees)
-    else:
-        model = SimulatorModel(pool, table_tsp.TablePolicy(network), first=trees)
+    model = SimulatorModel(pool, table_tsp.TablePolicy(network).on(pool), first=trees)
     return search_of(configuration, **more).search(model, np.arange(trees), 0)
 
 
@@ -149,7 +146,7 @@ def torch_mlp(cities: int) -> Any:
     return torch.nn.Sequential(torch.nn.Linear(2 * cities, 64), torch.nn.ReLU(), torch.nn.Linear(64, cities + 1))
 
 
-class TorchPolicy:
+class TorchPolicy(RulePolicy):
     """The MLP in torch, on observations."""
 
     def __init__(self, network: Any, cities: int) -> None:
@@ -174,13 +171,8 @@ def speed_of_ours(kind: str, search: Any, places: Any) -> Any:
     """A function () that searches from all roots once."""
     trees, cities = places.shape[:2]
     pool = table_tsp.environment(places, rows_needed(trees, search.simulations))
-    if kind == "uniform":
-        model: Any = CompiledModel(pool, Uniform(), first=trees)
-    elif kind == "compiled MLP":
-        scratch = (np.zeros(size, np.float32) for size in (2 * cities, 64, cities + 1))
-        model = CompiledModel(pool, table_tsp.CityMlp(mlp_of(torch_mlp(cities)), *scratch), first=trees)
-    else:
-        model = SimulatorModel(pool, TorchPolicy(torch_mlp(cities), cities), first=trees)
+    policy: Any = table_tsp.Uniform() if kind == "uniform" else TorchPolicy(torch_mlp(cities), cities)
+    model = SimulatorModel(pool, policy.on(pool), first=trees)
     return lambda: search.search(model, np.arange(trees), 0)
 
 
@@ -193,7 +185,8 @@ def speed_of_theirs(kind: str, configuration: dict[str, Any], places: Any) -> An
         def evaluate(last: Any, unvisited: Any) -> Any:
             return jnp.zeros((trees, cities)), jnp.zeros(trees)
     else:
-        w1, b1, w2, b2 = map(jnp.asarray, mlp_of(torch_mlp(cities)))
+        first, _, second = torch_mlp(cities)
+        w1, b1, w2, b2 = (jnp.asarray(part.detach().numpy().T) for part in (*first.parameters(), *second.parameters()))
 
         def evaluate(last: Any, unvisited: Any) -> Any:
             one_hot = jnp.eye(cities)[last]
@@ -235,14 +228,13 @@ def print_speeds(batches: list[int], sizes: list[int], names: list[str]) -> None
                 total = trees * SPEED["simulations"]
                 one, more = (search_of(SPEED | {"search": name}, leaves=leaves) for leaves in (1, 8))
                 peers = [speed_of_theirs(kind, SPEED | {"search": name}, places) for kind in ("uniform", "MLP")]
-                kinds = [("uniform", one), ("compiled MLP", one), ("torch MLP", one), ("torch MLP", more)]
+                kinds = [("uniform", one), ("torch MLP", one), ("torch MLP", more)]
                 ours_ = [speed_of_ours(kind, search, places) for kind, search in kinds]
                 mctx_uniform, mctx_mlp, *mine = seconds([*peers, *ours_])
                 cells = [
                     f"{label} {total / spent / 1e3:.0f} / {total / peer / 1e3:.0f} = {peer / spent:.1f}"
                     for label, spent, peer in zip(
-                        ("uniform", "compiled MLP64", "torch MLP64", "torch MLP64 8 leaves"), mine,
-                        (mctx_uniform, mctx_mlp, mctx_mlp, mctx_mlp),
+                        ("uniform", "torch MLP64", "torch MLP64 8 leaves"), mine, (mctx_uniform, mctx_mlp, mctx_mlp),
                     )
                 ]  # fmt: skip
                 print(f"{name:6} N={cities:<4} B={trees:<4}", "   ".join(cells), flush=True)

@@ -1,4 +1,4 @@
-"""A small TSP with a made-up network, in three forms: what the golden trees and the tests of search are computed on.
+"""A small TSP with a made-up network: what the golden trees and the tests of search are computed on.
 
 The "network" is two tables: logits[last city, next city], and a value by the last city. It has no ties, and gives the same
 bits wherever it is evaluated.
@@ -10,12 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from corl.policy import RulePolicy
 from corl.problems.tsp.environment import TspEnvironment
 from corl.problems.tsp.instance import TspInstance
-from corl.problems.tsp.transitions import TspState
-from corl.search import hooks
-from corl.search.hooks import attach
-from corl.search.mlp import Mlp, forward
 
 TREES = 4
 CONFIGURATIONS = [
@@ -28,21 +25,12 @@ CONFIGURATIONS = [
 
 
 class Tables(NamedTuple):
-    """The made-up network as compiled code evaluates it."""
+    """The made-up network."""
 
     logits: Any
     """float32 [n, n]"""
     values: Any
     """float64 [n]"""
-
-
-class CityMlp(NamedTuple):
-    """A network on 0/1 inputs: which cities are unvisited (n), and which was the last (n); outputs: n logits and a value."""
-
-    mlp: Mlp
-    inputs: Any
-    hidden: Any
-    outputs: Any
 
 
 def points(seed: int, cities: int) -> Any:
@@ -60,12 +48,12 @@ def tables(seed: int, cities: int, scale: float = 1.0) -> Tables:
 def environment(places: Any, rows: int) -> TspEnvironment:
     """A pool over the TSPs of `places` [I, n, 2] with exact distances; rows 0..I-1 are their initial states."""
     instances = [TspInstance(f"t{i}", "EXACT_2D", points=each) for i, each in enumerate(places)]
-    made = TspEnvironment(instances, rows, nearest=places.shape[1])
+    made = TspEnvironment(instances, rows, width=places.shape[1])
     made.reset(np.arange(len(places)), np.arange(len(places)))
     return made
 
 
-class TablePolicy:
+class TablePolicy(RulePolicy):
     """The made-up network on observations; counts what it is asked, and refuses states that are over."""
 
     def __init__(self, network: Tables) -> None:
@@ -80,22 +68,10 @@ class TablePolicy:
         return logits, self.network.values[last]
 
 
-@attach(hooks.evaluate, Tables, TspState)
-def _look_up(model: Any, state: Any, row: Any, actions: Any, count: Any, logits: Any) -> Any:
-    last = state.order[row, state.visited[row] - 1]
-    for k in range(count):
-        logits[k] = model.logits[last, actions[k]]
-    return model.values[last]
+class Uniform(RulePolicy):
+    """No network: all logits and values are 0."""
 
-
-@attach(hooks.evaluate, CityMlp, TspState)
-def _run_mlp(model: Any, state: Any, row: Any, actions: Any, count: Any, logits: Any) -> Any:
-    n = len(model.inputs) // 2
-    model.inputs[:] = 0.0
-    for k in range(count):
-        model.inputs[actions[k]] = 1.0
-    model.inputs[n + state.order[row, state.visited[row] - 1]] = 1.0
-    forward(model.mlp, model.inputs, model.hidden, model.outputs)
-    for k in range(count):
-        logits[k] = model.outputs[actions[k]]
-    return np.float64(model.outputs[n])
+    def evaluate(self, observation: dict[str, Any]) -> tuple[Any, Any]:
+        """Zeros for the listed cities."""
+        cities = observation["cities"][:, :-2]
+        return np.where(cities >= 0, np.float32(0.0), np.float32(-np.inf)), np.zeros(len(cities))

@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 import torch
 
+import corl
 from corl.errors import UsageError
 from corl.networks.checkpoints import save
 from corl.problems.jobshop.generators import flexible, taillard, tardiness
+from corl.problems.jobshop.intervals.environment import IntervalEnvironment
 from corl.problems.jobshop.problem import JobShop
-from corl.problems.jobshop.simulator import JobShopSimulator
 from corl.rng import random_state
 from corl.run import Run
-from corl.solvers.jobshop.cp_agent.forward import logits_of, new_scratch
-from corl.solvers.jobshop.cp_agent.lessons import Lessons, batch_of
 from corl.solvers.jobshop.cp_agent.network import CpAgentNetwork
-from corl.solvers.jobshop.cp_agent.observation import DECIDE, DONE, NEXT, SLOTS, begin_view, new_view, survey, tokens
+from corl.solvers.jobshop.cp_agent.observation import NEXT, SLOTS, WINDOW, new_view, survey, tokens
 from corl.solvers.jobshop.cp_agent.rollout import Agent
-from corl.solvers.jobshop.cp_agent.solver import CpAgent, weights_of
-from corl.solvers.jobshop.dispatching import RULES, Dispatcher
+from corl.solvers.jobshop.cp_agent.solver import CpAgent, load_weights
+from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
+from corl.solvers.jobshop.dispatch.rules import RULES
 
 KINDS = ("classic", "ragged", "reentrant", "zeros", "dates")
 
@@ -37,80 +37,68 @@ def checkpoint(tmp_path, network):
     return str(tmp_path / "agent.safetensors")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", [0, 1])
-def test_the_decisions_left_hold_an_optimal_schedule(random_instance, least, kind, seed):
-    """With forced steps taken and needless waits refused, the best sequence of decisions is still as good as enumeration."""
-    instance = random_instance(kind, 3, 2, seed)
-    if instance.operations > 7:
-        instance = random_instance("classic", 3, 2, seed)
-    simulator, view = JobShopSimulator([instance], instance.operations * 4 + 4), new_view([instance])
-
-    def best(row):
-        action = survey(simulator.state, row, view)
-        if action == DONE:
-            return simulator.state.estimate[row]
-        options = [action]
-        if action == DECIDE:
-            options = view.jobs[: view.counts[0]].tolist() + [instance.jobs] * int(view.counts[3])
-        values = []
-        for option in options:
-            assert np.isfinite(simulator.step([row], [row + 1], [option])[0])
-            values.append(best(row + 1))
-        return min(values)
-
-    assert best(0) == least(instance)
-
-
-def test_tokens_are_what_the_simulator_shows():
-    """At every decision the tokens of listed jobs agree with `observe`: fixed, legal, and which intervals there are."""
+def test_tokens_are_what_the_environment_shows():
+    """At every decision the tokens of jobs that can start agree with `observe`: which intervals there are, fixed ones, starts."""
     instance = taillard(jobs=6, machines=5, seed=1)
-    simulator, view, seen = JobShopSimulator([instance], 1), new_view([instance]), 0
-    state = simulator.state
-    begin_view(state, 0, view)
-    while (action := survey(state, 0, view)) != DONE:
-        if action == DECIDE:
-            tokens(state, 0, view)
-            shown, action, seen = simulator.observe([0]), int(view.jobs[0]), seen + 1
-            for c in range(view.counts[1]):
-                job = view.jobs[c]
-                begun = int(state.next[0, job] > instance.first[job])  # whether the window begins with what is fixed
-                count = min(int(shown["mask"][0, job].sum()), 5 - (1 - begun))
-                mine, theirs = slice(NEXT - begun, NEXT - begun + count), slice(0, count)
-                assert view.there[c, mine].all() and view.there[c].sum() == count + 2
-                for feature, name in ((0, "fixed"), (1, "legal")):
-                    np.testing.assert_array_equal(view.x[c, mine, feature] > 0, shown[name][0, job, theirs])
-                sign = np.sign(view.x[c, mine, 2])
-                np.testing.assert_array_equal(sign, np.sign(shown["start"][0, job, theirs]))
-            for c in range(view.counts[0]):
-                keys = view.keys[view.key_begin[c] : view.key_end[c]]
-                assert c * SLOTS + NEXT in keys and len(set(keys.tolist())) == len(keys)
-        simulator.step([0], [0], [action])
-        begin_view(state, 0, view)
+    environment, view, seen = IntervalEnvironment([instance], 1), new_view([instance]), 0
+    state = environment.state
+    while (listed := environment.actions([0])[0])[0] >= 0:
+        survey(state, 0, view)
+        tokens(state, 0, view)
+        shown, seen = environment.observe([0]), seen + 1
+        can, window = int(view.counts[0]), slice(1, 1 + WINDOW)
+        assert sorted(view.jobs[:can]) == sorted(job for job in listed if 0 <= job < instance.jobs)
+        for c in range(can):
+            slot = int(np.flatnonzero(listed == view.jobs[c])[0])
+            there = shown["there"][0, slot]
+            assert (view.there[c, window] == there).all() and view.there[c].sum() == there.sum() + 2
+            np.testing.assert_array_equal(view.x[c, window, 0] > 0, shown["fixed"][0, slot])
+            np.testing.assert_array_equal(np.sign(view.x[c, window, 2]), np.sign(shown["start"][0, slot]))
+            np.testing.assert_allclose(view.x[c, window, 3], shown["duration"][0, slot] / shown["unit"][0], rtol=1e-6)
+            keys = view.keys[view.key_begin[c] : view.key_end[c]]
+            assert c * SLOTS + NEXT in keys and len(set(keys.tolist())) == len(keys)
+        environment.step([0], [0], [int(view.jobs[0])])
     assert seen > 3
 
 
 def test_numba_computes_what_torch_does(network):
-    """The logits of the kernels are those of the module, decision by decision and all in one batch."""
-    lessons, weights = Lessons([(6, 4), (8, 3)], 4, 50, np.random.default_rng(0)), network.weights()
-    for _ in range(4):
-        lessons.add(weights)
-    for lesson in lessons.state_dict()["lessons"]:
-        lesson = type(lessons._lessons[0])(*lesson)
-        batch = batch_of([(lesson, i) for i in range(len(lesson.jobs))], torch.device("cpu"))
-        with torch.no_grad():
-            start, waiting = (each.numpy() for each in network(batch))
-        view = new_view([taillard(jobs=8, machines=6)])
-        scratch = new_scratch(weights, view)
-        t = k = done = 0
-        for i, (n, can, many) in enumerate(zip(lesson.jobs, lesson.can, lesson.competitors)):
-            view.counts[:], view.jobs[:n] = (can, n, many, lesson.waiting[i]), np.arange(n)
-            view.x[:n], view.there[:n], view.keys[:many] = lesson.x[t : t + n], lesson.there[t : t + n], lesson.keys[k : k + many]
-            view.key_begin[:can], view.key_end[:can] = lesson.begin[t : t + can], lesson.end[t : t + can]
-            logits_of(view, weights, scratch)
-            np.testing.assert_allclose(scratch.logits[:can], start[done : done + can], atol=2e-5)
-            assert scratch.logits[can] == pytest.approx(waiting[i], abs=2e-5)
-            t, k, done = t + n, k + many, done + can
+    """Of rows of several instances at all decisions of random episodes: logits of the listed actions by the kernels that read the
+    pool, and by the module from what it sees, all in one batch."""
+    instances = [taillard(jobs=j, machines=m, seed=5) for j, m in ((6, 4), (8, 6), (3, 2))]
+    environment, random = IntervalEnvironment(instances, 6), np.random.default_rng(0)
+    environment.reset(np.arange(6), [0, 1, 2, 0, 1, 2])
+    rows, evaluator, waits = np.arange(6), network.on(environment), 0
+    while (rows := rows[environment.actions(rows)[:, 0] >= 0]).size:
+        actions = environment.actions(rows)
+        logits, values = evaluator.evaluate(rows)
+        other, _ = network.infer([{}], np.zeros(len(rows), np.int64), network.see(environment, rows))
+        assert (np.isfinite(logits) == (actions >= 0)).all() and not values.any()
+        np.testing.assert_allclose(logits, other, atol=2e-5)
+        waits += (actions == np.array([i.jobs for i in instances])[environment.instance_of(rows), None]).sum()
+        environment.step(rows, rows, [random.choice(row[row >= 0]) for row in actions])
+    assert waits > 3
+
+
+def test_batches_of_instances_of_different_sizes(network):
+    """What is seen of pools of different shapes can be put into one batch; the logits are those of each alone."""
+    pools = [IntervalEnvironment([taillard(jobs=j, machines=4, seed=j)], 1) for j in (9, 3, 6)]
+    seen = [network.see(pool, np.array([0])) for pool in pools]
+    with torch.no_grad():
+        together, _ = network(network.collate([{}], seen, np.zeros(3, np.int64)))
+    for row, pool in enumerate(pools):
+        np.testing.assert_allclose(together[row, : pool.width], network.on(pool).evaluate(np.array([0]))[0][0], atol=2e-5)
+        assert (together[row, pool.width :] == -torch.inf).all()
+
+
+def test_generic_solvers_play_it(checkpoint):
+    """The likeliest actions, played in the environment, make the agent's greedy schedule; beams and trees find one as good."""
+    instance = taillard(jobs=8, machines=6, seed=3)
+    greedy = solve(instance, 1, policy=checkpoint).objective
+    likeliest = corl.solve(instance, solver="policy", policy=checkpoint, decoder="greedy", iterations=300)
+    assert likeliest.objective == greedy
+    for solver, options in (("policy", {}), ("tree-search", {"simulations": 4})):
+        result = corl.solve(instance, solver=solver, policy=checkpoint, iterations=900, **options)
+        assert result.verified and result.objective <= greedy
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -128,7 +116,7 @@ def test_reproducible(checkpoint):
     assert one.solution.start.tolist() == two.solution.start.tolist() and not one.should_stop
     assert one.trace[0][1] == other.trace[0][1] == solve(instance, 1, policy=checkpoint).objective
     assert solve(instance, 9, policy=checkpoint, schedules=0).limit == "iterations"
-    values = [Agent(instance, weights_of(checkpoint)).build(1.0, random_state(seed)) for seed in range(8)]
+    values = [Agent(instance, load_weights(checkpoint)).build(1.0, random_state(seed)) for seed in range(8)]
     assert len(set(values)) > 1
 
 
@@ -145,7 +133,7 @@ def test_out_of_time(network):
     instance = taillard(jobs=12, machines=12, seed=1)
     agent, asked = Agent(instance, network.weights()), []
     assert agent.build(0.0, random_state(0), lambda: len(asked) == 1 or bool(asked.append(0))) == -1
-    value = agent.hurry()
+    value = agent.complete()
     assert JobShop().evaluate(instance, agent.schedule()) == value
 
 
@@ -156,8 +144,8 @@ def test_refusals(tmp_path):
             CpAgent(**options)
     assert "choice" in CpAgent().accepts(flexible()) and "makespan" in CpAgent().accepts(tardiness())
     assert not CpAgent().accepts(taillard())
-    with pytest.raises(UsageError, match="recipe cp-agent"):
-        weights_of("tsp-bq")
+    with pytest.raises(UsageError, match="accepted: jobshop-cp"):
+        load_weights("tsp-bq")
     with pytest.raises(UsageError, match="accepted"):
         CpAgentNetwork(width=0)
 
@@ -165,6 +153,6 @@ def test_refusals(tmp_path):
 def test_the_shipped_agent_beats_the_rules():
     """On generated instances the greedy schedules are shorter than the best rule's, on the mean."""
     instances = [taillard(jobs=20, machines=15, seed=4_000_000_000 + i) for i in range(8)]
-    agents = [Agent(instance, weights_of("jobshop-cp")).build(0.0, random_state(0)) for instance in instances]
+    agents = [Agent(instance, load_weights("jobshop-cp")).build(0.0, random_state(0)) for instance in instances]
     rules = [[Dispatcher(i).run(rule, 0.0, random_state(0)) for rule in range(RULES.index("edd"))] for i in instances]
     assert np.mean(agents) < np.mean(rules, axis=0).min()

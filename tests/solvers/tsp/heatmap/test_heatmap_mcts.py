@@ -14,15 +14,15 @@ from corl.problems.tsp.metric import metric_of
 from corl.problems.tsp.problem import Tsp
 from corl.rng import random_state
 from corl.run import Run
-from corl.solvers.tsp.candidates import neighbours
 from corl.solvers.tsp.heatmap.actions import Rules, learn, simulate
 from corl.solvers.tsp.heatmap.episodes import episodes
-from corl.solvers.tsp.heatmap.heat import cleaned, heat_of, sorted_heat
+from corl.solvers.tsp.heatmap.heat import NEAREST, cleaned, heat_of, sorted_heat
 from corl.solvers.tsp.heatmap.kicks import begin, kicks
 from corl.solvers.tsp.heatmap.presets import PAPER, TUNED, numbers_of
-from corl.solvers.tsp.heatmap.prior import NEAREST, counted
 from corl.solvers.tsp.heatmap.solver import HeatmapMcts
-from corl.solvers.tsp.heatmap.state import new_mcts, reverse_path, set_tour, undo
+from corl.solvers.tsp.heatmap.state import new_mcts
+from corl.solvers.tsp.neighbours.candidates import neighbours
+from corl.solvers.tsp.tours.array_tour import forget, set_order
 
 PRESETS = ("tuned", "paper")
 
@@ -51,33 +51,14 @@ def _mcts(instance, heat=None, depth=12, seed=5):
     made = sorted_heat(near, lengths, np.full(near.shape, 0.2) if heat is None else heat(near.shape))
     mcts = new_mcts(made.near, made.lengths, 100.0 * made.heat, depth, random_state(seed))
     order = np.random.default_rng(seed).permutation(instance.n).astype(np.int32)
-    set_tour(mcts, order, tour_length(instance, order))
+    set_order(mcts.tour, order)
+    mcts.length[0] = tour_length(instance, order)
     return mcts
 
 
 def _is_tour(mcts):
-    cities = np.arange(len(mcts.order))
-    return (np.sort(mcts.order) == cities).all() and (mcts.order[mcts.position] == cities).all()
-
-
-@given(st.integers(4, 40), st.integers(0, 10**6), st.integers(1, 8))
-@settings(max_examples=80, deadline=None)
-def test_reversals_keep_the_tour_and_are_undone(n, seed, changes):
-    """A reversed path is the tour's path backwards, in the direction asked for; undoing restores the array bit for bit."""
-    rng = np.random.default_rng(seed)
-    mcts = _mcts(TspInstance("r", "EXACT_2D", points=rng.random((n, 2))), seed=seed % 97)
-    before, forward = mcts.order.copy(), True
-    for _ in range(changes):
-        tour = mcts.order if forward else mcts.order[::-1]
-        i, size = int(rng.integers(n)), int(rng.integers(1, n))
-        rolled = np.roll(tour, -i)
-        expected = np.concatenate((rolled[:size][::-1], rolled[size:]))
-        forward = reverse_path(mcts, rolled[0], rolled[size - 1], forward)
-        found = mcts.order if forward else mcts.order[::-1]
-        at = int(np.flatnonzero(found == expected[0])[0])
-        assert (np.roll(found, -at) == expected).all() and _is_tour(mcts)
-    undo(mcts, 0)
-    assert (mcts.order == before).all() and _is_tour(mcts)
+    cities = np.arange(len(mcts.tour.order))
+    return (np.sort(mcts.tour.order) == cities).all() and (mcts.tour.order[mcts.tour.position] == cities).all()
 
 
 @pytest.mark.parametrize("criterion", [False, True])
@@ -87,12 +68,12 @@ def test_an_action_gains_what_it_says_or_changes_nothing(criterion, forward):
     instance = TspInstance("u", "EXACT_2D", points=np.random.default_rng(1).random((60, 2)))
     mcts, metric, rules, gained = _mcts(instance), metric_of(instance), _rules(60, criterion=criterion), 0
     for city in [*range(60)] * 8:
-        before, length = mcts.order.copy(), tour_length(instance, mcts.order)
+        before, length = mcts.tour.order.copy(), tour_length(instance, mcts.tour.order)
         gain = simulate(metric, mcts, rules, city, forward)
-        assert tour_length(instance, mcts.order) == pytest.approx(length - gain, rel=1e-12)
-        assert _is_tour(mcts) and (gain > 0.0 or (mcts.order == before).all())
+        assert tour_length(instance, mcts.tour.order) == pytest.approx(length - gain, rel=1e-12)
+        assert _is_tour(mcts) and (gain > 0.0 or (mcts.tour.order == before).all())
         gained += gain > 0.0
-        mcts.counts[1] = 0
+        forget(mcts.tour)
     assert gained > 20
 
 
@@ -101,14 +82,14 @@ def test_the_edges_of_an_improvement_gain_weight():
     instance = TspInstance("u", "EXACT_2D", points=np.random.default_rng(1).random((60, 2)))
     mcts, metric, rules = _mcts(instance), metric_of(instance), _rules(60)
     for city in range(60):
-        old, length, weight = _edges(mcts.order), mcts.length[0], mcts.weight.copy()
+        old, length, weight = _edges(mcts.tour.order), mcts.length[0], mcts.weight.copy()
         gain = simulate(metric, mcts, rules, city, True)
         if gain == 0.0:
             continue
         mcts.length[0] -= gain
         learn(mcts, rules, gain)
         step, risen = 10.0 * np.expm1(gain / length), mcts.weight - weight
-        new = _edges(mcts.order) - old
+        new = _edges(mcts.tour.order) - old
         for i, c in zip(*np.nonzero(risen)):
             assert risen[i, c] == pytest.approx(step * np.round(risen[i, c] / step), rel=1e-6)
         listed = {(i, j) for i in range(60) for j in mcts.near[i] if (min(i, j), max(i, j)) in new}
@@ -134,7 +115,7 @@ def test_length_is_tracked_after_every_chunk(kind, n):
         for mcts in (tuned, paper):
             assert _is_tour(mcts)
             if np.isfinite(mcts.length[0]):  # infinite while a tour is constructed
-                assert mcts.length[0] == pytest.approx(tour_length(instance, mcts.order), rel=1e-9, abs=1e-6)
+                assert mcts.length[0] == pytest.approx(tour_length(instance, mcts.tour.order), rel=1e-9, abs=1e-6)
         if np.isfinite(paper.length[1]):
             assert paper.length[1] == pytest.approx(tour_length(instance, paper.best), rel=1e-9, abs=1e-6)
 
@@ -227,7 +208,7 @@ def test_what_it_refuses():
 @pytest.mark.parametrize("preset", PRESETS)
 def test_both_presets_improve_on_a_greedy_tour(preset, heatmap):
     """200 uniform cities: after a few thousand units of work within 4 % of a tour of eax (the greedy tour: 16 %)."""
-    from corl.solvers.tsp.construction import greedy_edge
+    from corl.solvers.tsp.construction.kernels import greedy_edge
     from corl.solvers.tsp.eax.solver import Eax
 
     instance = TspInstance("u", "EXACT_2D", points=np.random.default_rng(7).random((200, 2)))
@@ -269,11 +250,6 @@ def test_heatmaps_are_what_they_say():
     warm, cold = (heat_of(instance, metric, "softmax", 5, t).heat for t in (1.0, 0.1))
     assert np.allclose(warm.sum(1), 1.0) and (np.diff(warm, axis=1) <= 0.0).all() and cold[:, 0].mean() > warm[:, 0].mean()
     assert np.ptp(heat_of(instance, metric, "none", 5, 0.3).heat) == 0.0
-
-
-def test_the_prior_is_what_our_tours_say():
-    """P(k) counted anew on a few instances is close to the numbers in the file."""
-    assert np.allclose(counted(200, 5, 6), NEAREST[:6], atol=0.02)
 
 
 @pytest.mark.parametrize(

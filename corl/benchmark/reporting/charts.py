@@ -1,0 +1,189 @@
+"""Line charts as inline SVG: colours come from the page's style sheet, for its dark and its light mode.
+
+A chart is 400 x 290 units: its text is readable at a phone's width and not oversized at twice that.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup, escape
+from numpy.typing import NDArray
+
+from corl.benchmark.reporting.curves import Curve
+
+__all__ = ["Axis", "chart", "log_ticks", "percent_tick", "spread"]
+
+_WIDTH, _HEIGHT = 400, 290
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 124, 12, 42  # left and right at least
+_LINE = 14.0  # units between the base lines of two labels
+_LETTER = 7.0  # units that a letter of a mark or a label takes
+_LONGEST = 24  # characters of a line of a label
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A scale from `low` to `high`; a logarithmic one shows what is below `low` at its end, marked "0" with `zero`."""
+
+    title: str
+    low: float
+    high: float
+    log: bool = False
+    zero: bool = False
+    text: Callable[[float], str] = "{:g}".format
+
+    def place(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Where values stand, 0 at the low end and 1 at the high one."""
+        if self.log:
+            inside = np.log(np.clip(values, self.low, self.high))
+            return np.asarray((inside - math.log(self.low)) / (math.log(self.high) - math.log(self.low)))
+        return np.asarray((np.clip(values, self.low, self.high) - self.low) / (self.high - self.low))
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """(value, text) of the marks."""
+        values = log_ticks(self.low, self.high) if self.log else linear_ticks(self.low, self.high)
+        marks = [(value, self.text(value)) for value in values]
+        if self.zero:
+            marks = [(self.low, "0"), *(mark for mark in marks if mark[0] > self.low * 1.01)]
+        return marks
+
+
+def percent_tick(value: float) -> str:
+    """A share of 1 as a tick's text."""
+    return f"{100 * value:.10g} %"
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Powers of ten from `low` to `high`, every second or third where there are many; 1, 2, 5 where there are few."""
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    step = max(1, math.ceil((last - first + 1) / 6))
+    powers = [10.0**k for k in range(first, last + 1, step)]
+    if len(powers) > 2:
+        return powers
+    finer = [m * 10.0**k for k in range(first - 1, last + 1) for m in (1, 2, 5)]
+    return [value for value in finer if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)] or powers
+
+
+def linear_ticks(low: float, high: float) -> list[float]:
+    """About five round values from `low` to `high`."""
+    raw = (high - low) / 4
+    size = 10 ** math.floor(math.log10(raw))
+    step = next(m * size for m in (1, 2, 2.5, 5, 10) if m * size >= raw * 0.999)
+    return [k * step for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+
+
+def chart(curves: Sequence[Curve], x: Axis, y: Axis, colours: Mapping[str, int], title: str, *, steps: bool = False) -> Markup:
+    """The SVG of some curves, each labelled at its right end; `colours` gives every label the number of its CSS class."""
+    marks, names = [text for _, text in y.ticks()], [line for curve in curves for line in _lines(curve.label)]
+    place = _Place(x, y, max(_LEFT, _wide(marks) + 10), _WIDTH - max(_RIGHT, _wide(names) + 16))
+    parts = [
+        Markup('<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">').format(_WIDTH, _HEIGHT, title),
+        _axes(place),
+    ]
+    for curve in curves:
+        if curve.low is not None and curve.high is not None:
+            path = place.path(np.append(curve.x, curve.x[::-1]), np.append(curve.high, curve.low[::-1])) + "Z"
+            parts.append(Markup('<path class="band {}" d="{}"/>').format(_class(colours, curve.label), path))
+    for curve in curves:
+        path = place.path(curve.x, curve.y, steps)
+        shown = Markup('<path class="line {}" d="{}"><title>{}</title></path>')
+        parts.append(shown.format(_class(colours, curve.label), path, curve.label))
+    parts += [_labels(curves, place, colours), Markup("</svg>")]
+    return Markup("").join(parts)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a chart's axes stand: from `left` to `right`, so that the marks and the labels beside them fit."""
+
+    x: Axis
+    y: Axis
+    left: float
+    right: float
+
+    def across(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(self.left + self.x.place(values) * (self.right - self.left))
+
+    def up(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(_HEIGHT - _BOTTOM - self.y.place(values) * (_HEIGHT - _TOP - _BOTTOM))
+
+    def path(self, xs: NDArray[np.float64], ys: NDArray[np.float64], steps: bool = False) -> str:
+        if steps:
+            xs, ys = np.repeat(xs, 2)[1:], np.repeat(ys, 2)[:-1]
+        return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(self.across(xs).tolist(), self.up(ys).tolist()))
+
+
+def _wide(texts: Sequence[str]) -> float:
+    """Units that the longest of some texts takes."""
+    return _LETTER * max(map(len, texts), default=0)
+
+
+def _lines(label: str) -> list[str]:
+    """A label in one line, or two where it is long."""
+    return textwrap.wrap(label, _LONGEST, break_on_hyphens=False, max_lines=2, placeholder="…")
+
+
+def _class(colours: Mapping[str, int], label: str) -> str:
+    number = colours[label]
+    return f"c{number % 8}" + (f" dash{number // 8 % 3}" if number >= 8 else "")
+
+
+def _axes(place: _Place) -> Markup:
+    left, right, bottom = place.left, place.right, _HEIGHT - _BOTTOM
+    parts = [f'<path class="axis" d="M{left:g} {bottom}H{right:g}"/>']
+    for value, text in place.y.ticks():
+        at = float(place.up(np.array([value]))[0])
+        parts.append(f'<path class="rule" d="M{left:g} {at:.1f}H{right:g}"/>')
+        parts.append(f'<text class="tick" x="{left - 6:g}" y="{at + 4:.1f}" text-anchor="end">{escape(text)}</text>')
+    for value, text in place.x.ticks():
+        at = float(place.across(np.array([value]))[0])
+        parts.append(f'<path class="axis" d="M{at:.1f} {bottom}v4"/>')
+        parts.append(f'<text class="tick" x="{at:.1f}" y="{bottom + 17}" text-anchor="middle">{escape(text)}</text>')
+    middle = (left + right) / 2
+    parts.append(f'<text class="title" x="{middle:g}" y="{_HEIGHT - 6}" text-anchor="middle">{escape(place.x.title)}</text>')
+    return Markup("".join(parts))
+
+
+def _labels(curves: Sequence[Curve], place: _Place, colours: Mapping[str, int]) -> Markup:
+    """Every curve's name beside its end, moved apart, with a thin line to where the curve ends."""
+    ends = [(float(place.across(c.x[-1:])[0]), float(place.up(c.y[-1:])[0])) for c in curves]
+    names = [_lines(curve.label) for curve in curves]
+    most = max(map(len, names), default=1)
+    heights = spread([at for _, at in ends], _LINE * most, _TOP + 4, _HEIGHT - _BOTTOM)
+    parts = []
+    for curve, (across, up), height, lines in zip(curves, ends, heights, names):
+        leader = Markup('<path class="leader {0}" d="M{1:.1f} {2:.1f}L{3:g} {4:.1f}"/>')
+        kind, right = _class(colours, curve.label), place.right
+        parts.append(leader.format(kind, across, up, right + 9, height))
+        for number, line in enumerate(lines):
+            down = height + 4 + (number - (len(lines) - 1) / 2) * 0.85 * _LINE
+            label = Markup('<text class="label {0}" x="{1:g}" y="{2:.1f}">{3}</text>')
+            parts.append(label.format(kind, right + 12, down, line))
+    return Markup("").join(parts)
+
+
+def spread(wanted: Sequence[float], distance: float, low: float, high: float) -> list[float]:
+    """Places at least `distance` apart (less where they do not fit), in the order of `wanted` and close to it."""
+    count = len(wanted)
+    distance = min(distance, (high - low) / max(1, count - 1))
+    order = sorted(range(count), key=lambda k: wanted[k])
+    places = [0.0] * count
+    groups: list[tuple[float, list[int]]] = []  # (middle, members): members stand `distance` apart around the middle
+    for k in order:
+        members, middle = [k], wanted[k]
+        while True:
+            half = distance * (len(members) - 1) / 2
+            middle = min(max(middle, low + half), high - half)
+            if not groups or groups[-1][0] + distance * (len(groups[-1][1]) - 1) / 2 + distance <= middle - half + 1e-9:
+                break
+            members = groups.pop()[1] + members
+            middle = sum(wanted[m] for m in members) / len(members)
+        groups.append((middle, members))
+    for middle, members in groups:
+        for number, k in enumerate(members):
+            places[k] = middle + distance * (number - (len(members) - 1) / 2)
+    return places

@@ -1,0 +1,145 @@
+"""Curves: what the figures show of a Grid, gaps against time and performance profiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.benchmark.reporting.grid import Grid
+from corl.benchmark.reporting.measures import performance_profile
+from corl.benchmark.reporting.statistics import Resampling
+from corl.tolerance import ROUNDING
+
+__all__ = ["Curve", "curves", "gap_profile", "size_curves", "time_profile"]
+
+_CURVE_POINTS = 64
+_SIZES = 8
+_TARGETS = (0.0, 0.001, 0.01, 0.05, 0.2)  # gaps whose times are profiled: the first that somebody reaches in half the runs
+_TICK = 0.01  # seconds; times below count as this in profiles, as ratios of milliseconds compare clocks
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line with a band: one solver's mean primal gap against time, or its share in a profile."""
+
+    label: str
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
+
+
+def curves(grid: Grid, resampling: Resampling) -> list[Curve]:
+    """Every solver's mean primal gap against time, from the run with the longest limit of each instance and seed.
+
+    The gap counts as 1 (100 %) before the first solution and throughout a failed run, so the area under the curve is the
+    primal integral. What a solver refused is not in its curve.
+    """
+    longest, gaps = grid.longest(), grid.trace_gaps()
+    ends = [max((_end(grid, n) for n in longest[s][longest[s] >= 0].tolist()), default=0.0) for s in range(len(grid.solvers))]
+    firsts = grid.traces.time[grid.traces.start[:-1]] if len(grid.traces.start) > 1 else grid.traces.time
+    if not max(ends, default=0.0) > 0 or not len(firsts):
+        return []
+    begin = min(max(float(np.quantile(firsts, 0.05)), 1e-3), max(ends) / 10)
+    times = np.geomspace(begin, max(ends), _CURVE_POINTS)
+    ok, refused = (np.array([r.outcome == kind for r in grid.records] + [False]) for kind in ("ok", "refused"))
+    keyed = np.append(gaps, 1.0)
+    found = []
+    for s, solver in enumerate(grid.solvers):
+        runs = longest[s]
+        mine = times[: int(np.searchsorted(times, ends[s] * (1 + 1e-9), side="right"))]
+        if not len(mine):
+            continue
+        place = _places(grid, runs, mine)
+        values = np.where((place >= 0) & ok[runs][..., None], keyed[place], 1.0)
+        values[~grid.slots | refused[runs]] = np.nan
+        if np.isnan(values).all():
+            continue
+        estimates = resampling.means(np.moveaxis(values, 2, 0))
+        y = np.array([e.value for e in estimates], float)
+        low, high = (np.array([getattr(e, side) for e in estimates], float) for side in ("low", "high"))
+        banded = not np.isnan(low).any()
+        found.append(Curve(solver, mine, y, low if banded else None, high if banded else None))
+    return found
+
+
+def time_profile(grid: Grid) -> tuple[float, list[Curve]]:
+    """(target gap, Dolan and Moré's profiles of the time to reach it), from the longest runs; failures never reach it.
+
+    The target is the smallest of _TARGETS that some solver reaches in at least half of its runs.
+    """
+    longest, gaps = grid.longest(), grid.trace_gaps()
+    target, costs = _TARGETS[-1], np.zeros((0, 0))
+    for target in _TARGETS:
+        reached = np.full(len(grid.records) + 1, np.inf)
+        hit = gaps <= max(target, ROUNDING)
+        np.minimum.at(reached, grid.traces.run[hit], np.maximum(grid.traces.time[hit], _TICK))
+        reached[:-1][[r.outcome != "ok" for r in grid.records]] = np.inf
+        costs = reached[longest][:, grid.slots]
+        if np.isfinite(costs).mean(axis=1).max(initial=0.0) >= 0.5:
+            break
+    if not np.isfinite(costs).any():
+        return target, []
+    finished = costs[:, np.isfinite(costs).any(axis=0)]
+    ratios = finished / finished.min(axis=0)
+    top = max(10.0, float(ratios[np.isfinite(ratios)].max()))
+    factors, shares = performance_profile(costs, np.geomspace(1.0, top, 128))
+    return target, [Curve(solver, factors, share) for solver, share in zip(grid.solvers, shares)]
+
+
+def gap_profile(grid: Grid, at: int) -> list[Curve]:
+    """The share of runs within a gap of x, against x, at limit number `at`; failures are within none, refusals do not count."""
+    gaps = grid.gaps()[at]
+    positive = gaps[gaps > 0]
+    if not len(positive):
+        return []
+    low = 10 ** np.floor(np.log10(max(float(np.quantile(positive, 0.02)), 1e-6)))
+    edges = np.append(0.0, np.geomspace(low, max(float(positive.max()), 10 * low), 127))
+    found = []
+    for s in np.flatnonzero(grid.attempted[at]).tolist():
+        mine = np.where(np.isnan(gaps[s]), np.inf, gaps[s])[grid.slots & ~grid.refused[at, s]]
+        if len(mine):
+            found.append(Curve(grid.solvers[s], edges, np.searchsorted(np.sort(mine), edges, side="right") / len(mine)))
+    return found
+
+
+def size_curves(grid: Grid) -> list[Curve]:
+    """Every solver's mean gap at the longest limit against the instances' size (the record's fact "size").
+
+    Over _SIZES bins of equal ratio where there are more sizes than that; [] where there are not three, or they hardly
+    differ. A bin where a solver failed is left out of its curve.
+    """
+    known = {r.instance: float(r.facts["size"]) for r in grid.records if isinstance(r.facts.get("size"), (int, float))}
+    sizes = np.array([known.get(name, 0.0) for name in grid.instances])
+    if not len(sizes) or sizes.min() <= 0 or sizes.max() < 2 * sizes.min():
+        return []
+    distinct, bins = np.unique(sizes, return_inverse=True)
+    if len(distinct) > _SIZES:
+        edges = np.geomspace(sizes.min(), sizes.max() * (1 + 1e-9), _SIZES + 1)
+        _, bins = np.unique(np.digitize(sizes, edges), return_inverse=True)
+    if bins.max() < 2:
+        return []
+    middle = np.array([np.exp(np.log(sizes[bins == b]).mean()) for b in range(bins.max() + 1)])
+    gaps, found = grid.gaps()[-1], []
+    for s in np.flatnonzero(grid.attempted[-1]).tolist():
+        parts = [gaps[s, bins == b][grid.slots[bins == b]] for b in range(len(middle))]
+        means = np.array([np.nan if np.isnan(part).any() else part.mean() for part in parts])
+        solved = ~np.isnan(means)
+        if solved.sum() > 1:
+            found.append(Curve(grid.solvers[s], middle[solved], means[solved]))
+    return found
+
+
+def _places(grid: Grid, runs: NDArray[np.int64], times: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The trace point that holds at each of `times` in each of `runs` [I, K], [I, K, times]; -1 before the first."""
+    traces = grid.traces
+    span = 1.0 + max(float(traces.time.max(initial=0.0)), float(times[-1]))
+    place = np.searchsorted(traces.run * span + traces.time, runs[..., None] * span + times, side="right") - 1
+    return np.where((runs[..., None] >= 0) & (traces.run[place] == runs[..., None]), place, -1)
+
+
+def _end(grid: Grid, number: int) -> float:
+    record = grid.records[number]
+    return float(record.time_limit if record.time_limit is not None else record.runtime or 0.0)

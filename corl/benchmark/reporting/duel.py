@@ -1,0 +1,136 @@
+"""Duel: the paired verdict on two solvers, as `corl compare` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from corl.benchmark.reporting.analysis import Comparison, compare
+from corl.benchmark.reporting.grid import Grid, Limit, is_limit_free
+from corl.benchmark.reporting.notes import warnings
+from corl.benchmark.reporting.report import suite_limits
+from corl.benchmark.reporting.statistics import Resampling
+from corl.benchmark.running.record import Record
+from corl.benchmark.running.store import Store
+from corl.errors import UsageError
+from corl.formatting import percent
+from corl.tolerance import TIE
+
+__all__ = ["Duel", "duel"]
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Two solvers on the instances and seeds that both were run on."""
+
+    suite: str
+    chosen: Comparison
+    others: tuple[Comparison, ...]
+    """At the other limits."""
+    means: tuple[float | None, float | None]
+    """Mean gap of either, over the pairs that both solved."""
+    runs_of_each: str
+    warnings: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """About ten lines for a terminal."""
+        c = self.chosen
+        d = c.difference
+        width = max(len(c.a), len(c.b)) + 2
+        lines = [
+            f"{self.suite}, {c.limit}: {c.a} against {c.b}, {self.runs_of_each}",
+            f"  {c.a:<{width}} mean gap {percent(self.means[0]):>10}   better {c.wins:>5}   failed {c.failures[0]:>4}",
+            f"  {c.b:<{width}} mean gap {percent(self.means[1]):>10}   better {c.losses:>5}   failed {c.failures[1]:>4}",
+            f"  tied {c.ties}; means are over the {c.solved} of {c.pairs} pairs that both solved"
+            + (f", without {sum(c.refused)} refused" if any(c.refused) else ""),
+            f"  difference of the mean gaps ({c.a} - {c.b}): {percent(d.value)}",
+        ]
+        if d.low is not None and d.high is not None:
+            lines[-1] += f", 95 % interval {percent(d.low)} to {percent(d.high)}, over {d.over}"
+        lines += [f"  {other.limit}: {other.verdict}" for other in self.others]
+        lines += [f"  note: {text}" for text in self.warnings]
+        return [*lines, f"{c.limit}: {c.verdict}"]
+
+    def values(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "suite": self.suite, "chosen": asdict(self.chosen), "other_limits": [asdict(other) for other in self.others],
+            "mean_gaps": list(self.means), "warnings": list(self.warnings),
+        }  # fmt: skip
+
+
+def duel(store: Store, a: str, b: str, suite: str | None = None, time_limit: float | None = None, tolerance: float = TIE) -> Duel:
+    """The verdict from a store; by default at the longest limit that both have. Raises UsageError for names it has not."""
+    if a == b:
+        raise UsageError("a solver is not compared with itself")
+    if not tolerance >= 0:
+        raise UsageError(f"tolerance: {tolerance!r} is not accepted; accepted: a share of the objective from 0 up")
+    everything = store.records(suite)
+    name = _suite(everything, a, b, store, suite)
+    mine = [record for record in everything if record.suite == name]
+    grid = _shared(Grid.of(mine, suite_limits(store.suites().get(name)), is_limit_free), a, b)
+    pair = grid.solvers.index(a), grid.solvers.index(b)
+    common = [at for at in range(len(grid.limits)) if grid.attempted[at, list(pair)].all()]
+    if not common:
+        raise UsageError(f"{a} and {b} have no limit in common in suite {name!r}")
+    at = _chosen(grid.limits, common, time_limit)
+    resampling = Resampling(grid.slots)
+    verdicts = {k: compare(grid, resampling, k, [pair], tolerance)[0] for k in common}
+    gaps = grid.gaps()[at][list(pair)]
+    both = grid.slots & ~np.isnan(gaps).any(axis=0)
+    means = tuple(float(each[both].mean()) if both.any() else None for each in gaps)
+    only = [record for record in mine if record.solver in (a, b)]
+    notes = warnings(Grid.of(only, suite_limits(store.suites().get(name)), is_limit_free), resampling)
+    return Duel(
+        name, verdicts[at], tuple(verdicts[k] for k in common if k != at), means,  # type: ignore[arg-type]
+        f"{resampling.instances} instance{'s' * (resampling.instances != 1)} x {_seeds(grid)}", tuple(notes),
+    )  # fmt: skip
+
+
+def _shared(grid: Grid, a: str, b: str) -> Grid:
+    """The grid with the slots alone that both solvers were run on at some limit."""
+    ran = [(grid.record[:, grid.solvers.index(name)] >= 0).any(axis=0) for name in (a, b)]
+    slots = grid.slots & ran[0] & ran[1]
+    if not slots.any():
+        raise UsageError(f"{a} and {b} have no instance and seed in common")
+    return replace(grid, slots=slots)
+
+
+def _suite(records: Sequence[Record], a: str, b: str, store: Store, asked: str | None) -> str:
+    solvers: dict[str, set[str]] = {}
+    for record in records:
+        solvers.setdefault(record.suite, set()).add(record.solver)
+    if not solvers:
+        names = ", ".join(store.suites()) or "none"
+        raise UsageError(f"{store.path} holds no runs" + (f" of a suite {asked!r}; its suites: {names}" if asked else ""))
+    both = [name for name, found in solvers.items() if {a, b} <= found]
+    if len(both) == 1:
+        return both[0]
+    if both:
+        raise UsageError(f"several suites have both {a} and {b}; say which one (--suite): {', '.join(both)}")
+    known = sorted(set().union(*solvers.values()))
+    missing = next((name for name in (a, b) if name not in known), None)
+    if missing is None:
+        raise UsageError(f"no suite has both {a} and {b}")
+    raise UsageError(f"no runs of a solver {missing!r}; there are: {', '.join(known)}")
+
+
+def _chosen(limits: Sequence[Limit], common: Sequence[int], time_limit: float | None) -> int:
+    if time_limit is None:
+        timed = [at for at in common if limits[at].seconds is not None]
+        return (timed or list(common))[-1]
+    for at in common:
+        if limits[at].seconds == time_limit:
+            return at
+    raise UsageError(
+        f"no time limit of {time_limit:g} s that both have; there are: {', '.join(str(limits[at]) for at in common)}"
+    )
+
+
+def _seeds(grid: Grid) -> str:
+    counts = sorted({int(n) for n in grid.slots.sum(axis=1) if n})
+    text = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"{text} seed{'s' * (counts != [1])}"

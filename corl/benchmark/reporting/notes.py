@@ -1,0 +1,231 @@
+"""What a reader must know before trusting a report: warnings, failures, and how the figures were obtained."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from corl.benchmark.reporting.grid import Grid, Limit
+from corl.benchmark.reporting.statistics import FEWEST, Resampling
+from corl.benchmark.running.record import Record
+from corl.formatting import value
+from corl.tolerance import beats
+
+__all__ = ["Failure", "Provenance", "beaten", "disturbed", "failures", "provenance", "warnings"]
+
+_SLOWDOWN = 0.10  # share by which parallel jobs may slow each other before a report warns
+_SHARE, _SHORTFALL = 0.75, 0.5  # a run is disturbed that lacked over a quarter of its processor time, and so many seconds
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Runs of a solver that ended alike without a solution."""
+
+    solver: str
+    outcome: str
+    reason: str
+    runs: int
+    example: str
+    """One such run: instance, seed and limit."""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """How the figures were obtained; lists hold every different value among the runs."""
+
+    commands: list[str]
+    commits: list[str]
+    started: tuple[str, str]
+    versions: dict[str, list[str]]
+    machines: list[dict[str, Any]]
+    seeds: str
+    cores: str
+    solvers: dict[str, dict[str, Any]]
+    """Label -> the registered solvers that ran under it, and the options."""
+    references: dict[str, int]
+    """Source and status -> instances."""
+
+
+def failures(records: Sequence[Record]) -> list[Failure]:
+    """Every way to fail, most frequent first."""
+    counts = Counter((r.solver, r.outcome, r.reason) for r in records if r.outcome != "ok")
+    example = {(r.solver, r.outcome, r.reason): r for r in reversed(records) if r.outcome != "ok"}
+    return [Failure(*kind, runs, _run(example[kind])) for kind, runs in counts.most_common()]
+
+
+def warnings(grid: Grid, resampling: Resampling) -> list[str]:
+    """One sentence each, the gravest first."""
+    found = [*disturbed(grid.records), *_circumstances(grid.records), *_contradictions(grid), *_overruns(grid)]
+    missing = int((grid.slots & (grid.outcome == 0) & grid.attempted[..., None, None]).sum())
+    if missing:
+        found.append(f"{_count(missing, 'run')} of the suite missing: counted as failures (corl bench --resume runs them)")
+    if unknown := int((~grid.referenced).sum()):
+        who = "No instance has" if unknown == len(grid.instances) else f"{unknown} of {len(grid.instances)} instances have no"
+        found.append(
+            f"{who} {'a ' if who.startswith('No') else ''}reference value: gaps there are to the best value in this store"
+        )
+    if zero := int((grid.reference == 0).sum()):
+        found.append(f"{_count(zero, 'instance')} with a reference of 0: any other value there counts as a gap of 100 %")
+    return found + _refusals(grid) + _limits_of_speech(grid, resampling)
+
+
+def disturbed(records: Sequence[Record]) -> list[str]:
+    """At most one sentence: how many runs had clearly less processor time than their cores give, and the worst share."""
+    shares = [(share, record) for record in records if (share := _share(record)) < 1.0]
+    if not shares:
+        return []
+    share, worst = min(shares, key=lambda each: each[0])
+    return [f"{len(shares):,} of {_count(len(records), 'run')} had clearly less processor time than their cores give, the worst "
+            f"{100 * share:.0f} % ({worst.solver} on {_run(worst)}): the machine was busy, or a solver idle; on a quiet machine "
+            "they do more in their time, and need fewer seconds"]  # fmt: skip
+
+
+def _share(record: Record) -> float:
+    """The share that a run had of its processor time, 1 where it is unknown or not clearly too little.
+
+    Due is the time of all its cores while the solver's clock ran, and of one before and after.
+    """
+    wall, cpu, runtime = record.wall_seconds, record.cpu_seconds, record.runtime
+    if record.outcome not in ("ok", "nothing") or wall is None or cpu is None or runtime is None:
+        return 1.0
+    due = wall + (max(1, len(record.cores)) - 1) * runtime
+    return cpu / due if cpu < min(_SHARE * due, due - _SHORTFALL) else 1.0
+
+
+def beaten(grid: Grid) -> list[str]:
+    """A line for every reference value that a run beats, best run first."""
+    gaps, objective = grid.gaps(), grid.numbers["objective"]
+    better = beats(objective, grid.reference[:, None], grid.sense)
+    lines = []
+    for i, name in enumerate(grid.instances):
+        if not grid.referenced[i] or not better[:, :, i].any():
+            continue
+        at = np.unravel_index(np.nanargmin(gaps[:, :, i]), gaps[:, :, i].shape)
+        record = grid.records[grid.record[(*at[:2], i, at[2])]]
+        known = grid.reference_status[i] or "reference"
+        source = f" ({grid.reference_source[i]})" if grid.reference_source[i] else ""
+        line = f"{name}: {record.solver} found {value(float(objective[(*at[:2], i, at[2])]))}, better than the {known} value"
+        line += f" {value(float(grid.reference[i]))}{source}; seed {record.seed}, {grid.limits[at[0]]}"
+        lines.append(line + ("; a proven value cannot be beaten: one of the two is wrong" if "proven" in known else ""))
+    return lines
+
+
+def provenance(records: Sequence[Record], grid: Grid, commands: Sequence[str]) -> Provenance:
+    """What the runs say of their circumstances."""
+    versions: dict[str, set[str]] = {}
+    machines: dict[str, dict[str, Any]] = {}
+    solvers: dict[str, dict[str, Any]] = {}
+    for shared in {id(r.versions): r.versions for r in records}.values():
+        for name, version in shared.items():
+            versions.setdefault(name, set()).add(version)
+    for machine in {id(r.machine): r.machine for r in records}.values():
+        machines.setdefault(repr(sorted(machine.items())), dict(machine))
+    for r in records:
+        entry = solvers.setdefault(r.solver, {"ran": [], "options": dict(r.options)})
+        if (r.solver_name or r.solver) not in entry["ran"]:
+            entry["ran"].append(r.solver_name or r.solver)
+    started = sorted(r.started for r in records if r.started)
+    seeds = sorted({r.seed for r in records})
+    cores = sorted({len(r.cores) for r in records if r.cores})
+    sources = Counter(f"{s or 'unnamed source'}, {k or 'status unknown'}" for s, k, g in
+                      zip(grid.reference_source, grid.reference_status, grid.referenced) if g)  # fmt: skip
+    return Provenance(
+        list(commands), sorted({r.commit for r in records if r.commit}), (started[0], started[-1]) if started else ("", ""),
+        {name: sorted(found) for name, found in sorted(versions.items())}, list(machines.values()), _ranges(seeds),
+        " or ".join(map(str, cores)), solvers, dict(sources.most_common()),
+    )  # fmt: skip
+
+
+def _circumstances(records: Sequence[Record]) -> list[str]:
+    found = []
+    machines = list({id(r.machine): r.machine for r in records}.values())
+    slowdown = max(
+        (m["parallel_slowdown"] for m in machines if isinstance(m.get("parallel_slowdown"), (int, float))), default=0.0
+    )
+    if slowdown > _SLOWDOWN:
+        found.append(f"Two parallel jobs slow each other by {100 * slowdown:.0f} % on this machine: results at equal time are "
+                     "worse than those of runs alone (--jobs 1)")  # fmt: skip
+    kinds = {repr(sorted((k, v) for k, v in m.items() if k != "parallel_slowdown")) for m in machines}
+    if len(kinds) > 1:
+        found.append(f"The runs come from {len(kinds)} different machines: their times do not compare")
+    commits = {r.commit for r in records}
+    if len(commits) > 1:
+        found.append(f"The runs come from {len(commits)} different commits")
+    if any(commit.endswith("+") for commit in commits):
+        found.append(
+            "Some runs are of sources changed since their commit (marked +): they cannot be repeated from the commit alone"
+        )
+    return found
+
+
+def _contradictions(grid: Grid) -> list[str]:
+    """Bounds that a verified solution breaks: a solver's proof is wrong."""
+    objective, bound = grid.numbers["objective"], grid.numbers["bound"]
+    sign = 1.0 if grid.sense == "min" else -1.0
+    values = np.where(np.isnan(objective), np.inf, sign * objective)
+    best = values.min(axis=(0, 1, 3), initial=np.inf)[:, None]
+    with np.errstate(invalid="ignore"):
+        wrong = beats(best, sign * bound, "min") & np.isfinite(best)
+    return [f"{grid.solvers[s]} claims a bound that a verified solution breaks, in {_count(int(wrong[:, s].sum()), 'run')}"
+            for s in np.flatnonzero(wrong.any(axis=(0, 2, 3))).tolist()]  # fmt: skip
+
+
+def _overruns(grid: Grid) -> list[str]:
+    found = []
+    runtime = np.where(grid.derived, np.nan, grid.numbers["runtime"])
+    allowed = np.array([limit.allowed for limit in grid.limits])
+    with np.errstate(invalid="ignore"):
+        over = runtime > allowed[:, None, None, None]
+    for s in np.flatnonzero(over.any(axis=(0, 2, 3))).tolist():
+        at = np.unravel_index(np.argmax(np.where(over[:, s], runtime[:, s], 0.0)), over[:, s].shape)
+        worst = f"{runtime[:, s][at]:.3g} s of {grid.limits[at[0]]}"
+        found.append(f"{grid.solvers[s]} ran over its time limit in {_count(int(over[:, s].sum()), 'run')}, at the worst {worst}")
+    return found
+
+
+def _refusals(grid: Grid) -> list[str]:
+    """Solvers whose figures are over fewer instances than the others'."""
+    refused = np.asarray(grid.refused.any(axis=(0, 3)))
+    return [f"{grid.solvers[s]} refuses {int(refused[s].sum())} of {len(grid.instances)} instances: its figures, and pairs with "
+            "it, are over the others" for s in np.flatnonzero(refused.any(axis=1)).tolist()]  # fmt: skip
+
+
+def _limits_of_speech(grid: Grid, resampling: Resampling) -> list[str]:
+    """What intervals over these instances and seeds cannot say."""
+    found, instances = [], resampling.instances
+    if instances < FEWEST:
+        only = "One instance" if instances == 1 else f"{instances} instances"
+        covers = "intervals cover the luck of the seeds" if resampling.varies else "there are no intervals"
+        found.append(f"{only}: nothing is said about others; {covers}")
+    if not resampling.varies:
+        found.append("One seed: the luck of a single run is not told apart from the solver's quality on an instance")
+    return found
+
+
+def _run(record: Record) -> str:
+    return f"{record.instance}, seed {record.seed}, {Limit(record.time_limit, record.iterations)}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """[0, 1, 2, 5] -> "0 to 2, 5"."""
+    groups: list[list[int]] = []
+    for number in numbers:
+        if groups and number == groups[-1][1] + 1:
+            groups[-1][1] = number
+        else:
+            groups.append([number, number])
+    texts = [str(a) if a == b else f"{a}, {b}" if b == a + 1 else f"{a} to {b}" for a, b in groups]
+    return ", ".join(texts)
+
+
+def described(facts: Mapping[str, Any]) -> str:
+    """A machine or a set of options on one line."""
+    return ", ".join(f"{key.replace('_', ' ')} {item}" for key, item in facts.items() if item not in (None, "", {}, []))

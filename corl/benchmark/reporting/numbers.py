@@ -1,0 +1,22 @@
+"""Numbers of a report as a reader sees them."""
+
+from __future__ import annotations
+
+from corl.benchmark.reporting.analysis import Row
+from corl.benchmark.reporting.statistics import Estimate
+from corl.formatting import percent
+
+__all__ = ["interval", "lost"]
+
+
+def lost(row: Row) -> str:
+    """How many runs failed, and how many were refused: "", "2", "2, 1 refused"."""
+    failed = row.runs - row.solved
+    return ", ".join([str(failed)] * (failed > 0) + [f"{row.refused} refused"] * (row.refused > 0))
+
+
+def interval(estimate: Estimate) -> str:
+    """The interval of a gap, "" where there is none."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f"{percent(estimate.low)} to {percent(estimate.high)}".replace(" % to", " to")

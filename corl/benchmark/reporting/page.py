@@ -1,0 +1,137 @@
+"""The page: a report as one self-contained HTML file, without a network, in dark and light, sorted by a click."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+import corl
+from corl.benchmark.reporting.analysis import NODES_SHIFT, SECONDS_SHIFT, Comparison
+from corl.benchmark.reporting.charts import Axis, chart, percent_tick
+from corl.benchmark.reporting.curves import Curve
+from corl.benchmark.reporting.notes import described
+from corl.benchmark.reporting.numbers import interval
+from corl.benchmark.reporting.report import Report, SuiteReport
+from corl.formatting import memory, percent, seconds, value
+
+__all__ = ["page", "suite_charts"]
+
+_OPTIONAL = ("proven", "nodes", "peak_bytes")  # columns left out where nobody has them
+
+
+def page(report: Report, drawings: dict[str, list[tuple[str, str]]] | None = None) -> str:
+    """The HTML of a report. drawings: suite -> [(caption, SVG)] of solutions, as `drawings.best_solutions` makes them."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    environment.filters |= {"percent": percent, "seconds": seconds, "memory": memory, "value": value, "facts": described}
+    environment.globals |= {"interval": interval}
+    template = environment.from_string((resources.files("corl.benchmark.reporting") / "page.html").read_text(encoding="utf-8"))
+    suites = [_suite(suite, (drawings or {}).get(suite.name, [])) for suite in report.suites]
+    return template.render(
+        store=report.store, suites=suites, learning=_learning_charts(report), trainings=report.trainings,
+        runs=sum(suite.runs for suite in report.suites), version=corl.__version__, seconds_shift=SECONDS_SHIFT,
+        nodes_shift=NODES_SHIFT, generated=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )  # fmt: skip
+
+
+def _suite(suite: SuiteReport, drawings: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """What the template shows of a suite beside the SuiteReport itself."""
+    return {
+        "report": suite,
+        "charts": [{"title": t, "note": n, "limit": limit, "svg": chart(c, x, y, _colours(suite), t, steps=s)}
+                   for t, n, limit, c, x, y, s in suite_charts(suite)],
+        "matrices": {limit: _matrix(found) for limit, found in suite.comparisons.items() if found},
+        "drawings": [(caption, Markup(svg)) for caption, svg in drawings],
+        "colour": {solver: f"c{n % 8}" for solver, n in _colours(suite).items()},
+        "columns": {name: any(getattr(row, name) is not None for row in suite.rows) for name in _OPTIONAL},
+    }  # fmt: skip
+
+
+def suite_charts(suite: SuiteReport) -> list[tuple[str, str, str, list[Curve], Axis, Axis, bool]]:
+    """(title, note, limit or "", curves, x axis, y axis, stepped) of every figure of a suite."""
+    found: list[tuple[str, str, str, list[Curve], Axis, Axis, bool]] = []
+    if suite.curves:
+        everything = np.concatenate([c.y for c in suite.curves])
+        low = _floor(everything[everything > 0])
+        x = Axis("seconds", float(suite.curves[0].x[0]), float(max(c.x[-1] for c in suite.curves)), log=True)
+        y = Axis("mean primal gap", low, max(float(everything.max()), 10 * low), log=True, zero=True, text=percent_tick)
+        note = "Mean over all runs, 100 % before the first solution and for failed runs"
+        note += f"; bands: 95 % over {suite.intervals}." if any(c.low is not None for c in suite.curves) else "."
+        found.append(("Gap against time", note, "", suite.curves, x, y, False))
+    for limit, profile in suite.gap_profiles.items():
+        if not profile:
+            continue
+        edges = profile[0].x
+        x = Axis("gap to the reference", float(edges[1]), float(edges[-1]), log=True, zero=True, text=percent_tick)
+        note = f"Share of all runs whose gap at {limit} is at most so much; failed runs are within none."
+        found.append((f"Runs within a gap, {limit}", note, limit, profile, x, Axis("share", 0, 1, text=percent_tick), True))
+    if suite.size_curves:
+        gaps, sizes = (np.concatenate([getattr(c, axis) for c in suite.size_curves]) for axis in ("y", "x"))
+        low = _floor(gaps[gaps > 0])
+        x = Axis("size", float(sizes.min()), float(sizes.max()), log=True, text="{:,.0f}".format)
+        y = Axis("mean gap", low, max(float(gaps.max()), 10 * low), log=True, zero=True, text=percent_tick)
+        note = f"Mean gap at {suite.limits[-1]}; sizes at which a solver failed are left out of its line."
+        found.append(("Gap against size", note, suite.limits[-1], suite.size_curves, x, y, False))
+    if suite.time_profile:
+        target = "the reference" if suite.target == 0 else f"a gap of {percent_tick(suite.target)}"
+        x = Axis("times the fastest solver's time", 1.0, float(suite.time_profile[0].x[-1]), log=True, text="{:g}×".format)
+        note = f"Performance profile (Dolan and Moré): share of runs that reach {target} within so many times the time of "
+        note += "the fastest on the same instance and seed. Times under 0.01 s count as 0.01 s."
+        found.append((f"Time to {target}", note, "", suite.time_profile, x, Axis("share", 0, 1, text=percent_tick), True))
+    return found
+
+
+def _floor(positive: np.ndarray) -> float:
+    """The low end of a logarithmic axis of gaps: a power of ten, from 10^-6 to 10^-2."""
+    smallest = float(positive.min()) if len(positive) else 1e-3
+    return float(10 ** np.clip(np.floor(np.log10(smallest)), -6, -2))
+
+
+def _colours(suite: SuiteReport) -> dict[str, int]:
+    return {solver: number for number, solver in enumerate(suite.solvers)}
+
+
+def _matrix(found: Sequence[Comparison]) -> dict[str, Any]:
+    """Rows and columns of solvers; a cell is the row's solver against the column's."""
+    names = list(dict.fromkeys(name for c in found for name in (c.a, c.b)))
+    cells: dict[tuple[str, str], dict[str, Any]] = {}
+    for c in found:
+        d = c.difference
+        for row, column, sign in ((c.a, c.b, 1.0), (c.b, c.a, -1.0)):
+            cells[row, column] = {
+                "mean": _signed(d.value, sign),
+                "interval": "" if d.low is None or d.high is None else " to ".join(_signed(x, sign) for x in sorted(
+                    (d.low, d.high), key=lambda x: sign * x)).replace(" %", "", 1),
+                "record": f"{c.wins if sign > 0 else c.losses}–{c.ties}–{c.losses if sign > 0 else c.wins}",
+                "kind": "better" if c.better == row else "worse" if c.better else "open",
+                "verdict": c.verdict,
+            }  # fmt: skip
+    return {"names": names, "cells": cells}
+
+
+def _signed(x: float | None, sign: float) -> str:
+    if x is None:
+        return "–"
+    text = percent(sign * x)
+    return f"+{text}" if sign * x > 0 and not text.startswith("≈") else text
+
+
+def _learning_charts(report: Report) -> list[dict[str, Any]]:
+    charts = []
+    for name, curves in report.learning.items():
+        xs, ys = (np.concatenate([getattr(c, axis) for c in curves]) for axis in ("x", "y"))
+        colours = {curve.label: number for number, curve in enumerate(curves)}
+        x, y = (Axis(title, *_padded(v)) for title, v in (("step", xs), (name, ys)))
+        charts.append({"title": name, "svg": chart(curves, x, y, colours, name)})
+    return charts
+
+
+def _padded(values: np.ndarray) -> tuple[float, float]:
+    low, high = float(values.min()), float(values.max())
+    return (low, high) if high > low else (low - max(1.0, abs(low)) / 2, high + max(1.0, abs(high)) / 2)

@@ -1,0 +1,94 @@
+"""Progress of a benchmark on stderr: a live bar on a terminal, elsewhere a line a run."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+from corl.benchmark.reporting.grid import FAILURES, Limit
+from corl.benchmark.running.judge import beaten
+from corl.benchmark.running.plan import PlannedRun
+from corl.benchmark.running.record import Record
+from corl.benchmark.running.runner import Listener
+from corl.formatting import percent, value
+from corl.result import relative_gap
+
+__all__ = ["Board"]
+
+
+class Board:
+    """A context manager; `listener` is for `run_suite`."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self._count = self._done = 0
+        self._live: Any = None
+        self._running: list[str] = []
+        self._begun = time.monotonic()
+
+    @property
+    def listener(self) -> Listener:
+        return Listener(self.say, self._begin, self._started, self._ended)
+
+    def __enter__(self) -> Board:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+            from rich.text import Text
+
+            def line() -> Text:  # not a str: a name may look like rich's markup
+                return Text(self._line(), no_wrap=True, overflow="ellipsis")
+
+            self._live = Live(console=Console(stderr=True), refresh_per_second=4, transient=True, get_renderable=line)
+            self._live.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        text = "".join(c if c.isprintable() else " " for c in text)
+        if self._live is not None:
+            self._live.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def _begin(self, count: int) -> None:
+        self._count = count
+        self.say(f"{count} run{'s' * (count != 1)} to do")
+
+    def _started(self, plan: PlannedRun) -> None:
+        self._running = [*self._running, f"{plan.lineup.label} on {plan.source.label}"][-3:]
+
+    def _ended(self, record: Record) -> None:
+        self._done += 1
+        if self._done == 1:
+            self._begun = time.monotonic() - (record.wall_seconds or 0.0)
+        self.outcomes[record.outcome] += 1
+        with_value = record.objective is not None and record.reference is not None
+        gap = f", {percent(relative_gap(record.reference, record.objective))} off {value(record.reference)}" if with_value else ""
+        limit = Limit(record.time_limit, record.iterations)
+        text = f"{self._done}/{self._count}  {record.solver} on {record.instance}, {limit}, seed {record.seed}: "
+        failed = record.outcome in FAILURES
+        text += f"{value(record.objective)}{gap}" if record.outcome == "ok" else f"{record.outcome}: {record.reason}"
+        late = (record.runtime or 0.0) > limit.allowed
+        text += f" (after {record.runtime:.1f} s, not {record.time_limit:g})" if late else ""
+        if failed or late or self._live is None:
+            self.say(text)
+        if beaten(record):
+            self.say(
+                f"  {value(record.objective)} beats the {record.reference_status} {value(record.reference)} of {record.instance}"
+            )
+
+    def _line(self) -> str:
+        left = ""
+        if self._done:
+            seconds = (time.monotonic() - self._begun) / self._done * (self._count - self._done)
+            left = f"  {seconds // 60:.0f} min left" if seconds >= 90 else f"  {seconds:.0f} s left"
+        failed = sum(number for outcome, number in self.outcomes.items() if outcome in FAILURES)
+        bad = f"  {failed} failed" if failed else ""
+        return f"{self._done}/{self._count} runs{bad}{left}  {self._running[-1] if self._running else ''}"

@@ -1,0 +1,91 @@
+"""The process of one run: `python -P -m corl.benchmark.running.child CORES`: a task in, an answer out.
+
+CORES is a list of processor numbers such as "0,1" to be pinned to, or "".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import pickle
+import sys
+from typing import Any
+
+from corl.errors import CorlError, SolverError, UsageError, described
+from corl.processes.child import connect, pin
+from corl.processes.pipes import send_bytes
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Serve one task."""
+    pin(int(core) for core in sys.argv[1].split(",") if core)
+    faulthandler.enable()
+    messages, outbox = connect()
+    answer = _answer(messages.get())
+    with contextlib.suppress(BrokenPipeError):
+        send_bytes(outbox, answer)
+    sys.stderr.flush()
+    os._exit(0)  # an engine's threads and teardown must not hold up the next run
+
+
+def _answer(body: bytes) -> bytes:
+    """The pickled answer: a dict with `outcome`, `reason` and, where there is a Result, its fields."""
+    try:
+        answer = _solved(**pickle.loads(body))
+        return pickle.dumps(answer | {"peak_bytes": _peak_bytes()}, protocol=5)
+    except UsageError as error:
+        failed = {"outcome": "refused", "reason": str(error)}
+    except SolverError as error:  # its own exceptions come wrapped: crashes; the rest are solutions and claims that are wrong
+        crashed = error.__cause__ is not None and not isinstance(error.__cause__, CorlError)
+        failed = {"outcome": "crash" if crashed else "wrong", "reason": str(error)}
+    except Exception as error:
+        failed = {"outcome": "crash", "reason": described(error)}
+    return pickle.dumps(failed | {"peak_bytes": _peak_bytes()}, protocol=5)
+
+
+def _solved(*, instance: bytes, **arguments: Any) -> dict[str, Any]:
+    from corl.solving import solve
+
+    options = arguments.pop("options")
+    result = solve(pickle.loads(instance), **arguments, **options)
+    solved = result.status in ("optimal", "feasible")
+    return {
+        "outcome": "ok" if solved else "nothing",
+        "reason": "" if solved else f"{result.status.replace('_', ' ')} ({result.limit})",
+        "objective": result.objective,
+        "bound": result.bound,
+        "limit": result.limit,
+        "runtime": result.runtime,
+        "setup_seconds": result.setup_seconds,
+        "trace": result.trace,
+        "solution": result.solution,
+        "solver_name": result.solver,
+        "options": dict(result.options),
+        "versions": dict(result.versions),
+    }
+
+
+def _peak_bytes() -> int | None:
+    """The most memory that this process, or one that it has waited for, held at a time.
+
+    The kernel's ru_maxrss of a fresh process includes what its parent held before the exec; VmHWM does not.
+    """
+    try:
+        import resource
+    except ImportError:
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    with (
+        contextlib.suppress(OSError, IndexError, ValueError),
+        open("/proc/self/status", encoding="ascii", errors="replace") as file,
+    ):
+        own = next(1024 * int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+    return max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Processors for pinned runs: disjoint among all benchmarks of a user on a machine, by locks that end with their process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from corl.processes.processors import available
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["claimed"]
+
+_POLL = 0.02  # seconds between two looks for a free one
+_lock = threading.Lock()
+_taken: set[int] = set()  # by this process
+
+
+@contextlib.contextmanager
+def claimed(count: int) -> Iterator[tuple[int, ...]]:
+    """Wait until `count` processors are free, and hold them: all at once, so that no two claims wait for each other."""
+    cores, locks = _attempt(count)
+    while not cores:
+        time.sleep(_POLL)
+        cores, locks = _attempt(count)
+    try:
+        yield cores
+    finally:
+        _release(cores, locks)
+
+
+def _attempt(count: int) -> tuple[tuple[int, ...], list[int]]:
+    cores: list[int] = []
+    locks: list[int] = []
+    with _lock:
+        for core in available():
+            if len(cores) < count and core not in _taken and _locked(core, locks):
+                cores.append(core)
+        if len(cores) == count:
+            _taken.update(cores)
+            return tuple(cores), locks
+    _release((), locks)
+    return (), []
+
+
+def _locked(core: int, locks: list[int]) -> bool:
+    """Take the lock file of a processor and append its descriptor; True where there are no such locks."""
+    if fcntl is None:
+        return True
+    folder = Path(tempfile.gettempdir()) / f"corl-cores-{os.getuid()}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        descriptor = os.open(folder / str(core), os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:  # no such folder can be had: then only this process keeps its own runs apart
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return False
+    locks.append(descriptor)
+    return True
+
+
+def _release(cores: tuple[int, ...], locks: list[int]) -> None:
+    with _lock:
+        _taken.difference_update(cores)
+        for descriptor in locks:
+            os.close(descriptor)

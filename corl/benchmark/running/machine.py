@@ -1,0 +1,94 @@
+"""The circumstances of a benchmark: processor, memory, system, sources; and how much two pinned runs slow each other."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import statistics
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from corl.processes.child import Child, end
+
+__all__ = ["git_commit", "machine_facts", "measure_slowdown"]
+
+_REPEATS = 5
+
+
+@cache
+def _facts() -> dict[str, Any]:
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory_bytes": _memory(),
+        "system": f"{platform.system()} {platform.release()}",
+    }
+
+
+def machine_facts() -> dict[str, Any]:
+    """Of the machine that this process runs on: processor, cores, memory_bytes, system."""
+    return dict(_facts())
+
+
+@cache
+def git_commit() -> str:
+    """The commit of corl's own sources, "+" appended where tracked files were changed; "" outside a checkout."""
+    import corl
+
+    source = Path(str(corl.__file__)).resolve()
+    if not _git(source.parent, "ls-files", source.name):  # a checkout of something else, with corl installed inside
+        return ""
+    commit = _git(source.parent, "rev-parse", "HEAD")
+    return commit + ("+" if commit and _git(source.parent, "status", "--porcelain", "--untracked-files=no") else "")
+
+
+def measure_slowdown(first: int, second: int) -> float:
+    """By how much a loop over memory slows when a copy runs beside it on the other processor: 0.1 is a tenth fewer steps.
+
+    Two processes, pinned to the processors `first` and `second`, run alone in turn and then together, a few times; medians.
+    """
+    children = [Child("corl.benchmark.running.contention", str(core)) for core in (first, second)]
+    try:
+        for child in children:
+            child.receive()  # compiled
+        alone, beside = [], []
+        for _ in range(_REPEATS):
+            for child in children:
+                child.send("go")
+                alone.append(child.receive())
+            for child in children:
+                child.send("go")
+            beside += [child.receive() for child in children]
+        return float(1.0 - statistics.median(beside) / statistics.median(alone))
+    except (EOFError, OSError):
+        return math.nan
+    finally:
+        end(children)
+        for child in children:
+            child.close()
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def _memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,81 @@
+"""Plan: the runs that a suite asks for, in the order in which they are done."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from corl.benchmark.running.sources import Source
+from corl.benchmark.running.store import Key
+from corl.benchmark.running.suite import Lineup, Suite
+from corl.files.json_values import is_number
+
+__all__ = ["Loaded", "PlannedRun", "load", "planned_runs"]
+
+_KEPT = 4  # instances kept in memory
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run to be done."""
+
+    source: Source
+    lineup: Lineup
+    seed: int
+    time_limit: float | None
+    iterations: int | None
+
+    def key(self, suite: str) -> Key:
+        """As `key_of` the Record that the run will become."""
+        return (suite, self.source.label, self.lineup.label, self.seed, self.time_limit, self.iterations)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """An instance in memory."""
+
+    instance: Any
+    pickled: bytes
+    facts: dict[str, Any]
+    """What `corl info` tells in a number or a word; `size` is the first of its numbers."""
+
+    @property
+    def kind(self) -> tuple[tuple[str, Any], ...]:
+        """The words among the facts: instances that agree in them need the same kernels."""
+        return tuple(sorted((key, fact) for key, fact in self.facts.items() if not is_number(fact)))
+
+
+def planned_runs(suite: Suite) -> Iterator[PlannedRun]:
+    """All runs: breadth first over seeds, and what is compared with each other close together in time.
+
+    A solver that is `limit_free` is run to the longest time limit alone; its trace tells of the others.
+    """
+    limits: list[tuple[float | None, int | None]] = [(seconds, None) for seconds in suite.time_limits]
+    limits += [(None, count) for count in suite.iterations]
+    for seed in suite.seeds:
+        for source in suite.sources:
+            for time_limit, iterations in limits:
+                for lineup in suite.lineups:
+                    if time_limit is None or time_limit == suite.time_limits[-1] or not lineup.limit_free:
+                        yield PlannedRun(source, lineup, seed, time_limit, iterations)
+
+
+def load(suite: Suite, source: Source) -> Loaded:
+    """The instance of a source; the last few are kept. Raises InputError."""
+    return _load(suite.problem, source)
+
+
+@lru_cache(_KEPT)
+def _load(problem: Any, source: Source) -> Loaded:
+    instance = source.load()
+    facts = {key: fact for key, fact in problem.describe(instance).items() if is_number(fact) or _is_word(fact)}
+    sizes = [fact for fact in facts.values() if is_number(fact)]
+    facts = ({"size": sizes[0]} if sizes else {}) | facts
+    return Loaded(instance, pickle.dumps(instance, protocol=5), facts)
+
+
+def _is_word(fact: Any) -> bool:
+    return isinstance(fact, bool) or (isinstance(fact, str) and 0 < len(fact) <= 24 and " " not in fact)

@@ -1,0 +1,86 @@
+"""Record: one finished run of a benchmark, as it is stored and reported."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+__all__ = ["Record", "check_types"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run: what was asked, what came of it, and under what circumstances. JSON values throughout."""
+
+    suite: str
+    problem: str
+    instance: str
+    """The instance's label within the suite; unique there."""
+    solver: str
+    """The line-up's label of a solver with its options; unique in the suite."""
+    seed: int
+    time_limit: float | None
+    """Seconds asked for; None where `iterations` were."""
+    iterations: int | None
+    outcome: str
+    """ok, nothing (no solution in time), refused (the solver does not take the instance), crash, timeout, wrong or lost."""
+    reason: str = ""
+    """Why, where the outcome is not ok: one line."""
+    objective: float | None = None
+    """As the parent evaluated it, not as the child claimed."""
+    bound: float | None = None
+    sense: str = "min"
+    reference: float | None = None
+    reference_status: str = ""
+    """proven or best known."""
+    reference_source: str = ""
+    limit: str = ""
+    """What ended the run (Result.limit)."""
+    runtime: float | None = None
+    """Seconds on the solver's clock."""
+    setup_seconds: float | None = None
+    wall_seconds: float | None = None
+    """From the child's start to its end, imports and compilation included."""
+    cpu_seconds: float | None = None
+    peak_bytes: int | None = None
+    trace: tuple[tuple[float, float | None, float | None], ...] = ()
+    """(seconds, objective, bound) at each improvement."""
+    solution: Any = None
+    """In the problem's JSON form; None where it was not kept."""
+    solver_name: str = ""
+    """The registered name of the solver that ran (auto's choice)."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the solver or the instance adds: size, nodes, ..."""
+    cores: tuple[int, ...] = ()
+    """Processor numbers the child was pinned to."""
+    started: str = ""
+    """UTC, ISO 8601."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    """Processor, cores, memory, operating system."""
+    commit: str = ""
+    """git commit of the sources, "+" appended where they were changed; "" outside a checkout."""
+
+
+_TYPES: dict[str, set[type]] = {
+    "str": {str}, "int": {int}, "int | None": {int, type(None)}, "float | None": {int, float, type(None)},
+    "Mapping[str, Any]": {dict}, "Mapping[str, str]": {dict},
+}  # fmt: skip
+_FROM_ZERO = ("iterations", "runtime", "setup_seconds", "wall_seconds", "cpu_seconds", "peak_bytes")
+
+
+def check_types(records: Sequence[Record]) -> None:
+    """Raises ValueError where a field holds what it cannot, as in a file that somebody else has written."""
+    for each in fields(Record):
+        if each.type in _TYPES and (wrong := {type(getattr(record, each.name)) for record in records} - _TYPES[each.type]):
+            raise ValueError(f"{each.name} holds a {wrong.pop().__name__}")
+        if each.type == "float | None" and not all(math.isfinite(getattr(record, each.name) or 0.0) for record in records):
+            raise ValueError(f"{each.name} is not finite")
+    for name in _FROM_ZERO:
+        if (least := min((value for record in records if (value := getattr(record, name)) is not None), default=0)) < 0:
+            raise ValueError(f"{name} is {least}")
+    if any(record.time_limit is not None and record.time_limit <= 0 for record in records):
+        raise ValueError("a time_limit is not above 0")

@@ -1,0 +1,92 @@
+"""Reference values of instances: the best known, with their status and source, from the files that people keep them in."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corl.errors import InputError
+from corl.files.json_values import is_number
+from corl.files.opening import reading
+from corl.files.text import Text, quoted
+
+__all__ = ["STATUSES", "Reference", "given_references", "read_array", "read_references"]
+
+STATUSES = ("proven", "best known")
+_LINE = re.compile(r"(\S+)\s*[:=,\s]\s*(\S+)(?:\s.*)?")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A value that gaps are measured against."""
+
+    value: float
+    status: str
+    """proven (no better one exists) or best known."""
+    source: str
+
+
+def read_references(path: Path, status: str = "best known", source: str = "") -> dict[str, Reference]:
+    """Instance name -> Reference, from a CSV file with the columns name, value, status, source, or from lines `NAME : VALUE`.
+
+    Status and source are for what the file does not say. Raises InputError.
+    """
+    with reading(path):
+        text = Text.read(path)
+    source = source or path.name
+    return _table(text, status, source) if path.suffix == ".csv" else _lines(text, status, source)
+
+
+def read_array(path: Path, key: str | None) -> np.ndarray[Any, Any]:
+    """An array of a .npy file, or the one called `key` (the only one, if it is None) of an .npz file. Raises InputError."""
+    with reading(path):
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        with loaded:
+            names = list(loaded.files)
+            name = names[0] if key is None and len(names) == 1 else key
+            if name not in names:
+                raise InputError(f"no array is called {name!r}; there are: {', '.join(names)}", file=str(path), field="key")
+            return np.asarray(loaded[name])
+
+
+def _table(text: Text, status: str, source: str) -> dict[str, Reference]:
+    rows = csv.DictReader(line for line in text.content.split("\n") if not line.startswith("#"))
+    if not {"name", "value"} <= set(rows.fieldnames or ()):
+        raise text.error("accepted: the columns name, value, status and source", line=1)
+    found = {}
+    for row in rows:
+        line = next((n for n, content in text.lines() if content.startswith(f"{row['name']},")), None)
+        value = text.number(row["value"] or "", "value", line)
+        given = (row.get("status") or status).replace("_", " ")
+        if given not in STATUSES:
+            raise text.error(f"{quoted(given)} is not accepted; accepted: {', '.join(STATUSES)}", line=line, field="status")
+        found[row["name"]] = Reference(value, given, row.get("source") or source)
+    return found
+
+
+def _lines(text: Text, status: str, source: str) -> dict[str, Reference]:
+    found = {}
+    for line, content in text.lines():
+        if content.startswith("#"):
+            continue
+        match = _LINE.fullmatch(content)
+        if match is None:
+            raise text.error(f"{quoted(content)} is not accepted; accepted: NAME : VALUE", line=line)
+        found[match[1].rstrip(":")] = Reference(text.number(match[2], "value", line), status, source)
+    return found
+
+
+def given_references(values: Mapping[str, Any], status: str, source: str, error: Any) -> dict[str, Reference]:
+    """From a table NAME = VALUE in a suite; `error(name, message)` makes the exception."""
+    for name, value in values.items():
+        if not is_number(value):
+            raise error(name, f"{value!r} is not accepted; accepted: a number")
+    return {name: Reference(float(value), status, source) for name, value in values.items()}

@@ -1,0 +1,210 @@
+"""The runner: what of a suite is missing in a store is run, judged and stored, whatever single runs come to."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from corl import registry
+from corl.benchmark.running.cores import claimed
+from corl.benchmark.running.executor import Executor
+from corl.benchmark.running.judge import judged
+from corl.benchmark.running.machine import machine_facts, measure_slowdown
+from corl.benchmark.running.plan import PlannedRun, load, planned_runs
+from corl.benchmark.running.process import Ended
+from corl.benchmark.running.record import Record
+from corl.benchmark.running.store import Store
+from corl.benchmark.running.suite import Suite
+from corl.errors import UsageError
+from corl.processes.processors import available
+
+__all__ = ["Listener", "missing", "run_suite", "warm_up"]
+
+_ATTEMPTS = 2  # a run whose worker is lost is tried once more
+_WARM_LIMIT = 0.2  # seconds of a run that is there to fill the kernel cache
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Who is told how it goes."""
+
+    say: Callable[[str], None] = field(default=lambda text: None)
+    """Something worth a line."""
+    begin: Callable[[int], None] = field(default=lambda count: None)
+    """So many runs are to be done."""
+    started: Callable[[PlannedRun], None] = field(default=lambda plan: None)
+    ended: Callable[[Record], None] = field(default=lambda record: None)
+
+
+def missing(suite: Suite, store: Store, *, resume: bool) -> list[PlannedRun]:
+    """The runs that the store has not; UsageError where it has some without `resume`, or of another suite of that name."""
+    done = store.done_keys(suite.name)
+    if done and not resume:
+        hint = "--resume runs only what is missing, --store names another file"
+        raise UsageError(f"{store.path} holds runs of {suite.name} already ({len(done)}); {hint}")
+    before = store.suites().get(suite.name)
+    if before is not None and done:
+        _check_same(suite, before, {key[2] for key in done}, {key[1] for key in done}, store.path)
+    return [plan for plan in planned_runs(suite) if plan.key(suite.name) not in done]
+
+
+def run_suite(
+    suite: Suite, todo: Iterable[PlannedRun], store: Store, executor: Executor, listener: Listener, command: str = ""
+) -> None:
+    """Do the runs and store each as it ends. Raises KeyboardInterrupt when interrupted, with all that had ended stored."""
+    waiting = deque(todo)
+    for cores in {plan.lineup.cores for plan in waiting}:
+        executor.room(cores)  # refuses what could never start, before anything has
+    store.add_suite(suite.name, _merged(suite.definition(), store.suites().get(suite.name)), command)
+    listener.begin(len(waiting))
+    if not waiting:
+        return
+    circumstances: dict[str, Any] = {}
+    with _closing(executor):
+        if executor.local:
+            if executor.jobs > 1:
+                circumstances["parallel_slowdown"] = _slowdown(suite, store, listener)
+            warm_up(suite, waiting, executor, listener)
+        for plan, ended in _run_all(suite, waiting, executor, listener.started):
+            record = judged(suite, plan, load(suite, plan.source), ended, circumstances)
+            store.add(record)
+            listener.ended(record)
+
+
+def _run_all(
+    suite: Suite, waiting: deque[PlannedRun], executor: Executor, started: Callable[[PlannedRun], None]
+) -> Iterator[tuple[PlannedRun, Ended]]:
+    """Keep the executor busy; every run once, as it ends."""
+    running: dict[int, tuple[PlannedRun, int]] = {}
+    again: deque[tuple[PlannedRun, int]] = deque()
+    number = 0
+    while waiting or again or running:
+        while waiting or again:
+            plan, attempt = again[0] if again else (waiting[0], 1)
+            if not executor.room(plan.lineup.cores):
+                break
+            if again:
+                again.popleft()
+            else:
+                waiting.popleft()
+            executor.submit(number, _task(suite, plan), plan.lineup.cores, suite.hard_limit(plan.time_limit))
+            running[number] = plan, attempt
+            number += 1
+            started(plan)
+        ended_number, ended = executor.next()
+        plan, attempt = running.pop(ended_number)
+        if ended.fault == "lost" and attempt < _ATTEMPTS:
+            again.append((plan, attempt + 1))
+        else:
+            yield plan, ended
+
+
+def _task(suite: Suite, plan: PlannedRun, **changes: Any) -> bytes:
+    """What the child does: the arguments of `corl.solve`, the instance pickled by itself."""
+    arguments = {
+        "instance": load(suite, plan.source).pickled,
+        "problem": suite.problem.name,
+        "solver": plan.lineup.solver,
+        "options": dict(plan.lineup.options),
+        "time_limit": plan.time_limit,
+        "iterations": plan.iterations,
+        "seed": plan.seed,
+        "workers": plan.lineup.cores,
+    }
+    return pickle.dumps(arguments | changes, protocol=5)
+
+
+@contextmanager
+def _closing(executor: Executor) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        executor.close()
+
+
+# -------------------------------------------------------------------- before the first run
+def warm_up(suite: Suite, todo: Iterable[PlannedRun], executor: Executor, listener: Listener) -> None:
+    """One short run per solver and kind of instance fills the cache of kernels, unless an earlier benchmark has done so.
+
+    Otherwise runs side by side would all compile the same kernels, and a kernel that a solver forgets to prepare would be
+    compiled on the clock. What comes of these runs does not matter.
+    """
+    short: dict[Path, PlannedRun] = {}
+    for plan in {(plan.source.label, plan.lineup.label): plan for plan in todo}.values():
+        plan = _shortened(suite, plan)
+        if (stamp := _stamp(suite, plan)) is not None and not stamp.exists():
+            short.setdefault(stamp, plan)
+    if not short:
+        return
+    listener.say(f"compiling: {len(short)} short runs fill the cache of kernels")
+    for plan, ended in _run_all(suite, deque(short.values()), executor, listener.started):
+        if not ended.fault:
+            next(stamp for stamp, other in short.items() if other is plan).touch()
+
+
+def _shortened(suite: Suite, plan: PlannedRun) -> PlannedRun:
+    """The plan with the least limit of its kind, and the solver that auto would choose with its own limit."""
+    instance = load(suite, plan.source).instance
+    solver = registry.choose(suite.problem.name, plan.lineup.solver, instance, plan.time_limit, plan.iterations)
+    plan = replace(plan, lineup=replace(plan.lineup, solver=solver))
+    return replace(plan, time_limit=_WARM_LIMIT) if plan.iterations is None else replace(plan, iterations=1)
+
+
+def _stamp(suite: Suite, plan: PlannedRun) -> Path | None:
+    """The file that says that a solver's kernels for a kind of instance are cached; None where nothing is cached."""
+    from corl.compilation.cache import package_folder
+
+    lineup = plan.lineup
+    package = registry.solver(suite.problem.name, lineup.solver).__module__.partition(".")[0]
+    folder = package_folder(package)
+    what = repr((suite.problem.name, lineup.solver, sorted(lineup.options.items()), load(suite, plan.source).kind))
+    return None if folder is None else folder / f"warm-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+
+
+def _slowdown(suite: Suite, store: Store, listener: Listener) -> float | None:
+    """How much two pinned runs slow each other here: as an earlier session on this machine measured it, or measured now."""
+    facts = machine_facts()
+    for record in reversed(store.records(suite.name)):
+        if record.machine.get("parallel_slowdown") is not None and facts.items() <= record.machine.items():
+            return float(record.machine["parallel_slowdown"])
+    if len(available()) < 2:
+        return None
+    listener.say("measuring how much two runs slow each other")
+    with claimed(2) as (first, second):
+        return measure_slowdown(first, second)
+
+
+# -------------------------------------------------------------------- what a suite of that name meant before
+def _check_same(suite: Suite, before: Mapping[str, Any], solvers: set[str], instances: set[str], path: Path) -> None:
+    """Refuse to add to runs that meant something else under the same label."""
+    now = suite.definition()
+    if before.get("problem") != now["problem"]:
+        raise UsageError(
+            f"{path} holds runs of another suite {suite.name}, of {before.get('problem')}; --store names another file"
+        )
+    for part, labels in (("solvers", solvers), ("instances", instances)):
+        for label in sorted(labels & set(now[part]) & set(before.get(part, {}))):
+            was, new = before[part][label], now[part][label]
+            if any(was.get(key) != new[key] for key in new if key != "group"):
+                fault = f"{part[:-1]} {label!r} was {_told(was)} and is {_told(new)} now"
+                raise UsageError(f"{path}: {fault}; give it another label, or --store another file")
+
+
+def _merged(now: dict[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A definition that covers what was asked before as well."""
+    for key, value in (before or {}).items():
+        if isinstance(value, dict):
+            now[key] = value | now.get(key, {})
+        elif isinstance(value, list) and key != "left_out":
+            now[key] = sorted({*value, *now.get(key, [])})
+    return now
+
+
+def _told(definition: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in definition.items() if key != "group")

@@ -1,0 +1,198 @@
+"""Sources: where a suite's instances come from (files, generators, arrays), each with its reference value."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from corl import options
+from corl.benchmark.running.references import STATUSES, Reference, given_references, read_array, read_references
+from corl.benchmark.running.tables import Table
+from corl.errors import UsageError, shortened
+from corl.files.json_values import is_number
+from corl.files.opening import plain_name, reading
+from corl.problem import Problem
+
+__all__ = ["Source", "read_sources"]
+
+_KINDS = ("files", "generate", "arrays")
+_SCALARS = (bool, int, float, str)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One instance of a suite, loaded when it is needed."""
+
+    label: str
+    """Unique in the suite."""
+    group: str
+    """What it is averaged with."""
+    origin: str
+    """The file's name or the generator's call, the same on every machine."""
+    load: Callable[[], Any] = field(repr=False)
+    """Reads or generates the Instance; raises InputError."""
+    reference: Reference | None = None
+
+
+def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[Source], str]:
+    """The instances that a table `[[instances]]` names, and a notice where its data is not there ("" otherwise).
+
+    folder: the suite's own; files are relative to it, or to the folder in an environment variable. Raises InputError.
+    """
+    given = [kind for kind in _KINDS if kind in table]
+    if len(given) != 1:
+        raise table.error("", f"accepted: exactly one of {', '.join(_KINDS)}; given: {', '.join(given) or 'none'}")
+    variable = table.text("folder")
+    absent = ""
+    if variable and not os.environ.get(variable):
+        absent = f"the folder ${variable} is not set"
+    elif variable:
+        folder = Path(os.environ[variable])
+        if not folder.is_dir():
+            raise table.error("folder", f"${variable} is {str(folder)!r}, which is no folder")
+    find = {"files": _files, "generate": _generated, "arrays": _arrays}[given[0]]
+    found = list(find(table, problem, folder, absent != ""))
+    group, most = table.text("group"), table.integer("limit", None)
+    absent = absent and f"{group or 'a group of instances'} left out: {absent}"
+    excluded = table.texts("exclude")
+    find_reference = _references(table, folder, absent != "")
+    keep = _filter(table, problem)
+    table.close()
+    found = [source for source in found if source.label not in excluded and keep(source)]
+    if not found and not absent:
+        raise table.error(given[0], "no instance is left")
+    return [
+        replace(source, group=group or source.group, reference=find_reference(source.label)) for source in found[:most]
+    ], absent
+
+
+def _files(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[Source]:
+    """Files by name or pattern, in natural order (a9 before a10); the label is the name without its ending."""
+    patterns = table.texts("files")
+    for pattern in [] if absent else patterns:
+        if Path(pattern).is_absolute() or not pattern:
+            raise table.error("files", f"{pattern!r} is not accepted; accepted: a pattern relative to {folder}")
+        try:
+            paths = sorted((path for path in folder.glob(pattern) if path.is_file()), key=lambda path: _natural(path.name))
+        except (OSError, ValueError) as error:  # a name that is too long, a "**" within one
+            reason = getattr(error, "strerror", None) or error
+            raise table.error("files", f"{shortened(pattern, 80)!r} is no pattern: {reason}") from error
+        if not paths:
+            raise table.error("files", f"no file matches {pattern!r} in {folder}")
+        for path in paths:
+            yield Source(plain_name(path).stem, "files", path.name, _reader(problem, path))
+
+
+def _generated(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[Source]:
+    """Calls of a generator: every combination of the parameters' values (a list means each), with every seed."""
+    kind, seeds = table.text("generate"), table.seeds("seeds", [0])
+    if kind not in problem.generators:
+        names = ", ".join(problem.generators) or "none"
+        raise table.error("generate", f"{problem.name} has no generator {kind!r}; accepted: {names}")
+    parameters = table.table("parameters").rest()
+    choices = [value if isinstance(value, list) else [value] for value in parameters.values()]
+    for values in [] if absent else itertools.product(*choices):
+        for seed in seeds:
+            call = dict(zip(parameters, values))
+            label = "-".join(str(part) for part in (kind, *values, seed))
+            origin = f"{kind}({', '.join(f'{key}={value}' for key, value in (call | {'seed': seed}).items())})"
+            yield Source(label, label.rpartition("-")[0], origin, _generator(table, problem, kind, call | {"seed": seed}))
+
+
+def _arrays(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[Source]:
+    """The rows of an array in an .npz or .npy file, as `Problem.adapt` takes them; labelled FILE-0, FILE-1, ..."""
+    name, key = table.text("arrays"), table.text("key")
+    if absent:
+        return
+    path = folder / name
+    rows = read_array(path, key or None)
+    if rows.ndim < 2:
+        raise table.error("key", f"an array {rows.shape} is not accepted; accepted: one instance a row")
+    for k, row in enumerate(rows):
+        yield Source(f"{path.stem}-{k}", path.stem, f"{path.name}[{k}]", _adapter(table, problem, row))
+
+
+def _reader(problem: Problem, path: Path) -> Callable[[], Any]:
+    def load() -> Any:
+        with reading(path):
+            return problem.read(path)
+
+    return load
+
+
+def _generator(table: Table, problem: Problem, kind: str, call: dict[str, Any]) -> Callable[[], Any]:
+    def load() -> Any:
+        try:
+            return options.call(problem.generators[kind], call)
+        except UsageError as error:
+            raise table.error("parameters", str(error)) from error
+
+    return load
+
+
+def _adapter(table: Table, problem: Problem, row: Any) -> Callable[[], Any]:
+    def load() -> Any:
+        try:
+            return problem.adapt(row)
+        except (UsageError, ValueError) as error:
+            raise table.error("arrays", str(error)) from error
+
+    return load
+
+
+def _references(table: Table, folder: Path, absent: bool) -> Callable[[str], Reference | None]:
+    """Label -> Reference, by the table `reference`: file (and key, for the rows of an array), values, status, source."""
+    reference = table.table("reference")
+    name, key = reference.text("file"), reference.text("key")
+    status = reference.text("status", "best known")
+    if status not in STATUSES:
+        raise reference.error("status", f"{status!r} is not accepted; accepted: {', '.join(STATUSES)}")
+    source = reference.text("source", name)
+    values = reference.table("values")
+    known = given_references(values.rest(), status, source, values.error)
+    reference.close()
+    if name.endswith((".npy", ".npz")) and not absent:
+        numbers = read_array(folder / name, key or None)
+        if numbers.ndim != 1:
+            raise reference.error("key", f"an array {numbers.shape} is not accepted; accepted: a number a row")
+        stem = Path(name).stem
+        known = {f"{stem}-{k}": Reference(float(number), status, source) for k, number in enumerate(numbers)} | known
+    elif name and not absent:
+        known = read_references(folder / name, status, source) | known
+    return known.get
+
+
+def _filter(table: Table, problem: Problem) -> Callable[[Source], bool]:
+    """`where = { fact = [low, high] }` (or a value, or texts to choose from) on what `corl info` tells of an instance."""
+    where = table.table("where")
+    wanted = where.rest()
+    for fact, value in wanted.items():
+        numbers = isinstance(value, list) and len(value) == 2 and all(map(is_number, value))
+        texts = isinstance(value, list) and value and all(isinstance(item, str) for item in value)
+        if not (numbers or texts or isinstance(value, _SCALARS)):
+            raise where.error(fact, f"{value!r} is not accepted; accepted: [low, high], a value, or a list of texts")
+
+    def keep(source: Source) -> bool:
+        if not wanted:
+            return True
+        facts = problem.describe(source.load())
+        for fact, value in wanted.items():
+            if fact not in facts:
+                raise where.error(fact, f"no fact of {source.label}; accepted: {', '.join(facts)}")
+            if isinstance(value, list) and is_number(value[0]):
+                if not value[0] <= facts[fact] <= value[1]:
+                    return False
+            elif facts[fact] not in (value if isinstance(value, list) else [value]):
+                return False
+        return True
+
+    return keep
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]

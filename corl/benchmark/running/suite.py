@@ -1,0 +1,256 @@
+"""Suite: what a benchmark compares, read from a TOML file.
+
+problem = "tsp"
+time_limits = [1, 10]                   # or iterations = [1000]
+seeds = 3                               # how many, or which
+
+[[instances]]
+files = ["uniform-*.tsp"]               # relative to the suite, or to the folder in an environment variable:
+folder = "CORL_DATA"                    # then, where it is not set, the table is left out
+exclude = ["uniform-7"]
+where = { dimension = [100, 2000] }     # facts of `corl info`
+limit = 10                              # the first so many
+reference = { file = "reference.csv" }  # or lines NAME : VALUE, or an .npz's key; or values = { NAME = VALUE }
+
+[[instances]]
+generate = "uniform"
+parameters = { size = [100, 1000] }     # a list means each
+seeds = [1, 2]
+
+[[instances]]
+arrays = "uniform500.npz"               # a row an instance
+key = "coords"
+
+[[solvers]]
+solver = "eax"
+label = "eax, 30"                       # default: the name
+options = { population = 30 }
+cores = 1                               # default
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from corl import options, registry
+from corl.benchmark.running.sources import Source, read_sources
+from corl.benchmark.running.tables import Table, read_toml
+from corl.errors import InputError, UsageError, hint, unknown
+from corl.problem import Problem
+
+__all__ = ["Lineup", "Suite", "read_suite"]
+
+_SETUP_ALLOWANCE = 120.0  # seconds for imports, compilation and the end of a run, before it is killed
+_PATIENCE = 3600.0  # seconds that a run limited by iterations may take
+
+
+@dataclass(frozen=True)
+class Lineup:
+    """A solver with its options, under a label."""
+
+    label: str
+    solver: str
+    options: Mapping[str, Any]
+    cores: int = 1
+    """Processors that a run is pinned to; `workers` of `corl.solve`."""
+    limit_free: bool = False
+    """Whether one run to the longest time limit tells of the shorter ones too (Solver.limit_free)."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Solvers x instances x seeds x limits."""
+
+    name: str
+    title: str
+    file: Path
+    problem: Problem
+    sources: tuple[Source, ...]
+    lineups: tuple[Lineup, ...]
+    time_limits: tuple[float, ...]
+    """Rising; empty where `iterations` is given."""
+    iterations: tuple[int, ...]
+    seeds: tuple[int, ...]
+    setup_allowance: float = _SETUP_ALLOWANCE
+    patience: float = _PATIENCE
+    keep_solutions: bool = True
+    notices: tuple[str, ...] = ()
+    """What was left out, and why."""
+
+    def chosen(self, solvers: list[str] | None, time_limits: list[float] | None, seeds: int | None) -> Suite:
+        """The suite with other solvers (labels, or registered names that it has not), time limits and number of seeds."""
+        changed = self
+        if solvers:
+            known = {lineup.label: lineup for lineup in self.lineups}
+            lineups = tuple(known.get(name) or _registered(self.problem, name, list(known)) for name in dict.fromkeys(solvers))
+            changed = replace(changed, lineups=lineups)
+        if time_limits:
+            changed = replace(changed, time_limits=tuple(sorted(set(time_limits))), iterations=())
+        if seeds is not None:
+            changed = replace(changed, seeds=(*self.seeds[:seeds], *_further(self.seeds, seeds - len(self.seeds))))
+        return changed
+
+    def hard_limit(self, time_limit: float | None) -> float:
+        """Seconds of a whole process after which a run is killed."""
+        return self.setup_allowance + (self.patience if time_limit is None else 2 * time_limit)
+
+    def definition(self) -> dict[str, Any]:
+        """What the results mean, for the store: compared when a benchmark is resumed, shown in the report."""
+        return {
+            "problem": self.problem.name,
+            "title": self.title,
+            "solvers": {
+                lineup.label: {"solver": lineup.solver, "options": dict(lineup.options), "cores": lineup.cores}
+                for lineup in self.lineups
+            },
+            "instances": {source.label: {"group": source.group, "origin": source.origin} for source in self.sources},
+            "time_limits": list(self.time_limits),
+            "iterations": list(self.iterations),
+            "seeds": list(self.seeds),
+            "left_out": list(self.notices),
+        }
+
+
+def read_suite(name: str | os.PathLike[str]) -> Suite:
+    """The suite in a TOML file, or a shipped one by PROBLEM/NAME ("tsp/smoke"). Raises InputError, naming file and field."""
+    path = Path(name)
+    if str(name) and not path.exists() and not path.suffix:
+        shipped = Path(str(resources.files("corl.instances")))
+        path = shipped / f"{name}.toml"
+        if str(name).count("/") != 1 or not path.is_file():
+            near = hint(str(name), [f"{file.parent.name}/{file.stem}" for file in shipped.glob("*/*.toml")])
+            raise InputError(f"neither a file nor a shipped suite; {_shipped(shipped, str(name))}{near}", file=str(name))
+    table = read_toml(path)
+    problem = _problem(table)
+    notices: list[str] = []
+    suite = Suite(
+        name=table.text("name", f"{problem.name}-{path.stem}"),
+        title=table.text("title"),
+        file=path,
+        problem=problem,
+        sources=tuple(_sources(table, problem, path.parent, notices)),
+        lineups=tuple(_lineups(table, problem, notices)),
+        time_limits=_limits(table),
+        iterations=_iterations(table),
+        seeds=tuple(table.seeds("seeds", [0])),
+        setup_allowance=table.number("setup_allowance", _SETUP_ALLOWANCE),
+        patience=table.number("patience", _PATIENCE),
+        keep_solutions=table.take("keep_solutions", "true or false", lambda value: isinstance(value, bool), True),
+        notices=tuple(notices),
+    )
+    table.close()
+    if bool(suite.time_limits) == bool(suite.iterations):
+        raise table.error("time_limits", "accepted: either time_limits or iterations")
+    if not suite.sources:
+        raise table.error("instances", f"there are none: {'; '.join(notices)}")
+    if not suite.lineups:
+        raise table.error("solvers", f"there are none: {'; '.join(notices)}")
+    return suite
+
+
+def _problem(table: Table) -> Problem:
+    name = table.text("problem")
+    if not name:
+        raise table.error("problem", f"missing; accepted: {', '.join(registry.problems())}")
+    try:
+        return registry.problem(name)
+    except UsageError as error:
+        raise table.error("problem", str(error)) from error
+
+
+def _sources(table: Table, problem: Problem, folder: Path, notices: list[str]) -> list[Source]:
+    sources: dict[str, Source] = {}
+    for part in table.tables("instances"):
+        found, notice = read_sources(part, problem, folder)
+        notices += [notice] if notice else []
+        for source in found:
+            if source.label in sources:
+                raise part.error(
+                    "", f"two instances are called {source.label!r}: {sources[source.label].origin}, {source.origin}"
+                )
+            sources[source.label] = source
+    return list(sources.values())
+
+
+def _lineups(table: Table, problem: Problem, notices: list[str]) -> list[Lineup]:
+    """The solvers, without those whose optional package is not installed: these are noted."""
+    lineups: dict[str, Lineup] = {}
+    for part in table.tables("solvers"):
+        name, given, cores = part.text("solver"), part.table("options").rest(), part.integer("cores", 1)
+        label = part.text("label", name)
+        part.close()
+        if "," in label:
+            raise part.error("label", f"{label!r} is not accepted; accepted: a text without commas (--solvers a,b)")
+        if label in lineups:
+            raise part.error("label", f"two solvers are called {label!r}")
+        try:
+            lineups[label] = _lineup(problem, label, name, given, cores or 1)
+        except UsageError as error:
+            raise part.error("options" if given else "solver", str(error)) from error
+    absent = {label: package for label, lineup in lineups.items() if (package := _absent(problem, lineup.solver))}
+    notices += [f"{label} left out: the package {package} is not installed" for label, package in absent.items()]
+    return [lineup for label, lineup in lineups.items() if label not in absent]
+
+
+def _absent(problem: Problem, name: str) -> str:
+    """The first optional package that a solver needs and that is not installed, "" if there is none."""
+    needed = () if name == "auto" else getattr(registry.solver(problem.name, name), "requires", ())
+    return next((package for package in needed if find_spec(package) is None), "")
+
+
+def _lineup(problem: Problem, label: str, name: str, given: Mapping[str, Any], cores: int = 1) -> Lineup:
+    if name == "auto":  # another solver for each instance, so options cannot be checked, and each limit is a choice of its own
+        if given:
+            raise UsageError("auto has no options of its own; name a solver")
+        return Lineup(label, name, given, cores)
+    solver = registry.solver(problem.name, name)
+    options.build(solver, given)
+    return Lineup(label, name, given, cores, getattr(solver, "limit_free", False))
+
+
+def _registered(problem: Problem, name: str, labels: list[str]) -> Lineup:
+    there = ["auto", *registry.solvers(problem.name)]
+    if name not in there:
+        raise UsageError(unknown("--solvers: the suite has no", name, dict.fromkeys([*labels, *there])))
+    if package := _absent(problem, name):
+        raise UsageError(f"--solvers: {name} needs the package {package}, which is not installed")
+    return _lineup(problem, name, name, {})
+
+
+def _limits(table: Table) -> tuple[float, ...]:
+    accepted = "a list of seconds, each above 0"
+    values = table.take("time_limits", accepted, lambda v: isinstance(v, list) and bool(v) and all(map(_positive, v)), [])
+    return tuple(sorted({float(value) for value in values}))
+
+
+def _iterations(table: Table) -> tuple[int, ...]:
+    accepted = "a list of integers from 1 up"
+    values = table.take(
+        "iterations", accepted, lambda v: isinstance(v, list) and bool(v) and all(type(n) is int and n > 0 for n in v), []
+    )
+    return tuple(sorted(set(values)))
+
+
+def _positive(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < float("inf")
+
+
+def _further(seeds: tuple[int, ...], count: int) -> list[int]:
+    """`count` seeds that are not among `seeds`."""
+    return [seed for seed in range(len(seeds) + max(0, count)) if seed not in seeds][: max(0, count)]
+
+
+def _shipped(folder: Path, name: str) -> str:
+    """The suites of the problem that `name` begins with; where there is none, what has some."""
+    problem = name.partition("/")[0]
+    files = sorted(folder.glob("*/*.toml"))
+    own = [f"{problem}/{file.stem}" for file in files if file.parent.name == problem]
+    if own:
+        return f"shipped are: {', '.join(own)}"
+    return f"there are some of {', '.join(sorted({file.parent.name for file in files}))} (corl list suites)"

@@ -1,0 +1,43 @@
+"""The options of solvers and recipes, as `corl list --verbose` and `--help` show them."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterable
+
+from corl import registry
+from corl.errors import UsageError, unknown
+from corl.options import Row, option_table
+
+__all__ = ["described", "option_lines"]
+
+_WIDEST = 110  # columns of a text on a wide terminal
+
+
+def option_lines(rows: Iterable[Row], indent: str) -> list[str]:
+    """Each option with its default and what is accepted, and below it the help."""
+    wrapper = textwrap.TextWrapper(min(shutil.get_terminal_size().columns, _WIDEST), break_on_hyphens=False)
+    wrapper.subsequent_indent, lines = indent + "    ", []
+    for row in rows:
+        for text, begin in ((f"--option {row.name}={row.default}  ({row.accepted})", indent), (row.help, indent + "    ")):
+            wrapper.initial_indent = begin
+            lines += wrapper.wrap(text)
+    return lines
+
+
+def described(what: str, problem: str | None, name: str) -> str:
+    """The options of a "solver" or a "recipe" for --help; of every one of that name where the problem is not known."""
+    names, find = (registry.solvers, registry.solver) if what == "solver" else (registry.recipes, registry.recipe)
+    asked = [problem] if problem else [other.name for other in registry.working_problems() if name in names(other.name)]
+    if not asked:
+        every = {one for other in registry.problems() for one in names(other)}
+        raise UsageError(unknown(f"no {what} is called", name, sorted(every)))
+    kinds: dict[type, list[str]] = {}
+    for one in asked:
+        kinds.setdefault(find(one, name), []).append(one)
+    text = ""
+    for kind, problems in kinds.items():
+        lines = option_lines(option_table(kind), "  ") or ["  none"]
+        text += "\n".join(["", f"options of the {what} {name} ({', '.join(problems)}):", *lines, ""])
+    return text

@@ -1,0 +1,158 @@
+"""Compile what solvers need by several processes side by side, before the solvers do: `compile_ahead`.
+
+Which kernels, and for which types, is recorded beside a solver's module: `solver.kernels.json` beside `solver.py`, made by
+tests/record_kernels.py. Every process, this one among them, goes through the same list, the longest first, and leaves out what
+another one is compiling (corl.compilation.claims); what a kernel calls is shared through the cache in the same way. A record that
+is out of date costs time alone: the solver compiles what is missing when it calls it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import pickle
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from corl.processes.child import Child, connect, end
+from corl.processes.processors import available
+from corl.solver import Solver
+
+__all__ = ["Job", "compile_ahead", "compile_for", "missing", "record_file", "recorded"]
+
+_log = logging.getLogger(__name__)
+_WORTH = 4.0  # seconds of compilation that are worth another process, which takes one or two to start
+
+
+class Job(NamedTuple):
+    """A kernel to be compiled for the types of its arguments."""
+
+    seconds: float
+    """About the processor seconds that it takes, with what it calls."""
+    kernel: Any
+    types: tuple[Any, ...]
+
+    @property
+    def missing(self) -> bool:
+        """Whether it is neither compiled in this process nor kept on disk."""
+        kept = self.kernel._cache
+        return self.types not in self.kernel.overloads and not kept.size(self.types, self.kernel.targetctx.codegen())
+
+    @property
+    def free(self) -> bool:
+        """Whether it is missing and no other process is compiling it."""
+        return self.missing and not self.kernel._cache.is_claimed(self.types)
+
+
+# -------------------------------------------------------------------- records
+def record_file(solver: type[Solver]) -> Path:
+    """Where the kernels of the solvers of a module are recorded."""
+    file = getattr(sys.modules[solver.__module__], "__file__", None)  # a notebook has none
+    return Path(file or solver.__module__).with_suffix(".kernels.json")
+
+
+def recorded(solver: type[Solver], kind: str | None = None) -> list[dict[str, Any]]:
+    """The records of a solver: of one kind of instance (`Solver.kind`) or of all; none where nothing is recorded."""
+    try:
+        found = json.loads(record_file(solver).read_text(encoding="utf-8"))
+        return [entry for entry in found[solver.__name__] if kind is None or entry["kind"] == kind]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def missing(records: Iterable[dict[str, Any]]) -> list[Job]:
+    """What has to be compiled, the longest first. A kernel that there is no more, or cannot be kept, is left out."""
+    from corl.compilation import cache, signatures
+
+    found: dict[tuple[Any, ...], Job] = {}
+    for record in records:
+        for seconds, where, types in record["kernels"]:
+            with contextlib.suppress(ImportError, AttributeError, TypeError):
+                module, _, name = where.partition(":")
+                kernel = getattr(import_module(module), name)
+                job = Job(seconds, kernel, tuple(signatures.read(each, record["classes"]) for each in types))
+                if isinstance(kernel._cache, cache.Cache) and job.missing:
+                    found.setdefault((kernel, job.types), job)
+    return sorted(found.values(), key=lambda job: -job.seconds)
+
+
+# -------------------------------------------------------------------- the team
+def compile_for(solver: Solver, instance: Any) -> None:
+    """Compile ahead what a solver needs for an instance; the log says how much that is."""
+    told = False
+
+    def tell(count: int, seconds: float) -> None:
+        nonlocal told
+        if not told and seconds >= 1.0:
+            _log.info("compiling %d kernels once for this machine, about %.0f s", count, seconds)
+        told = True
+
+    compile_ahead(recorded(type(solver), solver.kind(instance)), tell)
+
+
+def compile_ahead(records: list[dict[str, Any]], tell: Callable[[int, float], object] = lambda count, seconds: None) -> None:
+    """Compile what is missing, in this process and in others on the cores that this one may use.
+
+    `tell` is told, at the start and whenever this process has compiled a kernel, how many are missing and about how many seconds
+    they take. Ctrl-C and every other exception end the other processes too.
+    """
+    from corl.compilation import claims
+
+    jobs = missing(records) if records and claims.possible else []
+    if not jobs:
+        return
+    total = sum(job.seconds for job in jobs)
+    members = max(1, min(len(available()), len(jobs), int(total / _WORTH)))
+    pace, begun = 1.0, time.perf_counter()
+
+    def remaining(jobs: list[Job]) -> float:
+        return pace * max(sum(job.seconds for job in jobs) / members, jobs[0].seconds)
+
+    tell(len(jobs), remaining(jobs))
+    with _helpers(members - 1, records):
+        for job in jobs:
+            if job.free:
+                compile_one(job)
+                if left := [job for job in jobs if job.missing]:
+                    pace = (time.perf_counter() - begun) * members / max(total - sum(job.seconds for job in left), 1e-9)
+                    tell(len(left), remaining(left))
+        for job in jobs:  # what others have begun
+            if job.missing:
+                compile_one(job)
+
+
+def compile_one(job: Job) -> None:
+    """Compile a kernel, or load it. One that fails does so again, and says why, where it is called."""
+    with contextlib.suppress(Exception):
+        job.kernel.compile(job.types)
+
+
+@contextlib.contextmanager
+def _helpers(count: int, records: list[dict[str, Any]]) -> Iterator[None]:
+    """Other processes that compile until nothing is left; they end with the block."""
+    children: list[Child] = []
+    try:
+        for _ in range(count):
+            with contextlib.suppress(OSError):  # no more processes, no memory: this one compiles alone
+                children.append(Child("corl.compilation.ahead", threads=1))
+                children[-1].send(records)
+        yield
+    finally:
+        end(children)
+
+
+def main() -> None:
+    """Of a helper: compile what the records that the parent sends name, until nothing is left."""
+    messages, _ = connect()
+    for job in missing(pickle.loads(messages.get())):
+        if job.free:
+            compile_one(job)
+
+
+if __name__ == "__main__":
+    main()

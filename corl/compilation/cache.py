@@ -1,0 +1,363 @@
+"""Where the machine code of kernels is kept: `<user cache>/corl/<module>/<digest>`.
+
+numba's own cache looks at the file of the decorated function alone: an edited helper in another file keeps returning its
+old values. Here the digest covers every file that a module's kernels could call, so an edit compiles anew what depends on it
+and nothing else; where those files lie makes no difference.
+
+numba keeps pickles, which run what they say when they are read. So a folder counts only where nobody but its owner, who is the
+user or root, can write, and a file only where it is whole: it begins with the digest of its name and of the rest. What does
+not count is compiled again; a warning says so, once in a process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import pickle
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import caching
+
+from corl.compilation import claims, signals
+
+__all__ = ["Cache", "bare", "of", "package_folder"]
+
+_KEPT = 6  # digests of a module kept on disk, the latest used ones
+_IN_USE = 3600.0  # seconds after its start that a process may still add to its folder
+_HOOKS = "corl.search.hooks"
+# Imports of a module's first level: what a kernel calls is a global of its module. Those for type checkers alone are indented.
+_IMPORT = re.compile(r"^(?:from +([\w.]+) +import +(\([^)]*\)|[^\n]*)|import +([^\n]*))", re.MULTILINE)
+_SEAL = hashlib.sha256().digest_size  # bytes that a file begins with
+_UNKEPT = "kernels cannot be kept ({}): they are compiled in every process"
+_log = logging.getLogger(__name__)
+_ATTACHES = re.compile(r"^@attach\(", re.MULTILINE)
+
+
+def of(function: Callable[..., Any]) -> Any:
+    """numba's cache of a kernel; None, and then it is compiled in every process, where none can be had (`_module_folder`)."""
+    folder = _module_folder(function.__module__)
+    return None if folder is None else Cache(function)
+
+
+def bare(cache: Any) -> Any:
+    """The cache of the same kernel where it has neither wrapper nor machine code (corl.compilation.parts)."""
+    return _BareCache(cache) if isinstance(cache, Cache) else cache
+
+
+@cache
+def package_folder(package: str) -> Path | None:
+    """The folder for what holds until any source of corl or of the package changes; None where none can be had."""
+    return _folder(package, lambda: [file for name in dict.fromkeys(["corl", package]) for file in _modules(name).values()])
+
+
+@cache
+def _module_folder(module: str) -> Path | None:
+    """The folder for the kernels of a module; None where none can be had or no source can be read (a zip file).
+
+    numba's own choice would then be a folder beside the source, which is not to be trusted (above).
+    """
+    return _folder(module, lambda: _reached(module))
+
+
+# -------------------------------------------------------------------- numba's side
+class _Locator(caching._CacheLocator):
+    """Tells numba our folder. Its name is a digest of the sources, so there is nothing else to stamp."""
+
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        self._function, self._folder = function, folder
+        self._py_file = function.__code__.co_filename  # read where numba warns
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return ""
+
+    def get_disambiguator(self) -> str:
+        return str(self._function.__code__.co_firstlineno)
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator | None:
+        folder = _module_folder(py_func.__module__)
+        return None if folder is None else cls(py_func, folder)
+
+
+class _Serialiser(caching.CompileResultCacheImpl):
+    _locator_classes = [_Locator]  # noqa: RUF012
+
+
+class _File(caching.IndexDataCacheFile):
+    def save(self, key: Any, data: Any) -> None:
+        """One process at a time: an index is read, added to and written."""
+        with _locked(Path(self._cache_path) / "lock"):
+            super().save(key, (str(key[0]), data))
+
+    def load(self, key: Any) -> Any:
+        """None where nothing is kept, or something else than was: what is compiled then takes its place."""
+        kept = super().load(key)
+        return kept[1] if kept is not None and kept[0] == str(key[0]) else None
+
+    def _save_data(self, name: str, data: Any) -> None:
+        content = self._dump(data)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(_seal(name, content) + content)
+
+    @contextlib.contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[Any]:
+        """The owner's to write alone, whatever the umask."""
+        with super()._open_for_write(filepath) as file:
+            if hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & 0o755)
+            yield file
+
+    def _load_data(self, name: str) -> Any:
+        """Raises OSError, which `load` takes for a file that has gone, where it is damaged or another kernel's."""
+        path = Path(self._data_path(name))
+        content = path.read_bytes()
+        if not _is_private(path):
+            raise OSError
+        if content[:_SEAL] != _seal(name, content[_SEAL:]):
+            _warn(f"{path.parents[2]} has damaged files: what they held is compiled again")
+            raise OSError
+        return pickle.loads(content[_SEAL:])
+
+    def _load_index(self) -> dict[Any, Any]:
+        """An index that cannot be read counts as empty; of one that was another kernel's, the files do not.
+
+        It names the classes that a kernel was called with. One of a plug-in that has gone since (a test's, a notebook's)
+        cannot be unpickled, and numba would raise ModuleNotFoundError at the kernel's next call with anything.
+        """
+        own = self._index_name.removesuffix("nbi")
+        try:
+            found = super()._load_index() if _is_private(Path(self._index_path)) else {}
+            return {key: name for key, name in found.items() if name.removeprefix(own).removesuffix(".nbc").isdigit()}
+        except Exception:
+            return {}
+
+
+def _seal(name: str, content: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + b"\0" + content).digest()
+
+
+class Cache(caching.FunctionCache):
+    """numba's cache of a kernel in our folder; one process compiles, others wait."""
+
+    _impl_class = _Serialiser
+
+    def __init__(self, function: Callable[..., Any], kind: str = "") -> None:
+        super().__init__(function)
+        self._folder, self._file_name = Path(self._cache_path), self._impl.filename_base + kind
+        self._cache_file = _File(self._cache_path, self._file_name, self._impl.locator.get_source_stamp())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What is kept; where nothing is, the caller has the claim to compile it, until `claims.released` ends."""
+        found = self.find(sig, target_context)
+        if found is None:
+            claims.take(self._folder, self._claim(sig), signals.deliver)
+            found = self.find(sig, target_context)
+        return found
+
+    def find(self, sig: Any, target_context: Any) -> Any:
+        return super().load_overload(sig, target_context)
+
+    def size(self, sig: Any, codegen: Any) -> int:
+        """Bytes of machine code that are kept for a signature; 0 where none is."""
+        name = self._cache_file._load_index().get(self._index_key(sig, codegen))
+        try:
+            return 0 if name is None else (self._folder / name).stat().st_size
+        except OSError:
+            return 0
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep machine code, where the folder can be written and the disk is not full."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            if os.access(self._folder, os.W_OK):  # not one that is there to be read
+                _warn(f"{self._folder.parents[2]}: {_UNKEPT.format(error.strerror)}")
+
+    def is_claimed(self, sig: Any) -> bool:
+        """Whether another process compiles for this signature."""
+        return claims.taken(self._folder, self._claim(sig))
+
+    def _claim(self, sig: Any) -> str:
+        return f"{self._file_name} {sig}"
+
+
+class _BareCache(Cache):
+    """For callers that do with a bare kernel (parts.py): kept in files of their own, but a whole one does as well."""
+
+    def __init__(self, whole: Cache) -> None:
+        super().__init__(whole._py_func, ".bare")
+        self._whole = whole
+
+    def find(self, sig: Any, target_context: Any) -> Any:
+        found = super().find(sig, target_context)
+        return self._whole.find(sig, target_context) if found is None else found
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    try:
+        import fcntl
+    except ImportError:  # Windows: of two that write at once the last one wins, and the other's kernel is compiled again
+        yield
+        return
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+# -------------------------------------------------------------------- folders
+def _folder(name: str, files: Callable[[], Iterable[Path]]) -> Path | None:
+    digest = hashlib.sha256(f"{sys.version} numba {numba.__version__}".encode())
+    try:
+        for file in files():
+            digest.update(file.name.encode())
+            digest.update(_text(file).encode())
+        root = _user_cache()
+        levels = [root / "corl", root / "corl" / name, folder := root / "corl" / name / digest.hexdigest()[:16]]
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            for level in levels:
+                level.mkdir(mode=0o755, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):  # as numba tries it
+                pass
+            os.utime(folder)
+            with contextlib.suppress(OSError):  # another process is at it
+                _prune(folder.parent)
+        except OSError as error:
+            if not folder.is_dir():
+                _warn(f"{root}: {_UNKEPT.format(error.strerror)}")
+                raise
+            # else filled by somebody else; it can be read
+        return folder if all(map(_is_private, levels)) else None
+    except (OSError, RuntimeError):  # RuntimeError: Path.home() of a user who has none
+        return None
+
+
+def _is_private(path: Path) -> bool:
+    """Whether nobody but the user and root can have written there, as far as the system tells. Raises OSError where it is not."""
+    if not hasattr(os, "getuid"):
+        return True
+    status = path.stat()
+    if status.st_uid in (os.getuid(), 0) and not status.st_mode & 0o022:
+        return True
+    _warn(f"{path} is not used, others may write there: kernels are compiled in every process; accepted: your own, chmod go-w")
+    return False
+
+
+@cache
+def _warn(message: str) -> None:
+    """Once in a process."""
+    _log.warning("%s", message)
+
+
+def _user_cache() -> Path:
+    if given := os.environ.get("CORL_CACHE"):
+        return Path(given)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def _prune(base: Path) -> None:
+    """Remove the folders of earlier sources, but the latest few and those that a running process may still use."""
+    folders = sorted(((folder.stat().st_mtime, folder) for folder in base.iterdir()), reverse=True)
+    for used, folder in folders[_KEPT:]:
+        if time.time() - used > _IN_USE:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+# -------------------------------------------------------------------- sources
+def _reached(module: str) -> list[Path]:
+    """The files that the kernels of a module could call: what it imports, what that imports, and so on, in corl.
+
+    A hook calls whatever is attached to it: where one is reached, all files of corl that attach something are. Of another
+    package than corl all files count.
+    """
+    package = module.partition(".")[0]
+    if _home(package) is None:  # a notebook: what its cells held when a kernel was compiled cannot be told
+        raise OSError("no source")
+    reached: dict[str, Path] = {}
+    waiting = [module] if package == "corl" else list(_modules(package))
+    while waiting:
+        name = waiting.pop()
+        file = None if name in reached else _file_of(name, package)
+        if file is None:
+            continue
+        reached[name] = file
+        waiting += [name.rpartition(".")[0], *_imported(file)]
+        if name == _HOOKS:
+            waiting += _attaching()
+    return [reached[name] for name in sorted(reached)]
+
+
+@cache
+def _imported(file: Path) -> tuple[str, ...]:
+    """The names that a file imports at its first level, and their members: modules, where they are some."""
+    found: list[str] = []
+    for origin, members, modules in _IMPORT.findall(_text(file)):
+        if origin:
+            found += [origin, *(f"{origin}.{member}" for member in re.findall(r"(\w+)(?: +as +\w+)?", members))]
+        else:
+            found += re.findall(r"([\w.]+)(?: +as +\w+)?", modules)
+    return tuple(found)
+
+
+@cache
+def _attaching() -> tuple[str, ...]:
+    """The modules of corl that attach functions to hooks."""
+    return tuple(name for name, file in _modules("corl").items() if _ATTACHES.search(_text(file)))
+
+
+def _file_of(name: str, package: str) -> Path | None:
+    """The source of a module of corl or of the package; None where the name is no such module."""
+    root = name.partition(".")[0]
+    return _modules(root).get(name) if root in ("corl", package) else None
+
+
+@cache
+def _modules(package: str) -> dict[str, Path]:
+    """The modules of a package (for corl: also of problems and solvers, which may lie beside it) and their files."""
+    home = _home(package)
+    if home is None:
+        return {}
+    if home.name != "__init__.py":
+        return {package: home}
+    roots = {package: home.parent}
+    if package == "corl" and not (home.parent / "problems").is_dir():  # a source checkout
+        roots |= {f"corl.{part}": home.parent.parent / part for part in ("problems", "solvers")}
+    found: dict[str, Path] = {}
+    for root, folder in roots.items():
+        for file in sorted(folder.rglob("*.py")):
+            parts = file.relative_to(folder).with_suffix("").parts
+            found[".".join((root, *(parts[:-1] if parts[-1] == "__init__" else parts)))] = file
+    if not found:
+        raise OSError("no sources")
+    return found
+
+
+@cache
+def _home(package: str) -> Path | None:
+    """The file of an imported package or module; None where it has none."""
+    origin = getattr(sys.modules.get(package), "__file__", None)
+    return None if origin is None else Path(origin).resolve()
+
+
+@cache
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8")

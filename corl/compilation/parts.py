@@ -1,0 +1,189 @@
+"""Kernels that only other kernels call are kept as bitcode: no wrapper for callers from Python, no machine code.
+
+numba wraps every function for Python (code that unpacks each field of a NamedTuple of arrays) and makes machine code of it,
+and of every function of its own that it calls, though a caller links their bitcode into its own and makes its own of that. Here
+a kernel that is compiled because another one calls it is *bare*. It has no address, and Python's table of the kernel's compiled
+signatures does not know it: a call from Python compiles the kernel anew, then whole. What a kernel computes is the same.
+
+While a kernel of ours is compiled, a library's machine code is made when somebody asks for the address of one of its functions.
+Nobody asks for that of numba's own functions either. (This relies on internals of numba, hence on its version: `_TESTED`.)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numba
+from llvmlite import binding, ir
+from numba.core import codegen, compiler, sigutils, types
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.environment import Environment
+from numba.core.runtime.nrt import rtsys
+
+from corl.compilation import cache
+
+__all__ = ["is_whole", "spare"]
+
+_TESTED = (0, 68)
+"""The version of numba whose internals these are. With any other, kernels are compiled whole, as numba does it."""
+_open: list[bool] = []  # kernels being compiled, the innermost last: is it bare? Like what follows, under numba's compiler lock
+_called_by_kernel = False  # the next call of `compile` is on behalf of a kernel that is being compiled
+_homeless: dict[str, Environment] = {}  # what functions raise and print, by name: no machine code has a cell for it yet
+_replaced: list[Any] = []  # bare results that whole ones took the place of; callers still use their environments
+
+
+def spare(kernel: Any) -> None:
+    """Compile a dispatcher bare where other kernels call it."""
+    if tuple(int(part) for part in numba.__version__.split(".")[:2]) == _TESTED:
+        _Spared(kernel)
+
+
+class _Spared:
+    """What replaces methods of a dispatcher."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+        self._compile, self._template, self._add = kernel.compile, kernel.get_call_template, kernel.add_overload
+        self._flags = kernel._compiler._customize_flags
+        kernel.compile, kernel.get_call_template, kernel.add_overload = self.compile, self.get_call_template, self.add_overload
+        kernel._compiler._customize_flags = self.customize_flags
+
+    @functools.cached_property
+    def _bare_cache(self) -> Any:
+        return cache.bare(self._kernel._cache)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """numba asks here for the type of a call in a function that it compiles, and `compile` is called for it.
+
+        A constant is an argument like any other: numba would compile the kernel again for each that it is called with.
+        """
+        args, kws = tuple(map(_wide, args)), {name: _wide(kind) for name, kind in kws.items()}
+        global _called_by_kernel
+        with global_compiler_lock:
+            _called_by_kernel = bool(_open)
+            try:
+                return self._template(args, kws)
+            finally:
+                _called_by_kernel = False
+
+    def compile(self, sig: Any) -> Any:
+        """Compile bare where `get_call_template` asks for it, else whole, also what is there bare."""
+        global _called_by_kernel
+        with global_compiler_lock, contextlib.ExitStack() as stack:
+            bare, _called_by_kernel = _called_by_kernel, False
+            kernel, (args, _) = self._kernel, sigutils.normalize_signature(sig)
+            found = kernel.overloads.get(tuple(args))
+            if not bare and found is not None and not is_whole(found):
+                _replaced.append(kernel.overloads.pop(tuple(args)))
+            if not _open:
+                stack.enter_context(_code_at_request(kernel.targetctx.codegen()))
+            _open.append(bare)
+            stack.callback(_open.pop)
+            if bare:
+                kept, before = self._bare_cache, kernel._cache
+                stack.callback(setattr, kernel, "_cache", before)
+                kernel._cache = kept
+            return self._compile(sig)
+
+    def customize_flags(self, flags: Any) -> Any:
+        flags = self._flags(flags)
+        if not _open[-1]:
+            return flags
+        bare = _Flags(flags)
+        bare.no_cpython_wrapper = True  # type: ignore[assignment]
+        return bare
+
+    def add_overload(self, result: Any) -> None:
+        """Only what has an address may enter Python's table: calling anything else ends the process."""
+        if is_whole(result):
+            self._add(result)
+        else:
+            self._kernel.overloads[tuple(result.signature.args)] = result
+
+
+def _wide(kind: Any) -> Any:
+    """The type of all integers or truth values for that of one of them."""
+    return types.unliteral(kind) if isinstance(kind, (types.IntegerLiteral, types.BooleanLiteral)) else kind
+
+
+def is_whole(result: Any) -> bool:
+    """Whether there is machine code that Python can call."""
+    return bool(result.codegen._engine.is_symbol_defined(result.fndesc.llvm_cpython_wrapper_name))
+
+
+class _Flags(compiler.Flags):
+    """Flags of a bare kernel. Its name in machine code is as if it were whole: one that it calls back derives it from its own."""
+
+    def get_mangle_string(self) -> str:
+        whole = compiler.Flags(self)
+        whole.discard("no_cpython_wrapper")
+        return str(whole.get_mangle_string())
+
+
+class _Library(codegen.JITCodeLibrary):
+    """A library of which machine code is made when the address of a function in it is asked for."""
+
+    _has_code = False
+
+    def _finalize_final_module(self) -> None:
+        names = [variable.name for variable in self._final_module.global_variables]
+        if any(name.startswith(codegen.RuntimeLinker.PREFIX) for name in names):  # recursion: the callee is found by its address
+            rtsys.library.get_pointer_to_function("nrt_unresolved_abort")  # numba puts it for an address not yet known
+            self._make_code()
+        elif getattr(self, "_compiled_object", None):  # from the cache
+            self._make_code()
+        else:
+            self._finalize_dynamic_globals()
+            self._verify_declare_only_symbols()
+            self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        if not self._has_code and any(function.name == name for function in self.get_defined_functions()):
+            self._make_code()
+        return int(super().get_pointer_to_function(name))
+
+    def serialize_using_object_code(self) -> Any:
+        return super().serialize_using_object_code() if self._has_code else self.serialize_using_bitcode()
+
+    def _make_code(self) -> None:
+        _house(self._codegen)
+        self._has_code = True
+        super()._finalize_final_module()
+
+
+@contextlib.contextmanager
+def _code_at_request(jit: Any) -> Iterator[None]:
+    """Until the block ends, libraries are made of `_Library`, and environments wait for a cell in machine code."""
+    engine, set_env = jit._engine, jit.set_env
+
+    def wait_for_cell(name: str, environment: Environment) -> None:
+        if engine.is_symbol_defined(name):
+            set_env(name, environment)
+        else:
+            _homeless[name] = environment
+
+    jit._library_class, jit.set_env = _Library, wait_for_cell
+    try:
+        yield
+    finally:
+        del jit._library_class, jit.set_env
+        _house(jit)
+
+
+def _house(jit: Any) -> None:
+    """Make cells for the environments of functions without machine code, as what they are linked into refers to them by name."""
+    if not _homeless:
+        return
+    module = jit._create_empty_module("environments")
+    for name in _homeless:
+        cell = ir.GlobalVariable(module, ir.IntType(8).as_pointer(), name)
+        cell.linkage, cell.initializer = "common", cell.type.pointee(None)
+    jit._add_module(binding.parse_assembly(str(module)))
+    jit._engine.finalize_object()
+    for name, environment in _homeless.items():
+        codegen.JITCPUCodegen.set_env(jit, name, environment)
+    _homeless.clear()

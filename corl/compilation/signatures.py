@@ -1,0 +1,69 @@
+"""The signatures of kernels as JSON: what solvers' `.kernels.json` files hold (corl.compilation.ahead)."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import Any, cast
+
+from numba.core import types
+
+__all__ = ["read", "written"]
+
+_NAMED: Any = types.BaseNamedTuple  # whose members a type checker does not know
+_PLAIN: Any = types.BaseAnonymousTuple
+_ARRAY = re.compile(r"(readonly )?array\((\w+), (\d+), ([CFA])\)")
+
+
+def written(type_: Any, classes: dict[str, Any]) -> Any:
+    """A type of numba in JSON. NamedTuples are named, and what stands behind a name is put into `classes`.
+
+    Raises TypeError for a type that `read` would not give back.
+    """
+    if isinstance(type_, _NAMED):
+        cls = type_.instance_class
+        body = [f"{cls.__module__}:{cls.__qualname__}", *(written(field, classes) for field in type_.types)]
+        alike = [name for name, other in classes.items() if name.partition(" ")[0] == cls.__name__ and other == body]
+        if alike:
+            return alike[0]
+        count = sum(name.partition(" ")[0] == cls.__name__ for name in classes)
+        name = f"{cls.__name__} {count + 1}" if count else cls.__name__
+        classes[name] = body
+        return name
+    if isinstance(type_, _PLAIN):
+        return ["tuple", *(written(field, classes) for field in type_.types)]
+    if isinstance(type_, types.Omitted):
+        return ["omitted", type_.value]
+    if isinstance(type_, types.Array):
+        text = f"{'' if type_.mutable else 'readonly '}array({type_.dtype}, {type_.ndim}, {type_.layout})"
+    else:
+        text = str(type_)
+    if read(text, {}) != type_:
+        raise TypeError(f"{type_} cannot be written")
+    return text
+
+
+def read(text: Any, classes: dict[str, Any]) -> Any:
+    """The type that was written. Raises TypeError, ImportError or AttributeError for one that there is not."""
+    if isinstance(text, list):
+        head, *rest = text
+        if head == "omitted":
+            return types.Omitted(rest[0])
+        fields = tuple(read(field, classes) for field in rest)
+        if head == "tuple":
+            return types.BaseTuple.from_types(fields)
+        module, _, name = head.partition(":")
+        return types.BaseTuple.from_types(fields, getattr(import_module(module), name))
+    if text in classes:
+        return read(classes[text], classes)
+    if found := _ARRAY.fullmatch(text):
+        readonly, dtype, ndim, layout = found.groups()
+        return types.Array(_scalar(dtype), int(ndim), cast(Any, layout), readonly=bool(readonly))
+    return _scalar(text)
+
+
+def _scalar(name: str) -> Any:
+    found = {"bool": types.boolean, "none": types.none}.get(name) or getattr(types, name, None)
+    if not isinstance(found, types.Type):
+        raise TypeError(f"no type of numba is called {name}")
+    return found

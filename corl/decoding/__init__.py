@@ -1,0 +1,19 @@
+"""Decoders: from an environment and a policy to solutions.
+
+    environment = problem.environment(instances, rows=256)
+    found = decode(Beam(16), CountedEvaluator(environment, policy), range(len(instances)))
+    best = found.best(len(instances))
+"""
+
+from corl.decoding.beam import Beam
+from corl.decoding.decode import Decoded, Decoder, Entries, decode
+from corl.decoding.evaluator import CountedEvaluator, Stopped
+from corl.decoding.planning import LearnedPlanning, Planning
+from corl.decoding.rollouts import Greedy, Sampling
+from corl.decoding.sgbs import Sgbs
+from corl.decoding.without_replacement import WithoutReplacement
+
+__all__ = [
+    "Beam", "CountedEvaluator", "Decoded", "Decoder", "Entries", "Greedy", "LearnedPlanning", "Planning", "Sampling",
+    "Sgbs", "Stopped", "WithoutReplacement", "decode",
+]  # fmt: skip

@@ -1,0 +1,151 @@
+"""Beam search: the most probable partial solutions of each depth; and the frontier that all searches by depth hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.decoding.decode import Decoded, Entries
+from corl.decoding.evaluator import CountedEvaluator
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.options import Options, option
+
+__all__ = ["Beam", "Frontier", "best_of_each", "chunks", "free_rows", "needs_rows"]
+
+
+@dataclass(frozen=True)
+class Beam(Options):
+    """At each depth the `width` partial solutions of highest probability go on; finished ones are noted and keep their place."""
+
+    width: int = option(16, "States of each entry; 1 is greedy.", low=1)
+
+    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+        """`width` rows for each entry, so many entries at a time as there are rows for."""
+        cut = False
+        for part in chunks(evaluator, entries, self.width, f"a beam of width {self.width}"):
+            cut |= self._search(evaluator, part, found)
+        found.exhausted = not cut
+
+    def _search(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> bool:
+        """Returns whether anything was cut off."""
+        environment, cut = evaluator.environment, False
+        beam = Frontier.roots(environment, entries)
+        while True:
+            before = beam.over
+            actions = beam.offered(environment)
+            beam.record(environment, entries, np.flatnonzero(beam.over & ~before), found)
+            live = np.flatnonzero(~beam.over)
+            if not live.size:
+                return cut
+            gained = np.full(actions.shape, -np.inf)
+            gained[live] = evaluator.log_probabilities(beam.row[live], actions[live])
+            gained[beam.over, 0] = 0.0
+            scores = (beam.log_probability[:, None] + gained).ravel()
+            kept = best_of_each(np.repeat(beam.entry, actions.shape[1]), scores, self.width)
+            cut |= len(kept) < np.isfinite(scores).sum()
+            parent, slot = np.divmod(kept, actions.shape[1])
+            beam = beam.advance(environment, parent, actions[parent, slot], gained[parent, slot])
+
+
+def needs_rows(evaluator: CountedEvaluator, rows: int, what: str) -> None:
+    """Raise UsageError where the pool has fewer rows than one entry takes."""
+    if evaluator.environment.rows < rows:
+        raise UsageError(f"{what} needs a pool of {rows} rows; this one has {evaluator.environment.rows}")
+
+
+def chunks(evaluator: CountedEvaluator, entries: Entries, rows: int, what: str) -> list[Entries]:
+    """The entries in parts for which the pool has `rows` rows each. Raises UsageError where one entry does not fit."""
+    needs_rows(evaluator, rows, what)
+    every = evaluator.environment.rows // rows
+    return [entries.part(slice(begin, begin + every)) for begin in range(0, len(entries.number), every)]
+
+
+@dataclass
+class Frontier:
+    """M states on rows of their own, sorted by entry."""
+
+    entry: NDArray[np.int64]
+    """[M] places in the Entries being decoded."""
+    row: NDArray[np.int64]
+    """[M]"""
+    total: NDArray[np.float64]
+    """[M] base + rewards so far."""
+    log_probability: NDArray[np.float64]
+    """[M] of the actions so far."""
+    history: NDArray[np.int32]
+    """[M, t] the actions so far; -1 where an episode ended before."""
+    over: NDArray[np.bool_]
+    """[M] whether the episode has ended."""
+
+    @classmethod
+    def roots(cls, environment: Environment, entries: Entries) -> Frontier:
+        """The initial states, on the first rows of the pool."""
+        count = len(entries.number)
+        rows = np.arange(count)
+        totals = entries.reset(environment, rows)
+        nothing = np.zeros((count, 0), np.int32)
+        return cls(rows.copy(), rows, totals, np.zeros(count), nothing, np.zeros(count, bool))
+
+    def part(self, chosen: NDArray) -> Frontier:
+        """Some of the states."""
+        arrays = (self.entry, self.row, self.total, self.log_probability, self.history, self.over)
+        return Frontier(*(array[chosen] for array in arrays))
+
+    def offered(self, environment: Environment) -> NDArray[np.int32]:
+        """The actions, int32 [M, K], of all states; notes in `over` which have none left."""
+        actions = environment.actions(self.row)
+        self.over = actions[:, 0] < 0
+        return actions
+
+    def advance(
+        self, environment: Environment, parent: NDArray, action: NDArray, gained: NDArray, rows: NDArray | None = None
+    ) -> Frontier:
+        """The frontier of the children parent[i] (sorted by entry) by action[i]; -1 keeps a finished parent as it is.
+
+        gained: log probabilities of the actions. rows: where to put the children; unless given, the first child of each
+        parent is made in its parent's row, the others in rows that no chosen parent has, so that as many rows suffice as
+        there are children.
+        """
+        place = self._places(environment, parent) if rows is None else rows
+        total = self.total[parent]
+        steps, source = action >= 0, self.row[parent]
+        for moved in (steps & (place != source), steps & (place == source)):  # copies first, while the parents are there
+            if moved.any():
+                total[moved] += environment.step(source[moved], place[moved], action[moved])
+        history = np.concatenate([self.history[parent], action[:, None].astype(np.int32)], axis=1)
+        log_probability = self.log_probability[parent] + gained
+        return Frontier(self.entry[parent], place, total, log_probability, history, self.over[parent].copy())
+
+    def _places(self, environment: Environment, parent: NDArray) -> NDArray[np.int64]:
+        place = np.full(len(parent), -1, np.int64)
+        _, first = np.unique(parent, return_index=True)
+        place[first] = self.row[parent[first]]
+        others = place < 0
+        place[others] = free_rows(environment, place[first], int(others.sum()))
+        return place
+
+    def record(self, environment: Environment, entries: Entries, chosen: NDArray, found: Decoded) -> None:
+        """Add the solutions of the states `chosen`, whose episodes are over, to `found`."""
+        for i in chosen:
+            taken = self.history[i]
+            number, total, log_probability = entries.number[self.entry[i]], self.total[i], self.log_probability[i]
+            found.add(environment, self.row[i], number, total, log_probability, taken[taken >= 0])
+
+
+def free_rows(environment: Environment, used: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """The first `count` rows of the pool that are not `used`."""
+    free = np.ones(environment.rows, bool)
+    free[used] = False
+    return np.flatnonzero(free)[:count]
+
+
+def best_of_each(group: NDArray[np.int64], score: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Indices of the `most` highest scores of each group, sorted by group, then by score (then by index); -inf is left out."""
+    (candidates,) = np.nonzero(score > -np.inf)
+    order = candidates[np.lexsort((-score[candidates], group[candidates]))]
+    groups = group[order]
+    rank = np.arange(len(order)) - np.searchsorted(groups, groups)
+    return order[rank < most]

@@ -1,0 +1,77 @@
+"""CountedEvaluator: what decoders ask of a policy, with a count of what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.policy import Policy
+
+__all__ = ["CountedEvaluator", "Stopped", "log_softmax"]
+
+_MOST = 4096  # rows in one network call, unless told otherwise
+
+
+class Stopped(Exception):
+    """The budget was refused; what had been found stays found."""
+
+
+class CountedEvaluator:
+    """A policy on the pool of an environment, as corl.policy.Evaluator has it.
+
+    rows: states shown to the network so far. batches: network calls. Rows with a single legal action are stepped without
+    asking the network. Two decoders are compared at equal `rows`.
+    """
+
+    def __init__(
+        self, environment: Environment, policy: Policy, *, most: int = _MOST, ask: Callable[[int], bool] | None = None
+    ) -> None:
+        """most: rows in one network call. ask: told of each call's rows before it; False ends the decoding (`Stopped`)."""
+        if most < 1:
+            raise UsageError(f"most is {most}; accepted: an integer from 1")
+        self.environment, self.policy, self.most, self.ask = environment, policy, most, ask
+        self._evaluator = policy.on(environment)
+        self.rows = self.batches = 0
+
+    def log_probabilities(
+        self, rows: NDArray[np.int64], actions: NDArray[np.int32], temperature: float = 1.0
+    ) -> NDArray[np.float64]:
+        """Of the `actions` [R, K] that the environment lists for `rows` [R], none of whose episodes is over: float64 [R, K].
+
+        -inf where there is no action. Raises Stopped.
+        """
+        there = actions >= 0
+        logits = np.where(there, 0.0, -np.inf)
+        asked = np.flatnonzero(there.sum(axis=1) > 1)
+        if asked.size:
+            given, _ = self.evaluate(rows[asked])
+            logits[asked] = np.where(there[asked], given.astype(np.float64) / temperature, -np.inf)
+        return log_softmax(logits)
+
+    def evaluate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Logits float32 [R, K] and values [R] of `rows` [R], in calls of at most `most` of them. Raises Stopped."""
+        logits, values = np.empty((len(rows), self.environment.width), np.float32), np.empty(len(rows))
+        for begin in range(0, len(rows), self.most):
+            part = slice(begin, min(len(rows), begin + self.most))
+            self.spend(part.stop - begin)
+            given, value = self._evaluator.evaluate(rows[part])
+            if given.shape != logits[part].shape:
+                raise UsageError(f"the policy gave logits of shape {given.shape}, not {logits[part].shape}")
+            logits[part], values[part] = given, value
+        return logits, values
+
+    def spend(self, rows: int) -> None:
+        """Count a network call of so many rows. Raises Stopped where it is not granted."""
+        if self.ask is not None and not self.ask(rows):
+            raise Stopped
+        self.rows, self.batches = self.rows + rows, self.batches + 1
+
+
+def log_softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log softmax over the last axis, in which at least one entry is finite; -inf stays."""
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))  # type: ignore[no-any-return]

@@ -1,0 +1,173 @@
+"""Planning: each action of an episode is chosen by a tree search from the state reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.decoding.beam import chunks
+from corl.decoding.decode import Decoded, Entries
+from corl.decoding.evaluator import CountedEvaluator
+from corl.decoding.noise import stream_keys
+from corl.decoding.play import Turn, play
+from corl.decoding.rollouts import roll_out
+from corl.environment import Environment
+from corl.search.loop import SearchResult
+from corl.search.models import Expansion, LearnedModel, SimulatorModel, rows_needed
+
+__all__ = ["Chooser", "Chosen", "LearnedPlanning", "Planning"]
+
+
+class Chosen(NamedTuple):
+    """What a search makes of R states."""
+
+    slots: NDArray[np.int64]
+    """[R] of the actions to take."""
+    log_probability: NDArray[np.float64]
+    """[R] of these under the search's improved policy."""
+
+
+Chooser = Callable[[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint64]], Chosen]
+"""From rows [R], their actions [R, K] and a key for each tree [R]."""
+
+
+class _TreeSearch(Protocol):
+    """Gumbel or Puct."""
+
+    @property
+    def simulations(self) -> int: ...
+    @property
+    def leaves(self) -> int: ...
+    def search(self, model: Any, roots: Any, keys: NDArray[np.uint64]) -> SearchResult: ...
+
+
+@dataclass(frozen=True)
+class Planning:
+    """AlphaZero's way: searches in the environment itself, all trees at once. Actions without alternative are not searched.
+
+    `Decoded.log_probability` is that of the searches' improved policies.
+    """
+
+    search: _TreeSearch
+    """`corl.search.gumbel.Gumbel` or `corl.search.puct.Puct`."""
+    rollouts: bool = False
+    """Whether a leaf is worth what greedy decoding from it comes to, instead of what the policy's value head says."""
+
+    @property
+    def rows(self) -> int:
+        """Of a pool for each tree: the root's, one a simulation, and with rollouts `leaves` more."""
+        return rows_needed(1, self.search.simulations) + (self.search.leaves if self.rollouts else 0)
+
+    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+        """`rows` rows for each entry; so many entries at a time as there are rows for."""
+        for part in chunks(evaluator, entries, self.rows, f"a search of {self.search.simulations} simulations"):
+            _play(self.chooser(evaluator, len(part.number)), evaluator.environment, part, found)
+
+    def chooser(self, evaluator: CountedEvaluator, trees: int) -> Chooser:
+        """By searches from rows below `trees`; the rows behind them, `trees` * `rows` in all, are overwritten."""
+        model = SimulatorModel(evaluator.environment, evaluator, first=trees)
+        if self.rollouts:
+            model = _RolloutModel(evaluator, trees, self.search.simulations)
+        return lambda rows, actions, keys: _searched(self.search, model, rows, actions, actions, keys)
+
+
+@dataclass(frozen=True)
+class LearnedPlanning:
+    """MuZero's way: searches in a learned model; the evaluator's policy is a `corl.networks.muzero.MuZeroNetwork`."""
+
+    search: _TreeSearch
+    rows: ClassVar[int] = 1
+
+    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+        """A row for each entry."""
+        for part in chunks(evaluator, entries, self.rows, "a search"):
+            _play(self.chooser(evaluator, len(part.number)), evaluator.environment, part, found)
+
+    def chooser(self, evaluator: CountedEvaluator, trees: int) -> Chooser:
+        """By searches that leave all rows as they are."""
+        model, policy = LearnedModel(_CountedSlots(evaluator)), evaluator.policy
+
+        def choose(rows: NDArray[np.int64], actions: NDArray[np.int32], keys: NDArray[np.uint64]) -> Chosen:
+            slots = np.where(actions >= 0, np.arange(actions.shape[1], dtype=np.int32), np.int32(-1))
+            seen = policy.see(evaluator.environment, rows)  # type: ignore[attr-defined]
+            return _searched(self.search, model, (seen, slots), actions, slots, keys)
+
+        return choose
+
+
+def _searched(
+    search: _TreeSearch, model: Any, roots: Any, actions: NDArray[np.int32], ids: NDArray[np.int32], keys: NDArray[np.uint64]
+) -> Chosen:
+    """Search from `roots`; `ids` [R, K] are what the model calls the listed `actions` [R, K]."""
+    result = search.search(model, roots, keys)
+    slots = (ids == result.action[:, None]).argmax(axis=1)
+    with np.errstate(divide="ignore"):
+        return Chosen(slots, np.log(result.policy[np.arange(len(slots)), slots]))
+
+
+def _play(choose_by: Chooser, environment: Environment, entries: Entries, found: Decoded) -> None:
+    """Play each entry on a row of its own, 0, 1, ...; actions without alternative are not searched."""
+    rows = np.arange(len(entries.number))
+    totals, log_probabilities = entries.reset(environment, rows), np.zeros(len(rows))
+
+    def choose(turn: Turn) -> NDArray[np.int32]:
+        slots = np.zeros(len(turn.rows), np.int64)
+        (searched,) = np.nonzero((turn.actions >= 0).sum(axis=1) > 1)
+        if searched.size:
+            episode = turn.episode[searched]
+            keys = stream_keys(entries.streams[episode], turn.number)
+            slots[searched], more = choose_by(turn.rows[searched], turn.actions[searched], keys)
+            log_probabilities[episode] += more
+        return turn.taken(slots)
+
+    played = play(environment, rows, totals, choose)
+    for row in rows:
+        taken = played.actions[row]
+        found.add(environment, int(row), int(entries.number[row]), played.totals[row], log_probabilities[row], taken[taken >= 0])
+
+
+class _RolloutModel(SimulatorModel):
+    """A leaf is worth what greedy decoding from it comes to, on rows behind those of the trees."""
+
+    def __init__(self, evaluator: CountedEvaluator, trees: int, simulations: int) -> None:
+        super().__init__(evaluator.environment, evaluator, first=trees)
+        self._evaluator = evaluator
+        self._scratch = np.arange(rows_needed(trees, simulations), evaluator.environment.rows)
+
+    def root(self, roots: ArrayLike, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
+        """See Model.root. Rollouts from the roots do not draw from the keys of the true episodes either."""
+        true = getattr(self._evaluator.environment.state, "key", None)
+        if true is None:
+            return super().root(roots, nodes, keys)
+        before = true[roots].copy()
+        true[roots] = stream_keys(keys, 0)
+        found = super().root(roots, nodes, keys)
+        true[roots] = before
+        return found
+
+    def evaluate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        logits, _ = super().evaluate(rows)
+        _, totals, _, _ = roll_out(self._evaluator, rows, np.zeros(len(rows)), into=self._scratch[: len(rows)])
+        return logits, totals
+
+
+class _CountedSlots:
+    """The network of an evaluator as LearnedModel takes it; its calls are counted."""
+
+    def __init__(self, evaluator: CountedEvaluator) -> None:
+        from corl.networks.muzero import Slots
+
+        self.evaluator, self.slots = evaluator, evaluator.environment.width
+        self.network = Slots(evaluator.policy, self.slots)  # type: ignore[arg-type]
+
+    def initial(self, seen: Mapping[str, NDArray[Any]]) -> tuple[Any, Any, Any]:
+        self.evaluator.spend(len(next(iter(seen.values()))))
+        return self.network.initial(seen)
+
+    def recurrent(self, latent: Any, actions: Any) -> tuple[Any, Any, Any, Any]:
+        self.evaluator.spend(len(actions))
+        return self.network.recurrent(latent, actions)

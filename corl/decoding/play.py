@@ -1,0 +1,73 @@
+"""`play`: the loop that plays episodes in an environment, whatever chooses the actions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.environment import Environment
+
+__all__ = ["Played", "Turn", "play"]
+
+
+class Turn(NamedTuple):
+    """R states in which an action is to be chosen."""
+
+    episode: NDArray[np.int64]
+    """[R] the place of each among the rows that `play` was given."""
+    rows: NDArray[np.int64]
+    """[R] of the environment's pool."""
+    actions: NDArray[np.int32]
+    """[R, K] as the environment lists them; each row has one at least."""
+    number: int
+    """How many actions each has behind it in this call of `play`."""
+
+    def taken(self, slots: NDArray[np.integer]) -> NDArray[np.int32]:
+        """The actions [R] in these slots [R]."""
+        return np.take_along_axis(self.actions, slots[:, None], axis=1)[:, 0]
+
+
+class Played(NamedTuple):
+    """E episodes, at their ends."""
+
+    rows: NDArray[np.int64]
+    """[E] where they stand."""
+    totals: NDArray[np.float64]
+    """[E] the totals given, with the rewards added one after the other."""
+    actions: NDArray[np.int32]
+    """[E, T], -1 after the end."""
+    rewards: NDArray[np.float64]
+    """[E, T], 0 after the end."""
+
+
+def play(
+    environment: Environment,
+    rows: NDArray[np.int64],
+    totals: NDArray[np.float64],
+    choose: Callable[[Turn], NDArray[np.integer]],
+    into: NDArray[np.int64] | None = None,
+) -> Played:
+    """Play the episodes that stand in `rows` [E], different ones, to their ends; `choose` gives the actions [R] to take.
+
+    They are played in place, or with `into` on those rows, and `rows` stay as they are. Finished episodes leave the batch.
+    """
+    at, totals = rows.copy(), totals.copy()
+    live = np.arange(len(rows))
+    taken, given = [np.zeros((len(rows), 0), np.int32)], [np.zeros((len(rows), 0))]
+    while True:
+        offered = environment.actions(at[live])
+        going = offered[:, 0] >= 0
+        live, offered = live[going], offered[going]
+        if not live.size:
+            return Played(at, totals, np.concatenate(taken, axis=1), np.concatenate(given, axis=1))
+        chosen = choose(Turn(live, at[live], offered, len(taken) - 1))
+        there = at[live] if into is None else into[live]
+        rewards = environment.step(at[live], there, chosen)
+        at[live] = there
+        totals[live] += rewards
+        taken.append(np.full((len(rows), 1), -1, np.int32))
+        given.append(np.zeros((len(rows), 1)))
+        taken[-1][live, 0], given[-1][live, 0] = chosen, rewards

@@ -1,0 +1,100 @@
+"""Greedy decoding and sampling: episodes played in place, a row each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.decoding.decode import Decoded, Entries
+from corl.decoding.evaluator import CountedEvaluator
+from corl.decoding.noise import gumbels, stream_keys
+from corl.decoding.play import Turn, play
+from corl.jit import kernel
+from corl.options import Options, option
+from corl.search import hooks
+
+__all__ = ["Greedy", "Sampling", "play_listed", "roll_out"]
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """The most probable action at every step (of equals the one listed first)."""
+
+    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+        """A row for each entry."""
+        every = max(1, evaluator.environment.rows)
+        for begin in range(0, len(entries.number), every):
+            _play(evaluator, entries.part(slice(begin, begin + every)), None, 1.0, found)
+
+
+@dataclass(frozen=True)
+class Sampling(Options):
+    """Independent samples of the policy; the best of them counts."""
+
+    samples: int = option(16, "For each entry.", low=1)
+    temperature: float = option(1.0, "Logits are divided by it; below 1 samples are more alike.", above=0, scale="log")
+
+    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+        """A row for each sample, as many at once as there are."""
+        samples = len(entries.number) * self.samples
+        for begin in range(0, samples, evaluator.environment.rows):
+            number = np.arange(begin, min(samples, begin + evaluator.environment.rows))
+            part = entries.part(number // self.samples)
+            streams = stream_keys(part.streams, number % self.samples)
+            _play(evaluator, part, streams, self.temperature, found)
+
+
+def _play(
+    evaluator: CountedEvaluator, entries: Entries, streams: NDArray[np.uint64] | None, temperature: float, found: Decoded
+) -> None:
+    """Play each entry on a row of its own to the end."""
+    rows = np.arange(len(entries.number))
+    totals = entries.reset(evaluator.environment, rows)
+    rows, totals, log_probabilities, actions = roll_out(evaluator, rows, totals, streams, temperature)
+    for i, row in enumerate(rows):
+        taken = actions[i]
+        found.add(evaluator.environment, int(row), entries.number[i], totals[i], log_probabilities[i], taken[taken >= 0])
+
+
+def roll_out(
+    evaluator: CountedEvaluator,
+    rows: NDArray[np.int64],
+    totals: NDArray[np.float64],
+    streams: NDArray[np.uint64] | None = None,
+    temperature: float = 1.0,
+    into: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
+    """Play `rows` [R], different ones, to the end of their episodes: greedily, or with `streams` by sampling.
+
+    Returns the rows where they end, `totals` [R] with the rewards added, the log probabilities of what was played,
+    float64 [R], and the actions, int32 [R, T], -1 after the end (`corl.decoding.play`, also for `into`). A sample is
+    argmax(logits + Gumbel noise).
+    """
+    log_probabilities = np.zeros(len(rows))
+
+    def choose(turn: Turn) -> NDArray[np.int32]:
+        scores = evaluator.log_probabilities(turn.rows, turn.actions, temperature)
+        noise = 0.0 if streams is None else gumbels(streams[turn.episode], turn.number, scores.shape[1])
+        slots = (scores + noise).argmax(axis=1)
+        log_probabilities[turn.episode] += scores[np.arange(len(slots)), slots]
+        return turn.taken(slots)
+
+    played = play(evaluator.environment, rows, totals, choose, into)
+    return played.rows, played.totals, log_probabilities, played.actions
+
+
+@kernel
+def play_listed(state: Any, row: Any, out: Any, steps: Any) -> Any:
+    """Play a row of a pool's state by the first action listed, at most so many steps; whether its episode is over then.
+
+    `out`: int32 [K], scratch.
+    """
+    while hooks.actions(state, row, out) > 0:
+        if steps == 0:
+            return False
+        hooks.step(state, row, row, out[0])
+        steps -= 1
+    return True

@@ -1,0 +1,81 @@
+"""SequenceTrees: the probability that sampling without replacement has not spent yet, by the actions of sequences.
+
+J. Pirnay & D. G. Grimm, Self-improvement for neural combinatorial optimization: sample without replacement, but improve,
+2024 (Gumbeldore), section 3.2: after each round the probability of the sampled sequences is subtracted from all their
+prefixes. Here a node holds what is left beneath each of its children and a parent holds the sum, so nothing is ever
+subtracted from something nearly equal, and what is exhausted is exactly 0. Nodes remember the policy's answer too: a prefix
+is shown to the network once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SequenceTrees"]
+
+
+class SequenceTrees:
+    """Trees for a number of entries; nodes are numbered over all of them. K slots."""
+
+    def __init__(self, entries: int, width: int) -> None:
+        self.roots = np.full(entries, -1, np.int64)
+        """[E] node of the initial state; -1 before it was seen."""
+        self.count = 0
+        self.left = np.empty((16, width))
+        """[nodes, K] log probability, from the root, that is left beneath a child; -inf where it is used up or not legal."""
+        self.given = np.empty((16, width))
+        """[nodes, K] log probability of the action by the policy."""
+        self.child = np.empty((16, width), np.int32)
+        """[nodes, K] the child's node; -1 before it was seen."""
+        self.parent = np.empty(16, np.int64)
+        self.slot = np.empty(16, np.int64)
+        self.depth = np.empty(16, np.int32)
+
+    def extend(
+        self, parent: NDArray[np.int64], slot: NDArray[np.int64], mass: NDArray[np.float64], given: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """New nodes beneath parent[i] by slot[i] (a root of entry slot[i] where parent is -1); returns their numbers.
+
+        mass: log probability left at each, [N]. given: log probabilities of their actions, [N, K].
+        """
+        new = np.arange(self.count, self.count + len(parent))
+        self._reserve(self.count + len(parent))
+        self.left[new], self.given[new], self.child[new] = mass[:, None] + given, given, -1
+        self.parent[new], self.slot[new] = parent, slot
+        first = parent < 0
+        self.roots[slot[first]] = new[first]
+        self.child[parent[~first], slot[~first]] = new[~first]
+        self.depth[new] = np.where(first, 0, self.depth[parent] + 1)
+        self.count += len(parent)
+        return new
+
+    def spend(self, node: NDArray[np.int64], slot: NDArray[np.int64]) -> None:
+        """The sequences that end with slot[i] from node[i] were sampled: nothing is left of them."""
+        self.left[node, slot] = -np.inf
+        depth, pending = int(self.depth[node].max(initial=0)), np.unique(node)
+        while depth > 0:
+            due = self.depth[pending] == depth
+            at = pending[due]
+            parents = self.parent[at]
+            self.left[parents, self.slot[at]] = np.logaddexp.reduce(self.left[at], axis=1)
+            pending = np.union1d(pending[~due], parents)
+            depth -= 1
+
+    def remaining(self, entry: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Log probability left of each entry, float64; 0 (everything) before its root was seen."""
+        roots, left = self.roots[entry], np.zeros(len(entry))
+        seen = roots >= 0
+        left[seen] = np.logaddexp.reduce(self.left[roots[seen]], axis=1)
+        return left
+
+    def _reserve(self, count: int) -> None:
+        """Room for `count` nodes."""
+        if count <= len(self.parent):
+            return
+        most = max(count, 2 * len(self.parent))
+        for name in ("left", "given", "child", "parent", "slot", "depth"):
+            old = getattr(self, name)
+            new = np.empty((most, *old.shape[1:]), old.dtype)
+            new[: self.count] = old[: self.count]
+            setattr(self, name, new)

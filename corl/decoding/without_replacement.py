@@ -1,0 +1,142 @@
+"""Stochastic beam search, and sampling without replacement in rounds of it.
+
+W. Kool, H. van Hoof & M. Welling, Stochastic beams and where to find them: the Gumbel-top-k trick for sampling sequences
+without replacement, ICML 2019 (section 4.1, algorithm 1; appendix B.3 for the arithmetic). J. Pirnay & D. G. Grimm,
+Self-improvement for neural combinatorial optimization: sample without replacement, but improve, 2024, for the rounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.decoding.beam import Frontier, best_of_each, chunks
+from corl.decoding.decode import Decoded, Entries
+from corl.decoding.evaluator import CountedEvaluator
+from corl.decoding.noise import gumbels, stream_keys
+from corl.decoding.sequence_trees import SequenceTrees
+from corl.environment import Environment
+from corl.options import Options, option
+
+__all__ = ["Sampler", "WithoutReplacement"]
+
+
+@dataclass(frozen=True)
+class WithoutReplacement(Options):
+    """`rounds` rounds of `width` samples each, all of them different; one round is a stochastic beam search."""
+
+    width: int = option(16, "Samples of a round for each entry.", low=1)
+    rounds: int = option(1, "It ends earlier where every sequence was sampled.", low=1)
+    temperature: float = option(1.0, "Logits are divided by it.", above=0, scale="log")
+
+    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+        """`width` rows for each entry, so many entries at a time as there are rows for."""
+        exhausted = True
+        for part in chunks(evaluator, entries, self.width, f"a beam of width {self.width}"):
+            sampler = Sampler(evaluator, part, self.temperature)
+            for _ in range(self.rounds):
+                sampler.round(self.width, found)
+                if sampler.exhausted:
+                    break
+            exhausted &= sampler.exhausted
+        found.exhausted = exhausted
+
+
+class Sampler:
+    """Samples entries without replacement, round after round."""
+
+    def __init__(self, evaluator: CountedEvaluator, entries: Entries, temperature: float = 1.0) -> None:
+        self.evaluator, self.entries, self.temperature = evaluator, entries, temperature
+        self.trees = SequenceTrees(len(entries.number), evaluator.environment.width)
+        self.left = np.arange(len(entries.number))
+        """Entries of which not everything was sampled."""
+        self.rounds = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every sequence was sampled."""
+        return not self.left.size
+
+    def round(self, width: int, found: Decoded) -> None:
+        """Sample `width` further sequences of each entry (or all there are), by one stochastic beam search over the
+        probability that is left. The pool needs `width` rows for each.
+        """
+        environment, entries = self.evaluator.environment, self.entries.part(self.left)
+        beam = _Beam(Frontier.roots(environment, entries), self.trees, self.left)
+        streams, time = stream_keys(entries.streams, self.rounds), 0
+        while True:
+            actions = beam.states.offered(environment)
+            live = np.flatnonzero(~beam.states.over)
+            if not live.size:
+                break
+            beam.look(self.evaluator, actions, live, self.temperature)
+            beam.perturb(live, streams, time)
+            beam.advance(environment, actions, width)
+            time += 1
+        beam.states.record(environment, entries, np.arange(len(beam.states.entry)), found)
+        sampled = beam.parent >= 0  # of an episode without any step there is nothing to spend
+        self.trees.spend(beam.parent[sampled], beam.slot[sampled])
+        self.left = self.left[self.trees.remaining(self.left) > -np.inf]
+        self.rounds += 1
+
+
+class _Beam:
+    """The states of a stochastic beam, and what belongs to each: its node in the tree and its perturbed log probability."""
+
+    def __init__(self, states: Frontier, trees: SequenceTrees, left: NDArray[np.int64]) -> None:
+        self.states, self.trees = states, trees
+        count = len(states.entry)
+        self.mass = trees.remaining(left)
+        """[M] phi: log probability left of the state."""
+        self.perturbed = self.mass.copy()
+        """[M] G: phi + Gumbel noise, the largest G of all leaves beneath; at the root any number will do."""
+        self.node = trees.roots[left]
+        """[M] the state's node; -1 before it was seen."""
+        self.parent = np.full(count, -1, np.int64)
+        """[M] the node it was reached from; -1 at a root."""
+        self.slot = left.copy()
+        """[M] by which slot; at a root the entry."""
+        self.scores = np.empty((0, 0))
+        self.given = np.empty((0, 0))
+
+    def look(self, evaluator: CountedEvaluator, actions: NDArray[np.int32], live: NDArray[np.int64], temperature: float) -> None:
+        """Show the live states that were not seen before to the network, and remember what it says."""
+        new = live[self.node[live] < 0]
+        if new.size:
+            given = evaluator.log_probabilities(self.states.row[new], actions[new], temperature)
+            self.node[new] = self.trees.extend(self.parent[new], self.slot[new], self.mass[new], given)
+
+    def perturb(self, live: NDArray[np.int64], streams: NDArray[np.uint64], time: int) -> None:
+        """Gumbel noise for the children of live states, given that the largest is the parent's G (Kool et al., appendix B.3).
+
+        A finished state is its own child. [M, K] scores and log probabilities; -inf where there is no child.
+        """
+        entry, width = self.states.entry, self.trees.left.shape[1]
+        self.scores = np.full((len(entry), width), -np.inf)
+        self.scores[self.states.over, 0] = self.perturbed[self.states.over]
+        self.given = np.zeros_like(self.scores)
+        self.given[live] = self.trees.given[self.node[live]]
+        rank = np.arange(len(entry)) - np.searchsorted(entry, entry)
+        noise = gumbels(stream_keys(streams[entry[live]], rank[live]), time, width)
+        drawn = self.trees.left[self.node[live]] + noise
+        bound, top = self.perturbed[live][:, None], drawn.max(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            v = bound - drawn + np.log1p(-np.exp(drawn - top))
+            conditional = bound - np.maximum(v, 0.0) - np.log1p(np.exp(-np.abs(v)))
+        self.scores[live] = np.where(np.isneginf(drawn), -np.inf, conditional)
+
+    def advance(self, environment: Environment, actions: NDArray[np.int32], width: int) -> None:
+        """The children of highest G take the states' place."""
+        count = actions.shape[1]
+        kept = best_of_each(np.repeat(self.states.entry, count), self.scores.ravel(), width)
+        parent, slot = np.divmod(kept, count)
+        stays = self.states.over[parent]
+        self.states = self.states.advance(environment, parent, actions[parent, slot], self.given[parent, slot])
+        self.perturbed = self.scores[parent, slot]
+        came, node = self.parent[parent], self.node[parent]
+        held = np.maximum(node, 0)
+        self.mass = np.where(stays, self.mass[parent], self.trees.left[held, slot])
+        self.parent, self.slot = np.where(stays, came, node), np.where(stays, self.slot[parent], slot)
+        self.node = np.where(stays, -1, self.trees.child[held, slot]).astype(np.int64)

@@ -1,0 +1,61 @@
+"""Entry points: what distributions declare under names, ours and anybody's in the same way."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from functools import cache
+from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
+from typing import TypeVar
+
+from corl.errors import UsageError, described
+
+__all__ = ["declared", "load"]
+
+_T = TypeVar("_T")
+_log = logging.getLogger(__name__)
+
+
+@cache
+def declared(group: str) -> dict[str, EntryPoint]:
+    """The entry points of a group by name; where two distributions declare one name, the first on the search path has it."""
+    found: dict[str, EntryPoint] = {}
+    for entry in _entries(group):
+        first = found.setdefault(entry.name, entry)
+        if first.value != entry.value:
+            _log.warning("%s %s: %s is used, the other declaration %s is not", group, entry.name, first.value, entry.value)
+    return found
+
+
+def load(entry: EntryPoint, kind: type[_T], *, create: bool = False) -> _T:
+    """What an entry point names (or, with `create`, an instance of that class), which must be a `kind`. Raises UsageError."""
+    try:
+        loaded = entry.load()
+        loaded = loaded() if create else loaded
+        if not isinstance(loaded, kind):
+            raise TypeError(f"it is no {kind.__name__}")
+        return loaded
+    except (Exception, SystemExit) as error:  # a plug-in's module may raise anything
+        where = f"{entry.group} entry point {entry.name} = {entry.value}{_of(entry.dist)}"
+        raise UsageError(f"{where} cannot be loaded: {described(error)}") from error
+
+
+def _entries(group: str) -> list[EntryPoint]:
+    """The entry points of a group; those of a distribution whose list of them is damaged are left out, with a warning."""
+    with contextlib.suppress(Exception):
+        return list(entry_points(group=group))
+    found: list[EntryPoint] = []
+    for distribution in distributions():
+        try:
+            found += distribution.entry_points.select(group=group)
+        except Exception as error:
+            _log.warning("the entry points%s cannot be read: %s", _of(distribution), described(error))
+    return found
+
+
+def _of(distribution: Distribution | None) -> str:
+    """Such as " of the distribution corl-extra", where its name is known."""
+    try:
+        return f" of the distribution {distribution.name}" if distribution is not None else ""
+    except Exception:  # its metadata may be damaged too
+        return ""

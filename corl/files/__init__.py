@@ -1,0 +1,1 @@
+"""Files: opened, written whole, read with errors that name file, line and field; JSON; pictures."""

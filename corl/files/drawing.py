@@ -1,0 +1,88 @@
+"""Pictures: one figure around what a Problem draws, and what several problems put into theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corl.errors import UsageError
+from corl.files.opening import replacing
+from corl.problem import Problem
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["check_name", "note", "save", "whole_ticks", "write_ids"]
+
+_ENDINGS = (".pdf", ".png", ".svg")
+_NUMBERED = 100  # nodes up to which each is drawn with its number
+_MARGIN = 0.96  # share of the figure's width that a title may take: its extent is not quite in proportion to its font
+
+
+def check_name(path: Path) -> None:
+    """Raises UsageError for a name that is not an image's; needs no matplotlib, so that it can come before hours of work."""
+    if path.suffix.lower() not in _ENDINGS:
+        raise UsageError(f"{path}: an image's name ends in one of {', '.join(_ENDINGS)}")
+
+
+def save(problem: Problem, instance: Any, solution: Any, path: Path) -> None:
+    """Draw `solution` (None: the instance alone) into an image file, its kind by the name's ending. Raises UsageError."""
+    check_name(path)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 7), layout="constrained")
+    FigureCanvasAgg(figure)
+    problem.draw(instance, solution, figure.add_subplot())
+    _fit_titles(figure)
+    with replacing(path) as partial:
+        figure.savefig(partial, dpi=150)
+
+
+def whole_ticks(axes: Axes, which: str = "both") -> None:
+    """Ticks at whole numbers alone, written out with separators, on the axes `which` (x, y or both) that count something."""
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+    for name in "xy" if which == "both" else which:
+        axis = getattr(axes, f"{name}axis")
+        axis.set_major_locator(MaxNLocator(nbins="auto", steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
+        axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+
+
+def write_ids(axes: Axes, xy: Any, ids: Iterable[object]) -> None:
+    """Write each node's id beside its place, xy [n, 2], where there are few enough to be read."""
+    from matplotlib.patheffects import withStroke
+
+    texts = list(map(str, ids))
+    edge = [withStroke(linewidth=1.5, foreground="white")]
+    for place, text in zip(xy, texts if len(texts) <= _NUMBERED else []):
+        axes.annotate(text, place, xytext=(2.5, 2.5), textcoords="offset points", fontsize=6, path_effects=edge, zorder=5)
+
+
+def note(axes: Axes, text: str) -> None:
+    """A small line below a picture that has no axis: how to read it."""
+    axes.text(0.5, -0.01, text, transform=axes.transAxes, ha="center", va="top", fontsize="x-small", color="#57606a")
+
+
+def _fit_titles(figure: Figure) -> None:
+    """A title that is wider than the figure is broken in two lines after a comma or a colon, then made smaller."""
+    for axes in figure.axes:
+        for halve in (True, False):
+            figure.draw_without_rendering()
+            box, width = axes.title.get_window_extent(), figure.bbox.width
+            room = 2 * _MARGIN * min((box.x0 + box.x1) / 2, width - (box.x0 + box.x1) / 2)
+            if box.width > room and halve:
+                axes.set_title(_halved(axes.get_title()))
+            elif box.width > room:
+                axes.title.set_fontsize(axes.title.get_fontsize() * room / box.width)
+
+
+def _halved(text: str) -> str:
+    """The text with a line end after the comma or colon nearest its middle; as it is where it has one, or no such place."""
+    places = [k + 1 for k in range(len(text) - 1) if text[k] in ",:" and text[k + 1] == " "]
+    if "\n" in text or not places:
+        return text
+    place = min(places, key=lambda k: abs(k - len(text) / 2))
+    return f"{text[:place]}\n{text[place + 1 :]}"

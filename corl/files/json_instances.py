@@ -1,0 +1,277 @@
+"""Instances in JSON, read field by field: every fault names file, line and field, and what is accepted there.
+
+The reader of a format looks like this; `read_object` gives it the whole text as a Field.
+
+    def read_text(text: Text, name: str = "") -> JobShopInstance:
+        return read_object(text, lambda field: _instance(field, name))
+
+    def _instance(field: Field, name: str) -> JobShopInstance:
+        given = field.record(("problem", "name", "comment", "machines", "objective", "jobs"))
+        name, comment = heading(given, "jobshop", name)
+        machines = given["machines"].integer(1, LARGEST_MACHINES)
+        objective = given.get("objective", "makespan").choice(OBJECTIVES)
+        for job in given["jobs"].entries(least=1):                       # job.place is "jobs[3]"
+            facts = job.record(("operations", "release"))
+            release = facts.get("release", 0).integer(0, HORIZON)
+            pairs = facts["operations"].integers(None, 2, low=0)      # int64 [any length, 2]
+            ...
+
+A fault that the reader finds itself is raised as `job.error("...; accepted: ...")`. A key that is null is as good as missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from itertools import chain
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl import options
+from corl.errors import InputError, UsageError, hint
+from corl.files.json_values import from_json, is_number
+from corl.files.text import Text, quoted
+
+__all__ = ["Field", "Record", "generated", "heading", "plain", "read_object"]
+
+_T = TypeVar("_T")
+_LARGEST = 2**53
+_STEP = re.compile(r"[^.\[\]]+|\[\d+\]")  # of a place such as jobs[3].operations[2].machine
+_BETWEEN = re.compile(r"[\s,:]*")  # what may stand before a key or a value of a JSON text
+
+
+def read_object(text: Text, read: Callable[[Field], _T]) -> _T:
+    """What `read` makes of the JSON object in a text. Its InputErrors get the file, and the line of their field."""
+    try:
+        value = from_json(text.content, file=text.file)
+    except InputError as error:
+        cause = error.__cause__
+        line = cause.lineno if isinstance(cause, json.JSONDecodeError) else None
+        raise text.error(error.reason, line=line) from None
+    if not isinstance(value, dict):
+        raise text.error("accepted: a JSON object", line=text.first_line)
+    try:
+        return read(Field(value))
+    except InputError as error:
+        raise text.error(error.reason, line=_line(text, error.field or ""), field=error.field) from None
+
+
+def plain(value: Any) -> Any:
+    """What users hold in Python as JSON would have it: arrays and tuples as lists, NumPy's numbers as Python's, at any depth."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def heading(record: Record, problem: str, name: str = "") -> tuple[str, str]:
+    """The name of an instance (`name` where the record has none) and its comment; refuses a record of another problem."""
+    record.get("problem", problem).choice((problem,))
+    return record.get("name", "").text() or name, record.get("comment", "").text()
+
+
+def generated(field: Field, generators: Mapping[str, Callable[..., Any]], problem: str, name: str = "") -> Any:
+    """The instance that a call of a generator makes: {"problem":, "name":, "comment":, "generator":, "parameters": {...}}."""
+    record = field.record(("problem", "name", "comment", "generator", "parameters"))
+    name, comment = heading(record, problem, name)
+    kind, parameters = record["generator"].choice(generators), record.get("parameters", {})
+    if not isinstance(parameters.value, dict):
+        raise parameters.error("accepted: an object")
+    try:
+        made = options.call(generators[kind], parameters.value)
+    except UsageError as error:
+        raise parameters.error(str(error)) from None
+    return replace(made, name=name, comment=comment or made.comment)
+
+
+class Field:
+    """A value of a JSON text, and its place there; the methods return it as what they are called, or raise InputError."""
+
+    __slots__ = ("_step", "_where", "value")
+    value: Any
+    """None where it is missing."""
+
+    def __init__(self, value: Any, where: str | Field | Record = "", step: int | str | None = None) -> None:
+        """`where`: its place, or with `step`, a key or a number in a list, what it is an entry of."""
+        self.value, self._where, self._step = value, where, step
+
+    @property
+    def place(self) -> str:
+        """Such as `jobs[3].operations[2].machine`; empty for the whole. (It is put together where an error needs it.)"""
+        base = self._where if isinstance(self._where, str) else self._where.place
+        if self._step is None:
+            return base
+        if isinstance(self._step, int):
+            return f"{base}[{self._step}]"
+        return f"{base}.{self._step}" if base else self._step
+
+    def error(self, message: str) -> InputError:
+        """The InputError for a fault in this value."""
+        return InputError(message, field=self.place or None)
+
+    def record(self, keys: Collection[str], refused: Mapping[str, str] | None = None) -> Record:
+        """An object with these keys alone. `refused` maps keys that others' files may have to what is not supported."""
+        if not isinstance(self.value, dict):
+            raise self._refusal(f"an object with the keys {', '.join(keys)}")
+        record = Record(self.value, self)
+        for key in self.value:
+            if refused and key in refused and key not in keys:
+                raise record[key].error(f"{refused[key]}: not supported")
+            if key not in keys:
+                raise self.error(f"there is no key {quoted(key)}{hint(key, keys)}; accepted: {', '.join(keys)}")
+        return record
+
+    def entries(self, count: int | None = None, least: int = 0) -> list[Field]:
+        """The entries of a list, `count` or `least` of them."""
+        if not isinstance(self.value, list) or len(self.value) < least or count not in (None, len(self.value)):
+            raise self._refusal(f"a list{_counted(count, least)}")
+        return [Field(entry, self, k) for k, entry in enumerate(self.value)]
+
+    def text(self) -> str:
+        """A text, perhaps an empty one."""
+        if not isinstance(self.value, str):
+            raise self._refusal("a text")
+        return self.value
+
+    def flag(self) -> bool:
+        """True or false."""
+        if not isinstance(self.value, bool):
+            raise self._refusal("true or false")
+        return self.value
+
+    def choice(self, accepted: Collection[str]) -> str:
+        """One of some words."""
+        if isinstance(self.value, str) and self.value in accepted:
+            return self.value
+        near = hint(self.value, accepted) if isinstance(self.value, str) else ""
+        raise self._refusal(", ".join(accepted), near)
+
+    def integer(self, low: int = -_LARGEST, high: int = _LARGEST) -> int:
+        """An integer in low..high."""
+        if type(self.value) is not int or not low <= self.value <= high:
+            raise self._refusal(_range("an integer", low, high))
+        return self.value
+
+    def number(self, low: float = -math.inf, high: float = math.inf) -> float:
+        """A finite float64 in low..high."""
+        if not is_number(self.value) or not low <= self.value <= high:
+            raise self._refusal(_range("a number", low, high))
+        return float(self.value)
+
+    def numbers(self, *shape: int | None, low: float = -math.inf, high: float = math.inf) -> NDArray[np.float64]:
+        """Nested lists of finite numbers in low..high as float64 of a shape; None stands for any length from 1."""
+        return self._array(Field.number, np.float64, shape, low, high)
+
+    def integers(self, *shape: int | None, low: int = -_LARGEST, high: int = _LARGEST) -> NDArray[np.int64]:
+        """Nested lists of integers in low..high as int64 of a shape; None stands for any length from 1."""
+        return self._array(Field.integer, np.int64, shape, low, high)
+
+    def _array(self, read: Callable[..., Any], dtype: Any, shape: tuple[int | None, ...], low: Any, high: Any) -> NDArray[Any]:
+        lists, lengths = [self], list[int]()
+        for level, count in enumerate(shape):
+            if level:
+                lists = [entry for each in lists for entry in each.entries()]
+            lengths.append(len(lists[0].entries(least=1)) if count is None else count)
+            for each in lists:
+                each.entries(lengths[-1])
+        rows, kinds = [each.value for each in lists], {int} if dtype is np.int64 else {int, float}
+        if set(map(type, chain.from_iterable(rows))) <= kinds:
+            with contextlib.suppress(OverflowError):
+                found = np.array(rows, dtype).reshape(lengths)
+                if (np.isfinite(found) & (low <= found) & (found <= high)).all():
+                    return found
+        return np.array([read(entry, low, high) for each in lists for entry in each.entries()], dtype).reshape(lengths)
+
+    def _refusal(self, accepted: str, near: str = "") -> InputError:
+        given = "missing" if self.value is None else f"{_shown(self.value)} is not accepted{near}"
+        return self.error(f"{given}; accepted: {accepted}")
+
+
+class Record:
+    """A JSON object whose keys are known to be accepted ones."""
+
+    __slots__ = ("_where", "values")
+
+    def __init__(self, values: Mapping[str, Any], where: str | Field = "") -> None:
+        """`where`: its place, or the field that it is the value of."""
+        self.values, self._where = values, where
+
+    @property
+    def place(self) -> str:
+        """As that of a Field."""
+        return self._where if isinstance(self._where, str) else self._where.place
+
+    def __contains__(self, key: str) -> bool:
+        return self.values.get(key) is not None
+
+    def __getitem__(self, key: str) -> Field:
+        return self.get(key)
+
+    def get(self, key: str, default: Any = None) -> Field:
+        """The value of a key, `default` where it is missing or null (None: reading it then raises)."""
+        value = self.values.get(key)
+        return Field(default if value is None else value, self, key)
+
+
+def _counted(count: int | None, least: int) -> str:
+    if count is not None:
+        return f" of {count:,}"
+    return f" of at least {least:,}" if least else ""
+
+
+def _range(what: str, low: float, high: float) -> str:
+    """Such as "an integer from 1 to 1,000", without a bound that says nothing."""
+    bottom = "" if low <= -_LARGEST else f" from {_bound(low)}"
+    return what + bottom + ("" if high >= _LARGEST else f" {'to' if bottom else 'up to'} {_bound(high)}")
+
+
+def _bound(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+
+def _shown(value: Any) -> str:
+    """A value of the file as it may stand in a message of one line."""
+    if isinstance(value, (list, dict)):
+        return f"a list of {len(value):,}" if isinstance(value, list) else "an object"
+    return quoted(value) if isinstance(value, str) else json.dumps(value, default=repr)[:40]
+
+
+def _line(text: Text, place: str) -> int | None:
+    """The line where the value at a place begins, or the innermost part of it that is there; None if none is."""
+    at, found = _between(text.content, 0), None
+    for step in _STEP.findall(place):
+        entry = _entry(text.content, at, step)
+        if entry is None:
+            break
+        at = found = entry
+    return None if found is None else text.line_at(found)
+
+
+def _entry(content: str, at: int, step: str) -> int | None:
+    """Where the entry `step`, a key or "[3]", of the object or list that begins at a position has its value; None without one."""
+    decoder, found, keyed = json.JSONDecoder(), None, content[at] == "{"
+    if not keyed and content[at] != "[":
+        return None
+    count, at = 0, _between(content, at + 1)
+    while content[at] not in "]}":
+        key = f"[{count}]"
+        if keyed:
+            key, at = decoder.raw_decode(content, at)
+            at = _between(content, at)
+        if key == step:
+            found = at  # of a key that is given twice, the last counts
+        at, count = _between(content, decoder.raw_decode(content, at)[1]), count + 1
+    return found
+
+
+def _between(content: str, at: int) -> int:
+    """The position of the next key, value or bracket."""
+    match = _BETWEEN.match(content, at)
+    return match.end() if match else at

@@ -1,0 +1,75 @@
+"""JSON: values to text and back; what JSON lacks becomes null or text, what is no JSON is an InputError."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from corl.errors import InputError
+
+__all__ = ["from_json", "is_number", "to_json"]
+
+_DEEPEST = 100  # levels of lists and objects in JSON: readers may recurse, and say in a line what they do not accept
+
+
+def to_json(value: Any) -> str:
+    """JSON on one line: tuples as lists, NumPy values as Python's, infinities and NaN as null, what JSON lacks as its text."""
+    return json.dumps(_plain(value), allow_nan=False)
+
+
+def from_json(text: str, *, file: str | None = None, field: str | None = None) -> Any:
+    """The value in a JSON text. Raises InputError for anything else, NaN and infinities among it."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no JSON number")
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            key = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+            raise ValueError(f"the key {json.dumps(key)} is given twice in an object")
+        return found
+
+    try:
+        value = json.loads(text, parse_constant=refuse, object_pairs_hook=unique)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON: {error}", file=file, field=field) from error
+    if _deep(value):
+        raise InputError(f"lists or objects nested too deeply; accepted: up to {_DEEPEST} levels", file=file, field=field)
+    return value
+
+
+def _deep(value: Any) -> bool:
+    """Whether lists and objects are nested too deeply."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        inside = (part.values() if type(part) is dict else part for part in level if type(part) in (dict, list))
+        level = [each for entries in inside for each in entries if type(each) in (dict, list)]
+        if not level:
+            return False
+    return True
+
+
+def is_number(value: Any) -> bool:
+    """A number that a float can hold."""
+    try:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    return value if value is None or isinstance(value, (str, int)) else str(value)

@@ -1,0 +1,244 @@
+"""Reading text with line numbers: shared by the parsers of all problem families, so that every error names its place."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import chain, islice, pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import InputError
+from corl.files.opening import opened
+
+__all__ = ["LARGEST_FILE", "Entry", "Text", "keyword_parts", "quoted"]
+
+LARGEST_FILE = 2**30
+"""Bytes of the largest text file that is read; a matrix of 15,000 cities or 20 million coordinate lines."""
+_DENSE, _SMALL = 100, 2**26
+"""A gzipped file may unpack to so many times its size, or to so many bytes: texts of instances shrink to a third or a tenth."""
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+_LINE = re.compile(r"\S[^\n]*+")  # of a line that is not blank, what begins with its first character
+_BLANK, _LINE_END = re.compile(r"\s"), re.compile(r"\n")
+_CHUNK = 2**20  # characters
+
+
+def quoted(token: str, longest: int = 40) -> str:
+    """`token` as it may stand in a one-line message: quoted, escaped, cut."""
+    return repr(token if len(token) <= longest else token[: longest - 3] + "...")
+
+
+class Text:
+    """A text file, or a run of whole lines of one, that knows its line numbers.
+
+    Lines end with LF, CRLF or CR; a byte-order mark is dropped.
+    """
+
+    def __init__(self, content: str, file: str | None = None, first_line: int = 1) -> None:
+        if "\r" in content:
+            content = content.replace("\r\n", "\n").replace("\r", "\n")
+        self.content, self.file, self.first_line = content, file, first_line
+
+    @classmethod
+    def read(cls, path: str | Path, largest: int = LARGEST_FILE) -> Text:
+        """The UTF-8 text in a file, gzipped or not. Raises InputError if it is empty, binary, not UTF-8, over `largest` bytes, or
+        little that unpacks to very much. Or OSError."""
+        file = str(path)
+        most = min(largest, max(_SMALL, _DENSE * Path(path).stat().st_size))  # what is not packed is no larger than itself
+        with opened(path) as stream:
+            data = stream.read(1 << 16)
+            if b"\0" not in data:  # so that no endless binary device is read to the limit
+                data += stream.read(max(0, most + 1 - len(data)))
+        if len(data) > most:
+            unpacked = "" if most == largest else f", or {_DENSE} times the size of the packed file"
+            raise InputError(f"the file is too large; accepted: text of at most {most:,} bytes{unpacked}", file=file)
+        data = data.removeprefix(b"\xef\xbb\xbf")
+        if (zero := data.find(b"\0")) >= 0:
+            raise InputError("a zero byte; accepted: UTF-8 text", file=file, line=data.count(b"\n", 0, zero) + 1)
+        try:
+            content = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise InputError(f"byte 0x{data[error.start]:02x} is not UTF-8; accepted: UTF-8 text", file=file, line=line) from None
+        if not content or content.isspace():
+            raise InputError("the file is empty", file=file, line=1)
+        return cls(content, file)
+
+    # ---------------------------------------------------------------- places
+    def error(self, message: str, *, line: int | None = None, field: str | None = None) -> InputError:
+        """The InputError to raise for a fault in this file."""
+        return InputError(message, file=self.file, line=line, field=field)
+
+    def line_at(self, position: int) -> int:
+        """The line number of a position in `content`."""
+        return self.first_line + self.content.count("\n", 0, position)
+
+    @property
+    def last_line(self) -> int:
+        """The number of the last line that is not blank (the first line's if there is none)."""
+        return self.line_at(len(self.content.rstrip()))
+
+    def part(self, start: int, end: int, line: int | None = None) -> Text:
+        """The lines in content[start:end]; `line` is the number of the first, counted here if it is not given."""
+        return Text(self.content[start:end], self.file, self.line_at(start) if line is None else line)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """(number, line without surrounding blanks) of every line that is not blank."""
+        number, counted = self.first_line, 0
+        for match in _LINE.finditer(self.content):
+            number += self.content.count("\n", counted, match.start())
+            counted = match.start()
+            yield number, match[0].rstrip()
+
+    def tokens(self) -> Iterator[tuple[int, str]]:
+        """(line number, token) of everything that stands between blanks."""
+        for number, line in self.lines():
+            for token in line.split():
+                yield number, token
+
+    def row_line(self, row: int) -> int:
+        """The line number of the row-th (0..) line that is not blank, for the message of an error."""
+        return next(islice((line for line, _ in self.lines()), max(0, row), None), self.last_line)
+
+    def token_line(self, token: int) -> int:
+        """The line number of the token-th (0..) token, for the message of an error."""
+        return next(islice((line for line, _ in self.tokens()), token, None), self.last_line)
+
+    # ---------------------------------------------------------------- one value
+    def number(self, token: str, field: str, line: int | None, low: float = -math.inf, high: float = math.inf) -> float:
+        """`token` as a finite float64 in low..high."""
+        accepted = "a number" if math.isinf(low) and math.isinf(high) else f"a number from {low:g} to {high:g}"
+        value = float(token) if _NUMBER.fullmatch(token) else math.nan
+        if not (low <= value <= high and math.isfinite(value)):
+            raise self.error(f"{quoted(token)} is not accepted; accepted: {accepted}", line=line, field=field)
+        return value
+
+    def integer(self, token: str, field: str, line: int | None, low: int = -(2**53), high: int = 2**53) -> int:
+        """`token` as an integer in low..high."""
+        value = int(token) if len(token) < 30 and _INTEGER.fullmatch(token) else None
+        if value is None or not low <= value <= high:
+            accepted = f"an integer from {low:,} to {high:,}" if abs(low) < 2**53 else "an integer"
+            raise self.error(f"{quoted(token)} is not accepted; accepted: {accepted}", line=line, field=field)
+        return value
+
+    # ---------------------------------------------------------------- many values
+    def numbers(self, field: str) -> NDArray[np.float64]:
+        """All numbers of this text, wrapped over lines in any way: float64 [count], finite."""
+        with contextlib.suppress(ValueError):
+            flat = _joined(np.fromiter(map(float, chunk.split()), np.float64) for chunk in self._chunks(_BLANK))
+            if np.isfinite(flat).all():
+                return flat
+        return np.array([self.number(token, field, line) for line, token in self.tokens()], np.float64)  # raises at the fault
+
+    def table(self, field: str, columns: int) -> NDArray[np.float64]:
+        """One row per line that is not blank, each of exactly `columns` numbers: float64 [rows, columns], finite."""
+        with contextlib.suppress(ValueError):
+            flat = _joined(_row_values(chunk, columns) for chunk in self._chunks(_LINE_END))
+            if np.isfinite(flat).all():
+                return flat.reshape(-1, columns)
+        rows = [self._row(row, field, line, columns) for line, row in self.lines()]  # raises at the fault
+        return np.array(rows, np.float64).reshape(-1, columns)
+
+    def _row(self, row: str, field: str, line: int, columns: int) -> list[float]:
+        tokens = row.split(None, columns)
+        if len(tokens) != columns:
+            raise self.error(f"{quoted(row)} is not accepted; accepted: {columns} numbers on a line", line=line, field=field)
+        return [self.number(token, field, line) for token in tokens]
+
+    def _chunks(self, cut: re.Pattern[str]) -> Iterator[str]:
+        """The content in pieces of about a megabyte that end where `cut` matches, so that a billion tokens never exist at once.
+
+        Raises ValueError on what `float` takes and a file must not hold: 1_000, digits of other scripts.
+        """
+        if "_" in self.content or not self.content.isascii():
+            raise ValueError
+        start = 0
+        while start < len(self.content):
+            match = cut.search(self.content, start + _CHUNK)
+            end = match.end() if match else len(self.content)
+            yield self.content[start:end]
+            start = end
+
+
+def _row_values(chunk: str, columns: int) -> NDArray[np.float64]:
+    """The numbers of a run of lines; ValueError unless every line that is not blank holds `columns`."""
+    if len(chunk) > 2 * _CHUNK:  # a line of a megabyte is no row
+        raise ValueError
+    characters = np.frombuffer(chunk.encode("ascii"), np.uint8)
+    blank = characters <= ord(" ")
+    begins = np.append(~blank[:1], blank[:-1] & ~blank[1:])  # where a token begins
+    lines = np.append(0, np.flatnonzero(characters[:-1] == ord("\n")) + 1)
+    counts = np.add.reduceat(begins.view(np.uint8), lines, dtype=np.int64)
+    if ((counts != columns) & (counts != 0)).any():
+        raise ValueError
+    return np.fromiter(map(float, chunk.split()), np.float64)
+
+
+def _joined(parts: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+    return np.concatenate([np.zeros(0), *parts])
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a header says of a keyword, and in which line."""
+
+    value: str
+    line: int
+
+
+_KEYWORD = re.compile(
+    r"^[^\S\n]*+(?!(?:nan|inf|infinity)(?:\s|\Z))([a-z_]\w*+)[^\S\n]*+:?", re.ASCII | re.IGNORECASE | re.MULTILINE
+)
+
+
+def keyword_parts(
+    text: Text, accepted: Collection[str], refused: Mapping[str, str], repeatable: Collection[str] = ("COMMENT",)
+) -> tuple[dict[str, Entry], dict[str, Text]]:
+    """The header and the sections of a file in TSPLIB's style: `KEYWORD : value` lines, and `NAME_SECTION` lines over data.
+
+    Keywords are in upper case in the result, the values of `repeatable` ones joined by line ends. A section's data runs to
+    the next line that begins with a letter; EOF ends the file. Raises InputError on keywords that are not `accepted`, with
+    the reason for those in `refused`; on keywords given twice; and on data outside a section.
+    """
+    content, values, sections = text.content, {}, {}  # type: str, dict[str, list[str]], dict[str, Text]
+    line, counted, first = text.first_line, 0, {}  # type: int, int, dict[str, int]
+    for match, following in pairwise(chain([None], _KEYWORD.finditer(content), [None])):
+        start, end = match.end() if match else 0, following.start() if following else len(content)
+        if match:
+            line += content.count("\n", counted, match.start())
+            counted = match.start()
+            keyword = match[1].upper()
+            if keyword == "EOF":
+                break
+            _check_keyword(text, keyword, line, accepted, refused, None if keyword in repeatable else first.get(keyword))
+            first.setdefault(keyword, line)
+            if keyword.endswith("_SECTION"):
+                sections[keyword] = text.part(start, end, line)
+                continue
+            line_end = content.find("\n", start, end)
+            start, value_at = end if line_end < 0 else line_end, start
+            values.setdefault(keyword, []).append(content[value_at:start].strip())
+        for at, data in text.part(start, end, line).lines():
+            message = f"{quoted(data)} is not accepted; accepted: KEYWORD : value, or a section's name before its data"
+            raise text.error(message, line=at)
+    return {keyword: Entry("\n".join(lines), first[keyword]) for keyword, lines in values.items()}, sections
+
+
+def _check_keyword(
+    text: Text, keyword: str, line: int, accepted: Collection[str], refused: Mapping[str, str], before: int | None
+) -> None:
+    if keyword in refused:
+        raise text.error(refused[keyword], line=line, field=keyword)
+    if keyword not in accepted:
+        near = get_close_matches(keyword, sorted(accepted), 5, 0.0)
+        raise text.error(f"not a known keyword; the nearest that are: {', '.join(near)}", line=line, field=keyword[:40])
+    if before is not None:
+        raise text.error(f"given twice, first in line {before}", line=line, field=keyword)

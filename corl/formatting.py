@@ -1,0 +1,43 @@
+"""Numbers for people, on the terminal as in reports."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["memory", "percent", "seconds", "value"]
+
+_DIGITS = ((100, 0), (10, 1), (1, 2), (5e-4, 3))  # percentages from here on have so many digits after the point
+
+
+def value(x: float | None) -> str:
+    """Integers whole, others to seven significant digits, unknown as a dash."""
+    if x is None:
+        return "-"
+    return f"{x:.0f}" if float(x).is_integer() and abs(x) < 1e15 else f"{x:.7g}"
+
+
+def percent(gap: float | None) -> str:
+    """A relative gap as a percentage with the digits that matter: 0.00003 %, 0.012 %, 3.40 %, 120 %."""
+    if gap is None or math.isnan(gap):
+        return "–"
+    x = abs(100 * gap)
+    if x == 0 or math.isinf(x):
+        return "∞" if x else "0 %"
+    if x < 1e-6:
+        return "≈0 %"
+    digits = next((digits for least, digits in _DIGITS if x >= least), -math.floor(math.log10(x)))
+    return f"{'−' if gap < 0 else ''}{x:,.{digits}f} %"
+
+
+def seconds(time: float | None) -> str:
+    """A time with three digits."""
+    if time is None:
+        return "–"
+    return f"{time:,.0f} s" if time >= 100 else f"{time:.3g} s"
+
+
+def memory(size: float | None) -> str:
+    """A number of bytes in binary megabytes or gigabytes."""
+    if size is None:
+        return "–"
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"

@@ -1,0 +1,113 @@
+"""Every problem's environment as one of Gymnasium's, for agents from elsewhere (`pip install "corl[gymnasium]"`).
+
+    env = corl.gymnasium.make("knapsack", instances)
+    seen, info = env.reset(seed=0)
+    seen, reward, over, _, info = env.step(0)        # the first of the actions listed; info["action_mask"] says which there are
+
+An agent's policy solves instances as ours do: `corl.policy.RulePolicy` gives its logits to every solver and search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from corl import registry
+from corl.environment import Environment
+from corl.errors import UsageError, unknown
+from corl.networks.tokens import seen_through
+from corl.problem import Problem
+
+__all__ = ["Gym", "make"]
+
+_Seen: TypeAlias = dict[str, NDArray[Any]]
+
+
+def make(
+    problem: str | Problem, instances: Sequence[Any], *, features: str = "", environment: str = "", width: int | None = None
+) -> Gym:
+    """The episodes of some instances, each drawn at a reset.
+
+    features, environment: names among the problem's, "" for the first (that take what the environment shows). width: the most
+    actions listed, None for the problem's choice. Raises UsageError for a problem without an environment or features, and for
+    instances that are not its own.
+    """
+    adapter = registry.known(problem)
+    if type(adapter).environment is Problem.environment or not adapter.features:
+        raise UsageError(f"{adapter.name} has no environment that networks can see")
+    if features and features not in adapter.features:
+        raise UsageError(unknown(f"{adapter.name} has no features", features, adapter.features))
+    pool = adapter.environment(instances, 1, width, environment)
+    return Gym(pool, adapter.features[seen_through(adapter, features, pool.observe([0]))[0]])
+
+
+class Gym(gymnasium.Env[_Seen, np.int64]):
+    """An Environment with one row, seen through a problem's features.
+
+    An observation has the Tokens of the state: "x" float32 [T, F], "mask" int8 [T] and, where the features have them, "pairs"
+    float32 [T, T, P]. An action is a slot, 0 .. K - 1, of those that `Environment.actions` lists; info["action_mask"], int8 [K],
+    says which of them are there, and a slot without an action stands for slot modulo their number, so that agents which know of
+    no masks can play. Rewards are the environment's; the base in the info of the reset and the rewards add up to the objective of
+    info["solution"], which the last step gives (its negative where the problem minimises), in the `Problem.episode` of its
+    "key".
+    """
+
+    instances: list[Any]
+    """Those with a choice to make."""
+
+    def __init__(self, environment: Environment, features: Any) -> None:
+        self._environment, self._features = environment, features
+        self._slots = np.zeros(0, np.int32)
+        self._numbers = [which for which in range(len(environment.instances)) if self._begun(which)]
+        if not self._numbers:
+            raise UsageError("no instance leaves a choice: there is nothing to play")
+        self.instances = [environment.instances[which] for which in self._numbers]
+        self._begun(self._numbers[0])
+        tokens = features(environment.observe([0])).arrays()
+        self.action_space = spaces.Discrete(environment.width)
+        self._seen = {name: _space(tokens[name]) for name in ("x", "mask", "pairs") if name in tokens}
+        self.observation_space: spaces.Space[_Seen] = spaces.Dict(self._seen)  # type: ignore[assignment]
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[_Seen, dict[str, Any]]:
+        """Begin an episode of one of `instances`, drawn at random, or of number options["instance"]."""
+        super().reset(seed=seed)
+        drawn, key = int(self.np_random.integers(len(self.instances))), self.np_random.integers(0, 2**63, dtype=np.uint64)
+        base = self._environment.reset([0], [self._numbers[(options or {}).get("instance", drawn)]], [key])[0]
+        return self._look(), self._info() | {"base": float(base), "key": int(key)}
+
+    def step(self, action: np.int64 | int) -> tuple[_Seen, float, bool, bool, dict[str, Any]]:
+        """Take the action in a slot. An episode without any choice left is over: another step raises UsageError."""
+        if not self._slots.size:
+            raise UsageError("the episode is over; call reset")
+        reward = self._environment.step([0], [0], [self._slots[int(action) % self._slots.size]])[0]
+        seen = self._look()
+        over = not self._slots.size
+        ended = {"solution": self._environment.solution(0)} if over else {}
+        return seen, float(reward), over, False, self._info() | ended
+
+    def _begun(self, which: int) -> bool:
+        """Whether an episode of instance `which`, which begins here, has a choice."""
+        self._environment.reset([0], [which])
+        return bool(self._environment.actions([0])[0, 0] >= 0)
+
+    def _look(self) -> _Seen:
+        """What is seen now; notes the actions that there are."""
+        listed = self._environment.actions([0])[0]
+        self._slots = listed[listed >= 0]
+        seen = self._features(self._environment.observe([0])).arrays()
+        return {name: seen[name][0].astype(space.dtype) for name, space in self._seen.items()}
+
+    def _info(self) -> dict[str, Any]:
+        return {"action_mask": (np.arange(self._environment.width) < self._slots.size).astype(np.int8)}
+
+
+def _space(array: NDArray[Any]) -> spaces.Space[NDArray[Any]]:
+    """The space of one row of an array of Tokens."""
+    if array.dtype == np.bool_:
+        return spaces.MultiBinary(array.shape[1:])
+    return spaces.Box(-np.inf, np.inf, array.shape[1:], np.float32)

@@ -1,0 +1,109 @@
+"""Episodes: what a policy sees and does from the beginning to the end, as arrays that a replay holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.decoding.play import Turn, play
+from corl.environment import Environment
+
+if TYPE_CHECKING:
+    from corl.networks.policy import Arrays, Policy
+
+__all__ = ["Choice", "Choose", "Episodes", "random_choice", "record"]
+
+
+class Choice(NamedTuple):
+    """What is made of R states."""
+
+    slot: NDArray[np.integer]
+    """[R] the slot of the action to take."""
+    policy: NDArray[np.float32]
+    """[R, K] the target of the network's policy: probabilities, 0 in empty slots; all 0 where there is none."""
+    value: NDArray[np.float64]
+    """[R] the value that the search gives the state, in the environment's units."""
+    action: NDArray[np.integer] | None = None
+    """[R] the actions themselves, where some have no slot."""
+
+
+Choose = Callable[[Turn, "Arrays"], Choice]
+"""From the states of a turn, and what the network sees of them, to a choice."""
+
+
+class Episodes(NamedTuple):
+    """E episodes of M moves in all: those of episode 0 from its first to its last, then those of episode 1 ..."""
+
+    contexts: list[Arrays]
+    """What the network sees once of each instance; empty where it sees nothing."""
+    which: NDArray[np.int64]
+    """[E] the place of an episode's instance in `contexts`."""
+    seen: dict[str, NDArray[Any]]
+    """Arrays [M, ...] as Policy.see has them."""
+    moves: dict[str, NDArray[Any]]
+    """actions int32 [M, K], as the environment lists them; slot, policy and value as in Choice; reward and returns, the sum of
+    the rewards from this one on, float64 [M] in the environment's units."""
+    lengths: NDArray[np.int64]
+    """[E] how many moves each has here."""
+    objective: NDArray[np.float64]
+    """[E] base + rewards: the objective of the solution, its negative where the problem minimises."""
+
+
+def record(
+    policy: Policy,
+    environment: Environment,
+    rows: NDArray[np.int64],
+    base: NDArray[np.float64],
+    choose: Choose,
+    keep: Callable[[Turn], NDArray[np.bool_]] | None = None,
+) -> Episodes:
+    """Play the episodes that stand in `rows` [E] to their ends. `base` [E] is what `reset` returned for them.
+
+    policy: whose eyes see the states. keep: which states [R] of a turn become moves (all, unless given); the others are not
+    even seen, and `choose` gets what is seen of the kept ones alone.
+    """
+    seen: list[Arrays] = []
+    moves: list[dict[str, NDArray[Any]]] = []
+
+    def act(turn: Turn) -> NDArray[np.integer]:
+        kept = np.ones(len(turn.rows), bool) if keep is None else keep(turn)
+        looked = policy.see(environment, turn.rows[kept]) if kept.any() else {}
+        choice = choose(turn, looked)
+        if kept.any():
+            number = np.full(int(kept.sum()), turn.number)
+            told = {"actions": turn.actions, "slot": choice.slot, "policy": choice.policy, "value": choice.value}
+            seen.append(looked)
+            moves.append({"episode": turn.episode[kept], "number": number} | {name: a[kept] for name, a in told.items()})
+        return turn.taken(choice.slot) if choice.action is None else choice.action
+
+    played = play(environment, rows, base, act)
+    contexts = [policy.context(environment, number) for number in range(len(environment.instances))]
+    if not any(contexts):
+        contexts = []
+    instances = environment.instance_of(rows) if contexts else np.zeros(len(rows), np.int64)
+    lengths = np.zeros(len(rows), np.int64)
+    if not moves:
+        return Episodes(contexts, instances, {}, {}, lengths, played.totals)
+    together = {name: np.concatenate([part[name] for part in moves]) for name in moves[0]}
+    order = np.argsort(together["episode"], kind="stable")
+    episode, number = (together.pop(name)[order] for name in ("episode", "number"))
+    told = {name: array[order] for name, array in together.items()}
+    returns = np.cumsum(played.rewards[:, ::-1], axis=1)[:, ::-1]
+    told |= {"reward": played.rewards[episode, number], "returns": returns[episode, number]}
+    looked = {name: np.concatenate([part[name] for part in seen])[order] for name in seen[0]}
+    return Episodes(contexts, instances, looked, told, np.bincount(episode, minlength=len(rows)), played.totals)
+
+
+def random_choice(random: np.random.Generator) -> Choose:
+    """A `choose` that takes any action, each as likely."""
+
+    def choose(turn: Turn, seen: Arrays) -> Choice:
+        there = turn.actions >= 0
+        slot = np.where(there, random.random(there.shape), -1.0).argmax(axis=1)
+        policy = (there / there.sum(axis=1, keepdims=True)).astype(np.float32)
+        return Choice(slot, policy, np.zeros(len(slot)))
+
+    return choose

@@ -1,0 +1,215 @@
+"""The session of a recipe: clock, limits, seed, device, snapshots, curves and interruption of a training run live here."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corl.errors import UsageError
+from corl.learning import snapshots
+from corl.learning.curves import Curves
+from corl.learning.states import put_back, set_torch_random, state_of, torch_device, torch_random
+from corl.problem import Problem
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+    from torch import nn
+
+    from corl.benchmark.running.store import Store
+
+__all__ = ["Training"]
+
+SAVE_EVERY = 180.0  # seconds between two snapshots
+
+
+class Training:
+    """Handed to `Recipe.train`, as a Run is to a Solver.
+
+    A run that is killed goes on from its last snapshot; limited by `steps`, it then ends with the same bits as an unbroken
+    one (same machine, device and number of threads). The clock starts with the first `budget`.
+    """
+
+    problem: Problem
+    seed: int
+    device: torch.device
+    workers: int
+    """Processes that make data; 0: this one does."""
+    executor: str
+    """What runs them: "processes", or "ray" (corl.processes.workers)."""
+    step: int
+    """How many steps are done; a resumed run starts at that of its snapshot."""
+    interrupted: bool
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        seed: int = 0,
+        device: str = "auto",
+        workers: int = 1,
+        executor: str = "processes",
+        time_limit: float | None = None,
+        steps: int | None = None,
+        output: Path | None = None,
+        resume: bool = False,
+        save_every: float = SAVE_EVERY,
+        facts: Mapping[str, Any] | None = None,
+        store: Store | None = None,
+        name: str = "",
+        on_progress: Callable[[Training], object] | None = None,
+    ) -> None:
+        self.problem, self.seed, self.workers, self.executor = problem, seed, workers, executor
+        self.device = torch_device(device)
+        self.time_limit, self.steps, self.output = time_limit, steps, output
+        self.step, self.interrupted, self.limit = 0, False, ""
+        self.network: nn.Module | None = None
+        """A copy of the network that was saved last, on the CPU and in evaluation mode."""
+        self.metrics: dict[str, float] = {}
+        """The latest value of everything that was logged."""
+        self._facts = {"problem": problem.name, "seed": seed, **(facts or {})}
+        self._curves, self._store, self._name = Curves(store, name), store, name
+        self._parts: dict[str, Any] = {}
+        self._snapshot = snapshots.path_of(output) if output is not None else None
+        self._save_every, self._save_at = save_every, 0.0
+        self._earlier, self._started = 0.0, 0.0
+        self._in_step = False
+        self._on_progress = on_progress
+        self._restored: dict[str, Any] = self._restore() if resume else {}
+
+    # ---------------------------------------------------------------- what a recipe calls
+    def manage(self, **parts: Any) -> None:
+        """Name what a snapshot holds, before the first `budget`; a resumed run puts the kept state into each at once.
+
+        A part is a module, an optimiser or anything else with `state_dict` and `load_state_dict` (nested dicts, lists and
+        tuples of tensors, arrays, numbers and texts), a NumPy Generator or a torch Generator. Whatever changes from step
+        to step must be in one, or be a function of the seed and the step.
+        """
+        for name, part in parts.items():
+            self._parts[name] = part
+            if self._restored:
+                if name not in self._restored["parts"]:
+                    raise UsageError(f"{self._snapshot}: this snapshot has no {name!r}; it is of another version of the recipe")
+                put_back(part, self._restored["parts"][name])
+
+    def budget(self) -> bool:
+        """Whether to make another step; the one before counts as done."""
+        if not self._started:
+            self._started = time.monotonic()
+            self._save_at = self._started + self._save_every
+            if self._restored:
+                set_torch_random(self._restored["random"])
+            elif self._snapshot is not None:  # of a finished run, see `train`: this one must not be resumed from it
+                self._snapshot.unlink(missing_ok=True)
+        self.step += self._in_step
+        if self.interrupted:
+            self.limit = "interrupted"
+        elif self.steps is not None and self.step >= self.steps:
+            self.limit = "steps"
+        elif self.time_limit is not None and self.seconds >= self.time_limit:
+            self.limit = "time_limit"
+        if self._in_step and (self.limit or time.monotonic() >= self._save_at):
+            self._keep()
+        self._in_step = not self.limit
+        return self._in_step
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock seconds of training, those before a kill included."""
+        return self._earlier + (time.monotonic() - self._started if self._started else 0.0)
+
+    @property
+    def fraction(self) -> float:
+        """How much of the run is done, 0..1, for schedules: of the steps or of the time limit, whichever is nearer its end."""
+        of_steps = self.step / self.steps if self.steps else 0.0
+        of_time = self.seconds / self.time_limit if self.time_limit else 0.0
+        return min(1.0, max(of_steps, of_time))
+
+    def log(self, **metrics: float) -> None:
+        """Note values of the present step: they show in the progress and are points of the run's curves in the store."""
+        values = {name: float(v.detach() if hasattr(v, "detach") else v) for name, v in metrics.items()}
+        self.metrics |= values
+        self._curves.add(self.step, values)
+        if self._on_progress is not None:
+            self._on_progress(self)
+
+    def save(self, network: nn.Module) -> None:
+        """Keep the network, and write it with the facts of its training to the run's output, if it has one: equal runs write
+        equal bytes."""
+        self.network = copy.deepcopy(network).cpu().eval()
+        if self.output is not None:
+            from corl.networks.checkpoints import save
+
+            save(self.output, network, {name: fact for name, fact in self.facts.items() if name != "seconds"})
+
+    def generator(self, *stream: int) -> np.random.Generator:
+        """A NumPy Generator that depends on the seed and `stream` alone."""
+        import numpy as np
+
+        return np.random.default_rng([self.seed, *stream])
+
+    def autocast(self) -> contextlib.AbstractContextManager[Any]:
+        """bfloat16 where the device is a GPU; on a CPU nothing."""
+        import torch
+
+        return torch.autocast("cuda", torch.bfloat16) if self.device.type == "cuda" else contextlib.nullcontext()
+
+    def interrupt(self) -> None:
+        """What Ctrl-C does: end after the present step, with a snapshot."""
+        self.interrupted = True
+
+    def announce(self) -> None:
+        """Note the run's facts in the store."""
+        if self._store is not None:
+            self._store.add_training(self._name, self.facts)
+
+    def finish(self) -> None:
+        """Write out the curves; a recipe that returned by itself has `limit` "finished"."""
+        self.limit = self.limit or "finished"
+        self._curves.flush()
+        self.announce()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known of the run: problem, recipe, options, seed, steps, seconds, device, latest metrics."""
+        device = self.device.type
+        if device == "cuda":
+            import torch
+
+            device = torch.cuda.get_device_name(self.device)
+        done = {"steps": self.step, "seconds": round(self.seconds, 1), "device": device, "metrics": dict(self.metrics)}
+        return self._facts | done
+
+    # ---------------------------------------------------------------- snapshots
+    def _keep(self) -> None:
+        """Write a snapshot: the state between two steps."""
+        self._curves.flush()
+        if self._snapshot is not None:
+            state = {
+                "facts": self._facts,
+                "limit": self.limit,
+                "step": self.step,
+                "seconds": self.seconds,
+                "metrics": self.metrics,
+                "curves": self._curves.state_dict(),
+                "random": torch_random(),
+                "parts": {name: state_of(part) for name, part in self._parts.items()},
+            }
+            snapshots.write(self._snapshot, state)
+        self._save_at = time.monotonic() + self._save_every
+
+    def _restore(self) -> dict[str, Any]:
+        """The state of the snapshot, where there is one; the parts take theirs in `manage`."""
+        if self._snapshot is None or not self._snapshot.exists():
+            return {}
+        state: dict[str, Any] = snapshots.read(self._snapshot)
+        for name, value in self._facts.items():
+            if (kept := state["facts"].get(name)) != value:
+                raise UsageError(f"{self._snapshot}: a snapshot of a run with {name} = {kept!r}, not {value!r}")
+        self.step, self._earlier, self.metrics = state["step"], state["seconds"], state["metrics"]
+        self._curves.load_state_dict(state["curves"])
+        return state

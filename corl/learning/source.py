@@ -1,0 +1,94 @@
+"""Source: where the instances of a training come from, and which of them are kept apart to watch how well it does."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corl import registry
+from corl.errors import UsageError, unknown
+from corl.options import option
+
+if TYPE_CHECKING:
+    from corl.problem import Problem
+
+__all__ = ["Source", "folder_option"]
+
+_WATCHED = 2**30  # number of the first generated instance that is watched; training's numbers stay below
+_HELD_OUT = 10  # of so many files one is watched
+
+
+def folder_option() -> str:
+    """The option `instances` of a recipe."""
+    return option("", "A folder of instance files to train on instead; about a tenth of them is held out, and watched if any is.")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Generated instances, a function of the seed and their number, or those in the files of a folder."""
+
+    problem: Problem
+    generator: str = ""
+    """A name among the problem's; "" for the first that takes a size."""
+    sizes: Sequence[int] = (20,)
+    """The generator's `Problem.size_option`: one for all instances of a call of `instances`, another for those of the next."""
+    seed: int = 0
+    folder: str = ""
+    """Files to read instead. About a tenth of them, by a hash of their names, are watched and never trained on."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """In a worker, make a problem that is not installed known there."""
+        self.__dict__.update(state)
+        registry.known(self.problem)
+
+    def instances(self, first: int, count: int) -> list[Any]:
+        """Instances number first, first + 1, ... to train on, where every call has the same `count`.
+
+        Raises UsageError for a generator or an option that there is not, and InputError for a bad file.
+        """
+        if self.folder:
+            order = np.random.default_rng([self.seed, first // max(1, count)]).permutation(len(self._files[0]))
+            return [self._read(self._files[0][i]) for i in np.resize(order, count).tolist()]
+        return self._generated(first, count, self.sizes[first // max(1, count) % len(self.sizes)])
+
+    def watched(self, count: int) -> list[Any]:
+        """`count` instances that are never trained on, of all sizes; of a folder those that are held out, at most so many."""
+        if self.folder:
+            return [self._read(path) for path in self._files[1][:count]]
+        cuts = np.linspace(0, count, len(self.sizes) + 1).astype(int).tolist()
+        parts = zip(self.sizes, cuts, cuts[1:])
+        return [one for size, begin, end in parts for one in self._generated(_WATCHED + begin, end - begin, size)]
+
+    def _generated(self, first: int, count: int, size: int) -> list[Any]:
+        from corl.options import call
+
+        known, option = self.problem.generators, self.problem.size_option
+        fit = (name for name, make in known.items() if option in inspect.signature(make).parameters)
+        name = self.generator or next(fit, next(iter(known), ""))
+        if name not in known:
+            raise UsageError(unknown(f"{self.problem.name} has no generator", name, known))
+        seeds = [int(np.random.SeedSequence([self.seed, number]).generate_state(1)[0]) for number in range(first, first + count)]
+        return [call(known[name], {option: size, "seed": seed}) for seed in seeds]
+
+    def _read(self, path: Path) -> Any:
+        return self.problem.read(path)
+
+    @cached_property
+    def _files(self) -> tuple[list[Path], list[Path]]:
+        """The files to train on and those to watch. Raises UsageError where there are none to train on."""
+        folder = Path(self.folder)
+        if not folder.is_dir():
+            raise UsageError(f"instances: no folder {self.folder}; accepted: a folder of instance files of {self.problem.name}")
+        files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+        watched = [path for path in files if hashlib.sha256(path.name.encode()).digest()[0] % _HELD_OUT == 0]
+        trained = [path for path in files if path not in set(watched)]
+        if not trained:
+            raise UsageError(f"instances: {self.folder} has no files to train on")
+        return trained, watched

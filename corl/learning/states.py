@@ -1,0 +1,82 @@
+"""States: torch as a training run has it (device, threads, seed), and what a snapshot holds of the run's parts and of torch."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from corl.errors import UsageError
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["put_back", "set_torch_random", "state_of", "torch_device", "torch_random", "torch_seeded"]
+
+
+def torch_device(name: str) -> torch.device:
+    """The torch device of that name; "auto" is the GPU where there is one."""
+    import torch
+
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:  # AssertionError: torch built without CUDA
+        raise UsageError(f"device: {name!r} is not available; accepted: auto, cpu, cuda where there is one") from error
+    return device
+
+
+@contextlib.contextmanager
+def torch_seeded(seed: int, threads: int) -> Iterator[None]:
+    """Inside, torch's own generators are seeded and it has so many threads; both are put back."""
+    import torch
+
+    before = torch.get_num_threads()
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        torch.set_num_threads(threads)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+
+
+def state_of(part: Any) -> Any:
+    """The state of a module, an optimiser, a generator of NumPy or torch, or anything else with `state_dict`."""
+    import numpy as np
+    import torch
+
+    if isinstance(part, np.random.Generator):
+        return part.bit_generator.state
+    return part.get_state() if isinstance(part, torch.Generator) else part.state_dict()
+
+
+def put_back(part: Any, state: Any) -> None:
+    """Give a part the state that `state_of` took."""
+    import numpy as np
+    import torch
+
+    if isinstance(part, np.random.Generator):
+        part.bit_generator.state = state
+    elif isinstance(part, torch.Generator):
+        part.set_state(state)
+    else:
+        part.load_state_dict(state)
+
+
+def torch_random() -> list[torch.Tensor]:
+    """The state of torch's own generators (dropout and the like draw from them): the CPU's, then each GPU's."""
+    import torch
+
+    return [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [])]
+
+
+def set_torch_random(states: list[torch.Tensor]) -> None:
+    """Put back what `torch_random` gave; GPUs only where there are as many."""
+    import torch
+
+    torch.set_rng_state(states[0])
+    if torch.cuda.is_available() and len(states) == torch.cuda.device_count() + 1:
+        torch.cuda.set_rng_state_all(states[1:])

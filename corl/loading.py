@@ -1,0 +1,88 @@
+"""Instances: read from files or by a shipped name, generated, or made of what users hold already."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from corl import options, registry, shipped
+from corl.errors import CorlError, InputError, UsageError, described, kind_of, unknown
+from corl.files.opening import reading
+from corl.problem import Problem
+
+__all__ = ["generate", "load", "name_of", "read"]
+
+
+def load(instance: Any, problem: str | Problem | None = None) -> tuple[Problem, Any]:
+    """The problem, in the instance's sense, and the Instance that `instance` stands for.
+
+    `instance` is a path, the name of a shipped instance, an Instance, or raw data with `problem`, a name or a Problem, which need
+    not be installed.
+    """
+    adapter = None if problem is None else registry.known(problem)
+    if isinstance(instance, (str, os.PathLike)):
+        path = _file(Path(instance), adapter.name if adapter else None)
+        with reading(path):
+            adapter = adapter or registry.recognise(path)
+            data = _read(adapter, path)
+            return adapter.of(data), data
+    if adapter is None:
+        found = registry.problem_of(instance)
+        if found is None:
+            names = ", ".join(registry.problems())
+            raise UsageError(f"say which problem {kind_of(instance)} stands for: problem= one of {names}")
+        return found.of(instance), instance
+    try:
+        data = instance if isinstance(instance, adapter.instance_type) else adapter.adapt(instance)
+    except RecursionError:
+        raise InputError(f"{kind_of(instance)} that is nested too deeply, or in itself") from None
+    return adapter.of(data), data
+
+
+def read(path: str | os.PathLike[str], problem: str | Problem | None = None) -> Any:
+    """The Instance in a file, or the shipped one of that name ("tsp/uniform-500").
+
+    problem: whose file it is, a name or a Problem; None where the file's content tells. Raises InputError for a bad file.
+    """
+    return load(Path(path), problem)[1]
+
+
+def generate(problem: str | Problem, kind: str = "", /, *, seed: int = 0, **parameters: Any) -> Any:
+    """A generated Instance: `corl.generate("tsp", "clustered", size=500, seed=3)`.
+
+    kind: one of the problem's generators (`corl list problems`); "" for its first. parameters: those of the generator. Raises
+    UsageError for what it does not take.
+    """
+    adapter = registry.known(problem)
+    if not adapter.generators:
+        raise UsageError(f"{adapter.name} has no generators")
+    name = kind or next(iter(adapter.generators))
+    if name not in adapter.generators:
+        raise UsageError(unknown(f"{adapter.name} has no generator", name, adapter.generators))
+    return options.call(adapter.generators[name], {"seed": seed, **parameters})
+
+
+def name_of(instance: Any) -> str:
+    """An instance's name, "" if its class has none."""
+    return str(getattr(instance, "name", ""))
+
+
+def _read(adapter: Problem, path: Path) -> Any:
+    """The Instance in a file; an error that the adapter should not raise names the file and the problem."""
+    try:
+        return adapter.read(path)
+    except (CorlError, OSError, ValueError):  # those of the last kinds are told by `reading`
+        raise
+    except (Exception, SystemExit) as error:
+        raise InputError(f"problem {adapter.name} fails to read it: {described(error)}", file=str(path)) from error
+
+
+def _file(path: Path, problem: str | None) -> Path:
+    """The path itself, or where there is no such file the shipped instance of that name. Raises InputError for neither."""
+    if os.path.lexists(path):
+        return path
+    found = shipped.find(path.as_posix(), problem)
+    if found is None:
+        raise InputError(shipped.missing(path.as_posix()), file=str(path))
+    return found

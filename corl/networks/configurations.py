@@ -1,0 +1,139 @@
+"""Configurations: whether a checkpoint asks for a network that its weights are those of.
+
+Whoever can write a file can seal it with the right digest. So what its configuration asks for is looked at before anything of
+that size is made: its types, its numbers, and then the shapes of its tensors, on torch's device without memory ("meta").
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import math
+import types
+import typing
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from corl import registry
+from corl.errors import unknown
+from corl.files.json_values import is_number
+from corl.networks.policy import Policy
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["check_config", "check_finite"]
+
+_FREE = 1000  # the greatest integer and the longest list where no tensor is larger: some sizes show in no tensor
+_PARTS = 10  # modules and parameters that a network may have for each of its tensors, and ten times that beside
+
+
+def check_config(kind: type[Any], config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
+    """Raise unless `kind(**config)` is a network whose tensors have the names and the shapes of `weights`, which are finite.
+
+    Every entry must be of the type that the constructor is annotated with; no integer and no list's length may exceed the
+    largest axis of a tensor (or 1000); a "problem" must be registered and have the "features" and the "environment" that a
+    Policy names. The error is a ValueError, or whatever the constructor raises.
+    """
+    check_finite(weights)
+    inspect.signature(kind).bind(**config)
+    hints: dict[str, Any] = {}
+    with contextlib.suppress(NameError, AttributeError):  # names that a plug-in imports for type checkers alone
+        hints = typing.get_type_hints(kind.__init__)
+    most = max(_FREE, *(size for tensor in weights.values() for size in tensor.shape), 0)
+    for name, value in config.items():
+        hint = hints.get(name, Any)
+        if not _fits(hint, value, most):
+            limit = f" up to {most}, as its tensors are" if _fits(hint, value, math.inf) else ""
+            raise ValueError(f"{name} is {_shown(value)}; accepted: {_words(hint)}{limit}")
+    _check_names(kind, config)
+    _check_shapes(kind, config, weights)
+
+
+def check_finite(tensors: Mapping[str, Tensor]) -> None:
+    """Raise ValueError where a tensor holds NaN, an infinity, or complex numbers."""
+    import torch
+
+    for name, tensor in tensors.items():
+        if tensor.is_complex() or not torch.isfinite(tensor.float()).all():
+            raise ValueError(f"{name} holds what is no finite real number")
+
+
+def _fits(hint: Any, value: Any, most: float) -> bool:
+    """Whether a JSON value is of an annotated type, integers and lists' lengths up to `most`.
+
+    Of a type that JSON has nothing of, or none at all, any value is.
+    """
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(part, value, most) for part in inner)
+    if origin is Literal:
+        return any(type(value) is type(choice) and value == choice for choice in inner)
+    if hint is float:
+        return is_number(value)
+    if hint in (bool, str, type(None)):
+        return type(value) is hint
+    if hint is int:
+        return type(value) is int and abs(value) <= most
+    if (origin or hint) in (dict, Mapping):
+        return isinstance(value, dict) and _all_fit(inner[1:], value.values(), most)
+    if (origin or hint) is tuple and inner and inner[-1] is not Ellipsis:
+        return isinstance(value, list) and len(value) == len(inner) and all(map(_fits, inner, value, [most] * len(inner)))
+    if (origin or hint) in (tuple, list, Sequence):
+        return isinstance(value, list) and _all_fit(inner[:1], value, most)
+    if isinstance(value, (list, dict)):  # nested a hundred levels at most (corl.files.json_values)
+        return _all_fit((), value.values() if isinstance(value, dict) else value, most)
+    return _fits(type(value), value, most)
+
+
+def _all_fit(hints: tuple[Any, ...], values: Collection[Any], most: float) -> bool:
+    return len(values) <= most and all(_fits(hints[0] if hints else Any, value, most) for value in values)
+
+
+def _words(hint: Any) -> str:
+    """A type in a message."""
+    return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint).replace("typing.", "")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _check_names(kind: type[Any], config: Mapping[str, Any]) -> None:
+    if not isinstance(config.get("problem"), str):
+        return
+    problem = registry.problem(config["problem"])
+    if issubclass(kind, Policy):
+        problem.environment_name(config.get("environment", ""))
+        if kind.see is Policy.see and config.get("features") not in problem.features:
+            raise ValueError(unknown(f"{problem.name} has no features", config.get("features", ""), problem.features))
+
+
+def _check_shapes(kind: type[Any], config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
+    """Build the network without memory, of no more parts than the weights can fill, and compare names and shapes."""
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that nothing is copied there, or that a tensor is empty
+        with _at_most(_PARTS * (len(weights) + _PARTS)), torch.device("meta"):
+            network = kind(**config)
+        network.load_state_dict(dict(weights))
+
+
+@contextlib.contextmanager
+def _at_most(parts: int) -> Iterator[None]:
+    """Raise ValueError in the block when more modules and parameters than that are made."""
+    from torch.nn.modules import module
+
+    made = 0
+
+    def count(*ignored: Any) -> None:
+        nonlocal made
+        made += 1
+        if made > parts:
+            raise ValueError("its network has many more tensors than the file")
+
+    with module.register_module_module_registration_hook(count), module.register_module_parameter_registration_hook(count):
+        yield

@@ -1,0 +1,47 @@
+"""Answering: what a worker of `corl.processes.workers` does, in a process of ours (`python -P -m corl.processes.answering`) or an
+actor of Ray's."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+from corl.errors import CorlError, described
+from corl.processes.child import connect
+from corl.processes.pipes import send
+
+__all__ = ["Answering", "main"]
+
+
+class Answering:
+    """From a pickled (make, arguments): a pickled payload -> ("answer", make(*arguments)(payload)), or ("failed", CorlError)."""
+
+    def __init__(self, task: bytes) -> None:
+        self._task = task
+        self._function: Callable[[Any], Any] | None = None
+
+    def __call__(self, payload: bytes) -> tuple[str, Any]:
+        try:
+            if self._function is None:
+                make, arguments = pickle.loads(self._task)
+                self._function = make(*arguments)
+            return "answer", self._function(pickle.loads(payload))
+        except CorlError as error:
+            return "failed", error
+        except Exception as error:
+            return "failed", CorlError(f"a worker failed: {described(error)}")
+
+
+def main() -> None:
+    """Serve payloads until the parent is gone."""
+    messages, outbox = connect()
+    answer = Answering(messages.get())
+    with contextlib.suppress(BrokenPipeError):  # the parent is gone
+        while True:
+            send(outbox, answer(messages.get()))
+
+
+if __name__ == "__main__":
+    main()

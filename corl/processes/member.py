@@ -1,0 +1,69 @@
+"""Member: the process of one worker of a Team, `python -P -m corl.processes.member`: one solve, told of as it goes."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import queue
+import threading
+from typing import IO
+
+from corl import registry
+from corl.errors import CorlError, UsageError, described
+from corl.processes.child import connect
+from corl.processes.pipes import send
+from corl.run import Improvement, Run
+from corl.version import versions
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Serve one task: the task and a seed come in, "go" starts the run and "stop" ends it.
+
+    Out go ("ready", versions), ("improved", objective, bound, solution or None), then one of ("done", limit, status, reason),
+    ("failed", CorlError) and ("crashed", text).
+    """
+    messages, outbox = connect()
+    with contextlib.suppress(BrokenPipeError):  # the parent is gone
+        try:
+            _serve(messages, outbox)
+        except CorlError as error:
+            send(outbox, ("failed", error))
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            send(outbox, ("crashed", described(error)))
+
+
+def _serve(messages: queue.SimpleQueue[bytes], outbox: IO[bytes]) -> None:
+    try:
+        task = pickle.loads(messages.get())
+    except (AttributeError, ImportError) as error:
+        raise UsageError(f"workers need an instance of an importable class: {error}") from error
+    seed = pickle.loads(messages.get())
+    instance = task["instance"]
+    problem, solver = registry.known(task["problem"]).of(instance), task["solver"]
+    solver.prepare(instance)
+    best: float | None = None
+
+    def tell(news: Improvement) -> None:
+        nonlocal best
+        fresh, best = news.objective != best, news.objective
+        send(outbox, ("improved", news.objective, news.bound, news.solution if fresh else None))
+
+    shares = {"seed": seed, "workers": task["workers"], "warm_start": task["warm_start"]}
+    run = Run(problem, instance, on_improvement=tell, **shares, **task["limits"])
+    send(outbox, ("ready", versions()))
+    if pickle.loads(messages.get()) != "go":
+        return
+    threading.Thread(target=lambda: run.stop() if messages.get() else None, daemon=True).start()
+    run.start()
+    if not run.should_stop:
+        solver.solve(instance, run)
+    run.finish()
+    send(outbox, ("done", run.limit, run.status, run.reason))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Pipes: messages between our own processes, pickles with an 8-byte length before each."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from types import FunctionType
+from typing import IO, Any
+
+from corl.errors import UsageError
+
+__all__ = ["pickled", "receive", "receive_bytes", "send", "send_bytes"]
+
+
+def pickled(message: Any, what: str) -> bytes:
+    """A message for another process. Raises UsageError where `what` is in it does not pickle, or cannot be imported there."""
+    buffer = io.BytesIO()
+    try:
+        _Pickler(buffer, protocol=5).dump(message)
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"workers need {what} that pickle: {error}") from error
+    return buffer.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    """Refuses what the other process would not find: a script or a notebook is __main__ only here."""
+
+    def reducer_override(self, item: Any, /) -> Any:
+        if isinstance(item, (type, FunctionType)) and item.__module__ == "__main__":
+            raise UsageError(f"workers cannot import {item.__qualname__} from a script or a notebook; put it into a module")
+        return NotImplemented
+
+
+def send(pipe: IO[bytes], message: Any) -> None:
+    """Pickle a message into the pipe."""
+    send_bytes(pipe, pickle.dumps(message, protocol=5))
+
+
+def send_bytes(pipe: IO[bytes], body: bytes) -> None:
+    """Send a message that is pickled already."""
+    pipe.write(len(body).to_bytes(8, "little"))
+    pipe.write(body)
+    pipe.flush()
+
+
+def receive(pipe: IO[bytes]) -> Any:
+    """The next message; EOFError when the other side is gone."""
+    return pickle.loads(receive_bytes(pipe))
+
+
+def receive_bytes(pipe: IO[bytes]) -> bytes:
+    """The next message, still pickled; EOFError when the other side is gone."""
+    size = int.from_bytes(pipe.read(8), "little")
+    body = pipe.read(size)
+    if not body or len(body) < size:
+        raise EOFError
+    return body

@@ -1,0 +1,26 @@
+"""Processors: those that this process may use, and how many workers they allow."""
+
+from __future__ import annotations
+
+import os
+
+from corl.errors import UsageError
+
+__all__ = ["available", "check_workers"]
+
+_EACH = 4  # workers a processor: more would only take memory, and time from each other
+
+
+def available() -> list[int]:
+    """The numbers of the processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def check_workers(workers: int) -> None:
+    """Raise UsageError for more worker processes than four for each processor."""
+    count = len(available())
+    if workers > (most := _EACH * count):
+        has = "the one processor" if count == 1 else f"each of {count} processors"
+        raise UsageError(f"workers: {workers} is not accepted; it takes up to {most}, {_EACH} for {has}")

@@ -1,0 +1,192 @@
+"""Team: the workers of one solve, seen from the process that was asked; what each does is in member.py."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import queue
+import threading
+import time
+from typing import Any
+
+from corl import registry
+from corl.errors import SolverError
+from corl.processes.child import Child, end
+from corl.processes.pipes import pickled
+from corl.run import Run
+from corl.solver import Solver
+from corl.termination import Limit
+
+__all__ = ["Team"]
+
+_PATIENCE = 30.0  # seconds that an asked worker has to end by itself
+_GRACE = 0.1  # seconds that one has which is killed then
+_log = logging.getLogger(__name__)
+
+
+class Team:
+    """Copies of a solver in `count` processes, with different seeds; a context manager that leaves none behind.
+
+    They share nothing. With `iterations` each goes to its own end and the outcome is the best of all, the lower worker
+    winning ties, whatever their speeds; otherwise what ends the run ends them all. A worker that crashes or is killed is
+    a warning in the log; if all are killed, what they had reported is the outcome, and a SolverError where that is nothing or
+    where one crashed. One that misbehaves (SolverError, UsageError) ends the run. They share `run.workers` cores. killed: they
+    do not hear that they are asked to end, and are killed without a word (`Solver.own_process`).
+    """
+
+    def __init__(self, run: Run, solver: Solver, count: int, killed: bool = False) -> None:
+        self._run, self._count, self._killed = run, count, killed
+        self._children: list[Child] = []
+        self._alive: set[int] = set()
+        self._failures: list[str] = []
+        self._crashed = False
+        self._best: dict[int, tuple[float, Any]] = {}
+        self._limit: Limit = "finished"
+        self._inbox: queue.SimpleQueue[tuple[int, tuple[Any, ...]]] = queue.SimpleQueue()  # filled by a thread per worker
+        task = {
+            "problem": run.problem if registry.is_guest(run.problem.name) else run.problem.name,
+            "instance": run.instance,
+            "solver": solver,
+            "limits": {"time_limit": run.time_limit, "iterations": run.iterations, "target": run.target},
+            "workers": run.workers // count,
+            "warm_start": run.warm_start,
+        }
+        self._task = pickled(task, "an instance and options")
+
+    def __enter__(self) -> Team:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        end(self._children)
+
+    def prepare(self) -> dict[str, str]:
+        """Start the workers and wait until each has prepared its solver; returns the versions of what they have imported.
+
+        Raises what all of them, or SolverError.
+        """
+        for k in range(self._count):
+            self._start(k)
+        waiting, versions = set(self._alive), {}
+        while waiting & self._alive:
+            k, message = self._next()
+            if message[0] == "ready":
+                waiting.discard(k)
+                versions = message[1]
+            else:
+                self._handle(k, message)
+        self._check_alive()
+        return versions
+
+    def collect(self) -> None:
+        """Until every worker has ended: pass on improvements; when the run must end, ask once and wait with patience."""
+        self._tell("go")
+        deadline = math.inf
+        while self._alive and time.perf_counter() < deadline:
+            self._handle(*self._next())
+            if deadline == math.inf and self._must_end:
+                self._tell("stop")
+                deadline = time.perf_counter() + (_GRACE if self._killed else _PATIENCE)
+        self._check_alive()
+        if self._killed:
+            self._take_last()
+        else:
+            self._failures += [f"worker {k} did not stop and was killed" for k in self._alive]
+        rest = "what they had found is kept" if len(self._failures) == self._count else "the others went on"
+        for failure in self._failures:
+            _log.warning("%s; %s", failure, rest)
+        if self._run.iterations is not None and self._best:  # independent of who spoke first
+            sign = 1 if self._run.problem.sense == "min" else -1
+            k = min(self._best, key=lambda k: (sign * self._best[k][0], k))
+            self._run.objective, self._run.solution = self._best[k]
+        self._run.stop(self._limit)
+
+    @property
+    def _must_end(self) -> bool:
+        """With `iterations`, a target or an optimum that one worker reaches must not cut the others short by the clock."""
+        run = self._run
+        return run.should_stop if run.iterations is None else run.interrupted or run.remaining == 0.0
+
+    def _start(self, k: int) -> None:
+        try:
+            child = Child("corl.processes.member")
+        except OSError as error:
+            raise SolverError(f"worker {k} cannot be started: {error}") from error
+        self._children.append(child)
+        self._alive.add(k)
+        threading.Thread(target=self._talk, args=(k, child), daemon=True).start()
+
+    def _talk(self, k: int, child: Child) -> None:
+        """One thread a worker: send it its task, then pass on what it says until it is gone."""
+        fault = ""
+        try:
+            child.send_bytes(self._task)
+            child.send(_seed(self._run.seed, k))
+            while True:
+                self._inbox.put((k, child.receive()))
+        except (EOFError, OSError):
+            pass
+        except Exception as error:
+            fault = f"sent what cannot be read ({error}) and "
+        self._inbox.put((k, ("gone", fault)))
+        child.close()
+
+    def _next(self) -> tuple[int, tuple[Any, ...]]:
+        try:
+            return self._inbox.get(timeout=0.02)
+        except queue.Empty:
+            return -1, ("nothing",)
+
+    def _handle(self, k: int, message: tuple[Any, ...]) -> None:
+        kind = message[0]
+        if kind == "improved":
+            _, objective, bound, solution = message
+            if solution is not None:
+                self._best[k] = (objective, solution)
+                self._run.report(solution, objective)
+            if bound is not None:
+                self._run.report_bound(bound)
+        elif kind == "done":
+            _, limit, status, reason = message
+            self._alive.discard(k)
+            if status == "infeasible":
+                self._run.report_infeasible(reason)
+            elif status == "unbounded":
+                self._run.report_unbounded()
+            if limit != "finished":
+                self._limit = limit
+        elif kind == "failed":
+            raise message[1]
+        elif kind == "crashed":
+            self._alive.discard(k)
+            self._crashed = True
+            self._failures.append(f"worker {k} failed: {message[1]}")
+        elif kind == "gone" and k in self._alive:
+            self._alive.discard(k)
+            self._failures.append(f"worker {k} {message[1]}{self._children[k].ending()}")
+
+    def _take_last(self) -> None:
+        """Of the improvements that came faster than they were looked at, the last of each worker: there is no time for more."""
+        last: dict[tuple[int, bool], tuple[Any, ...]] = {}
+        while not self._inbox.empty():
+            k, message = self._inbox.get()
+            if message[0] == "improved":
+                last[k, message[3] is None] = message
+        for (k, _), message in last.items():
+            self._handle(k, message)
+
+    def _check_alive(self) -> None:
+        if len(self._failures) == self._count and (self._crashed or self._run.solution is None):
+            raise SolverError(self._failures[0])
+
+    def _tell(self, word: str) -> None:
+        for k in self._alive:
+            with contextlib.suppress(OSError, ValueError):  # it is gone already; its own thread says so
+                self._children[k].send(word)
+
+
+def _seed(seed: int, k: int) -> int:
+    """The seed of worker k; the first has the run's own."""
+    import numpy as np
+
+    return int(np.random.SeedSequence([seed, k]).generate_state(1)[0]) if k else seed

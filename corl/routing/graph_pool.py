@@ -1,0 +1,113 @@
+"""The graphs of several instances laid out flat, so that one pool of states mixes sizes and kinds of distances.
+
+An environment of a routing problem has a `GraphPool` as the field `graphs` of its state; its kernels read the distances of an
+instance through `graph_metric`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.routing.metric import EXPLICIT, Metric, distance
+from corl.routing.neighbours import nearest_cities
+
+__all__ = ["GraphPool", "distances_between", "graph_metric", "graph_pool", "insert_nearest", "offsets", "too_far"]
+
+
+class GraphPool(NamedTuple):
+    """I graphs of n nodes each."""
+
+    kind: NDArray[np.int64]
+    """[I] the metric's kind (corl.routing.metric)."""
+    size: NDArray[np.int64]
+    """[I] n."""
+    first: NDArray[np.int64]
+    """[I] where the nodes of a graph begin in arrays [sum of n] that a problem adds (scores, demands)."""
+    points_first: NDArray[np.int64]
+    """[I] where its nodes begin in `points`."""
+    matrix_first: NDArray[np.int64]
+    """[I] where its n * n distances begin in `matrix`."""
+    listed: NDArray[np.int64]
+    """[I] the length of a node's neighbour list."""
+    lists_first: NDArray[np.int64]
+    """[I] where the lists of its nodes begin in `lists`."""
+    points: NDArray[np.float64]
+    """[sum of n over graphs with coordinates, 3] as the metric has them."""
+    matrix: NDArray[np.float64]
+    """[sum of n * n over graphs with a matrix]"""
+    lists: NDArray[np.int32]
+    """[sum of n * listed] the nearest nodes of every node, nearest first."""
+
+
+def graph_pool(metrics: Sequence[Metric], listed: int = 0, prices: Sequence[NDArray[np.float64] | None] = ()) -> GraphPool:
+    """The pool of these graphs; neighbour lists hold up to `listed` nodes.
+
+    prices: for each graph None, or float64 [n], taken off a matrix's distances to each node before the nearest are listed.
+    """
+    size = np.array([len(metric.points) or len(metric.matrix) for metric in metrics], np.int64)
+    lists = [
+        nearest_cities(metric, min(n - 1, listed), priced)
+        for metric, n, priced in zip(metrics, size.tolist(), prices or [None] * len(metrics), strict=True)
+    ]
+    return GraphPool(
+        kind=np.array([metric.kind for metric in metrics], np.int64),
+        size=size,
+        first=offsets(size),
+        points_first=offsets([len(metric.points) for metric in metrics]),
+        matrix_first=offsets([metric.matrix.size for metric in metrics]),
+        listed=np.array([array.shape[1] for array in lists], np.int64),
+        lists_first=offsets([array.size for array in lists]),
+        points=np.concatenate([metric.points for metric in metrics]),
+        matrix=np.concatenate([metric.matrix.ravel() for metric in metrics]),
+        lists=np.concatenate([array.ravel() for array in lists]),
+    )
+
+
+def offsets(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where parts of these lengths begin, int64, when they are laid out one after another."""
+    return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
+
+
+@kernel(inline=True)
+def graph_metric(graphs: Any, instance: Any) -> Any:
+    """The Metric of one graph, of views into the pool."""
+    n, kind, start = graphs.size[instance], graphs.kind[instance], graphs.matrix_first[instance]
+    m = n if kind == EXPLICIT else 0
+    first = graphs.points_first[instance]
+    return Metric(kind, graphs.points[first : first + n], graphs.matrix[start : start + m * m].reshape((m, m)))
+
+
+@kernel
+def distances_between(metric: Any, nodes: Any, out: Any) -> None:
+    """Fill out [K, K] with the distances from node to node of `nodes` [K]; those of a node to itself, and of -1, stay."""
+    for i in range(len(nodes)):
+        for j in range(i):
+            if nodes[i] >= 0 and nodes[j] >= 0 and nodes[i] != nodes[j]:
+                out[i, j] = distance(metric, nodes[i], nodes[j])
+                out[j, i] = distance(metric, nodes[j], nodes[i]) if metric.kind == EXPLICIT else out[i, j]
+
+
+@kernel(inline=True, borrow=True)
+def too_far(lengths: Any, nodes: Any, count: Any, length: Any, node: Any) -> Any:
+    """Whether `insert_nearest` would leave this node out."""
+    return count == len(nodes) and (length > lengths[-1] or (length == lengths[-1] and node > nodes[-1]))
+
+
+@kernel(inline=True, borrow=True)
+def insert_nearest(lengths: Any, nodes: Any, count: Any, length: Any, node: Any) -> Any:
+    """Add a node to the `count` nearest found so far, shortest length first, of two as near the lower node; returns how many
+    there are then. Where there is room for no more, the last gives way, or nothing happens."""
+    if too_far(lengths, nodes, count, length, node):
+        return count
+    count = min(count + 1, len(nodes))
+    i = count - 1
+    while i > 0 and (lengths[i - 1] > length or (lengths[i - 1] == length and nodes[i - 1] > node)):
+        lengths[i], nodes[i] = lengths[i - 1], nodes[i - 1]
+        i -= 1
+    lengths[i], nodes[i] = length, node
+    return count

@@ -1,0 +1,84 @@
+"""Distances inside kernels, computed where they are needed: no N x N matrix for coordinate instances.
+
+The judges do not use this file: they have the formulas of corl.routing.edge_weights.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+
+__all__ = [
+    "ATT", "CEIL", "EUCLIDEAN", "EXPLICIT", "GEO", "MANHATTAN", "MAXIMUM", "ROUNDED", "TENTHS", "Metric", "distance", "metric",
+]  # fmt: skip
+
+EUCLIDEAN, ROUNDED, CEIL, ATT, MANHATTAN, MAXIMUM, GEO, EXPLICIT, TENTHS = range(9)
+
+_KINDS = {
+    "EXACT_2D": EUCLIDEAN, "EXACT_3D": EUCLIDEAN, "EUC_2D": ROUNDED, "EUC_3D": ROUNDED, "CEIL_2D": CEIL, "ATT": ATT,
+    "MAN_2D": MANHATTAN, "MAN_3D": MANHATTAN, "MAX_2D": MAXIMUM, "MAX_3D": MAXIMUM, "GEO": GEO, "EXPLICIT": EXPLICIT,
+    "TENTHS_2D": TENTHS,
+}  # fmt: skip
+
+
+class Metric(NamedTuple):
+    """What `distance` reads. Every kind is a rounding, monotone, of a distance between `points`; EXPLICIT reads `matrix`."""
+
+    kind: int
+    points: NDArray[np.float64]
+    """float64 [n, 3]: coordinates (z = 0 in the plane); for GEO the unit vectors on the sphere; [0, 3] for EXPLICIT."""
+    matrix: NDArray[np.float64]
+    """float64 [n, n] for EXPLICIT, else [0, 0]."""
+
+
+def metric(edge_weight_type: str, given: NDArray[np.float64] | None, matrix: NDArray[np.float64] | None) -> Metric:
+    """The kernel's view of distances by points ([n, 2 or 3], as in the file) or by a matrix [n, n], which is not copied."""
+    kind = _KINDS[edge_weight_type]
+    if matrix is not None:
+        return Metric(kind, np.zeros((0, 3)), matrix)
+    assert given is not None
+    points = np.zeros((len(given), 3))
+    if kind == GEO:  # TSPLIB: DDD.MM, the minutes after the point, and pi = 3.141592
+        degrees = np.trunc(given)
+        latitude, longitude = (3.141592 * (degrees + 5.0 * (given - degrees) / 3.0) / 180.0).T
+        points[:, 0] = np.cos(latitude) * np.cos(longitude)
+        points[:, 1] = np.cos(latitude) * np.sin(longitude)
+        points[:, 2] = np.sin(latitude)
+    else:
+        points[:, : given.shape[1]] = given
+    return Metric(kind, points, np.zeros((0, 0)))
+
+
+@kernel(inline=True, borrow=True)
+def distance(metric: Any, i: Any, j: Any) -> Any:
+    """float64 distance from city i to city j, as TSPLIB 95 (Reinelt) defines it; TENTHS: whole tenths of the Euclidean one.
+
+    From a city to itself it is 0, as in corl.routing.edge_weights.
+    """
+    kind = metric.kind
+    if kind == EXPLICIT:
+        return metric.matrix[i, j]
+    p = metric.points
+    dx, dy, dz = p[i, 0] - p[j, 0], p[i, 1] - p[j, 1], p[i, 2] - p[j, 2]
+    if kind <= CEIL:
+        d = math.sqrt(dx * dx + dy * dy + dz * dz)
+        if kind == EUCLIDEAN:
+            return d
+        return math.floor(d + 0.5) if kind == ROUNDED else math.ceil(d)
+    if kind == TENTHS:
+        return math.floor(10.0 * math.sqrt(dx * dx + dy * dy))
+    if kind == ATT:
+        return math.ceil(math.sqrt((dx * dx + dy * dy) / 10.0))  # rounding up: TSPLIB's two-step rule comes to the same
+    if kind == MANHATTAN:
+        return math.floor(abs(dx) + abs(dy) + abs(dz) + 0.5)
+    if kind == MAXIMUM:
+        return max(math.floor(abs(dx) + 0.5), math.floor(abs(dy) + 0.5), math.floor(abs(dz) + 0.5))
+    if i == j:
+        return 0.0
+    cosine = p[i, 0] * p[j, 0] + p[i, 1] * p[j, 1] + p[i, 2] * p[j, 2]
+    return math.floor(6378.388 * math.acos(min(1.0, max(-1.0, cosine))) + 1.0)

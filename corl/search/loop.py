@@ -1,0 +1,139 @@
+"""The loop of a tree search, whatever its rule and its model: one call of the network for all trees at a time."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.errors import UsageError
+from corl.jit import kernel
+from corl.search.models import Expansion, Model
+from corl.search.tree import ENDED, WAITING, Trees, conclude, expand_leaf, expand_root, select_leaf
+
+__all__ = ["SearchResult", "empty_result", "read_tree", "run_search", "tree_keys"]
+
+
+class SearchResult(NamedTuple):
+    """What a search found for B roots, by the W slots of the model's lists of actions (for an environment, `actions(roots)`)."""
+
+    action: NDArray[np.int32]
+    """[B] the action to take, an id; -1 where the root has none (its episode is over)."""
+    actions: NDArray[np.int32]
+    """[B, W] the ids of the slots, -1 after the last."""
+    policy: NDArray[np.float64]
+    """[B, W] the target to train a policy on; sums to 1, and is 0 in empty and masked slots."""
+    value: NDArray[np.float64]
+    """[B] the value of the root after the search: the mean of its returns and of the network's own value."""
+    visits: NDArray[np.int32]
+    """[B, W] how many simulations went through each action."""
+    values: NDArray[np.float64]
+    """[B, W] q: reward + value after each action; without a visit what the search takes it for; 0 in empty and masked slots."""
+    evaluations: NDArray[np.int64]
+    """[B] how many states of each tree the network was asked about, the root included."""
+
+
+def tree_keys(seed: int, count: int) -> NDArray[np.uint64]:
+    """Keys for `count` trees, uint64 [count], drawn from a seed; the first ones do not depend on `count`."""
+    return np.random.SeedSequence(seed).generate_state(count, np.uint64).astype(np.uint64)
+
+
+def run_search(
+    rule: Any, model: Model, roots: Any, keys: int | ArrayLike, simulations: int, width: int, leaves: int
+) -> SearchResult:
+    """The search of a rule (a NamedTuple that corl.search.tree.choose knows); the rest as Gumbel and Puct document it."""
+    count = _count(roots)
+    each = tree_keys(keys, count) if isinstance(keys, int) else np.asarray(keys, np.uint64)
+    if each.shape != (count,):
+        raise UsageError(f"keys are a seed or {count} integers, one for each root")
+    kept = min(width or model.width, model.width)
+    nodes = simulations + 1
+    trees = model.trees(count, nodes, kept)
+    found = model.root(roots, nodes, each)
+    expand_roots(rule, trees, found, each)
+    calls = (~found.done).astype(np.int64)
+    paths = np.empty((3, count * leaves), np.int64)
+    while pending := select_leaves(rule, trees, simulations, leaves, paths):
+        parents, actions, children = paths[:, :pending]
+        answer = model.expand(parents, actions.astype(np.int32), children)
+        expand_leaves(trees, children, answer, calls)
+    result = empty_result(found.actions, calls)
+    read_trees(rule, trees, each, result)
+    return result
+
+
+def _count(roots: Any) -> int:
+    """B, of rows [B] or of (seen, actions [B, K])."""
+    return len(roots[1]) if isinstance(roots, tuple) else len(np.atleast_1d(np.asarray(roots)))
+
+
+def empty_result(actions: NDArray[np.int32], calls: NDArray[np.int64]) -> SearchResult:
+    """A result to be filled in by `read_tree`."""
+    shape = actions.shape
+    zeros = np.zeros(shape), np.zeros(shape[0]), np.zeros(shape, np.int32), np.zeros(shape)
+    return SearchResult(np.full(shape[0], -1, np.int32), actions, *zeros, calls)
+
+
+@kernel
+def expand_roots(rule: Any, trees: Trees, found: Expansion, keys: Any) -> None:
+    """Plant the roots that a model found; those whose episode is over get no actions."""
+    for t in range(len(keys)):
+        if found.done[t]:
+            found.actions[t] = -1
+        expand_root(rule, trees, t, found.actions[t], found.logits[t], found.value[t], keys[t])
+
+
+@kernel
+def select_leaves(rule: Any, trees: Trees, simulations: Any, leaves: Any, paths: Any) -> Any:
+    """Begin simulations until each tree has `leaves` waiting leaves, or cannot go on; returns how many leaves there are.
+
+    paths: int64 [3, trees * leaves], of every leaf the slot of its parent, the action and its own slot (tree * nodes + node).
+    Simulations that end where an episode is over need no network, and go through.
+    """
+    pending, nodes = 0, trees.parent.shape[1]
+    for t in range(len(trees.size)):
+        added = 0
+        while added < leaves and trees.visits[t, 0] <= simulations and trees.branches[t, 0] > 0:
+            leaf = select_leaf(rule, trees, t)
+            if leaf == WAITING:
+                break
+            if leaf != ENDED:
+                paths[0, pending] = t * nodes + trees.parent[t, leaf]
+                paths[1, pending], paths[2, pending] = trees.action[t, leaf], t * nodes + leaf
+                pending += 1
+                added += 1
+    return pending
+
+
+@kernel
+def expand_leaves(trees: Trees, children: Any, answer: Expansion, calls: Any) -> None:
+    """Give the waiting leaves what the model answered; `calls` [trees] counts those that the network was asked about."""
+    nodes = trees.parent.shape[1]
+    for i in range(len(children)):
+        t, leaf = children[i] // nodes, children[i] % nodes
+        count = 0
+        if not answer.done[i]:
+            calls[t] += 1
+            while count < answer.actions.shape[1] and answer.actions[i, count] >= 0:
+                count += 1
+        expand_leaf(trees, t, leaf, answer.reward[i], answer.actions[i], answer.logits[i], count, answer.value[i])
+
+
+@kernel
+def read_trees(rule: Any, trees: Trees, keys: Any, result: SearchResult) -> None:
+    """Write what all trees found."""
+    for t in range(len(keys)):
+        read_tree(rule, trees, t, keys[t], t, result)
+
+
+@kernel
+def read_tree(rule: Any, trees: Trees, t: Any, key: Any, row: Any, result: SearchResult) -> None:
+    """Write what tree `t` found into a row of the result."""
+    result.value[row] = trees.value[t, 0]
+    if trees.branches[t, 0] == 0:
+        return
+    edge = conclude(rule, trees, t, key, result.values[row], result.policy[row])
+    result.action[row] = trees.edge[t, 0, edge]
+    for k in range(trees.children[t, 0]):
+        result.visits[row, trees.root_slot[t, k]] = trees.visits[t, trees.child[t, 0, k]]

@@ -1,0 +1,90 @@
+"""A node's actions by their priors: which are kept, which comes next, and the weights that logits stand for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corl.jit import kernel
+
+__all__ = ["FAR", "keep_unmasked", "prior_weights", "promote"]
+
+FAR = -1e30
+"""Logits up to here mean that an action is masked."""
+_LOWEST, _HALF, _ONE = np.float32(-87.0), np.float32(0.5), np.float32(1.0)
+_LOG2_E, _LN2_HIGH, _LN2_LOW = np.float32(1.44269504), np.float32(0.693359375), np.float32(2.12194440e-4)
+_P = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
+_C0, _C1, _C2, _C3, _C4, _C5 = map(np.float32, _P)
+
+
+@kernel(borrow=True)
+def keep_unmasked(actions: Any, logits: Any, count: Any, edges: Any, kept_logits: Any) -> Any:
+    """Copy the actions that are not masked, at most as many as fit, those with the largest logits; returns how many."""
+    room, kept = len(edges), 0
+    if count <= room:
+        for k in range(count):
+            if logits[k] > FAR:
+                edges[kept], kept_logits[kept] = actions[k], logits[k]
+                kept += 1
+    else:
+        for k in range(count):
+            if not logits[k] > FAR or (kept == room and logits[k] <= kept_logits[room - 1]):
+                continue
+            kept = min(kept + 1, room)
+            i = kept - 1
+            while i > 0 and kept_logits[i - 1] < logits[k]:
+                edges[i], kept_logits[i] = edges[i - 1], kept_logits[i - 1]
+                i -= 1
+            edges[i], kept_logits[i] = actions[k], logits[k]
+    if kept == 0 and count > 0:  # every action masked: the mask is no help, all are alike
+        kept = min(count, room)
+        for k in range(kept):
+            edges[k], kept_logits[k] = actions[k], 0.0
+    return kept
+
+
+@kernel(borrow=True)
+def promote(edges: Any, weights: Any, at: Any, count: Any) -> None:
+    """Move the largest of weights[at:count], of equal ones the first, to `at`; the others keep their order."""
+    if at >= count:
+        return
+    top = _largest(weights, at, count)
+    best = at
+    while weights[best] != top:
+        best += 1
+    edge = edges[best]
+    for k in range(best, at, -1):
+        edges[k], weights[k] = edges[k - 1], weights[k - 1]
+    edges[at], weights[at] = edge, top
+
+
+@kernel(fastmath=True, borrow=True)
+def _largest(array: Any, begin: Any, end: Any) -> Any:
+    """The largest of array[begin:end], in a loop that the compiler may vectorise."""
+    top = array[begin]
+    for k in range(begin + 1, end):
+        top = max(top, array[k])
+    return top
+
+
+@kernel(fastmath=True, borrow=True)
+def prior_weights(array: Any, count: Any) -> Any:
+    """Replace finite logits array[:count] (float32) by exp(logit - the largest); returns their float64 sum.
+
+    exp as in the Cephes library (Moshier): r = x - n log 2 by a polynomial, then 2**n through the exponent's bits; it
+    vectorises, and is off by 2e-7 of itself. Weights below 2e-38 are raised to that.
+    """
+    top = _largest(array, 0, count)
+    bits = array.view(np.int32)
+    for k in range(count):
+        x = max(array[k] - top, _LOWEST)
+        n = np.floor(x * _LOG2_E + _HALF)
+        r = (x - n * _LN2_HIGH) + n * _LN2_LOW
+        p = ((((_C0 * r + _C1) * r + _C2) * r + _C3) * r + _C4) * r + _C5
+        array[k] = (p * r) * r + r + _ONE
+        bits[k] += np.int32(n) << np.int32(23)
+    total = 0.0
+    for k in range(count):
+        total += array[k]
+    return total

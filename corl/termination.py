@@ -1,0 +1,31 @@
+"""How a run ends: what limit ended it, and what is known of its solution by then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+__all__ = ["LIMITS", "STATUSES", "Limit", "Status"]
+
+Status = Literal["optimal", "feasible", "infeasible", "unbounded", "no_solution"]
+Limit = Literal["time_limit", "iterations", "target", "optimal", "infeasible", "unbounded", "interrupted", "finished"]
+
+STATUSES: Mapping[Status, str] = {
+    "optimal": "the solution is the best, as the bound proves (to 1e-9 of its value)",
+    "feasible": "there is a solution; whether it is the best is not known",
+    "infeasible": "proven: there is no solution",
+    "unbounded": "proven: no solution is the best, there are better ones without end; one may have been found",
+    "no_solution": "none was found, and it is not proven that there is none",
+}
+"""Every value of `Result.status`, and what it says."""
+LIMITS: Mapping[Limit, str] = {
+    "time_limit": "the time was up",
+    "iterations": "the iterations were done",
+    "target": "the objective asked for was reached",
+    "optimal": "the solution was proven to be the best",
+    "infeasible": "it was proven that there is no solution",
+    "unbounded": "it was proven that there is no best solution",
+    "interrupted": "Ctrl-C or SIGTERM",
+    "finished": "the solver had nothing left to do",
+}
+"""Every value of `Result.limit`, and what ended the run."""

@@ -1,0 +1,22 @@
+"""The version of the package, as `corl --version` says it, and of what it computes with, as results and checkpoints note them."""
+
+import contextlib
+import sys
+
+__all__ = ["__version__", "versions"]
+
+__version__ = "0.1.0"
+_ENGINES = ("numpy", "scipy", "numba", "torch", "ortools", "pyscipopt", "pyvrp", "fast_tsp")
+
+
+def versions() -> dict[str, str]:
+    """Of corl, Python, and every engine that this process has imported."""
+    import platform
+    from importlib import metadata
+
+    found = {"corl": __version__, "python": platform.python_version()}
+    for name in _ENGINES:
+        if name in sys.modules:
+            with contextlib.suppress(metadata.PackageNotFoundError):
+                found[name] = metadata.version(name)
+    return found

@@ -1,0 +1,96 @@
+"""How much time is left for work that is hidden in an action: lists made once, integer programs, a look at a thousand states.
+
+Policies and oracles are asked for actions and know no clock; who asks may set one for all that happens below (`time_limited`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from corl.processes.workers import Workers
+
+__all__ = ["OutOfTime", "program_solved", "seconds_left", "time_limited"]
+
+_HERE = 0.3  # seconds that a program may take in this process
+_LARGE = 200_000  # entries of a program whose presolve alone may take longer
+
+
+class OutOfTime(Exception):
+    """There is no time to go on."""
+
+
+class _Deadline(ExitStack):
+    """What is left in seconds, and a process for programs that take long, once there is one."""
+
+    def __init__(self, remaining: Callable[[], float]) -> None:
+        super().__init__()
+        self.remaining = remaining
+        self._process: Workers | None = None
+
+    @property
+    def process(self) -> Workers:
+        """Ends with the block."""
+        if self._process is None:
+            self._process = self.enter_context(Workers(1, _solving))
+        return self._process
+
+
+_present: ContextVar[_Deadline | None] = ContextVar("present", default=None)
+
+
+@contextmanager
+def time_limited(remaining: Callable[[], float]) -> Iterator[None]:
+    """What happens in the block raises OutOfTime soon after `remaining()`, in seconds, has fallen to 0."""
+    with _Deadline(remaining) as deadline:
+        token = _present.set(deadline)
+        try:
+            yield
+        finally:
+            _present.reset(token)
+
+
+def seconds_left() -> float:
+    """What is left, inf without a limit. Raises OutOfTime where that is nothing."""
+    deadline = _present.get()
+    left = math.inf if deadline is None else deadline.remaining()
+    if left <= 0.0:
+        raise OutOfTime
+    return left
+
+
+def program_solved(entries: int, program: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+    """What SciPy's `linprog` or `milp` find with HiGHS, to the end, in a program of so many entries. Raises OutOfTime.
+
+    Nothing interrupts such a call, which looks at its own limit when it pleases: one that takes long is made in a process, which
+    can be killed.
+    """
+    deadline = _present.get()
+    if deadline is None:
+        return program(*arguments, **keywords)
+    found = None if entries > _LARGE else _within(min(seconds_left(), _HERE), program, arguments, keywords)
+    if found is None:
+        deadline.process.submit((seconds_left(), program, arguments, keywords))
+        found = deadline.process.next(seconds_left)
+    if found is None:
+        raise OutOfTime
+    return found
+
+
+def _solving() -> Callable[[tuple[Any, ...]], Any]:
+    """What the process of a deadline is made of."""
+    return lambda task: _within(*task)
+
+
+def _within(seconds: float, program: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """What a program finds in so many seconds, None if that is not its end."""
+    begun = time.monotonic()
+    options = {**keywords.get("options", {}), "time_limit": seconds}
+    found = program(*arguments, **keywords | {"options": options})
+    if found.status == 1 or (found.x is None and time.monotonic() - begun > 0.5 * seconds):
+        return None  # a limit that is met in presolve has no status of its own
+    return found

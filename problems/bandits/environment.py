@@ -1,0 +1,149 @@
+"""Episodes of a restless bandit, pick by pick, as a Markov decision process (README.md, "As a decision process")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.problems.bandits.facts import facts
+from corl.problems.bandits.instance import BanditInstance
+from corl.problems.bandits.policies.recorded import RecordedPolicy
+from corl.problems.bandits.transitions import BanditState, Offsets, look, place_rows
+
+__all__ = ["BanditEnvironment", "episode_of"]
+
+_HORIZONS = np.array([1, 2, 4, 8, 2**31 - 1])
+"""Steps over which an observation tells what a pick adds; the last stands for all that are left."""
+
+
+def episode_of(instance: BanditInstance, key: int) -> BanditInstance:
+    """The instance whose only episode is the one that a row plays which was reset with this key: it begins as episode `key`
+    (modulo their number) of `instance` does, and its luck is its own, never that of the episodes which judge policies.
+    """
+    seed = int(np.random.SeedSequence([instance.seed, 1, key]).generate_state(1)[0]) >> 1
+    begin = instance.initial[key % instance.episodes][None]
+    return replace(instance, initial=begin, seed=seed)
+
+
+class BanditEnvironment(Environment):
+    """A pool of episodes. In every step of an episode entries of the action are picked one after the other, in any order; commit
+    (the action N, behind the entries 0 to N - 1) ends the step. A pick is legal while what is picked stays feasible, and
+    leaving out is always feasible, so that commit always is legal.
+
+    Commit has the step's reward, with its weight in the objective; a pick has none, and the base is 0. At most `width` actions
+    are listed: picks that add most to the arms they touch, over the steps left, then commit, then picks that add nothing.
+    """
+
+    def __init__(self, instances: Sequence[BanditInstance], rows: int, width: int = 64) -> None:
+        super().__init__(instances, rows, width)
+        self.width = min(width, 1 + max(instance.constraint.action_size for instance in instances))
+        self.state = _pool(self.instances, rows)
+        self.reset(np.arange(rows), 0)
+
+    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The bases are 0."""
+        from corl.problems.bandits.evaluation import episode_keys
+
+        arms, luck = np.zeros((len(rows), self.state.arm.shape[1]), np.int32), np.empty(len(rows), np.uint64)
+        for i, (number, key) in enumerate(zip(which.tolist(), keys.tolist())):
+            episode = episode_of(self.instances[number], key)
+            arms[i, : episode.arms], luck[i] = episode.initial[0], episode_keys(episode)[0]
+        place_rows(self.state, rows, which, luck, arms, 0)
+        return np.zeros(len(rows))
+
+    def place(self, rows: ArrayLike, arms: NDArray[np.int32], time: int) -> None:
+        """Make `rows` [R] situations of instance 0 in which nothing is chosen yet at a time before its end: the arms are in the
+        states `arms` [R, J]. Their luck is that of key 0; `solution` refuses them, for what was done before is not known.
+        """
+        at = self._checked(rows)
+        place_rows(self.state, at, np.zeros(len(at), np.int64), np.zeros(len(at), np.uint64), arms, time)
+
+    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+        """What is seen of the arms and of what is picked so far; slot k belongs to `actions`. The key is not.
+
+        action: int32 [R, K], as `actions` lists them, -1 where there are fewer; mask: bool [R, K], whether there is one.
+        commit: bool [R, K], whether it is commit.
+        gains: float64 [R, K, 2, 5], what a pick adds to the arms it touches over 1, 2, 4, 8 and all steps left, if they are left
+            alone after this step and if they are given their best levels; 0 for commit.
+        rooms: int64 [R, K + 1], how many rooms (Constraint.rooms) hold the choice with a pick, and without one; 0 for commit.
+        arms: float64 [R, 2], what all arms earn in the steps left, at the levels that are picked so far, likewise.
+        weight: float64 [R], of the step's reward in the objective; gains and `arms` are without it.
+        picked: int64 [R], picks of the step so far; left: int64 [R], steps up to the end; room: int64 [R], rooms of the instance.
+        """
+        at, state = self._checked(rows), self.state
+        actions, instance = self.actions(at), state.instance[at]
+        gains = np.zeros((*actions.shape, 2, len(_HORIZONS)))
+        rooms, arms = np.zeros((len(at), actions.shape[1] + 1), np.int64), np.zeros((len(at), 2))
+        look(state, at, actions, _HORIZONS, gains, rooms, arms)
+        time, horizon = state.time[at], state.horizon[instance]
+        now = np.minimum(time, horizon - 1)
+        return {
+            "action": actions,
+            "mask": actions >= 0,
+            "commit": actions == state.picks[instance][:, None],
+            "gains": gains,
+            "rooms": rooms,
+            "arms": arms,
+            "weight": state.weight[state.first.weight[instance] + now],
+            "picked": np.where(time < horizon, state.chosen[at, now].sum(axis=1, dtype=np.int64), 0),
+            "left": horizon - time,
+            "room": state.rooms[instance],
+        }
+
+    def solution(self, row: int) -> RecordedPolicy:
+        """What was done, a policy of the instance of that one episode (`Problem.episode`). Raises UsageError before its end."""
+        at, state = int(self._checked(row)[0]), self.state
+        which = int(state.instance[at])
+        if state.time[at] < state.horizon[which]:
+            raise UsageError(f"row {at} has {state.horizon[which] - state.time[at]} steps to go")
+        if state.begun[at]:
+            raise UsageError(f"row {at} was placed in the middle of an episode")
+        return RecordedPolicy(self.instances[which], state.chosen[at, : state.horizon[which], : state.picks[which]].copy())
+
+
+def _pool(instances: list[BanditInstance], rows: int) -> BanditState:
+    """The pool over `instances`; the rows are for `reset`."""
+    known = [facts(instance) for instance in instances]
+    tables: dict[str, list[NDArray[Any]]] = {
+        "reward": [instance.rewards for instance in instances],
+        "threshold": [each.thresholds for each in known],
+        "weight": [instance.weights for instance in instances],
+        "outlook": [each.outlook for each in known],
+        "need": [each.rooms.needs for each in known],
+        "size": [each.rooms.sizes for each in known],
+        "reach": [each.reach for each in known],
+    }
+    touched = [each.touched for each in known]
+    lengths = {name: np.array([array.size for array in arrays], np.int64) for name, arrays in tables.items()}
+    lengths["touched"] = np.array([len(array) for array in touched], np.int64)
+    sizes = {
+        "arms": [instance.arms for instance in instances],
+        "picks": [instance.constraint.action_size for instance in instances],
+        "levels": [instance.rewards.shape[1] for instance in instances],
+        "states": [instance.rewards.shape[2] for instance in instances],
+        "horizon": [instance.horizon for instance in instances],
+        "needs": [each.rooms.needs.shape[1] for each in known],
+        "rooms": [len(each.rooms.sizes) for each in known],
+        "depth": [len(each.outlook) for each in known],
+    }
+    widest = {name: max(numbers) for name, numbers in sizes.items()}
+    return BanditState(
+        **{name: np.array(numbers, np.int64) for name, numbers in sizes.items()},  # type: ignore[arg-type]  # all are integers
+        first=Offsets(**{name: np.cumsum(length) - length for name, length in lengths.items()}),
+        **{name: np.concatenate([array.ravel() for array in arrays]) for name, arrays in tables.items()},
+        touched=np.concatenate(touched),
+        instance=np.zeros(rows, np.int32),
+        key=np.zeros(rows, np.uint64),
+        begun=np.zeros(rows, np.int32),
+        time=np.zeros(rows, np.int32),
+        arm=np.zeros((rows, widest["arms"]), np.int32),
+        level=np.zeros((rows, widest["arms"]), np.int32),
+        used=np.zeros((rows, widest["needs"]), np.int64),
+        chosen=np.zeros((rows, widest["horizon"], widest["picks"]), np.int8),
+    )

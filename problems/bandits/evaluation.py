@@ -1,0 +1,85 @@
+"""The judge: what a policy earns in the instance's episodes. Every policy meets the same luck (common random numbers)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible
+from corl.problems.bandits.deadline import seconds_left
+from corl.problems.bandits.instance import BanditInstance
+from corl.problems.bandits.policies.policy import BanditPolicy
+from corl.problems.bandits.transitions import advance, thresholds
+
+__all__ = ["Outcome", "episode_keys", "outcome_of", "simulate"]
+
+Acts = Callable[[NDArray[np.int32], int, NDArray[np.uint64]], NDArray[np.int8]]
+
+
+class Outcome(NamedTuple):
+    """What a policy earned."""
+
+    rewards: NDArray[np.float64]
+    """[E] the weighted mean of an episode's expected rewards a step."""
+
+    @property
+    def mean(self) -> float:
+        """Over the episodes."""
+        return math.fsum(self.rewards) / len(self.rewards)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 %, over the luck of episodes (Student's t); None for a single one."""
+        from corl.benchmark.reporting.statistics import sample_mean
+
+        found = sample_mean(self.rewards)
+        return None if found.low is None or found.high is None else (found.low, found.high)
+
+
+def outcome_of(instance: BanditInstance, policy: BanditPolicy) -> Outcome:
+    """What a policy earns; its episodes are simulated once, however often it is judged, for policies never change.
+
+    A policy that is pickled takes that with it, so that what a worker has played for seconds is not played again by its parent.
+    Raises as `simulate` does.
+    """
+    known = policy.__dict__.get("_outcome")
+    if known is None or known[0] != instance.digest:
+        known = policy.__dict__["_outcome"] = (instance.digest, simulate(instance, policy.actions))
+    return known[1]
+
+
+def simulate(instance: BanditInstance, acts: Acts) -> Outcome:
+    """Play all episodes of the instance, side by side.
+
+    `acts(states [E, J], time, keys [E])` gives an action for every episode, int8 [E, action_size]; each is checked.
+    Raises Infeasible, naming the episode and the time, or OutOfTime (deadline.py).
+    """
+    keys, bounds = episode_keys(instance), thresholds(instance)
+    states = instance.initial.copy()
+    total, reward = np.zeros(instance.episodes), np.empty(instance.episodes)
+    known: set[bytes] = set()
+    for time, weight in enumerate(instance.weights):
+        actions = acts(states.copy(), time, keys)
+        if np.shape(actions) != (instance.episodes, instance.constraint.action_size):
+            raise Infeasible(f"time {time}: actions of shape {np.shape(actions)}; one is needed for each episode")
+        for episode, action in enumerate(actions):
+            if (seen := action.tobytes()) not in known:
+                seconds_left()
+                try:
+                    instance.constraint.checked(action)
+                except Infeasible as error:
+                    raise Infeasible(f"episode {episode}, time {time}: {error}") from error
+                known.add(seen)
+        advance(bounds, instance.rewards, states, instance.constraint.given(actions), keys, time, reward)
+        total += weight * reward
+    return Outcome(total)
+
+
+def episode_keys(instance: BanditInstance) -> NDArray[np.uint64]:
+    """[E] where the randomness of each episode comes from: a function of the instance's seed and the episode's number."""
+    keys = [np.random.SeedSequence([instance.seed, e]).generate_state(1, np.uint64)[0] for e in range(instance.episodes)]
+    return np.array(keys, np.uint64)

@@ -1,0 +1,55 @@
+"""What was done in one episode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible
+from corl.problems.bandits.instance import BanditInstance
+from corl.problems.bandits.policies.policy import BanditPolicy, numbers
+
+__all__ = ["RecordedPolicy"]
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedPolicy(BanditPolicy):
+    """The actions of one episode, one after the other, whatever the arms do.
+
+    It is a solution of an instance with a single episode (`Problem.episode`): of several it would have to know which one it
+    plays, and with it what luck is to come.
+    """
+
+    instance: BanditInstance
+    taken: NDArray[np.int8]
+    """[T, action_size]"""
+
+    kind = "recorded"
+
+    def __post_init__(self) -> None:
+        shape = (self.instance.horizon, self.instance.constraint.action_size)
+        if self.taken.shape != shape:
+            raise Infeasible(f"taken: accepted: an action of {shape[1]} entries for each of {shape[0]} steps")
+
+    def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
+        """See BanditPolicy.actions. Raises Infeasible for several episodes."""
+        if len(states) != 1:
+            raise Infeasible(f"what was done in one episode is no policy for {len(states)}")
+        now = min(time, len(self.taken) - 1)
+        return self.taken[now : now + 1]
+
+    def to_json(self) -> dict[str, Any]:
+        """`taken`."""
+        return {"taken": self.taken.tolist()}
+
+    @classmethod
+    def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> RecordedPolicy:
+        """See BanditPolicy.from_json."""
+        taken = numbers(values, "taken")
+        if not np.isin(taken, (0.0, 1.0)).all():
+            raise Infeasible("taken: accepted: zeros and ones")
+        return cls(instance, taken.astype(np.int8))

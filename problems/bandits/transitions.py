@@ -1,0 +1,309 @@
+"""How the arms move: one step of every arm in many episodes at once, and the pool of episodes with its kernels, which
+`corl.search` calls through `corl.search.hooks`. What a draw gives depends on its key, time and arm alone."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.problems.bandits.instance import BanditInstance
+from corl.rng import hashed
+from corl.search import hooks
+from corl.search.hooks import attach
+
+__all__ = ["BanditState", "Offsets", "advance", "look", "place_rows", "thresholds"]
+
+
+class Offsets(NamedTuple):
+    """[I] where an instance begins in the pool's flat tables, by their names."""
+
+    reward: NDArray[np.int64]
+    threshold: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    outlook: NDArray[np.int64]
+    need: NDArray[np.int64]
+    size: NDArray[np.int64]
+    reach: NDArray[np.int64]
+    touched: NDArray[np.int64]
+
+
+class BanditState(NamedTuple):
+    """The pool. I instances (sizes of the widest: J arms, N picks, T times, M needs), R rows. Tables are flat, an instance's
+    entries together; what belongs to (arm, level, state) is at (arm * A + level) * S + state.
+    """
+
+    arms: NDArray[np.int64]
+    """[I]"""
+    picks: NDArray[np.int64]
+    """[I] N: the entries of an action."""
+    levels: NDArray[np.int64]
+    """[I] A."""
+    states: NDArray[np.int64]
+    """[I] S."""
+    horizon: NDArray[np.int64]
+    """[I] T."""
+    needs: NDArray[np.int64]
+    """[I] M."""
+    rooms: NDArray[np.int64]
+    """[I] V."""
+    depth: NDArray[np.int64]
+    """[I] H: the outlook is over up to so many steps."""
+    first: Offsets
+    reward: NDArray[np.float64]
+    """[sum of J A S] the expected reward of a step."""
+    threshold: NDArray[np.float64]
+    """[sum of J A S S] see `thresholds`."""
+    weight: NDArray[np.float64]
+    """[sum of T]"""
+    outlook: NDArray[np.float64]
+    """[sum of H 2 J A S] see facts.py: after h more steps, of an arm left alone and of one cared for."""
+    need: NDArray[np.int64]
+    """[sum of N M] what a pick takes."""
+    size: NDArray[np.int64]
+    """[sum of V M] a choice is feasible if it fits into one of the V rooms."""
+    reach: NDArray[np.int64]
+    """[sum of N + 1] where a pick's arms begin among the instance's in `touched`."""
+    touched: NDArray[np.int64]
+    """[any, 2] the arms that a pick touches, and what it adds to their levels."""
+    instance: NDArray[np.int32]
+    """[R] the row's instance."""
+    key: NDArray[np.uint64]
+    """[R] where its luck comes from."""
+    begun: NDArray[np.int32]
+    """[R] the time at which it began: above 0 what was chosen before is not known."""
+    time: NDArray[np.int32]
+    """[R] the step that is being chosen; T at the end."""
+    arm: NDArray[np.int32]
+    """[R, J] the arms' states."""
+    level: NDArray[np.int32]
+    """[R, J] what the picks of this step give them so far."""
+    used: NDArray[np.int64]
+    """[R, M] what these picks take."""
+    chosen: NDArray[np.int8]
+    """[R, T, N] the picks of every step up to this one."""
+
+
+def thresholds(instance: BanditInstance) -> NDArray[np.float64]:
+    """[J, A, S, S] the running sums of the transition probabilities: the next state is the first above a uniform draw.
+
+    They are 2 from the last state with a positive probability on.
+    """
+    sums = np.cumsum(instance.transitions, axis=3)
+    last = instance.transitions.shape[3] - 1 - np.argmax(instance.transitions[..., ::-1] > 0.0, axis=3)
+    sums[np.arange(sums.shape[3]) >= last[..., None]] = 2.0
+    return sums
+
+
+@kernel(inline=True)
+def _successor(thresholds: Any, begin: Any, key: Any, time: Any, arm: Any) -> Any:
+    """The state that an arm moves to; the thresholds of its level and state are those from `begin` on."""
+    draw = hashed(key, time, arm)  # type: ignore[no-untyped-call]
+    following = 0
+    while thresholds[begin + following] <= draw:
+        following += 1
+    return following
+
+
+@kernel
+def advance(thresholds: Any, rewards: Any, states: Any, levels: Any, keys: Any, time: Any, earned: Any) -> None:
+    """One step of all arms in R episodes: `states` [R, J] move in place; `earned` [R] is the expected reward of the step."""
+    _, width, size = rewards.shape
+    flat = thresholds.ravel()
+    for r in range(len(states)):
+        total = 0.0
+        for j in range(states.shape[1]):
+            level, state = levels[r, j], states[r, j]
+            total += rewards[j, level, state]
+            states[r, j] = _successor(flat, ((j * width + level) * size + state) * size, keys[r], time, j)
+        earned[r] = total
+
+
+@kernel
+def place_rows(state: Any, rows: Any, instances: Any, keys: Any, arms: Any, time: Any) -> None:
+    """Make each of `rows` the beginning of a step at `time` with the arms in the states arms[i]."""
+    for i in range(len(rows)):
+        row = rows[i]
+        state.instance[row], state.key[row], state.begun[row] = instances[i], keys[i], time
+        for j in range(state.arms[instances[i]]):
+            state.arm[row, j] = arms[i, j]
+        _begin_step(state, row, time)
+
+
+@kernel(inline=True)
+def _begin_step(state: Any, row: Any, time: Any) -> None:
+    """Nothing is chosen yet."""
+    state.time[row] = time
+    state.level[row, :] = 0
+    state.used[row, :] = 0
+    if time < state.horizon[state.instance[row]]:
+        state.chosen[row, time, :] = 0
+
+
+@kernel(inline=True)
+def _fits(state: Any, row: Any, pick: Any) -> Any:
+    """Whether a pick may be added to those of the step: some room holds them all."""
+    instance = state.instance[row]
+    m = state.needs[instance]
+    need, size = state.first.need[instance] + pick * m, state.first.size[instance]
+    for v in range(state.rooms[instance]):
+        inside = True
+        for i in range(m):
+            if state.used[row, i] + state.need[need + i] > state.size[size + v * m + i]:
+                inside = False
+                break
+        if inside:
+            return True
+    return False
+
+
+@kernel(inline=True)
+def _touched(state: Any, instance: Any, pick: Any) -> Any:
+    """Where the arms that a pick touches begin and end in `state.touched`."""
+    at, begin = state.first.reach[instance] + pick, state.first.touched[instance]
+    return begin + state.reach[at], begin + state.reach[at + 1]
+
+
+@kernel
+def _gain(state: Any, row: Any, pick: Any, steps: Any, cared: Any) -> Any:
+    """What a pick adds over `steps` steps to the arms it touches, left alone after this step, or (1) cared for."""
+    instance = state.instance[row]
+    width, size = state.levels[instance], state.states[instance]
+    table = (min(steps, state.depth[instance]) - 1) * 2 + cared
+    first = state.first.outlook[instance] + table * state.arms[instance] * width * size
+    begin, end = _touched(state, instance, pick)
+    total = 0.0
+    for k in range(begin, end):
+        arm, more = state.touched[k, 0], state.touched[k, 1]
+        now = first + (arm * width + state.level[row, arm]) * size + state.arm[row, arm]
+        total += state.outlook[now + more * size] - state.outlook[now]
+    return total
+
+
+@attach(hooks.step, BanditState)
+def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
+    """A pick of an entry, or (action N) commit: the arms earn what they are expected to, and move."""
+    instance, time = state.instance[src], state.time[src]
+    picks = state.picks[instance]
+    if time >= state.horizon[instance] or action < 0 or action > picks:
+        return math.nan
+    if action < picks and (state.chosen[src, time, action] or not _fits(state, src, action)):
+        return math.nan
+    if src != dst:
+        _copy(state, src, dst)
+    if action == picks:
+        return _commit(state, dst)
+    state.chosen[dst, time, action] = 1
+    m = state.needs[instance]
+    for i in range(m):
+        state.used[dst, i] += state.need[state.first.need[instance] + action * m + i]
+    begin, end = _touched(state, instance, action)
+    for k in range(begin, end):
+        state.level[dst, state.touched[k, 0]] += state.touched[k, 1]
+    return 0.0
+
+
+@kernel
+def _copy(state: Any, src: Any, dst: Any) -> None:
+    instance, time = state.instance[src], state.time[src]
+    state.instance[dst], state.key[dst], state.begun[dst], state.time[dst] = instance, state.key[src], state.begun[src], time
+    state.arm[dst, :], state.level[dst, :], state.used[dst, :] = state.arm[src, :], state.level[src, :], state.used[src, :]
+    for t in range(state.begun[src], time + 1):
+        state.chosen[dst, t, :] = state.chosen[src, t, :]
+
+
+@kernel
+def _commit(state: Any, row: Any) -> Any:
+    """One step of all arms, as `advance` makes it; returns its reward."""
+    instance, time = state.instance[row], state.time[row]
+    width, size = state.levels[instance], state.states[instance]
+    reward, threshold = state.first.reward[instance], state.first.threshold[instance]
+    total = 0.0
+    for j in range(state.arms[instance]):
+        at = (j * width + state.level[row, j]) * size + state.arm[row, j]
+        total += state.reward[reward + at]
+        state.arm[row, j] = _successor(state.threshold, threshold + at * size, state.key[row], time, j)
+    _begin_step(state, row, time + 1)
+    return state.weight[state.first.weight[instance] + time] * total
+
+
+@attach(hooks.actions, BanditState)
+def _actions(state: Any, row: Any, out: Any) -> Any:
+    """The legal picks and commit (worth 0), by what they add to arms left alone and cared for together."""
+    instance, time = state.instance[row], state.time[row]
+    left = state.horizon[instance] - time
+    if left <= 0:
+        return 0
+    gains = np.empty(len(out))
+    gains[0], out[0], count = 0.0, state.picks[instance], 1
+    for pick in range(state.picks[instance]):
+        if state.chosen[row, time, pick] or not _fits(state, row, pick):
+            continue
+        gain = _gain(state, row, pick, left, 0) + _gain(state, row, pick, left, 1)
+        at = count
+        while at > 0 and gain > gains[at - 1]:
+            at -= 1
+        if at == len(out):
+            continue
+        count = min(count + 1, len(out))
+        for k in range(count - 1, at, -1):
+            gains[k], out[k] = gains[k - 1], out[k - 1]
+        gains[at], out[at] = gain, pick
+    return count
+
+
+@kernel
+def look(state: Any, rows: Any, actions: Any, horizons: Any, gains: Any, rooms: Any, arms: Any) -> None:
+    """Fill gains [R, K, 2, len(horizons)], rooms [R, K + 1] and arms [R, 2], as BanditEnvironment.observe says."""
+    for r in range(len(rows)):
+        row = rows[r]
+        instance = state.instance[row]
+        left = state.horizon[instance] - state.time[row]
+        if left <= 0:
+            continue
+        rooms[r, actions.shape[1]] = _rooms_left(state, row, -1)
+        for cared in range(2):
+            arms[r, cared] = _all_arms(state, row, left, cared)
+        for slot in range(actions.shape[1]):
+            pick = actions[r, slot]
+            if pick < 0:
+                break
+            if pick == state.picks[instance]:
+                continue
+            rooms[r, slot] = _rooms_left(state, row, pick)
+            for cared in range(2):
+                for h in range(len(horizons)):
+                    gains[r, slot, cared, h] = _gain(state, row, pick, min(left, horizons[h]), cared)
+
+
+@kernel
+def _rooms_left(state: Any, row: Any, pick: Any) -> Any:
+    """How many rooms hold what is chosen with a pick besides (-1: none)."""
+    instance = state.instance[row]
+    m, size, found = state.needs[instance], state.first.size[instance], 0
+    need = state.first.need[instance] + pick * m
+    for v in range(state.rooms[instance]):
+        inside = True
+        for i in range(m):
+            more = state.need[need + i] if pick >= 0 else 0
+            if state.used[row, i] + more > state.size[size + v * m + i]:
+                inside = False
+                break
+        found += inside
+    return found
+
+
+@kernel
+def _all_arms(state: Any, row: Any, steps: Any, cared: Any) -> Any:
+    """What all arms earn over `steps` steps at their present levels, left alone afterwards, or (1) cared for."""
+    instance = state.instance[row]
+    width, size = state.levels[instance], state.states[instance]
+    table = (min(steps, state.depth[instance]) - 1) * 2 + cared
+    first = state.first.outlook[instance] + table * state.arms[instance] * width * size
+    total = 0.0
+    for j in range(state.arms[instance]):
+        total += state.outlook[first + (j * width + state.level[row, j]) * size + state.arm[row, j]]
+    return total

@@ -1,0 +1,80 @@
+"""What a network sees of a partial schedule: the operations that can come next, in units of their own durations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import UsageError
+from corl.networks.tokens import Tokens
+
+__all__ = ["TOKENS", "operations", "signed_log"]
+
+TOKENS = 16
+"""F: features of a token, in the order of `_columns`, then the two of the shop."""
+_SHOWN = 20.0  # asinh and log1p of times in mean durations: what is farther looks the same
+
+
+def operations(observation: Mapping[str, NDArray[Any]]) -> Tokens:
+    """K tokens of JobShopEnvironment's listed actions and one of the shop. The unit is about what the estimate has still to grow.
+
+    Times are in mean durations of the jobs listed, on a logarithmic scale. Raises UsageError for observations of
+    another environment.
+    """
+    if "rest" not in observation:
+        raise UsageError("the features operations are of the environment dispatching; accepted: its observations")
+    mask = observation["mask"]
+    rows, slots = mask.shape
+    count = np.maximum(1, mask.sum(axis=1))
+    unit = np.where(mask, observation["rest"] / np.maximum(1, observation["left"]), 0.0).sum(axis=1) / count
+    unit = np.where(unit > 0, unit, 1.0)
+    x = np.zeros((rows, slots + 1, TOKENS), np.float32)
+    for k, column in enumerate(_columns(observation, unit[:, None])):
+        x[:, :slots, k] = np.where(mask, column, 0.0)
+    x[:, slots, TOKENS - 2] = 1.0
+    x[:, slots, TOKENS - 1] = np.log1p(observation["remaining"]) / 5.0
+    there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
+    return Tokens(x, there, None, unit * _growth(observation, count))
+
+
+def _growth(seen: Mapping[str, NDArray[Any]], count: NDArray[np.int64]) -> NDArray[np.float64]:
+    """float64 [R], positive: how many mean durations, times the weights of late jobs, the estimate may have still to grow."""
+    length = seen["left"].sum(axis=1) / count
+    weight = seen["weight"].sum(axis=1) / count * seen["remaining"] / np.maximum(1.0, length)
+    return np.sqrt(1.0 + seen["remaining"]) * np.where(seen["tardy"] & (weight > 0), weight, 1.0)
+
+
+def _columns(seen: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) -> list[NDArray[Any]]:
+    """[R, K] (or what broadcasts to it) for each feature; `unit` is [R, 1]."""
+    mask, start, end = seen["mask"], seen["start"], seen["start"] + seen["duration"]
+    tardy, finish = seen["tardy"][:, None], start + seen["rest"]
+    never = np.iinfo(np.int64).max
+    first = np.where(mask, start, never).min(axis=1, keepdims=True)
+    soonest = np.where(mask, end, never).min(axis=1, keepdims=True)
+    horizon = np.where(tardy, finish.max(axis=1, keepdims=True), seen["estimate"][:, None])
+    room = np.where(tardy, np.where(tardy, seen["due"], 0), horizon) - finish
+    weight = seen["weight"] / np.maximum(1, seen["weight"].max(axis=1, keepdims=True))
+    return [
+        seen["duration"] / unit / 4.0,
+        signed_log(seen["duration"] - seen["least"], unit),
+        signed_log(start - first, unit),
+        signed_log(end - soonest, unit),
+        start > first,
+        end > soonest,
+        signed_log(seen["rest"], unit),
+        np.log1p(seen["left"]) / 4.0,
+        signed_log(room, unit),
+        room <= 0,
+        signed_log(horizon - start - seen["work"], unit),
+        signed_log(seen["free"] - seen["ready"], unit),
+        tardy * weight,
+        tardy * 1.0,
+    ]
+
+
+def signed_log(times: NDArray[Any], unit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Times, in units, on a scale that is straight around 0 and logarithmic far from it."""
+    return np.clip(np.arcsinh(times / unit), -_SHOWN, _SHOWN)

@@ -1,0 +1,115 @@
+"""Instances in JSON: everything an instance can have, or the call of a generator that makes it.
+
+{"problem": "jobshop", "name": "small", "machines": 2, "objective": "weighted_tardiness", "jobs": [
+  {"operations": [[0, 3], [[0, 4], [1, 2]]], "release": 0, "due": 9, "weight": 2},
+  [[1, 5]]]}
+An operation is [machine, duration], or a list of these where it has a choice; a job without dates may be the list of its
+operations alone. Machines are numbered from `first_machine` (0 unless given).
+
+{"problem": "jobshop", "name": "ta01", "generator": "taillard", "parameters": {"jobs": 15, ...}}
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from corl.files.json_instances import Field, Record, generated, heading, read_object
+from corl.files.opening import writing
+from corl.files.text import Text
+from corl.problems.jobshop.generators import GENERATORS
+from corl.problems.jobshop.instance import HORIZON, LARGEST_MACHINES, OBJECTIVES, JobShopInstance, from_jobs
+
+__all__ = ["read_json", "write_json"]
+
+_KEYS = ("problem", "name", "comment", "machines", "first_machine", "objective", "jobs")
+_JOB_KEYS = ("operations", "release", "due", "weight")
+_DEFAULTS = {"release": 0, "due": None, "weight": 1}
+
+
+def read_json(text: Text, name: str = "") -> JobShopInstance:
+    """The instance in a JSON text; `name` stands in for a missing one. Raises InputError with line and field."""
+    return read_object(text, lambda field: _from_json(field, name))
+
+
+def _from_json(field: Field, name: str) -> JobShopInstance:
+    if "generator" in field.value:
+        made: JobShopInstance = generated(field, GENERATORS, "jobshop", name)
+        return made
+    given = field.record(_KEYS)
+    name, comment = heading(given, "jobshop", name)
+    base = given.get("first_machine", 0).integer(0, 1)
+    machines = given["machines"].integer(1, LARGEST_MACHINES)
+    objective: Any = given.get("objective", "makespan").choice(OBJECTIVES)
+    jobs = [_job(job) for job in given["jobs"].entries(least=1)]
+    rows = [[_choices(each, machines, base) for each in job["operations"].entries(least=1)] for job in jobs]
+    dated = [job for job in jobs if "due" in job]
+    return from_jobs(
+        rows,
+        machines,
+        name=name,
+        release=[job.get("release", _DEFAULTS["release"]).integer(0, HORIZON) for job in jobs],
+        due=[_due(job) for job in jobs] if dated else None,
+        weight=[job.get("weight", _DEFAULTS["weight"]).integer(0, HORIZON) for job in jobs],
+        objective=objective,
+        first_machine=base,
+        comment=comment,
+    )
+
+
+def _job(field: Field) -> Record:
+    """An object with operations and dates; a list is one of operations alone."""
+    if isinstance(field.value, list):
+        return Record({"operations": field.value}, field.place)
+    return field.record(_JOB_KEYS)
+
+
+def _due(job: Record) -> int:
+    if "due" not in job:
+        raise job["due"].error("missing; accepted: one for every job, or for none")
+    return job["due"].integer(0, HORIZON)
+
+
+def _choices(field: Field, machines: int, base: int) -> list[tuple[int, int]]:
+    """The machines that can do an operation, from 0, and how long they take."""
+    several = isinstance(field.value, list) and field.value and isinstance(field.value[0], list)
+    found = []
+    for pair in field.entries() if several else [field]:
+        if not isinstance(pair.value, list) or len(pair.value) != 2:
+            raise pair.error("accepted: [machine, duration], integers, or a list of these")
+        machine, duration = pair.entries()
+        found.append((machine.integer(base, machines - 1 + base) - base, duration.integer(0, HORIZON)))
+    if len({machine for machine, _ in found}) < len(found):
+        raise field.error("a machine twice; accepted: each once")
+    return found
+
+
+# -------------------------------------------------------------------- the writer
+def write_json(instance: JobShopInstance, path: Path) -> None:
+    """Write the instance, a line a job."""
+    head: dict[str, Any] = {"problem": "jobshop", "name": instance.name}
+    if instance.comment:
+        head["comment"] = instance.comment
+    head["machines"] = instance.machines
+    if instance.first_machine:
+        head["first_machine"] = instance.first_machine
+    if instance.objective != "makespan":
+        head["objective"] = instance.objective
+    with writing(path) as stream:
+        stream.write(json.dumps(head)[:-1] + ', "jobs": [\n')
+        stream.write(",\n".join(json.dumps(job) for job in _jobs(instance)))
+        stream.write("\n]}\n")
+
+
+def _jobs(instance: JobShopInstance) -> list[Any]:
+    base = instance.first_machine
+    jobs: list[Any] = []
+    for j, row in enumerate(instance.rows()):
+        choices = [[[machine + base, duration] for machine, duration in operation] for operation in row]
+        operations = [pairs[0] if len(pairs) == 1 else pairs for pairs in choices]
+        facts = {"release": int(instance.release[j]), "weight": int(instance.weight[j])}
+        facts |= {} if instance.due is None else {"due": int(instance.due[j])}
+        told = {key: value for key, value in facts.items() if value != _DEFAULTS[key]}
+        jobs.append({"operations": operations, **told} if told else operations)
+    return jobs

@@ -1,0 +1,42 @@
+"""What the text formats share: lines of tokens, the header, and that there are as many lines as it says."""
+
+from __future__ import annotations
+
+from corl.files.text import Text, quoted
+from corl.problems.jobshop.instance import LARGEST_MACHINES
+
+__all__ = ["Line", "Operation", "check_count", "read_lines", "size"]
+
+_LARGEST_JOBS = 10_000_000
+
+Line = tuple[int, list[str]]
+"""The number of a line, and its tokens."""
+Operation = list[tuple[int, int]]
+"""(machine, duration) of every machine that can do it."""
+
+
+def read_lines(text: Text) -> tuple[list[Line], str]:
+    """(line number, tokens) of the lines that are no comments; and the comments."""
+    lines, comments = [], []
+    for number, line in text.lines():
+        if line.startswith("#"):
+            comments.append(line[1:].strip())
+        else:
+            lines.append((number, line.split()))
+    return lines, "\n".join(comments)
+
+
+def size(text: Text, header: Line) -> tuple[int, int]:
+    """Jobs and machines."""
+    number, tokens = header
+    if len(tokens) < 2:
+        message = f"{quoted(' '.join(tokens))} is not accepted; accepted: the numbers of jobs and machines"
+        raise text.error(message, line=number, field="header")
+    jobs = text.integer(tokens[0], "jobs", number, 1, _LARGEST_JOBS)
+    return jobs, text.integer(tokens[1], "machines", number, 1, LARGEST_MACHINES)
+
+
+def check_count(text: Text, rows: list[Line], jobs: int, field: str, header: int) -> None:
+    if len(rows) != jobs:
+        line = rows[min(jobs, len(rows) - 1)][0] if rows else header
+        raise text.error(f"{len(rows):,} lines; line {header} says {jobs:,} jobs, a line each", line=line, field=field)

@@ -1,0 +1,55 @@
+"""A plan as a game: the actions whose plan is as near to a given one as the rules of the game allow."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.problems.memory.environment import MappingEnvironment
+from corl.problems.memory.instance import MappingInstance, MappingPlan
+from corl.problems.memory.pool import COPY, COPY_KEEP, KEEP, PASS
+
+__all__ = ["decisions"]
+
+_WISHES = {KEEP: (KEEP, COPY_KEEP), COPY: (COPY,), PASS: ()}  # of what is wanted the first that is legal; else PASS
+
+
+def decisions(instance: MappingInstance, plan: MappingPlan) -> NDArray[np.int64]:
+    """The actions, int64 [T], of the game that keeps and copies tensors where `plan` has them in fast memory.
+
+    The game chooses offsets and the beginnings of copies by itself, so what the plan keeps may have no room in it: it is passed.
+    """
+    wanted = _wanted(instance, plan)
+    environment, row = MappingEnvironment([instance], 1), np.zeros(1, np.int64)
+    environment.reset(row, 0)
+    taken: list[int] = []
+    while (legal := environment.actions(row)[0])[0] >= 0:
+        wish = wanted[int(environment.state.at[0])]
+        action = next((action for action in _WISHES[int(wish)] if action in legal), PASS)
+        if wish == KEEP and action == PASS and COPY in legal:
+            action = COPY
+        environment.step(row, row, np.array([action]))
+        taken.append(action)
+    return np.array(taken, np.int64)
+
+
+def _wanted(instance: MappingInstance, plan: MappingPlan) -> NDArray[np.int64]:
+    """Of each access what the plan does, int64 [A]: KEEP it to the next use, COPY: serve it alone, or PASS."""
+    places: dict[int, list[tuple[int, int]]] = {}
+    arrives = {(t, low): fill for t, way, low, fill in plan.copies.tolist() if way == 0}
+    for t, low, high, _ in plan.residencies.tolist():
+        places.setdefault(t, []).append((arrives.get((t, low), low), high))
+    following = np.full(len(instance.access_op), -1, np.int64)
+    latest: dict[int, int] = {}
+    for a, t in enumerate(instance.access_tensor.tolist()):
+        if t in latest:
+            following[latest[t]] = a
+        latest[t] = a
+    wanted = np.full(len(following), PASS, np.int64)
+    for a, (t, op) in enumerate(zip(instance.access_tensor.tolist(), instance.access_op.tolist())):
+        for begin, end in places.get(t, ()):
+            if begin <= op < end:
+                goes_on = following[a] >= 0 and instance.access_op[following[a]] < end
+                keeps = goes_on or (following[a] < 0 and bool(instance.access_write[a]))
+                wanted[a] = KEEP if keeps else COPY
+    return wanted

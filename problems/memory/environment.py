@@ -1,0 +1,75 @@
+"""The mallocGame: memory mapping as a Markov decision process (README.md, "The game")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.problems.memory.features import UNIT, look, potential
+from corl.problems.memory.instance import IN, OUT, MappingInstance, MappingPlan
+from corl.problems.memory.pool import ACTIONS, new_pool
+from corl.problems.memory.transitions import reset_rows
+
+__all__ = ["MappingEnvironment"]
+
+
+class MappingEnvironment(Environment):
+    """A pool of games. Accesses are decided in schedule order; those without a choice are passed over.
+
+    Actions: KEEP (0) a tensor in fast memory to its next use, COPY_KEEP (1) or COPY (2) it there for this use, PASS (3): leave
+    it in slow memory, or release it. The reward is by how many microseconds the program gets faster, if all that is not decided
+    stays in slow memory; the base is minus its time with nothing in fast memory.
+    """
+
+    def __init__(self, instances: Sequence[MappingInstance], rows: int, width: int = ACTIONS) -> None:
+        super().__init__(instances, rows, min(width, ACTIONS), fewest=2)
+        self.state = new_pool(self.instances, rows)
+        self.reset(np.arange(rows), 0)
+
+    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The bases are minus the microseconds with everything in slow memory."""
+        bases = np.empty(len(rows))
+        reset_rows(self.state, rows, which, bases)
+        return bases
+
+    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+        """What a network sees (features.py says what the numbers are).
+
+        action: int32 [R, K], as `actions` lists them, -1 where there are fewer; mask: bool [R, K], whether there is one.
+        slots: float32 [R, K, F] of the listed actions; upcoming: float32 [R, U, F] of the accesses that follow.
+        times: float32 [R, W, F] of spans of operations from here on: occupied shares of bands of offsets, idle bandwidth.
+        remaining: int32 [R], accesses from the present one on; scale: float64 [R], the unit of values, in microseconds.
+        """
+        at = self._checked(rows)
+        actions = self.actions(at)
+        slots, upcoming, times = look(self.state, at, actions)
+        instance = self.state.instance[at]
+        remaining = (self.state.accesses[instance] - self.state.at[at]).astype(np.int32)
+        seen = {"action": actions, "mask": actions >= 0, "slots": slots, "upcoming": upcoming, "times": times}
+        left = np.empty(len(at))
+        potential(self.state, at, left)
+        return seen | {"remaining": remaining, "scale": 1e6 * UNIT * left}
+
+    def solution(self, row: int) -> MappingPlan:
+        """The plan of a row. Raises UsageError while accesses are not decided."""
+        at = int(self._checked(row)[0])
+        state = self.state
+        which = int(state.instance[at])
+        if state.at[at] < state.accesses[which]:
+            raise UsageError(f"row {at} has {state.accesses[which] - state.at[at]} accesses to decide")
+        made, output, last = (part[int(state.tensor_at[which]) :] for part in (state.made, state.output, state.last))
+        residencies, copies = [], []
+        for r in range(int(state.places[at])):
+            t, fill = state.held[at, r].tolist()
+            low, high, offset, _ = state.rects[at, r].tolist()
+            residencies.append((t, low, high, offset))
+            if low != made[t]:
+                copies.append((t, IN, low, fill))
+            elif output[t] or last[t] >= high:
+                copies.append((t, OUT, low + 1, high))
+        return MappingPlan(*(np.array(rows, np.int64).reshape(-1, 4) for rows in (residencies, copies)))

@@ -1,0 +1,253 @@
+"""The judge: whether a plan can be carried out, and how long the program takes with it (README.md, "The machine").
+
+Plain Python, so that it can be read; solvers have kernels of their own.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible
+from corl.problems.memory.instance import FROM_SLOW, IN, OUT, MappingInstance, MappingPlan
+
+__all__ = ["Timeline", "check_plan", "run_plan"]
+
+_PAIRS = 2**18  # of residencies looked at together
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What happens when, in seconds from the start of the program."""
+
+    total: float
+    """When everything is done."""
+    start: NDArray[np.float64]
+    """float64 [O], when each operation begins."""
+    duration: NDArray[np.float64]
+    """float64 [O], without stalls."""
+    stall: NDArray[np.float64]
+    """float64 [O + 1], how long each operation, and at last the end of the program, waits for copies."""
+    copied: NDArray[np.float64]
+    """float64 [O], bytes that the copy engine moves during each operation."""
+    slow_bytes: NDArray[np.float64]
+    """float64 [O], bytes of each operation's own accesses to slow memory."""
+    copy_start: NDArray[np.float64]
+    """float64 [C], when the engine begins with each copy of the plan."""
+    copy_end: NDArray[np.float64]
+
+
+def run_plan(instance: MappingInstance, plan: Any) -> Timeline:
+    """Check a plan and carry it out. Raises Infeasible, naming the first rule that is broken."""
+    plan, fast = check_plan(instance, plan)
+    machine, n = instance.machine, instance.ops
+    slow, quick = np.zeros(n), np.zeros(n)
+    op = instance.access_op
+    np.add.at(slow, op[~fast], instance.access_bytes[~fast].astype(float))
+    np.add.at(quick, op[fast], instance.access_bytes[fast].astype(float))
+    memory = slow / machine.slow_bandwidth + quick / machine.fast_bandwidth
+    duration = machine.overhead + np.maximum(instance.compute, memory)
+    idle = duration * machine.copy_bandwidth
+    for bandwidth, used in ((machine.slow_bandwidth, slow), (machine.fast_bandwidth, quick)):
+        idle = np.minimum(idle, duration * bandwidth - used)
+    return _serve(instance, plan.copies, duration, np.maximum(idle, 0.0), slow)
+
+
+def _serve(instance: MappingInstance, copies: NDArray[np.int64], duration: Any, idle: Any, slow: Any) -> Timeline:
+    """Let the copy engine work: at any time on the copy, of those that may have begun, that must end first."""
+    n, rate = instance.ops, instance.machine.copy_rate
+    seconds, room, left = duration.tolist(), idle.tolist(), instance.sizes[copies[:, 0]].astype(float).tolist()
+    issued, before = copies[:, 2].tolist(), copies[:, 3].tolist()
+    waiting = np.argsort(-copies[:, 2], kind="stable").tolist()  # those that may begin first are at the end
+    pending: list[tuple[int, int]] = []  # (before which operation, copy), sorted
+    begun, ended = [None] * len(left), [0.0] * len(left)  # type: list[float | None], list[float]
+    start, stall, copied = [0.0] * n, [0.0] * (n + 1), [0.0] * n
+    now = 0.0
+
+    def move(k: int, most: float, clock: float, speed: float) -> float:
+        """Move up to `most` bytes of copy k at a speed, from `clock` on; how many."""
+        moved = float(min(most, left[k]))
+        if begun[k] is None:
+            begun[k] = clock
+        left[k] -= moved
+        ended[k] = clock + (moved / speed if moved else 0.0)
+        return moved
+
+    for i in range(n + 1):
+        while pending and pending[0][0] <= i:
+            k = pending.pop(0)[1]
+            wait = move(k, left[k], now, rate) / rate
+            stall[i] += wait
+            now += wait
+        if i == n:
+            break
+        start[i] = now
+        while waiting and issued[waiting[-1]] == i:
+            k = waiting.pop()
+            insort(pending, (before[k], k))
+        while pending and copied[i] < room[i]:
+            k, speed = pending[0][1], room[i] / seconds[i]
+            copied[i] += move(k, room[i] - copied[i], now + copied[i] / speed, speed)
+            if left[k] == 0.0:
+                pending.pop(0)
+        now += seconds[i]
+    starts = np.array([0.0 if clock is None else clock for clock in begun])
+    return Timeline(now, np.array(start), duration, np.array(stall), np.array(copied), slow, starts, np.array(ended))
+
+
+# -------------------------------------------------------------------- feasibility
+def check_plan(instance: MappingInstance, plan: Any) -> tuple[MappingPlan, NDArray[np.bool_]]:
+    """The plan as arrays, and which accesses fast memory serves, bool [accesses]. Raises Infeasible."""
+    plan = _as_plan(instance, plan)
+    _check_places(instance, plan.residencies)
+    arrived, in_slow = _data(instance, plan)
+    fast = _served(instance, plan.residencies, arrived, in_slow)
+    group = instance.group[instance.access_tensor] + 1  # 0: none
+    accesses = np.bincount(group)
+    served = np.bincount(group, fast, len(accesses))
+    if (mixed := (served > 0) & (served < accesses))[1:].any():
+        g = int(mixed[1:].argmax())
+        names = ", ".join(instance.tensor_names[t] for t in np.flatnonzero(instance.group == g)[:4])
+        raise Infeasible(f"alias group {g} ({names}): some accesses are in fast memory and some in slow")
+    return plan, fast
+
+
+def _as_plan(instance: MappingInstance, plan: Any) -> MappingPlan:
+    """Arrays of the right form with tensors, operations, directions and offsets in range. Raises Infeasible."""
+    try:
+        parts = [np.asarray(part) for part in plan]
+        wrong = len(parts) != 2 or any(part.shape != (len(part), 4) or part.dtype.kind not in "iu" for part in parts)
+    except (TypeError, ValueError):
+        wrong = True
+    if wrong:
+        raise Infeasible("a plan is two arrays of integers, residencies [R, 4] and copies [C, 4]")
+    residencies, copies = (part.astype(np.int64) for part in parts)
+    for what, rows, low, high in (("residency", residencies, 1, 2), ("copy", copies, 2, 3)):
+        strange = (rows[:, 0] < 0) | (rows[:, 0] >= instance.tensors)
+        empty = (rows[:, low] < 0) | (rows[:, low] >= rows[:, high]) | (rows[:, high] > instance.ops)
+        if (faults := strange | empty).any():
+            k = int(faults.argmax())
+            if strange[k]:
+                raise Infeasible(f"{what} {k}: there is no tensor {rows[k, 0]}")
+            raise Infeasible(f"{what} {k}: operations {rows[k, low]} to {rows[k, high]} are no span of 0 to {instance.ops}")
+    if (wrong := (copies[:, 1] != IN) & (copies[:, 1] != OUT)).any():
+        k = int(wrong.argmax())
+        raise Infeasible(f"copy {k}: there is no direction {copies[k, 1]}")
+    return MappingPlan(residencies, copies)
+
+
+def _check_places(instance: MappingInstance, residencies: NDArray[np.int64]) -> None:
+    """Every rectangle lies within the memory and none overlaps another, but an output written over an input of its group."""
+    capacity, names = instance.machine.fast_bytes, instance.tensor_names
+    tensor, low, high, offset = residencies.T
+    size, count = instance.sizes[tensor], len(residencies)
+    if (outside := (offset < 0) | (offset > capacity - size)).any():
+        k = int(outside.argmax())
+        span = f"{offset[k]} to {int(offset[k]) + int(size[k])}"
+        raise Infeasible(f"residency {k}: {names[tensor[k]]} at {span} is not within 0 to {capacity}")
+    worst = count * count
+    for a, b in _meeting(low, high):
+        near = (offset[a] < offset[b] + size[b]) & (offset[b] < offset[a] + size[a])
+        hit = np.flatnonzero(near | (tensor[a] == tensor[b]))
+        a, b = a[hit], b[hit]
+        over = (offset[a] == offset[b]) & (_in_place(instance, residencies, a, b) | _in_place(instance, residencies, b, a))
+        pairs = np.maximum(a, b) * count + np.minimum(a, b)
+        worst = min(worst, int(pairs[~over | (tensor[a] == tensor[b])].min(initial=worst)))
+    if worst < count * count:
+        k, at = divmod(worst, count)
+        when = max(low[k], low[at])
+        if tensor[k] == tensor[at]:
+            raise Infeasible(f"residency {k}: {names[tensor[k]]} has two places at operation {when}")
+        raise Infeasible(f"{names[tensor[k]]} and {names[tensor[at]]} overlap in fast memory at operation {when}")
+
+
+def _in_place(instance: MappingInstance, residencies: NDArray[np.int64], old: Any, new: Any) -> NDArray[np.bool_]:
+    """Of pairs of residencies: whether the operation that defines `new` reads `old`, of its group, and nobody needs it later."""
+    one, other, group = residencies[old, 0], residencies[new, 0], instance.group
+    at = instance.definition[other].astype(np.int64)
+    same = (group[one] >= 0) & (group[one] == group[other])
+    follows = (residencies[new, 1] == at) & (at >= 0) & (residencies[old, 2] == at + 1)
+    reads = instance.access_op.astype(np.int64) * instance.tensors + instance.access_tensor
+    return np.asarray(same & follows & np.isin(at * instance.tensors + one, reads))
+
+
+def _meeting(low: NDArray[np.int64], high: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """All pairs of spans that have an operation in common, as two arrays of indices, some at a time."""
+    order = np.argsort(low, kind="stable")
+    counts = np.searchsorted(low[order], high[order]) - np.arange(len(low)) - 1  # of spans that begin within each, after it
+    before = np.cumsum(counts) - counts
+    for block in np.split(np.arange(len(low)), np.flatnonzero(np.diff(before // _PAIRS)) + 1):
+        first = np.repeat(block, counts[block])
+        second = first + 1 + np.arange(len(first)) - np.repeat(before[block] - before[block[:1]], counts[block])
+        yield order[first], order[second]
+
+
+def _data(instance: MappingInstance, plan: MappingPlan) -> tuple[list[int], list[int]]:
+    """From which operation on each residency holds its data, and from which on slow memory holds each tensor.
+
+    Raises Infeasible for residencies that nothing or more than one thing fills, and copies of what is not there.
+    """
+    names, definition, base = instance.tensor_names, instance.definition.tolist(), instance.ops + 1
+    tensor, low, high, _ = plan.residencies.T.tolist()
+    what, way, begin, end = plan.copies.T.tolist()
+    in_fast = {t for t, at in zip(tensor, low) if at == definition[t]}
+    in_slow = [0 if kind in FROM_SLOW else definition[t] + 1 for t, kind in enumerate(instance.kinds)]
+    for t in in_fast:
+        in_slow[t] = base
+    filler: dict[int, int] = {}  # of tensor * base + operation: the copy, -1 where there are several
+    for c, t in enumerate(what):
+        if way[c] == IN:
+            filler[t * base + begin[c]] = -1 if t * base + begin[c] in filler else c
+    arrived: list[int] = []
+    places: dict[int, list[int]] = {t: [] for t, direction in zip(what, way) if direction == OUT}
+    for k, (t, at) in enumerate(zip(tensor, low)):
+        mine = filler.get(t * base + at)
+        if mine is None and at == definition[t]:
+            arrived.append(at)
+        elif mine is not None and mine >= 0 and at != definition[t] and end[mine] < high[k]:
+            arrived.append(end[mine])
+        else:
+            raise Infeasible(f"residency {k}: {names[t]} from operation {at} is filled by neither its definition nor one copy")
+        if t in places:
+            places[t].append(k)
+    seen = set()
+    for c, t in enumerate(what):
+        if way[c] != OUT:
+            continue
+        source = any(arrived[k] <= begin[c] and end[c] <= high[k] for k in places[t])
+        if t not in in_fast or t in seen or not source or begin[c] <= definition[t]:
+            raise Infeasible(f"copy {c}: {names[t]} is not in fast memory alone from operation {begin[c]} to {end[c]}")
+        seen.add(t)
+        in_slow[t] = end[c]
+    filled = {t * base + at for t, at in zip(tensor, low)}
+    for c, t in enumerate(what):
+        lost = t * base + begin[c] not in filled
+        if way[c] == IN and (lost or in_slow[t] > begin[c]):
+            why = "has no residency to fill" if lost else "begins before slow memory holds it"
+            raise Infeasible(f"copy {c}: that of {names[t]} at operation {begin[c]} {why}")
+    return arrived, in_slow
+
+
+def _served(instance: MappingInstance, residencies: NDArray[np.int64], arrived: list[int], in_slow: list[int]) -> Any:
+    """Which accesses fast memory serves; Infeasible where slow memory has to and does not hold the tensor."""
+    op, tensor, there = instance.access_op, instance.access_tensor, np.array(in_slow)
+    keys = tensor.astype(np.int64) * (instance.ops + 1) + op
+    order = np.argsort(keys)
+    change = np.zeros(len(keys) + 1, np.int64)
+    for sign, when in ((1, np.array(arrived, np.int64)), (-1, residencies[:, 2])):
+        np.add.at(change, np.searchsorted(keys[order], residencies[:, 0] * (instance.ops + 1) + when), sign)
+    fast = np.zeros(len(keys), np.bool_)
+    fast[order] = np.cumsum(change)[:-1] > 0
+    if (missing := ~fast & ~instance.access_write & (op < there[tensor])).any():
+        a = int(missing.argmax())
+        raise Infeasible(f"operation {op[a]} reads {instance.tensor_names[tensor[a]]}, which is then in neither memory")
+    for t, kind in enumerate(instance.kinds):
+        if kind == "output" and in_slow[t] > instance.ops:
+            made = instance.definition[t]
+            raise Infeasible(f"output {instance.tensor_names[t]} of operation {made} is not in slow memory at the end")
+    return fast

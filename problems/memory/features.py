@@ -1,0 +1,162 @@
+"""What a network sees of the mallocGame: the listed actions, the accesses that follow, and memory and bandwidth over time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.networks.tokens import Tokens
+from corl.problems.memory.pool import COPY, KEEP, PASS
+from corl.problems.memory.transitions import copy_start
+
+__all__ = ["BANDS", "FEATURES", "SPANS", "UNIT", "UPCOMING", "game", "look", "potential"]
+
+FEATURES = 20
+"""F of every token."""
+UPCOMING = 8
+"""U: accesses shown after the present one."""
+SPANS = 10
+"""W: spans of operations shown; they begin at the present one and are 1, 1, 2, 2, 4, 4, ... operations long."""
+BANDS = 8
+"""Equal parts of the fast memory whose occupied shares are shown for each span."""
+UNIT = 0.1
+"""What values are in units of, as a share of what the rest of the program could still save."""
+_KEEPING = (12, 16, 17, 18, 19)  # features of the time up to the next use
+_LEAST = 0.01  # share of the program's time that is a rest's potential at least
+
+
+def game(observation: Mapping[str, NDArray[Any]]) -> Tokens:
+    """Tokens of MappingEnvironment's observations: K actions, U accesses, W spans of time."""
+    x = np.concatenate([observation["slots"], observation["upcoming"], observation["times"]], 1)
+    slots = observation["slots"]
+    passing, alone = slots[:, :, 5] > 0, slots[:, :, 4] > 0  # what they have no use for is not shown: scores then begin to differ
+    x[:, : slots.shape[1], 7:][passing] = 0.0
+    for column in _KEEPING:
+        x[:, : slots.shape[1], column][alone] = 0.0
+    mask = np.ones(x.shape[:2], np.bool_)
+    mask[:, : observation["mask"].shape[1]] = observation["mask"]
+    upcoming = slice(observation["mask"].shape[1], observation["mask"].shape[1] + UPCOMING)
+    mask[:, upcoming] = observation["upcoming"][:, :, 1] > 0
+    return Tokens(x, mask, None, observation["scale"])
+
+
+def look(state: Any, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> tuple[NDArray[np.float32], ...]:
+    """slots [R, K, F], upcoming [R, U, F] and times [R, W, F], float32, of `rows` [R] whose actions [R, K] are given."""
+    tables = [np.zeros((len(rows), count, FEATURES), np.float32) for count in (actions.shape[1], UPCOMING, SPANS)]
+    _look(state, rows, actions, *tables)
+    return tuple(tables)
+
+
+@kernel
+def potential(state: Any, rows: Any, out: Any) -> None:
+    """Seconds, float64 [R], that a fast memory without limits would save from the present operations on; at least a hundredth of
+    the program's time."""
+    for i in range(len(rows)):
+        row = rows[i]
+        instance = state.instance[row]
+        at, rates = min(state.at[row], state.accesses[instance] - 1), state.rates[instance]
+        out[i] = 0.0
+        for op in range(state.op[state.access_at[instance] + at] if at >= 0 else 0, state.ops[instance]):
+            compute, slow, fast = state.compute[state.op_at[instance] + op], state.slow[row, op], state.fast[row, op]
+            out[i] += max(compute, slow / rates[0] + fast / rates[1]) - max(compute, (slow + fast) / rates[1])
+        out[i] = max(out[i], _LEAST * state.value[row], 1e-12)
+
+
+@kernel
+def _look(state: Any, rows: Any, actions: Any, slots: Any, upcoming: Any, times: Any) -> None:
+    for i in range(len(rows)):
+        row = rows[i]
+        instance = state.instance[row]
+        at = state.at[row]
+        if at >= state.accesses[instance]:
+            continue
+        a = state.access_at[instance] + at
+        seconds = max(1e-30, state.value[row] / state.ops[instance])
+        for k in range(actions.shape[1]):
+            if actions[i, k] >= 0:
+                _access(state, row, a, a, seconds, slots[i, k])
+                slots[i, k, 1], slots[i, k, 0] = 0.0, 1.0
+                slots[i, k, 3] = actions[i, k] == KEEP
+                slots[i, k, 4] = actions[i, k] == COPY
+                slots[i, k, 5] = actions[i, k] == PASS
+                slots[i, k, 6] = at / state.accesses[instance]
+                start = copy_start(state, row, state.tensor[a], state.op[a])
+                slots[i, k, 15] = (state.op[a] - start) / 16.0 if start >= 0 else -1.0
+        for k in range(min(UPCOMING, state.accesses[instance] - at - 1)):
+            _access(state, row, a, a + k + 1, seconds, upcoming[i, k])
+        low, length = state.op[a], 1
+        for k in range(SPANS):
+            _span(state, row, low, min(low + length, state.ops[instance]), times[i, k])
+            low += length
+            length *= 1 + k % 2
+
+
+@kernel
+def _access(state: Any, row: Any, now: Any, a: Any, seconds: Any, out: Any) -> None:
+    """Of access a, seen from access `now`: what it is, its size, what fast memory would save here and at its next use, when that
+    is, and how much of the memory is taken, or wanted by what saves more, until then."""
+    instance = state.instance[row]
+    t, op, following = state.tensor_at[instance] + state.tensor[a], state.op[a], state.following[a]
+    capacity = max(1.0, float(state.capacity[instance]))
+    out[1] = 1.0
+    out[7] = state.sizes[t] / capacity
+    out[8] = _saving(state, row, a) / seconds
+    out[9] = state.write[a]
+    out[10] = state.group[t] >= 0
+    out[11] = (op - state.op[now]) / 16.0
+    out[12] = -1.0
+    if following >= 0:
+        until, taken = state.op[state.access_at[instance] + following], 0.0
+        for r in range(state.places[row]):
+            width = min(state.rects[row, r, 1], until + 1) - max(state.rects[row, r, 0], op)
+            if width > 0:
+                taken += width * float(state.rects[row, r, 3])
+        out[12] = (until - op) / 16.0
+        out[16] = _saving(state, row, state.access_at[instance] + following) / seconds
+        out[17] = state.crowd[a]
+        out[18] = taken / capacity / (until + 1 - op)
+        worth = out[16] + (out[8] if state.write[a] else 0.0)
+        out[19] = max(-2.0, min(2.0, 0.25 * math.log(1e-9 + worth / max(1e-9, out[7] * (until + 1 - op)))))
+    live = state.live[row, state.tensor[a]]
+    out[13] = live >= 0 and state.rects[row, live, 1] > op
+    out[14] = (state.last[t] - op) / 32.0
+
+
+@kernel
+def _saving(state: Any, row: Any, a: Any) -> Any:
+    """Seconds by which operation and program would get shorter if fast memory served access a besides what it serves."""
+    instance, op = state.instance[row], state.op[a]
+    rates, compute = state.rates[instance], state.compute[state.op_at[instance] + op]
+    slow, fast = state.slow[row, op], state.fast[row, op]
+    less = min(state.traffic[a], slow)
+    before, after = slow / rates[0] + fast / rates[1], (slow - less) / rates[0] + (fast + less) / rates[1]
+    return max(compute, before) - max(compute, after)
+
+
+@kernel
+def _span(state: Any, row: Any, low: Any, high: Any, out: Any) -> None:
+    """Of operations low..high - 1: occupied shares of the bands of offsets, idle bytes, and what all live tensors take."""
+    if high <= low:
+        return
+    instance = state.instance[row]
+    capacity = max(1.0, float(state.capacity[instance]))
+    band, idle = capacity / BANDS, 0.0
+    out[2] = 1.0
+    for r in range(state.places[row]):
+        rect = state.rects[row, r]
+        width = min(rect[1], high) - max(rect[0], low)
+        if width > 0:
+            for b in range(BANDS):
+                height = min(float(rect[2] + rect[3]), (b + 1) * band) - max(float(rect[2]), b * band)
+                if height > 0.0:
+                    out[3 + b] += height / band * width / (high - low)
+    for i in range(low, high):
+        idle += state.idle[row, i]
+        out[16] += min(4.0, state.wanted[state.op_at[instance] + i]) / (high - low)
+    out[11] = idle / capacity / 4.0
+    out[12] = (low - state.op[state.access_at[instance] + state.at[row]]) / 32.0

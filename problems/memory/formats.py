@@ -1,0 +1,221 @@
+"""Programs and machines in JSON: our own form (formats.md, "Files"), and traced programs of the form corl-memmap-1.
+
+{"problem": "memory", "name": "tiny", "machine": {"fast_bytes": 4096},
+ "tensors": [{"name": "x", "size": 1024, "kind": "input"}, {"name": "y", "size": 2048, "kind": "output"}],
+ "ops": [{"name": "relu", "unit": "vector", "flops": 512, "reads": ["x"], "writes": [["y", 1024]]}],
+ "aliases": [["x", "y"]]}
+
+An access is a tensor's name, all bytes of which go through memory, or [name, bytes].
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corl.errors import Infeasible, hint
+from corl.files.json_instances import Field, generated, heading, read_object
+from corl.files.opening import plain_name, writing
+from corl.files.text import Text, quoted
+from corl.problems.memory.instance import IN, KINDS, LARGEST, OUT, Machine, MappingInstance, MappingPlan, Op, from_program
+
+__all__ = ["plan_from_json", "plan_to_json", "read_instance", "recognises", "write_instance"]
+
+_KEYS = ("problem", "name", "comment", "machine", "tensors", "ops", "aliases")
+_TENSOR_KEYS, _OP_KEYS = ("name", "size", "kind"), ("name", "unit", "flops", "reads", "writes")
+_TRACED = "corl-memmap-1"
+_TRACED_KEYS = ("format", "name", "comment", "machine", "ops", "tensors")
+_TRACED_TENSOR_KEYS, _TRACED_OP_KEYS = ("id", *_TENSOR_KEYS), ("name", "kind", "flops", "mat", "ins", "outs")
+_TRACED_KINDS = {kind: kind for kind in KINDS} | {"act": "activation"}
+_RESIDENCY, _COPY, _SECONDS = ("tensor", "from", "to", "offset"), ("tensor", "direction", "from", "to"), ("start", "end")
+_DIRECTIONS = {"in": IN, "out": OUT}
+_HEAD = re.compile(r'\s*\{\s*("problem"\s*:\s*"memory"|"format"\s*:\s*"corl-memmap-)')
+_Generators = Mapping[str, Callable[..., MappingInstance]]
+
+
+def recognises(head: str) -> bool:
+    """Whether this is the head of a program: its first key is "problem", "memory", or "format", "corl-memmap-..."."""
+    return _HEAD.match(head) is not None
+
+
+def read_instance(path: Path, generators: _Generators) -> MappingInstance:
+    """The instance in a file; `generators` are those that a file may name. Raises InputError, or OSError."""
+    stem = plain_name(path).name.removesuffix(".json")
+    return read_object(Text.read(path), lambda field: _instance(field, stem, generators))
+
+
+def _instance(field: Field, stem: str, generators: _Generators) -> MappingInstance:
+    if "format" in field.value:
+        return _traced(field, stem)
+    if "generator" in field.value:
+        made: MappingInstance = generated(field, generators, "memory", stem)
+        return made
+    return _program(field, stem)
+
+
+def _program(field: Field, stem: str) -> MappingInstance:
+    """The instance of our own form."""
+    given = field.record(_KEYS)
+    name, comment = heading(given, "memory", stem)
+    numbers: dict[Any, int] = {}
+    tensors: list[tuple[str, int, str]] = []
+    ops = []
+    for entry in given["tensors"].entries():
+        facts = entry.record(_TENSOR_KEYS)
+        tensor = facts["name"].text()
+        if not tensor or tensor in numbers:
+            raise facts["name"].error(f"{quoted(tensor)} is not accepted; accepted: a name that no other tensor has")
+        numbers[tensor] = len(tensors)
+        tensors.append((tensor, facts["size"].integer(0, LARGEST), facts.get("kind", "activation").choice(KINDS)))
+    for entry in given["ops"].entries():
+        facts = entry.record(_OP_KEYS)
+        matrix, flops = facts.get("unit", "vector").choice(("matrix", "vector")) == "matrix", facts.get("flops", 0).number(0)
+        reads, writes = (
+            [_access(access, numbers, tensors) for access in facts.get(key, []).entries()] for key in ("reads", "writes")
+        )
+        ops.append(Op(facts.get("name", "").text(), matrix, flops, reads, writes))
+    aliases = [[_tensor(member, numbers) for member in group.entries()] for group in given.get("aliases", []).entries()]
+    return from_program(ops, tensors, _machine(given.get("machine", {})), aliases=aliases, name=name, comment=comment)
+
+
+def _access(field: Field, numbers: Mapping[Any, int], tensors: list[tuple[str, int, str]]) -> tuple[int, int]:
+    """(tensor, bytes) of its name, which stands for all its bytes, or of [name, bytes]."""
+    if not isinstance(field.value, list):
+        return (t := _tensor(field, numbers)), tensors[t][1]
+    tensor, count = field.entries(2)
+    return _tensor(tensor, numbers), count.integer(0, LARGEST)
+
+
+def _tensor(field: Field, numbers: Mapping[Any, int]) -> int:
+    """The number of the tensor that a file calls by its name, or its id."""
+    named = isinstance(next(iter(numbers), ""), str)
+    key = field.text() if named else field.integer()
+    if key not in numbers:
+        given = f"{quoted(key)}{hint(key, numbers)}" if isinstance(key, str) else f"{key}"
+        raise field.error(f"there is no tensor {given}; accepted: {'names' if named else 'ids'} of `tensors`")
+    return numbers[key]
+
+
+def _machine(field: Field) -> Machine:
+    record = field.record([each.name for each in dataclasses.fields(Machine)])
+    given: dict[str, Any] = {key: record[key].number() for key in record.values if key in record and key != "fast_bytes"}
+    return Machine(record.get("fast_bytes", Machine.fast_bytes).integer(0, LARGEST), **given)
+
+
+def _traced(field: Field, stem: str) -> MappingInstance:
+    """The instance of a traced program: tensors have numbers, "mat" marks the matrix unit, "act" is an activation."""
+    given = field.record(_TRACED_KEYS)
+    given["format"].choice((_TRACED,))
+    numbers: dict[Any, int] = {}
+    tensors: list[tuple[str, int, str]] = []
+    taken, ops = set(), []
+    for entry in given["tensors"].entries():
+        facts = entry.record(_TRACED_TENSOR_KEYS)
+        identity, name = facts["id"].integer(), facts.get("name", "").text()
+        if identity in numbers:
+            raise facts["id"].error(f"{identity} is not accepted; accepted: an integer that no other tensor has")
+        name = name if name and name not in taken else f"{name}#{identity}"
+        taken.add(name)
+        numbers[identity] = len(tensors)
+        tensors.append((name, facts["size"].integer(0, LARGEST), _TRACED_KINDS[facts["kind"].choice(_TRACED_KINDS)]))
+    for entry in given["ops"].entries():
+        facts = entry.record(_TRACED_OP_KEYS)
+        lists = []
+        for key in ("ins", "outs"):
+            summed: dict[int, int] = {}  # a tensor may be read twice by one operation
+            for access in facts[key].entries():
+                tensor, count = _access(access, numbers, tensors)
+                summed[tensor] = summed.get(tensor, 0) + count
+            lists.append(list(summed.items()))
+        ops.append(Op(facts.get("name", "").text(), facts["mat"].flag(), facts.get("flops", 0).number(0), *lists))
+    name, comment = given.get("name", "").text() or stem, given.get("comment", "").text()
+    return from_program(ops, tensors, _machine(given.get("machine", {})), name=name, comment=comment)
+
+
+# -------------------------------------------------------------------- the writer
+def write_instance(instance: MappingInstance, path: Path) -> None:
+    """Write the instance in our own form, a line a tensor and a line an operation."""
+    head: dict[str, Any] = {"problem": "memory", "name": instance.name}
+    if instance.comment:
+        head["comment"] = instance.comment
+    head["machine"] = dataclasses.asdict(instance.machine)
+    names, sizes = instance.tensor_names, instance.sizes.tolist()
+    tensors = [{"name": name, "size": size, "kind": kind} for name, size, kind in zip(names, sizes, instance.kinds)]
+    parts = {"tensors": tensors, "ops": [_op(instance, i) for i in range(instance.ops)]}
+    group = instance.group.tolist()
+    groups = [[names[t] for t, at in enumerate(group) if at == g] for g in range(max(group, default=-1) + 1)]
+    text = json.dumps(head)[:-1]
+    for key, rows in parts.items():
+        text += f', "{key}": [\n' + ",\n".join(json.dumps(row) for row in rows) + "\n]"
+    if groups:
+        text += f', "aliases": {json.dumps(groups)}'
+    with writing(path) as stream:
+        stream.write(text + "}\n")
+
+
+def _op(instance: MappingInstance, i: int) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": instance.op_names[i], "unit": "matrix" if instance.matrix[i] else "vector"}
+    row |= {"flops": float(instance.flops[i]), "reads": [], "writes": []}
+    for a in range(int(instance.access_first[i]), int(instance.access_first[i + 1])):
+        t, count = int(instance.access_tensor[a]), int(instance.access_bytes[a])
+        name = instance.tensor_names[t]
+        row["writes" if instance.access_write[a] else "reads"].append(name if count == instance.sizes[t] else [name, count])
+    return row
+
+
+# -------------------------------------------------------------------- plans
+def plan_to_json(instance: MappingInstance, plan: MappingPlan) -> dict[str, list[dict[str, Any]]]:
+    """Residencies and copies by the tensors' names; of copies also when, in seconds, they begin and end."""
+    from corl.problems.memory.evaluation import run_plan
+
+    timeline, names = run_plan(instance, plan), instance.tensor_names
+    directions = {way: text for text, way in _DIRECTIONS.items()}
+    return {
+        "residencies": [dict(zip(_RESIDENCY, (names[t], *rest))) for t, *rest in plan.residencies.tolist()],
+        "copies": [
+            dict(zip(_COPY, (names[t], directions[way], low, high))) | dict(zip(_SECONDS, map(float, span)))
+            for (t, way, low, high), span in zip(plan.copies.tolist(), zip(timeline.copy_start, timeline.copy_end))
+        ],
+    }
+
+
+def plan_from_json(instance: MappingInstance, value: Any) -> MappingPlan:
+    """The plan in the form of `plan_to_json`; raises InputError for anything else, and for seconds not the simulator's."""
+    given = Field(value, "solution").record(("residencies", "copies"))
+    numbers = {name: t for t, name in enumerate(instance.tensor_names)}
+    tables = []
+    for part, keys, others in (("residencies", _RESIDENCY, ()), ("copies", _COPY, _SECONDS)):
+        rows = []
+        for entry in given[part].entries():
+            facts = entry.record((*keys, *others))
+            way = [_DIRECTIONS[facts["direction"].choice(_DIRECTIONS)]] if others else []
+            rows.append([_tensor(facts["tensor"], numbers), *way, *(facts[key].integer(0) for key in keys[1 + len(way) :])])
+        tables.append(np.array(rows, np.int64).reshape(-1, 4))
+    plan = MappingPlan(*tables)
+    _check_seconds(instance, plan, given["copies"])
+    return plan
+
+
+def _check_seconds(instance: MappingInstance, plan: MappingPlan, copies: Field) -> None:
+    """Seconds that a file claims for copies have to be those of the simulator (where the plan can be carried out at all)."""
+    from corl.problems.memory.evaluation import run_plan
+
+    claims = [entry.record((*_COPY, *_SECONDS)) for entry in copies.entries()]
+    if not any(key in claim for claim in claims for key in _SECONDS):
+        return
+    try:
+        timeline = run_plan(instance, plan)
+    except Infeasible:
+        return  # evaluate says why
+    for claim, *times in zip(claims, timeline.copy_start.tolist(), timeline.copy_end.tolist()):
+        for key, seen in zip(_SECONDS, times):
+            claimed = claim.get(key, seen)
+            if abs(claimed.number() - seen) > 1e-6 * timeline.total:
+                message = f"{claimed.value!r} is not accepted; accepted: {seen!r}, when the copy engine is there, or nothing"
+                raise claimed.error(message)

@@ -1,0 +1,178 @@
+"""Programs: networks of layers, random graphs of operations, traced programs; each with a fast memory of any size."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corl.errors import UsageError, shortened
+from corl.problems.memory.formats import read_instance
+from corl.problems.memory.instance import Machine, MappingInstance, Op, from_program
+
+__all__ = ["GENERATORS", "dag", "layered", "machine_with", "mixed", "model", "traced"]
+
+_MOST_OPS = 20_000
+_SHIPPED = ".json.gz"
+
+
+def layered(
+    *,
+    layers: int = 12,
+    width: int = 1024,
+    batch: int = 512,
+    fast_mib: float = 4.0,
+    skip: int = 2,
+    state: float = 0.2,
+    seed: int = 0,
+) -> MappingInstance:
+    """A network of `layers` blocks, each a matrix product, an elementwise operation and, at random, a normalisation or a pooling.
+
+    Channels vary by factors of two around `width`, numbers are of two bytes. Every `skip`-th block adds an earlier activation
+    (0: none). With probability `state` a block updates a state of its own in place: old and new state are an alias group.
+    """
+    _check("layers", layers, 1, _MOST_OPS // 4)
+    _check("width", width, 1, 2**20)
+    _check("batch", batch, 1, 2**20)
+    _check("skip", skip, 0, layers)
+    _check("state", state, 0.0, 1.0)
+    random = np.random.default_rng(seed)
+    ops: list[Op] = []
+    tensors: list[tuple[str, int, str]] = [("x", 2 * batch * width, "input")]
+    aliases, here, channels, kept = [], 0, width, [0]
+
+    def add(name: str, elements: int, kind: str = "activation") -> int:
+        tensors.append((name, 2 * elements, kind))
+        return len(tensors) - 1
+
+    def run(name: str, matrix: bool, flops: float, reads: list[int], *written: int) -> None:
+        accesses = [[(t, tensors[t][1]) for t in part] for part in (dict.fromkeys(reads), written)]
+        ops.append(Op(name, matrix, flops, *accesses))
+
+    for k in range(layers):
+        out = max(1, int(width * 2.0 ** random.integers(-1, 2)))
+        weight, product = add(f"w{k}", channels * out, "weight"), add(f"h{k}", batch * out)
+        run(f"matmul{k}", True, 2.0 * batch * channels * out, [here, weight], product)
+        reads = [product, add(f"b{k}", out, "weight")]
+        if skip and k % skip == skip - 1:
+            fitting = [t for t in kept if tensors[t][1] == 2 * batch * out]
+            reads += [fitting[int(random.integers(len(fitting)))]] if fitting else []
+        final = k == layers - 1
+        here, channels = add(f"a{k}", batch * out, "output" if final else "activation"), out
+        run(f"activation{k}", False, 4.0 * batch * out, reads, here)
+        kept.append(here)
+        if random.random() < state:
+            old, new = add(f"s{k}", batch * out // 2, "input"), add(f"t{k}", batch * out // 2, "output")
+            run(f"update{k}", False, 2.0 * batch * out, [here, old], new)
+            aliases.append([old, new])
+    name, parameters = f"layered-{layers}", {"layers": layers, "width": width, "batch": batch, "skip": skip, "state": state}
+    comment = _comment("layered", parameters | {"fast_mib": fast_mib}, seed)
+    return from_program(ops, tensors, machine_with(fast_mib), aliases=aliases, name=name, comment=comment)
+
+
+def dag(
+    *, ops: int = 40, fast_mib: float = 4.0, largest_mib: float = 4.0, reach: int = 8, weights: float = 0.5, seed: int = 0
+) -> MappingInstance:
+    """A random graph: each operation reads one to three tensors, mostly of the `reach` written last, and writes one.
+
+    Sizes are log-uniform over a factor of 64 up to `largest_mib`; with probability `weights` an operation has a weight as well.
+    The work of a matrix operation and of a vector operation is log-uniform around what keeps it as busy as slow memory does.
+    """
+    _check("ops", ops, 1, _MOST_OPS)
+    _check("largest_mib", largest_mib, 2.0**-14, 2.0**14)
+    _check("reach", reach, 1, _MOST_OPS)
+    _check("weights", weights, 0.0, 1.0)
+    random, machine = np.random.default_rng(seed), machine_with(fast_mib)
+    sized = (2**20 * largest_mib * 2.0 ** random.uniform(-6, 0, 2 * ops + 2)).astype(np.int64).tolist()
+    tensors: list[tuple[str, int, str]] = [("x0", sized.pop(), "input"), ("x1", sized.pop(), "input")]
+    alive, program, read = [0, 1], [], set()
+    for i in range(ops):
+        reads = {alive[-1 - min(len(alive) - 1, int(random.integers(reach)))] for _ in range(int(random.integers(1, 4)))}
+        if random.random() < 0.1:
+            reads.add(int(random.choice(alive)))
+        read |= reads
+        if random.random() < weights:
+            tensors.append((f"w{i}", sized.pop(), "weight"))
+            reads.add(len(tensors) - 1)
+        tensors.append((f"a{i}", sized.pop(), "activation"))
+        alive.append(len(tensors) - 1)
+        traffic = sum(tensors[t][1] for t in reads) + tensors[-1][1]
+        matrix = bool(random.random() < 0.5)
+        rate = machine.matrix_flops if matrix else machine.vector_flops
+        flops = float(round(rate * traffic / machine.slow_bandwidth * 2.0 ** random.uniform(-4, 1)))
+        program.append(Op(f"op{i}", matrix, flops, [(t, tensors[t][1]) for t in sorted(reads)], [(alive[-1], tensors[-1][1])]))
+    ends = set(alive[2:]) - read
+    tensors = [(name, size, "output" if t in ends else kind) for t, (name, size, kind) in enumerate(tensors)]
+    parameters = {"ops": ops, "fast_mib": fast_mib, "largest_mib": largest_mib, "reach": reach, "weights": weights}
+    return from_program(program, tensors, machine, name=f"dag-{ops}", comment=_comment("dag", parameters, seed))
+
+
+def model(*, file: str, fast_mib: float = 8.0, seed: int = 0) -> MappingInstance:
+    """A program in a file inside the folder in the environment variable CORL_DATA, on a machine with `fast_mib`."""
+    folder = os.environ.get("CORL_DATA")
+    if not folder:
+        raise UsageError("file: the environment variable CORL_DATA does not name the folder that it is relative to")
+    path = (Path(folder) / file).resolve()
+    if not path.is_relative_to(Path(folder).resolve()):
+        raise UsageError(f"file: {shortened(file)!r} is outside the folder CORL_DATA; accepted: a path relative to it")
+    others = {name: make for name, make in GENERATORS.items() if make is not model}  # a file that names itself has no end
+    read = read_instance(path, others)
+    fast = replace(read.machine, fast_bytes=machine_with(fast_mib).fast_bytes)
+    return read.with_machine(fast, f"{read.name}-{fast_mib:g}")
+
+
+def traced(*, program: str = "bert-b8", fast_mib: float = 8.0, seed: int = 0) -> MappingInstance:
+    """A shipped program, traced from a model (`corl trace`), on the default machine with `fast_mib`."""
+    from importlib import resources
+
+    folder = resources.files("corl.instances") / "memory"
+    names = sorted(file.name.removesuffix(_SHIPPED) for file in folder.iterdir() if file.name.endswith(_SHIPPED))
+    if program not in names:
+        raise UsageError(f"program: {program!r} is not shipped; accepted: {', '.join(names)}")
+    with resources.as_file(folder / f"{program}{_SHIPPED}") as path:
+        return read_instance(path, GENERATORS).with_machine(machine_with(fast_mib), f"{program}-{fast_mib:g}")
+
+
+def mixed(*, size: int = 12, seed: int = 0) -> MappingInstance:
+    """A program of about `size` operations to learn from: layered or a random graph, of random shape, with 0.5 to 16 MiB."""
+    _check("size", size, 2, _MOST_OPS)
+    random = np.random.default_rng(seed)
+    fast, inner = float(2.0 ** random.uniform(-1.0, 4.0)), int(random.integers(2**31))
+    if random.random() < 0.35:
+        largest, reach = float(2.0 ** random.uniform(0.0, 3.5)), int(random.integers(2, 12))
+        made = dag(ops=size, fast_mib=fast, largest_mib=largest, reach=reach, weights=float(random.uniform(0, 0.6)), seed=inner)
+    else:
+        width, batch = (int(2 ** random.integers(*span)) for span in ((7, 12), (6, 12)))
+        layers = max(1, round(size / 2.2))
+        skip, state = int(random.integers(0, min(5, layers))), float(random.uniform(0.0, 0.4))
+        made = layered(layers=layers, width=width, batch=batch, fast_mib=fast, skip=skip, state=state, seed=inner)
+    return replace(made, name=f"mixed-{size}", comment=_comment("mixed", {"size": size}, seed))
+
+
+def machine_with(fast_mib: float) -> Machine:
+    """The default machine with a fast memory of that size. Raises UsageError."""
+    _check("fast_mib", fast_mib, 0.0, 2.0**20)
+    return Machine(fast_bytes=int(fast_mib * 2**20))
+
+
+def _comment(generator: str, parameters: dict[str, Any], seed: int) -> str:
+    given = " ".join(f"--option {key}={value}" for key, value in parameters.items())
+    return f"corl generate memory {generator} {given} --seed {seed}"
+
+
+def _check(field: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise UsageError(f"{field}: {value} is not accepted; accepted: {low:g} to {high:g}")
+
+
+GENERATORS: dict[str, Callable[..., Any]] = {
+    "layered": layered,
+    "dag": dag,
+    "mixed": mixed,
+    "model": model,
+    "traced": traced,
+}

@@ -1,0 +1,248 @@
+"""MappingInstance: a scheduled program of operations and tensors, and the machine that runs it; MappingPlan, a solution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import InputError
+
+__all__ = ["FROM_SLOW", "IN", "KINDS", "OUT", "Machine", "MappingInstance", "MappingPlan", "Op", "from_program"]
+
+KINDS = ("input", "weight", "activation", "output")
+"""What a tensor is. Inputs and weights are in slow memory from the beginning, outputs have to be there at the end."""
+FROM_SLOW = ("input", "weight")
+IN, OUT = 0, 1
+"""Directions of a copy: into fast memory, out to slow memory."""
+LARGEST = 2**50
+"""Bytes of one tensor, access or memory, so that sums over a program stay exact in float64."""
+_LARGEST_RATE = 1e30
+_LARGEST_PROGRAM = 10**6
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One processor with a small fast and a large slow memory. Raises InputError naming the field.
+
+    The defaults are those of a large accelerator: 800 GB/s, ten times that for fast memory, 100 and 4 teraflops.
+    """
+
+    fast_bytes: int = 8 * 2**20
+    """Capacity of the fast memory."""
+    fast_bandwidth: float = 8e12
+    """Bytes a second."""
+    slow_bandwidth: float = 8e11
+    """Bytes a second, shared by operations and copies."""
+    copy_bandwidth: float = 8e11
+    """Bytes a second that the copy engine moves at the most."""
+    matrix_flops: float = 1e14
+    """Peak rate of operations on the matrix unit, in floating-point operations a second."""
+    vector_flops: float = 4e12
+    """Peak rate of all other operations."""
+    overhead: float = 0.0
+    """Seconds that every operation takes besides."""
+
+    def __post_init__(self) -> None:
+        if not _whole(self.fast_bytes, LARGEST):
+            raise InputError(f"accepted: an integer from 0 to {LARGEST:,}", field="machine.fast_bytes")
+        for field in ("fast_bandwidth", "slow_bandwidth", "copy_bandwidth", "matrix_flops", "vector_flops"):
+            if not _real(getattr(self, field), 1e-30):
+                raise InputError(f"accepted: a number above 0, up to {_LARGEST_RATE:g}", field=f"machine.{field}")
+        if not _real(self.overhead, 0.0):
+            raise InputError("accepted: a number from 0", field="machine.overhead")
+
+    @property
+    def copy_rate(self) -> float:
+        """Bytes a second of a copy while no operation runs."""
+        return min(self.copy_bandwidth, self.slow_bandwidth, self.fast_bandwidth)
+
+
+class Op(NamedTuple):
+    """One operation, for `from_program`. Accesses are (tensor, bytes), tensors by their number."""
+
+    name: str
+    matrix: bool
+    flops: float
+    reads: Sequence[tuple[int, int]]
+    writes: Sequence[tuple[int, int]]
+
+
+class MappingPlan(NamedTuple):
+    """A solution: when tensors have a place in fast memory, and what is copied when. Operations count from 0."""
+
+    residencies: NDArray[np.int64]
+    """int64 [R, 4]: tensor, first operation, one past the last operation, offset in bytes."""
+    copies: NDArray[np.int64]
+    """int64 [C, 4]: tensor, direction (IN or OUT), the operation with which it may begin, the one before which it must end."""
+
+
+@dataclass(frozen=True, eq=False)
+class MappingInstance:
+    """A program of O operations in the order in which they run, with T tensors, and a machine. Raises InputError.
+
+    The accesses of operation i are `access_first[i]` to `access_first[i + 1] - 1`, what it reads before what it writes. A tensor
+    is written by one operation at most, before all that read it; inputs and weights by none. Tensors of one group (aliases)
+    share a memory: all accesses to them are served from fast memory, or none.
+    """
+
+    name: str
+    machine: Machine
+    op_names: tuple[str, ...]
+    matrix: NDArray[np.bool_]
+    """bool [O], whether it runs on the matrix unit."""
+    flops: NDArray[np.float64]
+    """float64 [O]"""
+    tensor_names: tuple[str, ...]
+    """All different."""
+    sizes: NDArray[np.int64]
+    """int64 [T], bytes that a tensor takes in memory."""
+    kinds: tuple[str, ...]
+    """[T], of KINDS."""
+    access_first: NDArray[np.int32]
+    """int32 [O + 1]"""
+    access_tensor: NDArray[np.int32]
+    """int32 [accesses]"""
+    access_bytes: NDArray[np.int64]
+    """int64 [accesses], bytes that go through the bandwidth of the tensor's memory."""
+    access_write: NDArray[np.bool_]
+    """bool [accesses]"""
+    group: NDArray[np.int32]
+    """int32 [T], the number of the tensor's alias group, -1: none."""
+    comment: str = ""
+
+    def __post_init__(self) -> None:
+        ops, tensors, accesses = len(self.op_names), len(self.tensor_names), len(self.access_tensor)
+        if not 1 <= ops <= _LARGEST_PROGRAM:
+            raise InputError(f"accepted: 1 to {_LARGEST_PROGRAM:,} operations", field="ops")
+        lengths = {"matrix": ops, "flops": ops, "sizes": tensors, "kinds": tensors, "access_first": ops + 1}
+        lengths |= {"access_bytes": accesses, "access_write": accesses, "group": tensors}
+        for field, length in lengths.items():
+            if len(getattr(self, field)) != length:
+                raise InputError(f"{len(getattr(self, field))} entries; accepted: {length}", field=field)
+        self._check_values()
+        self._check_order()
+
+    def _check_values(self) -> None:
+        for i, flops in enumerate(self.flops.tolist()):
+            if not _real(flops, 0.0):
+                raise InputError(f"{flops} is not accepted; accepted: a number from 0", field=f"ops[{i}].flops")
+        for what, values in (("tensors[{}].size", self.sizes), ("access_bytes[{}]", self.access_bytes)):
+            wrong = np.flatnonzero((values < 0) | (values > LARGEST))
+            if wrong.size:
+                message = f"{values[wrong[0]]} is not accepted; accepted: an integer from 0 to {LARGEST:,}"
+                raise InputError(message, field=what.format(wrong[0]))
+        for t, kind in enumerate(self.kinds):
+            if kind not in KINDS:
+                raise InputError(f"{kind!r} is not known; accepted: {', '.join(KINDS)}", field=f"tensors[{t}].kind")
+        if len(set(self.tensor_names)) < len(self.tensor_names):
+            again = next(name for k, name in enumerate(self.tensor_names) if name in self.tensor_names[:k])
+            raise InputError(f"two tensors are called {again[:60]!r}; accepted: each name once", field="tensors")
+
+    def _check_order(self) -> None:
+        """Every tensor exists before it is read and is written once; an operation has a tensor once."""
+        exists = [kind in FROM_SLOW for kind in self.kinds]
+        for i in range(self.ops):
+            seen: set[int] = set()
+            for a in range(int(self.access_first[i]), int(self.access_first[i + 1])):
+                t, write = int(self.access_tensor[a]), bool(self.access_write[a])
+                field = f"ops[{i}].{'writes' if write else 'reads'}"
+                name = repr(self.tensor_names[t][:60])
+                if t in seen:
+                    raise InputError(f"tensor {name} twice; accepted: each once in an operation", field=field)
+                seen.add(t)
+                if write and exists[t]:
+                    why = f"has kind {self.kinds[t]}" if self.kinds[t] in FROM_SLOW else "is written before"
+                    raise InputError(f"tensor {name} {why}; accepted: tensors that no operation before wrote", field=field)
+                if not write and not exists[t]:
+                    message = f"tensor {name} is read before it exists; accepted: inputs, weights, what was written"
+                    raise InputError(message, field=field)
+                exists[t] |= write
+        for t, kind in enumerate(self.kinds):
+            if kind == "output" and not exists[t]:
+                raise InputError("an output that no operation writes", field=f"tensors[{t}]")
+
+    # ---------------------------------------------------------------- what follows from it
+    @property
+    def ops(self) -> int:
+        """The number of operations."""
+        return len(self.op_names)
+
+    @property
+    def tensors(self) -> int:
+        """The number of tensors."""
+        return len(self.tensor_names)
+
+    @property
+    def access_op(self) -> NDArray[np.int32]:
+        """The operation of each access, int32 [accesses]."""
+        return np.repeat(np.arange(self.ops, dtype=np.int32), np.diff(self.access_first))
+
+    @property
+    def definition(self) -> NDArray[np.int32]:
+        """The operation that writes each tensor, int32 [T]; -1: none."""
+        made = np.full(self.tensors, -1, np.int32)
+        made[self.access_tensor[self.access_write]] = self.access_op[self.access_write]
+        return made
+
+    @property
+    def compute(self) -> NDArray[np.float64]:
+        """Seconds that each operation computes, float64 [O]."""
+        return np.asarray(self.flops / np.where(self.matrix, self.machine.matrix_flops, self.machine.vector_flops))
+
+    def with_machine(self, machine: Machine, name: str | None = None) -> MappingInstance:
+        """The same program on another machine."""
+        return replace(self, machine=machine, name=self.name if name is None else name)
+
+
+def from_program(
+    ops: Sequence[Op],
+    tensors: Sequence[tuple[str, int, str]],
+    machine: Machine | None = None,
+    *,
+    aliases: Iterable[Iterable[int]] = (),
+    name: str = "",
+    comment: str = "",
+) -> MappingInstance:
+    """The instance of operations, tensors (name, size, kind) and groups of tensor numbers. Raises InputError."""
+    accesses = [[(*access, False) for access in op.reads] + [(*access, True) for access in op.writes] for op in ops]
+    flat = [access for row in accesses for access in row]
+    for i, row in enumerate(accesses):
+        for t, _, write in row:
+            if not 0 <= t < len(tensors):
+                message = f"there is no tensor {t}; accepted: 0 to {len(tensors) - 1}"
+                raise InputError(message, field=f"ops[{i}].{'writes' if write else 'reads'}")
+    group = np.full(len(tensors), -1, np.int32)
+    for g, members in enumerate(aliases):
+        for t in members:
+            if not 0 <= t < len(tensors) or group[t] >= 0:
+                raise InputError(f"tensor {t}; accepted: tensors of the program, each in one group", field=f"aliases[{g}]")
+            group[t] = g
+    return MappingInstance(
+        name=name,
+        machine=machine or Machine(),
+        op_names=tuple(op.name for op in ops),
+        matrix=np.array([op.matrix for op in ops], np.bool_),
+        flops=np.array([op.flops for op in ops], np.float64),
+        tensor_names=tuple(name for name, _, _ in tensors),
+        sizes=np.array([size for _, size, _ in tensors], np.int64),
+        kinds=tuple(kind for _, _, kind in tensors),
+        access_first=np.cumsum([0, *map(len, accesses)]).astype(np.int32),
+        access_tensor=np.array([t for t, _, _ in flat], np.int32),
+        access_bytes=np.array([count for _, count, _ in flat], np.int64),
+        access_write=np.array([write for _, _, write in flat], np.bool_),
+        group=group,
+        comment=comment,
+    )
+
+
+def _whole(value: Any, high: int, low: int = 0) -> bool:
+    """Whether a value is an integer in low..high."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(low <= value <= high)
+
+
+def _real(value: Any, low: float) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= _LARGEST_RATE

@@ -1,0 +1,233 @@
+"""The pool of half-played games that the environment and its kernels share: what it holds, and how it is made of programs."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.problems.memory.instance import MappingInstance
+
+__all__ = ["ACTIONS", "COPY", "COPY_KEEP", "KEEP", "PASS", "MappingState", "new_pool"]
+
+KEEP, COPY_KEEP, COPY, PASS = range(4)
+"""Actions, in the order in which they are listed. PASS drops what is not in fast memory and releases what is."""
+ACTIONS = 4
+
+
+class MappingState(NamedTuple):
+    """The pool. I instances with O operations, T tensors, A accesses and G alias groups (at most); R rows.
+
+    Operations, tensors and accesses are numbered within their instance; `op_at`, `tensor_at`, `access_at` say where they begin in
+    the arrays that hold those of all instances.
+    """
+
+    rates: NDArray[np.float64]
+    """[I, 4] as timing.serve takes them."""
+    capacity: NDArray[np.int64]
+    """[I]"""
+    ops: NDArray[np.int64]
+    tensors: NDArray[np.int64]
+    accesses: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    """[I]"""
+    op_at: NDArray[np.int64]
+    tensor_at: NDArray[np.int64]
+    access_at: NDArray[np.int64]
+    compute: NDArray[np.float64]
+    """Of each operation, seconds."""
+    bytes: NDArray[np.float64]
+    """Of each operation, of all its accesses."""
+    sizes: NDArray[np.int64]
+    """Of each tensor."""
+    made: NDArray[np.int64]
+    """Of each tensor, the operation that defines it; -1: it is in slow memory from the beginning."""
+    output: NDArray[np.bool_]
+    group: NDArray[np.int64]
+    """Of each tensor, -1: none."""
+    last: NDArray[np.int64]
+    """Of each tensor, the operation that accesses it last."""
+    tensor: NDArray[np.int64]
+    """Of each access."""
+    op: NDArray[np.int64]
+    traffic: NDArray[np.float64]
+    """Of each access, bytes."""
+    write: NDArray[np.bool_]
+    following: NDArray[np.int64]
+    """Of each access, the tensor's next one; -1: none."""
+    crowd: NDArray[np.float64]
+    """Of each access, see _crowding."""
+    wanted: NDArray[np.float64]
+    """Of each operation, the sizes of all tensors that are alive, in capacities."""
+    instance: NDArray[np.int64]
+    """[R] the row's instance."""
+    at: NDArray[np.int64]
+    """[R] the access that is to be decided; those before are."""
+    value: NDArray[np.float64]
+    """[R] seconds of the program if all that is not decided stayed in slow memory."""
+    slow: NDArray[np.float64]
+    fast: NDArray[np.float64]
+    idle: NDArray[np.float64]
+    """[R, O] bytes of accesses to each memory, and what copies leave of the room for them."""
+    places: NDArray[np.int64]
+    """[R] how many rectangles there are."""
+    rects: NDArray[np.int64]
+    """[R, A, 4] from, to, offset, size."""
+    held: NDArray[np.int64]
+    """[R, A, 2] a rectangle's tensor, and from which operation on it holds the data."""
+    live: NDArray[np.int64]
+    """[R, T] the tensor's latest rectangle, -1: none."""
+    free: NDArray[np.int64]
+    """[R, T] from which operation on the tensor may be copied into fast memory."""
+    side: NDArray[np.int64]
+    """[R, G] what the alias groups have decided."""
+    banned: NDArray[np.bool_]
+    """[R, G] groups that were dropped: they stay in slow memory whatever is tried."""
+    log: NDArray[np.int64]
+    """[R, A] the action at each access before `at`."""
+
+
+def new_pool(instances: list[MappingInstance], rows: int) -> MappingState:
+    """The pool over `instances`, with so many rows; they are for `reset_rows` to fill."""
+
+    def joined(parts: list[Any], dtype: type) -> NDArray[Any]:
+        return np.concatenate(parts).astype(dtype)
+
+    machines = [instance.machine for instance in instances]
+    ops, tensors = (np.array([getattr(i, of) for i in instances], np.int64) for of in ("ops", "tensors"))
+    accesses = np.array([len(i.access_tensor) for i in instances], np.int64)
+    groups = np.array([int(i.group.max(initial=-1)) + 1 for i in instances], np.int64)
+    totals = [np.bincount(i.access_op, i.access_bytes.astype(float), i.ops) for i in instances]
+    o, t, a, g = int(ops.max()), int(tensors.max()), int(accesses.max()), int(groups.max())
+    return MappingState(
+        rates=np.array([[m.slow_bandwidth, m.fast_bandwidth, m.copy_bandwidth, m.overhead] for m in machines], np.float64),
+        capacity=np.array([m.fast_bytes for m in machines], np.int64),
+        ops=ops,
+        tensors=tensors,
+        accesses=accesses,
+        groups=groups,
+        op_at=np.cumsum(ops) - ops,
+        tensor_at=np.cumsum(tensors) - tensors,
+        access_at=np.cumsum(accesses) - accesses,
+        compute=joined([i.compute for i in instances], np.float64),
+        bytes=joined(totals, np.float64),
+        sizes=joined([i.sizes for i in instances], np.int64),
+        made=joined([i.definition for i in instances], np.int64),
+        output=joined([[kind == "output" for kind in i.kinds] for i in instances], np.bool_),
+        group=joined([i.group for i in instances], np.int64),
+        last=joined([_last(i) for i in instances], np.int64),
+        tensor=joined([i.access_tensor for i in instances], np.int64),
+        op=joined([i.access_op for i in instances], np.int64),
+        traffic=joined([i.access_bytes for i in instances], np.float64),
+        write=joined([i.access_write for i in instances], np.bool_),
+        following=joined([_following(i) for i in instances], np.int64),
+        crowd=joined([_crowd(i) for i in instances], np.float64),
+        wanted=joined([_wanted(i) for i in instances], np.float64),
+        instance=np.zeros(rows, np.int64),
+        at=np.zeros(rows, np.int64),
+        value=np.zeros(rows),
+        slow=np.zeros((rows, o)),
+        fast=np.zeros((rows, o)),
+        idle=np.zeros((rows, o)),
+        places=np.zeros(rows, np.int64),
+        rects=np.zeros((rows, a, 4), np.int64),
+        held=np.zeros((rows, a, 2), np.int64),
+        live=np.zeros((rows, t), np.int64),
+        free=np.zeros((rows, t), np.int64),
+        side=np.zeros((rows, g), np.int64),
+        banned=np.zeros((rows, g), np.bool_),
+        log=np.zeros((rows, a), np.int64),
+    )
+
+
+def _last(instance: MappingInstance) -> NDArray[np.int64]:
+    """The operation that accesses each tensor last, -1: none does."""
+    last = np.full(instance.tensors, -1, np.int64)
+    np.maximum.at(last, instance.access_tensor, instance.access_op.astype(np.int64))
+    return last
+
+
+def _following(instance: MappingInstance) -> NDArray[np.int64]:
+    """The next access to the same tensor, of each access."""
+    order = np.argsort(instance.access_tensor, kind="stable")
+    same = instance.access_tensor[order][1:] == instance.access_tensor[order][:-1]
+    following = np.full(len(order), -1, np.int64)
+    following[order[:-1][same]] = order[1:][same]
+    return following
+
+
+def _crowd(instance: MappingInstance) -> NDArray[np.float64]:
+    """Of each access, see _crowding."""
+    machine, out = instance.machine, np.zeros(len(instance.access_op))
+    rates = np.array([machine.slow_bandwidth, machine.fast_bandwidth, machine.copy_bandwidth, machine.overhead])
+    total = np.bincount(instance.access_op, instance.access_bytes.astype(float), instance.ops)
+    parts = (instance.access_tensor, instance.access_op, instance.access_write, _following(instance))
+    columns = np.stack([np.asarray(part, np.int64) for part in parts], 1)
+    sizes, traffic = instance.sizes.astype(np.int64), instance.access_bytes.astype(float)
+    _crowding(instance.compute, total, rates, sizes, machine.fast_bytes, columns, traffic, out)
+    return out
+
+
+def _wanted(instance: MappingInstance) -> NDArray[np.float64]:
+    """Of each operation the sizes of the tensors that are between their first and their last access, in capacities."""
+    last, change = _last(instance), np.zeros(instance.ops + 1)
+    first = np.full(instance.tensors, instance.ops, np.int64)
+    np.minimum.at(first, instance.access_tensor, instance.access_op.astype(np.int64))
+    there = last >= 0
+    np.add.at(change, first[there], instance.sizes[there])
+    np.subtract.at(change, last[there] + 1, instance.sizes[there])
+    return np.cumsum(change)[:-1] / max(1, instance.machine.fast_bytes)
+
+
+@kernel
+def _crowding(compute: Any, total: Any, rates: Any, sizes: Any, capacity: Any, columns: Any, traffic: Any, out: Any) -> None:
+    """For each access of a program the share of fast memory that what saves more a byte and operation wants until its next use.
+
+    compute, total: [O] seconds and bytes of operations; rates as timing.serve takes them; sizes: [T]; columns: int64 [A, 4],
+    tensor, operation (never falling), whether it writes, the next access (-1: none); traffic: [A] bytes; out: float64 [A], 0
+    without a next use.
+    """
+    count, room = len(columns), max(1.0, float(capacity))
+    saved, dense, end = np.zeros(count), np.full(count, -1.0), np.zeros(count, np.int64)
+    for a in range(count):
+        op, before = columns[a, 1], total[columns[a, 1]] / rates[0]
+        after = before - traffic[a] / rates[0] + traffic[a] / rates[1]
+        saved[a] = max(compute[op], before) - max(compute[op], after)
+    for a in range(count):
+        following = columns[a, 3]
+        if following >= 0:
+            worth, end[a] = saved[following] + (saved[a] if columns[a, 2] else 0.0), columns[following, 1] + 1
+            dense[a] = worth / max(1.0, float(sizes[columns[a, 0]])) / (end[a] - columns[a, 1])
+    waiting, listed, come = np.empty(count, np.int64), 0, 0  # accesses up to the present operation whose next use is to come
+    for a in range(count):
+        low, high = columns[a, 1], end[a]
+        if a == 0 or columns[a - 1, 1] < low:
+            while come < count and columns[come, 1] <= low:
+                waiting[listed] = come
+                come, listed = come + 1, listed + 1
+            kept = 0
+            for k in range(listed):
+                if end[waiting[k]] > low:
+                    waiting[kept] = waiting[k]
+                    kept += 1
+            listed = kept
+        out[a] = 0.0
+        if columns[a, 3] < 0:
+            continue
+        for k in range(listed):
+            out[a] += _wants(columns, sizes, dense, end, a, waiting[k]) / room
+        b = come
+        while b < count and columns[b, 1] < high:
+            out[a] += _wants(columns, sizes, dense, end, a, b) / room
+            b += 1
+        out[a] = min(4.0, out[a] / (high - low))
+
+
+@kernel(inline=True)
+def _wants(columns: Any, sizes: Any, dense: Any, end: Any, a: Any, b: Any) -> Any:
+    """Bytes times operations that access b wants up to its next use, as far as it competes with access a."""
+    if dense[b] <= dense[a] or columns[b, 0] == columns[a, 0]:
+        return 0.0
+    return (min(end[a], end[b]) - max(columns[a, 1], columns[b, 1])) * float(sizes[columns[b, 0]])

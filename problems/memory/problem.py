@@ -1,0 +1,147 @@
+"""Mapping: the adapter of memory mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import InputError, kind_of
+from corl.problem import Problem
+from corl.problems.memory.generators import GENERATORS
+from corl.problems.memory.instance import MappingInstance, MappingPlan
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from corl.problems.memory.environment import MappingEnvironment
+
+__all__ = ["Mapping"]
+
+
+def _game(observation: Any) -> Any:
+    """See corl.problems.memory.features.game."""
+    from corl.problems.memory.features import game
+
+    return game(observation)
+
+
+class Mapping(Problem):
+    """Memory mapping: which tensors of a program live in fast memory, when and where. A solution is a MappingPlan.
+
+    The objective is the run time of the program in microseconds.
+    """
+
+    name = "memory"
+    title = "mapping a program's tensors to a small fast and a large slow memory; run time in microseconds"
+    sense = "min"
+    instance_type = MappingInstance
+    generators = GENERATORS
+    features = {"game": _game}  # noqa: RUF012
+
+    def evaluate(self, instance: MappingInstance, solution: Any) -> float:
+        """The run time in microseconds. Raises Infeasible, naming the first rule that is broken."""
+        from corl.problems.memory.evaluation import run_plan
+
+        return 1e6 * run_plan(instance, solution).total
+
+    def recognises(self, head: str) -> bool:
+        """Whether this is the head of a program in JSON."""
+        from corl.problems.memory.formats import recognises
+
+        return recognises(head)
+
+    def read(self, path: Path) -> MappingInstance:
+        """The instance in a file: our JSON or a traced program. Raises InputError or OSError."""
+        from corl.problems.memory.formats import read_instance
+
+        return read_instance(path, GENERATORS)
+
+    def write(self, instance: MappingInstance, path: Path) -> None:
+        """Write a JSON file that `read` gives back."""
+        from corl.problems.memory.formats import write_instance
+
+        write_instance(instance, path)
+
+    def adapt(self, data: Any) -> MappingInstance:
+        """The program of an exported model (torch.export.ExportedProgram) or of a pair (torch.nn.Module, its inputs)."""
+        from corl.problems.memory.tracing import trace
+
+        if hasattr(data, "graph_signature"):
+            return trace(data)
+        if isinstance(data, tuple) and len(data) == 2:
+            return trace(data[0], data[1] if isinstance(data[1], (tuple, list)) else (data[1],))
+        accepted = "a path, a MappingInstance, a torch.export.ExportedProgram or (torch.nn.Module, inputs)"
+        raise InputError(f"{kind_of(data)} cannot be read as a program; accepted: {accepted}")
+
+    def to_json(self, instance: MappingInstance, solution: Any) -> dict[str, list[dict[str, Any]]]:
+        """Residencies and copies by the tensors' names; of copies also when, in seconds, they begin and end."""
+        from corl.problems.memory.formats import plan_to_json
+
+        return plan_to_json(instance, MappingPlan(*solution))
+
+    def from_json(self, instance: MappingInstance, value: Any) -> MappingPlan:
+        """The plan in the form of `to_json`; raises InputError for anything else, and for seconds not the simulator's."""
+        from corl.problems.memory.formats import plan_from_json
+
+        return plan_from_json(instance, value)
+
+    def tracer(self) -> Callable[..., MappingInstance]:
+        """See corl.problems.memory.tracing.trace_model."""
+        from corl.problems.memory.tracing import trace_model
+
+        return trace_model
+
+    def describe(self, instance: MappingInstance) -> dict[str, Any]:
+        """Facts for `corl info`."""
+        machine, groups = instance.machine, int(instance.group.max(initial=-1)) + 1
+        facts: dict[str, Any] = {
+            "operations": instance.ops,
+            "tensors": instance.tensors,
+            "accesses": len(instance.access_tensor),
+            "alias_groups": groups,
+            "tensor_bytes": int(instance.sizes.sum()),
+            "largest_tensor": int(instance.sizes.max(initial=0)),
+            "fast_bytes": machine.fast_bytes,
+            "flops": float(instance.flops.sum()),
+            "all_slow_microseconds": self.evaluate(instance, _NOTHING),
+        }
+        return facts | ({"comment": " / ".join(instance.comment.splitlines())} if instance.comment else {})
+
+    def draw(self, instance: MappingInstance, solution: Any, axes: Axes) -> None:
+        """Fast memory over time: a rectangle a residency; below it the slow memory's bandwidth, copies and stalls."""
+        from corl.problems.memory.drawing import draw_plan
+
+        draw_plan(instance, solution, axes)
+
+    def environment(
+        self, instances: Sequence[MappingInstance], rows: int, width: int | None = None, name: str = ""
+    ) -> MappingEnvironment:
+        """The mallocGame: accesses decided one after another in schedule order, in `rows` states over `instances`."""
+        from corl.problems.memory.environment import MappingEnvironment
+
+        self.environment_name(name)
+        return MappingEnvironment(instances, rows) if width is None else MappingEnvironment(instances, rows, width)
+
+    def decisions(self, instance: MappingInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
+        """The game's actions that come as near to a plan as its rules allow (corl.problems.memory.decisions)."""
+        from corl.problems.memory.decisions import decisions
+
+        return decisions(instance, solution)
+
+    def default_policy(self, instance: MappingInstance) -> str:
+        """The player trained by AlphaZero."""
+        return "memory-alphazero"
+
+    def miniature(self, instance: MappingInstance) -> MappingInstance:
+        """A program of four operations."""
+        from corl.problems.memory.generators import layered
+
+        return layered(layers=2, width=64, batch=64, state=0.0, fast_mib=0.02)
+
+
+_NOTHING = MappingPlan(np.zeros((0, 4), np.int64), np.zeros((0, 4), np.int64))
+

@@ -1,0 +1,95 @@
+"""Kernels that solvers and the environment share: the time of a program with given copies, and where a rectangle fits.
+
+The judge (evaluation.py) does not use them; tests compare the two.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corl.jit import kernel
+
+__all__ = ["is_free", "lowest_offset", "serve"]
+
+SLOW, FAST, COPY, OVERHEAD = range(4)  # entries of `rates`: three bandwidths in bytes a second, seconds
+
+
+@kernel
+def serve(compute: Any, slow: Any, fast: Any, rates: Any, copies: Any, count: Any, idle: Any) -> Any:
+    """Seconds of a program whose operations compute for `compute` [O] and access so many bytes of `slow` and `fast` memory [O].
+
+    copies: int64 [>= count, 3], from which operation, before which operation, bytes; served as the simulator says, the one that
+    must end first at any time. idle [O] becomes what they leave of each operation's room for copies, in bytes.
+    """
+    n = len(compute)
+    order, left, earliest = np.empty(count, np.int64), np.empty(count), np.empty(count + 1, np.int64)
+    place = np.zeros(n + 2, np.int64)
+    for c in range(count):
+        place[copies[c, 1] + 1] += 1
+        left[c] = copies[c, 2]
+    for i in range(n + 1):
+        place[i + 1] += place[i]
+    for c in range(count):
+        order[place[copies[c, 1]]] = c
+        place[copies[c, 1]] += 1
+    earliest[count] = n
+    for k in range(count - 1, -1, -1):
+        earliest[k] = min(earliest[k + 1], copies[order[k], 0])
+    rate, total, first = min(rates[COPY], min(rates[SLOW], rates[FAST])), 0.0, 0
+    for i in range(n + 1):
+        while first < count and copies[order[first], 1] <= i:
+            total += left[order[first]] / rate
+            first += 1
+        if i == n:
+            break
+        seconds = rates[OVERHEAD] + max(compute[i], slow[i] / rates[SLOW] + fast[i] / rates[FAST])
+        room = min(seconds * rates[COPY], min(seconds * rates[SLOW] - slow[i], seconds * rates[FAST] - fast[i]))
+        room = max(0.0, room)
+        k = first
+        while room > 0.0 and k < count and earliest[k] <= i:
+            c = order[k]
+            if copies[c, 0] <= i and left[c] > 0.0:
+                moved = min(room, left[c])
+                left[c] -= moved
+                room -= moved
+            k += 1
+        idle[i] = room
+        total += seconds
+    return total
+
+
+@kernel
+def lowest_offset(rects: Any, count: Any, low: Any, high: Any, size: Any, capacity: Any) -> Any:
+    """The lowest offset at which `size` bytes are free over operations low..high - 1; -1: there is none.
+
+    rects: int64 [>= count, 4], from, to, offset, size of what is there already.
+    """
+    begin, end, found = np.empty(count, np.int64), np.empty(count, np.int64), 0
+    for r in range(count):
+        if rects[r, 0] < high and low < rects[r, 1] and rects[r, 3] > 0:
+            k = found
+            while k > 0 and begin[k - 1] > rects[r, 2]:
+                begin[k], end[k] = begin[k - 1], end[k - 1]
+                k -= 1
+            begin[k], end[k] = rects[r, 2], rects[r, 2] + rects[r, 3]
+            found += 1
+    offset = 0
+    for k in range(found):
+        if begin[k] - offset >= size:
+            break
+        offset = max(offset, end[k])
+    return offset if offset + size <= capacity else -1
+
+
+@kernel
+def is_free(rects: Any, count: Any, low: Any, high: Any, offset: Any, size: Any, capacity: Any, but: Any) -> Any:
+    """Whether bytes offset..offset + size are free over operations low..high - 1, leaving rectangle `but` aside (-1: none)."""
+    if offset + size > capacity:
+        return False
+    for r in range(count):
+        inside = rects[r, 0] < high and low < rects[r, 1] and rects[r, 2] < offset + size and offset < rects[r, 2] + rects[r, 3]
+        if inside and r != but:
+            return False
+    return True

@@ -1,0 +1,144 @@
+"""The work of ATen operations: floating-point operations by kind, and how each may be fused.
+
+Matrix unit: 2 M N K of a matrix product; of a convolution 2 x elements of its result (transposed: of its input) x elements of
+one filter, which is that of its group; of attention its two products. These are torch.utils.flop_counter's numbers; sums
+begin with the bias.
+Vector unit, an element of the result: 1 for arithmetic, comparisons and choices, 4 for a transcendental function, what the
+formula takes for activations; an element of the input: 1 for a sum or a maximum, 8 for softmax and normalisations with
+statistics (mean, variance, scaling, affine map). Copies, gathers and conversions work nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from corl.problems.memory.tracing.steps import Cost
+
+__all__ = ["FILLS", "GATHERS", "OVERWRITES", "SCATTERS", "WHOLE", "base_name", "cost_of", "is_copy"]
+
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PRODUCTS = {"addmm": 1, "addmv": 1, "baddbmm": 1, "bmm": 0, "dot": 0, "linear": 0, "matmul": 0, "mm": 0, "mv": 0}
+"""Name -> position of the left factor."""
+_TRANSCENDENTAL = _names(
+    "acos acosh asin asinh atan atan2 atanh cos cosh digamma erf erfc erfinv exp exp2 expm1 lgamma log log10 log1p log2 "
+    "logaddexp logaddexp2 pow reciprocal rsqrt sin sinc sinh sqrt tan tanh"
+)
+_FORMULAS = {"celu": 6, "dropout": 2, "elu": 6, "gelu": 8, "glu": 6, "hardsigmoid": 3, "hardswish": 4, "mish": 10, "selu": 6}
+_FORMULAS |= {"batch_norm": 2, "log_sigmoid": 6, "native_dropout": 2, "sigmoid": 5, "silu": 6, "softplus": 6}
+_STATISTICS = _names("group_norm instance_norm layer_norm native_group_norm native_layer_norm log_softmax softmax")
+_NORM_WITHOUT_MEAN = ("rms_norm", "_fused_rms_norm")
+_REDUCTIONS = _names("all amax amin any argmax argmin logsumexp max mean min norm prod std std_mean sum var var_mean")
+_COPIES = _names("_to_copy clone copy contiguous lift_fresh_copy")
+_MOVES = _names(
+    "cat constant_pad_nd embedding flip gather im2col index index_copy index_put index_select masked_select one_hot pad "
+    "reflection_pad1d reflection_pad2d repeat replication_pad2d roll scatter select_scatter slice_scatter "
+    "split_with_sizes_copy stack tril triu unfold_copy upsample_nearest2d _unsafe_index where_copy"
+)
+
+GATHERS = _names("embedding gather index index_select _unsafe_index")
+"""They read of their table no more than they write."""
+SCATTERS = _names("index_add index_copy index_put index_reduce scatter scatter_add scatter_reduce")
+"""In place, they touch no more of their target than of what they put there."""
+OVERWRITES = _names("copy fill normal random uniform zero exponential bernoulli")
+"""In place, they do not read what they write over."""
+FILLS = _names(
+    "arange empty empty_like empty_strided eye full full_like linspace new_empty new_empty_strided new_full new_ones "
+    "new_zeros ones ones_like scalar_tensor zeros zeros_like"
+)
+"""They read nothing and make one value or a range."""
+WHOLE = _names(
+    "_adaptive_avg_pool2d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d avg_pool1d "
+    "avg_pool2d batch_norm conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d embedding group_norm "
+    "instance_norm layer_norm linear log_softmax matmul max_pool1d max_pool2d max_pool3d one_hot pad rms_norm "
+    "scaled_dot_product_attention softmax stack upsample_nearest2d"
+)
+"""Operations taken as one, which PyTorch would take apart."""
+
+
+def base_name(function: Any) -> str:
+    """ "relu" for aten.relu_.default; leading underscores of internal forms are dropped where the public form is known."""
+    name = str(function._schema.name).partition("::")[2]
+    if name.startswith("__"):  # __and__, __ior__
+        return name.strip("_")
+    name = name.removesuffix("_")
+    return name[1:] if name in ("_softmax", "_log_softmax") else name
+
+
+def is_copy(name: str) -> bool:
+    """Whether an operation gives the values that it reads, perhaps in another type or layout."""
+    return name in _COPIES
+
+
+def cost_of(name: str, function: Any, args: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> Cost:
+    """What an operation works. `inputs` and `outputs` are its tensors, `args` its positional arguments."""
+    made = float(outputs[0].numel()) if outputs else 0.0
+    most = max([float(t.numel()) for t in inputs], default=made)
+    if (matrix := _matrix(name, args, inputs, outputs)) is not None:
+        return matrix
+    if name in FILLS or name in _MOVES or name in _COPIES:
+        return Cost(0.0, 0.0, "elementwise" if name in FILLS or name in _COPIES else "other")
+    if name in _STATISTICS or _is_training_norm(name, args):
+        return Cost(0.0, 8.0 * float(inputs[0].numel()), "reduction")
+    if name in _NORM_WITHOUT_MEAN:
+        return Cost(0.0, 4.0 * made, "reduction")
+    if "pool" in name:
+        return Cost(0.0, _pooling(name, args, float(inputs[0].numel()), made), "other")
+    if name in SCATTERS:
+        return Cost(0.0, float(inputs[-1].numel()), "other")
+    if _is_elementwise(name, function):
+        return Cost(0.0, made * (4.0 if name in _TRANSCENDENTAL else float(_FORMULAS.get(name, 1))), "elementwise")
+    if name in _REDUCTIONS or _tagged(function, "reduction"):
+        return Cost(0.0, float(inputs[0].numel()), "reduction")
+    return Cost(0.0, max(made, most), "other")  # not known: an operation an element
+
+
+def _matrix(name: str, args: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> Cost | None:
+    """The cost of what runs on the matrix unit; None: not this."""
+    made = float(outputs[0].numel()) if outputs else 0.0
+    if name in _PRODUCTS:
+        return Cost(2.0 * made * args[_PRODUCTS[name]].shape[-1], 0.0, "other")
+    if name.startswith("conv") and name != "convolution_backward":
+        x, weight = inputs[0], inputs[1]
+        transposed = "transpose" in name or (name == "convolution" and bool(args[6]))
+        work = 2.0 * (float(x.numel()) if transposed else made) * math.prod(weight.shape[1:])
+        return Cost(work, 0.0, "other")
+    if name.startswith(("scaled_dot_product", "_scaled_dot_product")):
+        query, key, value = inputs[:3]
+        scores = math.prod(query.shape[:-1]) * key.shape[-2]
+        return Cost(2.0 * scores * (query.shape[-1] + value.shape[-1]), 8.0 * scores, "other")
+    return None
+
+
+def _pooling(name: str, args: Sequence[Any], read: float, made: float) -> float:
+    """An operation for each element of each window; adaptive windows are taken to cover the input once."""
+    if "adaptive" in name:
+        return read
+    found = re.search(r"pool(\d)d", name)
+    dimensions = int(found[1]) if found else 2
+    window = args[1] if isinstance(args[1], (list, tuple)) else [args[1]]
+    return made * float(math.prod(window) if len(window) == dimensions else window[0] ** dimensions)
+
+
+def _is_training_norm(name: str, args: Sequence[Any]) -> bool:
+    """batch_norm with the statistics of its own batch."""
+    return name == "batch_norm" and bool(args[5])
+
+
+def _is_elementwise(name: str, function: Any) -> bool:
+    if name in _TRANSCENDENTAL or name in _FORMULAS or name in ("and", "or", "xor", "masked_fill", "fill", "zero"):
+        return True
+    return _tagged(function, "pointwise")
+
+
+def _tagged(function: Any, tag: str) -> bool:
+    import torch
+
+    return getattr(torch.Tag, tag, None) in function.tags

@@ -1,0 +1,56 @@
+"""What a single call of a PyTorch operation takes, changes and shows of its storages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from corl.problems.memory.tracing import costs
+from corl.problems.memory.tracing.steps import View
+
+__all__ = ["bytes_of", "inputs_of", "is_itself", "layout_changes", "tensors_of", "view_of"]
+
+
+def tensors_of(value: Any) -> list[Any]:
+    """The tensors in a nested structure."""
+    import torch
+    from torch.utils._pytree import tree_leaves
+
+    return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def inputs_of(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    """The tensors that an operation takes, and those of them that it changes."""
+    taken, changed = [], []
+    for k, argument in enumerate(function._schema.arguments):
+        value = args[k] if k < len(args) else kwargs.get(argument.name)
+        found = tensors_of(value)
+        written = argument.alias_info is not None and argument.alias_info.is_write
+        changed += found if written else []
+        taken += [] if written and argument.kwarg_only else found  # an `out=` is not read
+    return taken, changed
+
+
+def bytes_of(tensor: Any) -> int:
+    """Of the elements that a view shows, each once."""
+    return view_of(tensor).elements * int(tensor.element_size())
+
+
+def view_of(tensor: Any) -> View:
+    """Which elements of its storage a tensor shows."""
+    return View(int(tensor.storage_offset()), tuple(map(int, tensor.shape)), tuple(map(int, tensor.stride())))
+
+
+def is_itself(name: str, inputs: list[Any]) -> bool:
+    """Whether a tensor is copied onto itself (how exported graphs end an update of a module's attribute)."""
+    target, source = inputs[0], inputs[-1]
+    same = target.untyped_storage()._cdata == source.untyped_storage()._cdata
+    return name == "copy" and same and view_of(target) == view_of(source)
+
+
+def layout_changes(name: str, inputs: list[Any], made: list[Any]) -> bool:
+    """Whether a copy puts the elements of its source in another order, or repeats some."""
+    if not costs.is_copy(name) or not inputs:
+        return False
+    source, target = inputs[-1], made[0]
+    return tuple(source.shape) != tuple(target.shape) or view_of(source).packed != view_of(target).packed

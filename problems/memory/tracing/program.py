@@ -1,0 +1,72 @@
+"""Fused operations as an instance of memory mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from corl.errors import InputError
+from corl.problems.memory.instance import Machine, MappingInstance, Op, from_program
+from corl.problems.memory.tracing.fusion import Group
+from corl.problems.memory.tracing.steps import Recording, View
+
+__all__ = ["program_of"]
+
+
+def program_of(recording: Recording, groups: list[Group], machine: Machine, comment: str = "") -> MappingInstance:
+    """The program of the groups. An operation moves each byte that it accesses once. Raises InputError for an empty one."""
+    if not groups:
+        raise InputError("nothing is computed from inputs; accepted: a model with at least one operation")
+    accesses = [(_reads(recording, group), _writes(group)) for group in groups]
+    numbers: dict[int, int] = {}
+    for reads, writes in accesses:
+        for v in (*reads, *writes):
+            numbers.setdefault(v, len(numbers))
+    ops = []
+    for group, (reads, writes) in zip(groups, accesses):
+        matrix, flops = _work(group)
+        lists = [[(numbers[v], count) for v, count in part.items()] for part in (reads, writes)]
+        ops.append(Op(_name(group), matrix, flops, *lists))
+    versions = recording.versions
+    tensors = [(versions[v].name, versions[v].bytes, versions[v].kind) for v in numbers]
+    aliases = [[numbers[v] for v in family] for family in _families(recording, numbers) if len(family) > 1]
+    return from_program(ops, tensors, machine, aliases=aliases, name=recording.name, comment=comment)
+
+
+def _reads(recording: Recording, group: Group) -> dict[int, int]:
+    """Bytes that a group reads of each version: a view that several steps share once, different ones together at most all."""
+    views: dict[int, dict[View, int]] = {}
+    needed = group.read
+    for step in group.steps:
+        for v, seen in step.reads.items():
+            if v in needed:
+                views.setdefault(v, {}).update(seen)
+    return {v: min(sum(seen.values()), recording.versions[v].bytes) for v, seen in views.items()}
+
+
+def _writes(group: Group) -> dict[int, int]:
+    left = group.written
+    return {v: count for step in group.steps for v, count in step.writes.items() if v in left}
+
+
+def _work(group: Group) -> tuple[bool, float]:
+    """The unit that takes longer at the default machine's rates, and its FLOPs: the other works beside it."""
+    matrix, vector = (sum(getattr(step.cost, unit) for step in group.steps) for unit in ("matrix", "vector"))
+    longer = matrix / Machine.matrix_flops >= vector / Machine.vector_flops and matrix > 0
+    return longer, float(matrix if longer else vector)
+
+
+def _name(group: Group) -> str:
+    kinds = "+".join(step.kind for step in group.steps)
+    module = group.steps[0].module
+    return f"{module}: {kinds}" if module else kinds
+
+
+def _families(recording: Recording, present: Iterable[int]) -> list[list[int]]:
+    """The versions that are present, in their order, those together that share memory because one updates the other in place."""
+    families: dict[int, list[int]] = {}
+    for v in present:
+        root = v
+        while recording.versions[root].origin >= 0:
+            root = recording.versions[root].origin
+        families.setdefault(root, []).append(v)
+    return list(families.values())

@@ -1,0 +1,269 @@
+"""A PyTorch model as steps: torch.export's graph, run once more on meta tensors with every operation written down.
+
+On meta tensors nothing is computed, but views share their base's storage: whether `reshape` copies is seen, not guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from corl.errors import InputError, described, kind_of
+from corl.problems.memory.tracing import costs
+from corl.problems.memory.tracing.operations import bytes_of, inputs_of, is_itself, layout_changes, tensors_of, view_of
+from corl.problems.memory.tracing.steps import Cost, Recording, Step, Version, View
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["export", "record"]
+
+_HIDDEN_WRITES: Mapping[str, tuple[int, ...]] = {"batch_norm": (3, 4)}
+"""Positions of arguments that an operation updates in place although its schema does not say so (while it is training)."""
+
+
+def export(model: Any, inputs: Sequence[Any], keywords: Mapping[str, Any] | None = None) -> Any:
+    """torch.export's program of a module. Raises InputError, saying why, where it cannot be exported."""
+    import warnings
+
+    import torch
+
+    if not isinstance(model, torch.nn.Module):
+        raise InputError(f"{kind_of(model)} cannot be traced; accepted: a torch.nn.Module and its example inputs")
+    try:
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return torch.export.export(model, tuple(inputs), dict(keywords or {}), strict=False)
+    except Exception as error:
+        reason = " ".join(described(error).split())[:300]
+        raise InputError(f"{type(model).__name__} cannot be exported by torch.export: {reason}") from error
+
+
+def record(program: Any, name: str = "") -> Recording:
+    """The steps of an exported program. Raises InputError for control flow and shapes that depend on data."""
+    import torch
+
+    recorder = _Recorder()
+    with torch.no_grad():
+        values = recorder.placeholders(program)
+        try:
+            results = _interpret(program.graph_module, values, recorder)
+        except (NotImplementedError, RuntimeError) as error:
+            reason = " ".join(described(error).split())[:300]
+            raise InputError(f"{name or 'the model'} cannot be run on meta tensors: {reason}") from error
+    return recorder.finish(name, results)
+
+
+def _interpret(module: Any, values: Sequence[Any], recorder: _Recorder) -> Any:
+    """Run a graph on meta tensors while the recorder looks on."""
+    import torch
+    from torch.fx import Interpreter
+    from torch.utils._pytree import tree_map_only
+
+    class OnMeta(Interpreter):
+        def run_node(self, n: torch.fx.Node) -> Any:
+            recorder.at = _module_of(n)
+            return super().run_node(n)
+
+        def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            if isinstance(target, torch._ops.HigherOrderOperator):
+                if str(target) != "wrap_with_set_grad_enabled":
+                    raise InputError(f"the operation {str(target)!r} is not supported; accepted: models without control flow")
+                return _interpret(args[1], args[2:], recorder)
+            if not isinstance(target, torch._ops.OpOverload):
+                return super().call_function(target, args, kwargs)
+            args, kwargs = tree_map_only(torch.device, lambda _: torch.device("meta"), (args, kwargs))
+            if costs.base_name(target) in costs.WHOLE:
+                return recorder.whole(target, args, kwargs)
+            with recorder.recording():
+                return target(*args, **kwargs)
+
+    return OnMeta(module).run(*values)
+
+
+def _module_of(node: torch.fx.Node) -> str:
+    """The dotted name of the innermost module whose forward made a node."""
+    stack = node.meta.get("nn_module_stack") or {}
+    path = next((str(entry[0]) for entry in reversed(stack.values())), "")
+    return path.removeprefix("L['self']").removeprefix("L__self__").strip(".").split("@")[0]
+
+
+class _Recorder:
+    """Writes down what operations read and write. Storages are known by their address; all tensors stay alive for that."""
+
+    def __init__(self) -> None:
+        self.at = ""
+        self.steps: list[Step] = []
+        self.versions: list[Version] = []
+        self._current: dict[int, int] = {}  # storage -> its version
+        self._alive: list[Any] = []
+        self._first: dict[int, int] = {}  # storage of an input, weight or state -> the version it begins with
+        self._names: dict[str, int] = {}
+
+    # ------------------------------------------------------------ what is there before
+    def placeholders(self, program: Any) -> list[Any]:
+        """Meta tensors for the placeholders of a program; parameters that are tied share a storage."""
+        import torch
+        from torch.export.graph_signature import InputKind
+
+        specs = {spec.arg.name: spec for spec in program.graph_signature.input_specs}
+        shared: dict[int, Any] = {}
+        values = []
+        for node in program.graph.nodes:
+            if node.op != "placeholder":
+                continue
+            value, spec = node.meta.get("val"), specs[node.name]
+            if not isinstance(value, torch.Tensor):
+                values.append(value)
+                continue
+            real = program.state_dict.get(spec.target, program.constants.get(spec.target))
+            values.append(self._placeholder(value, real, shared))
+            kind = "input" if spec.kind is InputKind.USER_INPUT else "weight"
+            constant = spec.kind is InputKind.CONSTANT_TENSOR
+            self._begin(values[-1], str(spec.target or node.name), kind, constant)
+        return values
+
+    def _placeholder(self, value: Any, real: Any, shared: dict[int, Any]) -> Any:
+        import torch
+
+        if real is None:
+            return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
+        storage = real.untyped_storage()
+        if storage._cdata not in shared:
+            shared[storage._cdata] = torch.empty(storage.nbytes(), dtype=torch.uint8, device="meta")
+            self._alive.append(real)
+        made = torch.empty(0, dtype=real.dtype, device="meta")
+        return made.set_(shared[storage._cdata].untyped_storage(), real.storage_offset(), real.shape, real.stride())
+
+    def _begin(self, tensor: Any, name: str, kind: str, constant: bool) -> None:
+        storage = tensor.untyped_storage()
+        if storage._cdata not in self._current:
+            number = self._version(tensor, name, kind)
+            self.versions[number].constant = constant
+            if not constant:
+                self._first[storage._cdata] = number
+
+    # ------------------------------------------------------------ while it runs
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Within, every operation that PyTorch's dispatcher comes to is recorded."""
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        def dispatch(mode: Any, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return self.whole(function, args, kwargs or {})
+
+        mode: Any = type("Recording", (TorchDispatchMode,), {"__torch_dispatch__": dispatch})
+        with mode():
+            yield
+
+    def whole(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Run an operation and record it as one."""
+        result = function(*args, **kwargs)
+        self._record(function, args, kwargs, result)
+        return result
+
+    def _record(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> None:
+        name, made = costs.base_name(function), tensors_of(result)
+        inputs, changed = inputs_of(function, args, kwargs)
+        if name in _HIDDEN_WRITES and args[5]:
+            changed += [args[k] for k in _HIDDEN_WRITES[name] if args[k] is not None]
+        new = [t for t in made if t.untyped_storage()._cdata not in self._current]
+        if not new and (not changed or is_itself(name, inputs)):  # a view, an assertion
+            return
+        self._alive += made
+        if name in costs.FILLS:
+            for tensor in new:
+                number = self._version(tensor, self._named(name), "activation")
+                self.versions[number].constant = self.versions[number].generated = True
+            return
+        cost = costs.cost_of(name, function, args, inputs, made or changed)
+        if layout_changes(name, inputs, made):
+            cost = cost._replace(role="other")
+        step = Step(name, self.at, cost, int((made or changed)[0].numel()))
+        self._read(step, name, inputs, changed, made)
+        constant = self._is_constant(function, step, changed)
+        self._write(step, name, inputs, changed, new, constant)
+        if not constant:
+            self.steps.append(step)
+
+    def _read(self, step: Step, name: str, inputs: list[Any], changed: list[Any], made: list[Any]) -> None:
+        """What an operation reads, through which views; of generated tensors nothing."""
+        for k, tensor in enumerate(inputs):
+            number = self._current[tensor.untyped_storage()._cdata]
+            if self.versions[number].generated:
+                continue
+            amount = bytes_of(tensor)
+            updated = any(tensor is t for t in changed)
+            if updated and name in costs.SCATTERS:
+                amount = min(amount, bytes_of(inputs[-1])) if "add" in name or "reduce" in name else 0
+            elif updated and name in costs.OVERWRITES:
+                amount = 0
+            elif k == 0 and name in costs.GATHERS:
+                amount = min(amount, sum(map(bytes_of, made)))
+            step.reads.setdefault(number, {})[view_of(tensor)] = amount
+
+    def _write(self, step: Step, name: str, inputs: list[Any], changed: list[Any], new: list[Any], constant: bool) -> None:
+        for tensor in changed:
+            storage = tensor.untyped_storage()._cdata
+            before = self._current[storage]
+            old, amount = self.versions[before], bytes_of(tensor)
+            if name in costs.SCATTERS:
+                amount = min(amount, bytes_of(inputs[-1]))
+            number = self._version(tensor, self._named(name), "activation", old.bytes)
+            if old.constant:  # which stays as it is: the update makes all of a new tensor
+                amount = old.bytes
+                if not old.generated and not constant:
+                    step.reads.setdefault(before, {})[View(0, (old.bytes,), (1,))] = old.bytes
+            elif bytes_of(tensor) == old.bytes and name in costs.OVERWRITES and storage not in self._first:
+                step.reads.pop(before, None)  # nothing of it is left: a tensor of its own
+            else:
+                self.versions[number].origin = before
+            step.writes[number] = amount
+            self.versions[number].constant = constant
+        for tensor in new:
+            if tensor.untyped_storage()._cdata not in self._current:  # not a second view of the same
+                number = self._version(tensor, self._named(name), "activation")
+                step.writes[number] = self.versions[number].bytes
+                self.versions[number].constant = constant
+
+    def _is_constant(self, function: Any, step: Step, changed: list[Any]) -> bool:
+        """Whether an operation gives the same in every run and changes nothing that is not constant as well."""
+        import torch
+
+        if torch.Tag.nondeterministic_seeded in function.tags:
+            return False
+        targets = [self._current[t.untyped_storage()._cdata] for t in changed]
+        return all(self.versions[number].constant for number in [*step.reads, *targets])
+
+    def _version(self, tensor: Any, name: str, kind: str, size: int = -1) -> int:
+        """The number of a new version, which the tensor's storage has from now on."""
+        storage = tensor.untyped_storage()
+        self._alive.append(tensor)
+        self._names[name] = self._names.get(name, 0) + 1
+        name = name if self._names[name] == 1 else f"{name}#{self._names[name]}"
+        self.versions.append(Version(name, storage.nbytes() if size < 0 else size, kind))
+        self._current[storage._cdata] = len(self.versions) - 1
+        return len(self.versions) - 1
+
+    def _named(self, name: str) -> str:
+        return self.at or name
+
+    # ------------------------------------------------------------ what is there after
+    def finish(self, name: str, results: Any) -> Recording:
+        """Results, and states that were updated, are outputs; a result that is generated is written by a step of its own."""
+        last = {self._current[storage] for storage, first in self._first.items() if self._current[storage] != first}
+        for tensor in tensors_of(results):
+            number = self._current[tensor.untyped_storage()._cdata]
+            if self.versions[number].generated:
+                step = Step("fill", "", Cost(0.0, 0.0, "elementwise"), int(tensor.numel()))
+                step.writes[number] = self.versions[number].bytes
+                self.versions[number].constant = self.versions[number].generated = False
+                self.steps.append(step)
+            last.add(number)
+        for number, version in enumerate(self.versions):
+            if version.constant:
+                version.kind = "weight"
+            elif number in last and version.kind == "activation":
+                version.kind = "output"
+        return Recording(name, self.steps, self.versions)

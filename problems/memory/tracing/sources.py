@@ -1,0 +1,152 @@
+"""Where `corl trace` takes models from: those written out in models/, a function of the user's, transformers' architectures."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from corl.errors import InputError, UsageError, described
+from corl.problems.memory.tracing.models import MODELS, build
+
+__all__ = ["DTYPES", "Source", "load"]
+
+DTYPES = Literal["", "float32", "float16", "bfloat16"]
+
+
+class Source(NamedTuple):
+    """A model and what it is called with."""
+
+    model: Any
+    inputs: Sequence[Any]
+    keywords: Mapping[str, Any]
+    name: str
+
+
+def load(model: str, batch: int, dtype: DTYPES, tokens: int) -> Source:
+    """The model of that name, or of MODULE:FUNCTION, or an architecture of transformers.
+
+    dtype "": bfloat16 for models that we make, and the function's own for what it returns. Raises InputError or UsageError.
+    """
+    if not 1 <= batch <= 2**20:
+        raise UsageError(f"batch: {batch} is not accepted; accepted: 1 to {2**20:,}")
+    if not 1 <= tokens <= 2**20:
+        raise UsageError(f"tokens: {tokens} is not accepted; accepted: 1 to {2**20:,}")
+    if model in MODELS:
+        made, inputs = build(model, batch)
+        return _cast(Source(made, inputs, {}, f"{model}-b{batch}"), dtype or "bfloat16")
+    if ":" in model:
+        source = _from_function(model, batch)
+        return _cast(source, dtype) if dtype else source
+    return _cast(_from_transformers(model, batch, tokens), dtype or "bfloat16")
+
+
+def _cast(source: Source, dtype: str) -> Source:
+    """The model and its floating-point inputs in that type."""
+    import torch
+    from torch.utils._pytree import tree_map_only
+
+    kind = getattr(torch, dtype)
+    parts = (list(source.inputs), dict(source.keywords))
+    inputs, keywords = tree_map_only(torch.Tensor, lambda t: t.to(kind) if t.is_floating_point() else t, parts)
+    return Source(source.model.to(kind), inputs, keywords, source.name)
+
+
+# -------------------------------------------------------------------- a function of the user's
+def _from_function(model: str, batch: int) -> Source:
+    """MODULE:FUNCTION or FILE.py:FUNCTION returns (module, inputs); `batch` goes to a parameter of that name."""
+    import torch
+
+    where, _, name = model.rpartition(":")
+    function = getattr(_imported(where, model), name, None)
+    if not callable(function):
+        raise InputError(f"no function {name!r}; accepted: one that returns (torch.nn.Module, example inputs)", field=model)
+    takes = "batch" in inspect.signature(function).parameters
+    try:
+        made = function(batch=batch) if takes else function()
+    except Exception as error:
+        raise InputError(f"the function fails: {_line(error)}", field=model) from error
+    if not isinstance(made, tuple) or len(made) != 2 or not isinstance(made[0], torch.nn.Module):
+        raise InputError("does not return (torch.nn.Module, example inputs)", field=model)
+    network, inputs = made
+    keywords = inputs if isinstance(inputs, Mapping) else {}
+    given = () if keywords else inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+    return Source(network, given, keywords, f"{name}-b{batch}" if takes else name)
+
+
+def _imported(where: str, model: str) -> Any:
+    """The module of that name, also from the current folder, or in that file."""
+    path = Path(where)
+    folder, name = (str(path.parent.resolve()), path.stem) if path.suffix == ".py" else (os.getcwd(), where)
+    if path.suffix == ".py" and not path.is_file():
+        raise InputError("there is no such file", file=where)
+    sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise InputError(f"{name!r} cannot be imported: {_line(error)}", field=model) from error
+    finally:
+        sys.path.remove(folder)
+
+
+# -------------------------------------------------------------------- architectures of transformers
+def _from_transformers(model: str, batch: int, tokens: int) -> Source:
+    """An architecture (BertModel) or a model type (bert) with its default configuration, weightless, attention written out."""
+    import torch
+
+    known = f"accepted: {', '.join(MODELS)}, MODULE:FUNCTION, or an architecture of transformers (BertModel)"
+    try:
+        import transformers
+    except ImportError as error:
+        raise InputError(f"no model {model!r} is known; {known}, which need: pip install 'corl[trace]'") from error
+    architecture, config = _architecture(transformers, model)
+    if architecture is None:
+        raise InputError(f"no model {model!r} is known; {known}")
+    config.use_cache = False
+    try:
+        with torch.device("meta"):
+            network = architecture._from_config(config, attn_implementation="eager").eval()
+            keywords = _example(architecture, config, batch, tokens)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"cannot be made from its default configuration: {_line(error)}", field=model) from error
+    return Source(network, (), keywords, f"{model}-b{batch}")
+
+
+def _architecture(transformers: Any, model: str) -> tuple[Any, Any]:
+    """The class and a configuration for it; None, None: there is none of that name."""
+    architecture: Any = getattr(transformers, model, None)
+    configuration = getattr(architecture, "config_class", None) if isinstance(architecture, type) else None
+    if configuration is not None:
+        return architecture, configuration()
+    try:
+        config = transformers.AutoConfig.for_model(model)
+        return transformers.AutoModel._model_mapping[type(config)], config
+    except (KeyError, ValueError):
+        return None, None
+
+
+def _example(architecture: Any, config: Any, batch: int, tokens: int) -> dict[str, Any]:
+    """Inputs as the architecture names its main one: tokens, or pictures of the configuration's size."""
+    import torch
+
+    name = architecture.main_input_name
+    if name == "input_ids":
+        inputs = {name: torch.empty((batch, tokens), dtype=torch.int64)}
+        if getattr(config, "is_encoder_decoder", False):
+            inputs["decoder_input_ids"] = torch.empty((batch, tokens), dtype=torch.int64)
+        return inputs
+    if name == "pixel_values":
+        side = getattr(config, "image_size", 224)
+        sides = tuple(side) if isinstance(side, (list, tuple)) else (side, side)
+        return {name: torch.empty((batch, getattr(config, "num_channels", 3), *sides))}
+    raise InputError(f"its main input is {name}; accepted: input_ids, pixel_values, or a MODULE:FUNCTION of your own")
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(described(error).split())[:300]

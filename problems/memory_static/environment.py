@@ -1,0 +1,83 @@
+"""Placing buffers one by one at their lowest offsets, as a Markov decision process (README.md, "As a decision process")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.problems.memory_static.instance import StaticInstance, sections
+from corl.problems.memory_static.transitions import StaticState, look, reset_rows
+
+__all__ = ["StaticEnvironment"]
+
+
+class StaticEnvironment(Environment):
+    """A pool of partial allocations. An action is a buffer, which goes to the lowest offset at which it fits.
+
+    `actions` lists the `width` of the largest area (lifetime times size); any that is not placed may be taken. The reward of a
+    step is minus what the height grows by, the base is minus the height of the fixed buffers, and the episode ends when
+    all are placed. Some order leads to a lowest allocation (the one by its offsets), so nothing is lost.
+    """
+
+    def __init__(self, instances: Sequence[StaticInstance], rows: int, width: int = 64) -> None:
+        super().__init__(instances, rows, width)
+        self.width = min(width, max(instance.n for instance in instances))
+        self.state = _pool(self.instances, rows)
+        self.load = np.array([float(sections(instance).load.max()) for instance in instances])
+        self.span = np.array([[instance.lower.min(), instance.upper.max()] for instance in instances], np.float64)
+        self.reset(np.arange(rows), 0)
+
+    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The bases are minus the heights of the fixed buffers."""
+        bases = np.zeros(len(rows))
+        reset_rows(self.state, rows, which, bases)
+        return bases
+
+    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+        """The reduced states; slot k belongs to `actions`.
+
+        action: int32 [R, K], as `actions` lists them, -1 where there are fewer; mask: bool [R, K], whether there is one.
+        buffers: float64 [R, K, 4], the start and end of a lifetime, size, and lowest offset; zero in empty slots.
+        height, load: float64 [R], of what is placed, and of the instance (no height is below it). span: float64 [R, 2], when
+        the first buffer starts and the last ends. remaining: int64 [R], how many buffers are not placed, listed or not.
+        """
+        at, state = self._checked(rows), self.state
+        actions, instance = self.actions(at), self.state.instance[at]
+        buffers = np.zeros((*actions.shape, 4))
+        look(state, at, actions, buffers)
+        seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "buffers": buffers}
+        seen |= {"height": state.height[at].astype(np.float64), "load": self.load[instance], "span": self.span[instance]}
+        return seen | {"remaining": state.size_of[instance] - state.filled[at]}
+
+    def solution(self, row: int) -> NDArray[np.int64]:
+        """The offsets, int64 [n]. Raises UsageError while a buffer is not placed."""
+        at = int(self._checked(row)[0])
+        n = self.instances[self.state.instance[at]].n
+        if self.state.filled[at] < n:
+            raise UsageError(f"{n - self.state.filled[at]} buffers are not placed in row {at}")
+        offsets: NDArray[np.int64] = self.state.offset[at, :n].copy()
+        return offsets
+
+
+def _pool(instances: list[StaticInstance], rows: int) -> StaticState:
+    """The pool over `instances`; the rows are for `reset`."""
+    count = np.array([instance.n for instance in instances], np.int64)
+    most = int(count.max())
+    flat = {key: np.concatenate([getattr(i, key) for i in instances]) for key in ("lower", "upper", "size", "alignment", "fixed")}
+    areas = [(instance.upper - instance.lower).astype(np.float64) * instance.size for instance in instances]
+    return StaticState(
+        size_of=count,
+        first=np.cumsum(count) - count,
+        **flat,
+        order=np.concatenate([np.argsort(-area, kind="stable") for area in areas]).astype(np.int32),
+        instance=np.zeros(rows, np.int32),
+        filled=np.zeros(rows, np.int32),
+        height=np.zeros(rows, np.int64),
+        offset=np.zeros((rows, most), np.int64),
+        placed=np.zeros((rows, most), np.int32),
+    )

@@ -1,0 +1,46 @@
+"""The judge: how much memory an allocation takes, and whether it is one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible
+from corl.problems.memory_static.instance import LARGEST, StaticInstance, first_overlap
+
+__all__ = ["check_offsets", "height"]
+
+
+def check_offsets(instance: StaticInstance, solution: Any) -> NDArray[np.int64]:
+    """`solution` as int64 [n] offsets, if it is an allocation. Raises Infeasible naming the first fault, in the file's ids."""
+    try:
+        offsets = np.asarray(solution)
+    except ValueError:  # ragged
+        raise Infeasible("a solution is an offset for every buffer") from None
+    if offsets.shape != (instance.n,):
+        shape = list(offsets.shape)
+        raise Infeasible(f"a solution is an offset for every buffer: an array of shape {[instance.n]}, not {shape}")
+    if offsets.dtype.kind not in "iu":
+        raise Infeasible(f"offsets are integers, not {offsets.dtype}")
+    if (wrong := (offsets < 0) | (offsets > LARGEST)).any():
+        at = int(wrong.argmax())
+        raise Infeasible(f"the offset of buffer {instance.ids[at]!r} is {offsets[at]}; accepted: 0 to {LARGEST:,}")
+    offsets = offsets.astype(np.int64)
+    if (crooked := offsets % instance.alignment != 0).any():
+        at = int(crooked.argmax())
+        what = f"the offset of buffer {instance.ids[at]!r} is {offsets[at]}"
+        raise Infeasible(f"{what}, no multiple of its alignment, {instance.alignment[at]}")
+    if (moved := (instance.fixed >= 0) & (instance.fixed != offsets)).any():
+        at = int(moved.argmax())
+        raise Infeasible(f"the offset of buffer {instance.ids[at]!r} is {offsets[at]}; it is fixed at {instance.fixed[at]}")
+    if pair := first_overlap(instance.lower, instance.upper, offsets, instance.size):
+        a, b = (instance.ids[k] for k in pair)
+        raise Infeasible(f"buffers {a!r} and {b!r} overlap in memory while both are alive")
+    return offsets
+
+
+def height(instance: StaticInstance, solution: Any) -> float:
+    """The largest offset + size: the memory that an allocation takes. Raises Infeasible where it is none."""
+    return float((check_offsets(instance, solution) + instance.size).max())

@@ -1,0 +1,124 @@
+"""Builder: a program as a parser meets it, piece by piece; every fault knows its line."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from corl.errors import InputError
+from corl.files.text import Text, quoted
+from corl.problems.milp.instance import INFINITY, MilpInstance, from_triplets
+
+__all__ = ["Builder"]
+
+_INFINITE = re.compile(r"([+-]?)inf(inity)?", re.IGNORECASE)
+
+
+class Builder:
+    """Columns and rows in the order in which they appear; `integral` columns may get their bounds later."""
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+        self.sense: Literal["min", "max"] = "min"
+        self.offset = 0.0
+        self.names: dict[str, int] = {}
+        self.cost: list[float] = []
+        self.lower: list[float] = []
+        self.upper: list[float] = []
+        self.integer: list[bool] = []
+        self.row_names: dict[str, int] = {}
+        self.row_lower: list[float] = []
+        self.row_upper: list[float] = []
+        self._entries: tuple[list[int], list[int], list[float], list[int]] = ([], [], [], [])  # row, column, value, line
+
+    def column(self, name: str) -> int:
+        """The number of a variable, a new one (continuous, from 0 up) if it has not been met."""
+        j = self.names.setdefault(name, len(self.names))
+        if j == len(self.cost):
+            self.cost.append(0.0)
+            self.lower.append(0.0)
+            self.upper.append(math.inf)
+            self.integer.append(False)
+        return j
+
+    def columns(self, names: Sequence[str]) -> list[int]:
+        """The numbers of several variables, as `column` gives them one by one."""
+        try:
+            return [self.names[name] for name in names]
+        except KeyError:
+            return [self.column(name) for name in names]
+
+    def row(self, name: str, line: int, lower: float, upper: float) -> int:
+        """A new row. Raises InputError where the name has been given."""
+        i = self.row_names.setdefault(name, len(self.row_names))
+        if i < len(self.row_lower):
+            raise self.text.error(f"{quoted(name)} is a row already; accepted: different names", line=line, field="row")
+        self.row_lower.append(lower)
+        self.row_upper.append(upper)
+        return i
+
+    def entry(self, row: int, column: int, value: float, line: int) -> None:
+        """A coefficient of the matrix."""
+        rows, columns, values, lines = self._entries
+        rows.append(row)
+        columns.append(column)
+        values.append(value)
+        lines.append(line)
+
+    def entries(self, row: int, columns: Sequence[int], values: Sequence[float], lines: Sequence[int]) -> None:
+        """Several coefficients of a row."""
+        all_rows, all_columns, all_values, all_lines = self._entries
+        all_rows.extend([row] * len(columns))
+        all_columns.extend(columns)
+        all_values.extend(values)
+        all_lines.extend(lines)
+
+    def number(self, token: str, field: str, line: int) -> float:
+        """A number that is not as good as infinite."""
+        value = self.text.number(token, field, line)
+        if abs(value) >= INFINITY:
+            message = f"{quoted(token)} is not accepted; accepted: a number below {INFINITY:g} in size"
+            raise self.text.error(message, line=line, field=field)
+        return value
+
+    def limit(self, token: str, field: str, line: int) -> float:
+        """A number, or infinity in words or from 1e20 on."""
+        match = _INFINITE.fullmatch(token)
+        if match:
+            return -math.inf if match[1] == "-" else math.inf
+        value = self.text.number(token, field, line)
+        return math.copysign(math.inf, value) if abs(value) >= INFINITY else value
+
+    def check_limit(self, value: float, below: bool, above: bool, field: str, line: int) -> None:
+        """Raises InputError where inf is to be a limit from below, or -inf one from above."""
+        if (below and value == math.inf) or (above and value == -math.inf):
+            accepted = "a number" if below and above else "a number, and -inf for none" if below else "a number, and inf for none"
+            side = "the value" if below and above else "a lower limit" if below else "an upper limit"
+            raise self.text.error(f"{value} as {side} is not accepted; accepted: {accepted}", line=line, field=field)
+
+    def built(self, name: str, comment: str) -> MilpInstance:
+        """The instance. Raises InputError where the file has no variable, or a coefficient twice."""
+        if not self.cost:
+            raise self.text.error("no variable; accepted: one at least", line=self.text.last_line)
+        lines = self._entries[3]
+        rows, columns, values = (np.array(part, kind) for part, kind in zip(self._entries, (np.int64, np.int64, np.float64)))
+        key = rows * len(self.cost) + columns
+        order = np.argsort(key, kind="stable")
+        twice = np.flatnonzero(np.diff(key[order]) == 0)
+        if len(twice):
+            again = int(order[twice + 1].min())
+            row, column = list(self.row_names)[rows[again]], list(self.names)[columns[again]]
+            message = f"a second coefficient of variable {quoted(column)} in row {quoted(row)}; accepted: one"
+            raise self.text.error(message, line=lines[again], field=column[:40])
+        try:
+            return from_triplets(
+                name, self.sense, self.cost, rows, columns, values + 0.0, self.row_lower, self.row_upper, lower=self.lower,
+                upper=self.upper, integer=self.integer, offset=self.offset, names=self.names, row_names=self.row_names,
+                comment=comment,
+            )  # fmt: skip
+        except InputError as error:
+            raise self.text.error(error.reason, field=error.field) from None

@@ -1,0 +1,308 @@
+"""LP files (CPLEX's text format): read. (`corl.problems.milp.formats.lp_writer` writes them.)
+
+Accepted are linear objectives and rows, ranges (`-3 <= x + y <= 5`), bounds, `free`, general and binary variables. A
+constant may stand in an expression. What is no linear program with integers (quadratic terms, semi-continuous variables,
+special ordered sets, indicators) is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import islice
+from typing import NamedTuple
+
+from corl.errors import InputError
+from corl.files.text import Text, quoted
+from corl.problems.milp.formats.builder import Builder
+from corl.problems.milp.formats.lp_tokens import BETWEEN, SENSE, Token, first_apart, term_parts, tokens, tokens_of
+from corl.problems.milp.instance import MilpInstance
+
+__all__ = ["infinite", "read_lp", "recognises_lp"]
+
+_SIGNS = {"+": 1.0, "-": -1.0}
+_FLIPPED = {"<": ">", ">": "<", "=": "="}
+_MOST_SIGNS = 2  # before a number or a name; some writers put a sign between terms and the coefficient's own behind it
+_AHEAD = _MOST_SIGNS + 2  # tokens that are looked at together: signs, a number, a relation
+_WINDOW = 64  # tokens that are cut at a time
+
+
+def recognises_lp(head: str) -> bool:
+    """Whether a file begins as an LP file does: min or max after comments."""
+    lines = [line for line in (line.split("\\")[0].strip() for line in head.splitlines()) if line]
+    if not lines:
+        return head.lstrip().startswith("\\") and len(head) >= 4096  # nothing but comments so far
+    return bool(SENSE.match(lines[0]))
+
+
+def read_lp(text: Text, name: str = "") -> MilpInstance:
+    """The program in a text. Raises InputError."""
+    return _Reader(text).read(name)
+
+
+class _Terms(NamedTuple):
+    """Terms of an expression, in order: variables' numbers, coefficients, lines."""
+
+    columns: list[int]
+    values: list[float]
+    lines: list[int]
+
+
+def _merged(terms: _Terms) -> _Terms:
+    """Each variable once, where it came first, with the sum of its coefficients."""
+    merged: dict[int, tuple[float, int]] = {}
+    for j, value, line in zip(*terms):
+        total, first = merged.get(j, (0.0, line))
+        merged[j] = total + value, first
+    return _Terms(list(merged), [value for value, _ in merged.values()], [line for _, line in merged.values()])
+
+
+class _Reader:
+    """Reads the sections one after the other, through a window on the stream of tokens."""
+
+    def __init__(self, text: Text) -> None:
+        self.text, self.build = text, Builder(text)
+        self.comments: list[str] = []
+        self.source = tokens(text, self.comments)
+        self.tokens: list[Token] = []  # the window: what was taken, then at least _AHEAD more as long as there are so many
+        self.at = 0
+        self.unnamed = 0  # the number in the last name that was made for a row
+        self.bounded: set[int] = set()  # columns with a lower bound of their own
+
+    def read(self, name: str) -> MilpInstance:
+        sections = {"rows": self._row, "bounds": self._bound, "general": self._general, "binary": self._binary}
+        seen = set()
+        self._fill()
+        while self.at < len(self.tokens):
+            _, section, line = self.take()
+            if section in ("min", "max"):
+                self.build.sense, section = "max" if section == "max" else "min", "objective"
+            if section in ("objective", "rows") and section in seen:
+                raise self.text.error("given twice", line=line, field="section")
+            seen.add(section)
+            if section == "objective":
+                self._objective()
+            while self.peek.kind != "end":
+                sections[section]()
+            self.take()
+        if "objective" not in seen:
+            message = "no objective; accepted: a file that begins with minimize or maximize"
+            raise self.text.error(message, line=self.text.first_line, field="section")
+        return self.build.built(name, "\n".join(self.comments))
+
+    def _fill(self) -> None:
+        """Forget what was taken, and cut further tokens."""
+        del self.tokens[: self.at]
+        self.at = 0
+        self.tokens.extend(islice(self.source, _WINDOW))
+
+    @property
+    def peek(self) -> Token:
+        return self.tokens[self.at]
+
+    def take(self) -> Token:
+        """The next token; where that stands for several, the first of them."""
+        if self.tokens[self.at].kind in ("run", "between"):
+            self.tokens[self.at : self.at + 1] = first_apart(self.tokens[self.at])
+        return self.take_whole()
+
+    def take_whole(self) -> Token:
+        """The next token as it stands."""
+        token = self.tokens[self.at]
+        self.at += 1
+        if self.at + _AHEAD > len(self.tokens):
+            self._fill()
+        return token
+
+    def fault(self, token: Token, field: str, accepted: str) -> InputError:
+        what = quoted(token.text) if token.kind != "end" else "the end of the section"
+        if token.kind == "arrow":
+            accepted = "linear rows, no indicators"
+        elif token.text in ("[", "]", "^", "*"):
+            accepted = "linear terms, 3 x + 2 y"
+        return self.text.error(f"{what} is not accepted; accepted: {accepted}", line=token.line, field=field)
+
+    # ---------------------------------------------------------------- expressions
+    def _label(self) -> str | None:
+        if self.peek.kind in ("name", "number") and self.tokens[self.at + 1].text == ":":
+            name = self.take().text
+            self.take()
+            return name
+        return None
+
+    def _expression(self, field: str, closed: bool = True) -> tuple[_Terms, float]:
+        """(the terms, each variable once; the constant) up to a relation or the end.
+
+        One that is not `closed` (a side stands before it) may end before a term without a sign: there the next row begins.
+        """
+        terms = _Terms([], [], [])
+        constant = 0.0
+        first = True
+        while (kind := self.peek.kind) not in ("relation", "end"):
+            if kind == "run":
+                self._run(terms, field)
+            elif not first and not closed and kind in ("name", "number"):
+                break
+            else:
+                constant += self._term(terms, field, first)
+            first = False
+        return (_merged(terms) if len(set(terms.columns)) < len(terms.columns) else terms), constant
+
+    def _run(self, terms: _Terms, field: str) -> None:
+        """Add the terms of the run that comes next."""
+        token = self.take_whole()
+        values, names = term_parts(token.text)
+        if not math.isfinite(sum(values)):  # one may be too large, which `number` says
+            for part in tokens_of(token.text, token.line):
+                if part.kind == "number":
+                    self.build.number(part.text, field, token.line)
+        terms.columns.extend(self.build.columns(names))
+        terms.values.extend(values)
+        terms.lines.extend([token.line] * len(names))
+
+    def _term(self, terms: _Terms, field: str, first: bool) -> float:
+        """Add the term that comes next; returns its value where it is a constant, and 0."""
+        sign, signs, token = self._signed(field)
+        if not first and not signs:
+            raise self.fault(token, field, "a sign between two terms, or a relation and a number")
+        value = 1.0
+        if token.kind == "number":
+            value = self.build.number(token.text, field, token.line)
+            if self.peek.kind != "name":
+                return sign * value
+            token = self.take()
+        if token.kind != "name":
+            raise self.fault(token, field, "a number and a variable's name")
+        terms.columns.append(self.build.column(token.text))
+        terms.values.append(sign * value)
+        terms.lines.append(token.line)
+        return 0.0
+
+    def _signed(self, field: str) -> tuple[float, int, Token]:
+        """(the product of the signs that come next, how many they are, the token behind them)."""
+        sign, count, token = 1.0, 0, self.take()
+        while token.text in _SIGNS:
+            if count == _MOST_SIGNS:
+                raise self.fault(token, field, f"at most {_MOST_SIGNS} signs, then a number or a variable's name")
+            sign, count, token = sign * _SIGNS[token.text], count + 1, self.take()
+        return sign, count, token
+
+    def _value(self, field: str) -> tuple[float, int]:
+        """(a number with signs, or infinity; its line)."""
+        sign, _, token = self._signed(field)
+        if token.kind not in ("number", "name") or (token.kind == "name" and not infinite(token.text)):
+            raise self.fault(token, field, "a number")
+        return sign * self.build.limit(token.text, field, token.line), token.line
+
+    # ---------------------------------------------------------------- the sections
+    def _objective(self) -> None:
+        self._label()
+        terms, self.build.offset = self._expression("objective")
+        for j, value in zip(terms.columns, terms.values):
+            self.build.cost[j] = 0.0 + value
+        if self.peek.kind != "end":
+            raise self.fault(self.peek, "objective", "an expression, then subject to")
+
+    def _row(self) -> None:
+        label, line = self._label(), self.peek.line
+        field = label[:40] if label else "constraint"
+        left: tuple[str, float] | None = None
+        if self._begins_with_value():
+            left = self._side(field, flipped=True)
+        terms, constant = self._expression(field, closed=left is None)
+        if left is None or self.peek.kind == "relation":
+            right: tuple[str, float] | None = self._side(field)
+        else:
+            right = None
+        lower, upper = -math.inf, math.inf
+        for side in (left, right):
+            if side is not None:
+                relation, value = side
+                lower = max(lower, value - constant) if relation in ">=" else lower
+                upper = min(upper, value - constant) if relation in "<=" else upper
+        i = self.build.row(label or self._unnamed(), line, lower, upper)
+        self.build.entries(i, terms.columns, terms.values, terms.lines)
+
+    def _side(self, field: str, flipped: bool = False) -> tuple[str, float]:
+        """(relation, value) of what stands behind an expression, or flipped before it."""
+        if flipped:
+            value, line = self._value(field)
+            relation = _FLIPPED[self._relation(field)]
+        else:
+            relation = self._relation(field)
+            value, line = self._value(field)
+        self.build.check_limit(value, relation in ">=", relation in "<=", field, line)
+        return relation, value
+
+    def _begins_with_value(self) -> bool:
+        """Whether a number with signs, or infinity, and then a relation come next."""
+        at = self.at
+        while at < self.at + _MOST_SIGNS and self.tokens[at].text in _SIGNS:
+            at += 1
+        token = self.tokens[at]
+        value = token.kind == "number" or (token.kind == "name" and infinite(token.text))
+        return value and self.tokens[at + 1].kind == "relation"
+
+    def _relation(self, field: str) -> str:
+        """One of <, >, =."""
+        token = self.take()
+        if token.kind != "relation":
+            raise self.fault(token, field, "<=, >= or =, and a number")
+        return token.text.strip("=") or "="
+
+    def _unnamed(self) -> str:
+        self.unnamed = max(self.unnamed, len(self.build.row_names)) + 1
+        while f"c{self.unnamed}" in self.build.row_names:
+            self.unnamed += 1
+        return f"c{self.unnamed}"
+
+    def _bound(self) -> None:
+        if self.peek.kind == "between" and (match := BETWEEN.fullmatch(self.peek.text)):
+            line, j, field = self.take_whole().line, self.build.column(match[2]), match[2][:40]
+            self._set(j, ">", self.build.limit(match[1], "bound", line), field, line)
+            self._set(j, "<", self.build.limit(match[3], field, line), field, line)
+            return
+        left: tuple[str, float] | None = None
+        if self._begins_with_value():
+            value, _ = self._value("bound")
+            left = _FLIPPED[self._relation("bound")], value
+        token = self.take()
+        if token.kind != "name":
+            raise self.fault(token, "bound", "a variable's name")
+        j, field = self.build.column(token.text), token.text[:40]
+        if left is not None:
+            self._set(j, *left, field, token.line)
+        if self.peek.kind == "name" and self.peek.text.lower() == "free" and left is None:
+            self.take()
+            self.build.lower[j], self.build.upper[j] = -math.inf, math.inf
+        elif self.peek.kind == "relation" or left is None:
+            relation = self._relation(field)
+            self._set(j, relation, self._value(field)[0], field, token.line)
+
+    def _set(self, j: int, relation: str, value: float, field: str, line: int) -> None:
+        self.build.check_limit(value, relation in ">=", relation in "<=", field, line)
+        if relation in ">=":
+            self.build.lower[j] = value
+            self.bounded.add(j)
+        if relation in "<=":
+            self.build.upper[j] = value
+            if value < 0.0 and j not in self.bounded:
+                self.build.lower[j] = -math.inf
+
+    def _general(self) -> None:
+        self.build.integer[self._member("general")] = True
+
+    def _binary(self) -> None:
+        j = self._member("binary")
+        self.build.integer[j] = True
+        self.build.lower[j], self.build.upper[j] = max(0.0, self.build.lower[j]), min(1.0, self.build.upper[j])
+
+    def _member(self, field: str) -> int:
+        token = self.take()
+        if token.kind != "name":
+            raise self.fault(token, field, "variables' names")
+        return self.build.column(token.text)
+
+
+def infinite(token: str) -> bool:
+    """Whether a name is the word for infinity."""
+    return token.lower() in ("inf", "infinity")

@@ -1,0 +1,155 @@
+"""LP files as a stream of tokens, each with its line, cut as they are asked for, so that junk is refused where it begins.
+
+A run of signed terms (`+ 3 x - y + 2.5 z + w`), which is what files of many coefficients consist of, is one token: the regular
+expressions then do per character what Python would do per term.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator
+from operator import add
+from typing import NamedTuple
+
+from corl.files.text import Text, quoted
+
+__all__ = ["BETWEEN", "NAME", "SENSE", "Token", "first_apart", "is_head", "term_parts", "tokens", "tokens_of"]
+
+NAME = r"[A-Za-z!\"#$%&(),;?@_'`{}~|/][^\s+\-<>=:^*\\]*"  # brackets within a name are Gurobi's, alone they are quadratic
+_TOKEN = re.compile(
+    rf"(?P<arrow><?->)|(?P<relation><=|=<|>=|=>|<|>|=)|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>{NAME})"
+    r"|(?P<mark>[+\-:\[\]^*])|(?P<other>\S)"
+)
+# A term with its sign; possessive, so that it ends where the tokens above would. Digits of other scripts are left to _TOKEN.
+_DIGITS = r"(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
+_TERM = re.compile(rf"([+-])\s*+({_DIGITS})?+\s*+({NAME}+)")
+_RUN = re.compile(rf"(?<![eE])(?:[+-]\s*+(?:{_DIGITS})?+\s*+{NAME}+\s*+){{2,}}+")  # no sign of an exponent begins one
+_VALUE = rf"[+-]?(?:{_DIGITS}|(?ai:inf(?:inity)?))"
+BETWEEN = re.compile(rf"({_VALUE})\s*+<=\s*+({NAME}+)\s*+<=\s*+({_VALUE})")
+"""A line of the section of bounds with two sides: lower, name, upper."""
+_ONLY_NAME = re.compile(NAME)
+_SIGNED = frozenset("+-")
+SENSE = re.compile(r"(min|max)(imi[sz]e|imum)?(?![^\s\\])", re.IGNORECASE)
+_HEADS = (  # section, how its line begins
+    ("objective", SENSE),
+    ("rows", re.compile(r"(subject\s+to|such\s+that|s\.t\.|st\.|st)(?=\s|\Z)", re.IGNORECASE)),
+    ("bounds", re.compile(r"bounds?(?=\s|\Z)", re.IGNORECASE)),
+    ("general", re.compile(r"(generals?|gen|integers?|int)(?=\s|\Z)", re.IGNORECASE)),
+    ("binary", re.compile(r"(binary|binaries|bin)(?=\s|\Z)", re.IGNORECASE)),
+    ("end", re.compile(r"end(?=\s|\Z)", re.IGNORECASE)),
+    ("refused", re.compile(r"(semi-continuous|semis?|sos[12]?|lazy\s+constraints|user\s+cuts|pwlobj|general\s+constraints?|"
+                           r"multi-objectives|scenario)(?=\s|\Z)", re.IGNORECASE)),
+)  # fmt: skip
+_HEAD_LETTERS = frozenset("mMsSbBgGiIeElLuUpP")  # what the sections' names begin with
+
+
+class Token(NamedTuple):
+    """`kind` is arrow, relation, number, name, mark, other, run (of signed terms), between (see BETWEEN), section, or end of one.
+
+    A section's text is min or max (the objective), rows, bounds, general or binary.
+    """
+
+    kind: str
+    text: str
+    line: int
+
+
+def is_head(name: str) -> bool:
+    """Whether a line that begins with this name would begin a section."""
+    return any(head.match(name) for _, head in _HEADS)
+
+
+def tokens_of(content: str, line: int) -> Iterator[Token]:
+    """The tokens of a piece of a line, none that stands for several."""
+    return (Token(m.lastgroup, m[0], line) for m in _TOKEN.finditer(content))  # type: ignore[arg-type]  # one group matches
+
+
+def first_apart(token: Token) -> list[Token]:
+    """The tokens of a `between`, or of the first term of a `run` with one token for the other terms."""
+    term = _TERM.match(token.text) if token.kind == "run" else None
+    end = term.end() if term else len(token.text)
+    rest = token.text[end:].strip()
+    return [*tokens_of(token.text[:end], token.line), *([Token("run", rest, token.line)] if rest else [])]
+
+
+def term_parts(run: str) -> tuple[list[float], list[str]]:
+    """([coefficient], [name]) of the terms of a run. Coefficients too large for a float64 are infinite.
+
+    Writers put blanks between the parts of every term or leave them out of every term: where cutting at blanks gives a sign
+    and a number in every second or third place and names without a sign behind, it gives the terms. (A name that `float` would
+    take, such as nan, is followed by a sign in a run, and so cannot pass for the number before a name.)
+    """
+    words = run.split()
+    count = 2 if len(words[0]) > 1 else 3
+    names = words[count - 1 :: count]
+    if len(words) % count == 0 and not _SIGNED.intersection("".join(names)):
+        with contextlib.suppress(ValueError):
+            return list(map(float, words[::2] if count == 2 else map(add, words[::3], words[1::3]))), names
+    terms = _TERM.findall(run)
+    return [float(sign + (digits or "1")) for sign, digits, _ in terms], [name for _, _, name in terms]
+
+
+def tokens(text: Text, comments: list[str]) -> Iterator[Token]:
+    """The sections in order: of each a token that says which, its tokens, and its end, with the line of the token before.
+
+    Whole-line comments are added to `comments` as they are passed. Raises InputError.
+    """
+    section, last = "", text.first_line
+    for number, raw in text.lines():
+        content, backslash, comment = raw.partition("\\")
+        if backslash:
+            if not content.strip():
+                comments.append(comment.strip())
+            content = content.strip()
+        found = _head(content) if content[:1] in _HEAD_LETTERS else None
+        if found:
+            kind, match = found
+            if kind == "refused":
+                message = "this section is not accepted; accepted: linear programs with general and binary variables"
+                raise text.error(message, line=number, field=" ".join(match[0].split())[:40])
+            if section:
+                yield Token("end", "", last)
+            section, last, content = kind, number, content[match.end() :]
+            if section == "end":
+                if content:
+                    raise text.error(f"{quoted(content)} after the end", line=number, field="end")
+                return
+            yield Token("section", match[0][:3].lower() if section == "objective" else section, number)
+        if content and not section:
+            raise text.error(f"{quoted(content)} before minimize or maximize", line=number, field="section")
+        if content:
+            yield from _in_section(section, content, number)
+            last = number
+    if section:
+        yield Token("end", "", last)
+
+
+def _head(content: str) -> tuple[str, re.Match[str]] | None:
+    """The section that a line begins, unless what follows makes the word a variable or a row."""
+    for kind, head in _HEADS:
+        if match := head.match(content):
+            return None if content[match.end() :].lstrip().startswith((":", "<", ">", "=")) else (kind, match)
+    return None
+
+
+def _in_section(section: str, content: str, line: int) -> Iterable[Token]:
+    """The tokens of a line, with those that stand for several."""
+    if section in ("objective", "rows"):
+        return _with_runs(content, line)
+    if _ONLY_NAME.fullmatch(content):
+        return [Token("name", content, line)]
+    if section == "bounds" and BETWEEN.fullmatch(content):
+        return [Token("between", content, line)]
+    return tokens_of(content, line)
+
+
+def _with_runs(content: str, line: int) -> Iterator[Token]:
+    at = 0
+    for run in _RUN.finditer(content):
+        if at < run.start():
+            yield from tokens_of(content[at : run.start()], line)
+        yield Token("run", run[0], line)
+        at = run.end()
+    if at < len(content):
+        yield from tokens_of(content[at:], line)

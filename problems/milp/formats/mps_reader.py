@@ -1,0 +1,275 @@
+"""MPS files, fixed and free, read; mps_writer.py writes them.
+
+What the descriptions leave open is read as CPLEX does, and SCIP but for the last point (it keeps the lower bound 0): the
+first N row is the objective (others are dropped) unless OBJNAME says which; a right-hand side of the objective is minus its
+constant; of several RHS, RANGES and BOUNDS sets the first counts; an integer column of a MARKER block goes from 0 to 1 unless
+BOUNDS says something of it; a negative upper bound on a column without a lower one makes that -inf.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+from corl.errors import InputError
+from corl.files.text import Text, quoted
+from corl.problems.milp.formats.builder import Builder
+from corl.problems.milp.instance import MilpInstance
+
+__all__ = ["read_mps", "recognises_mps"]
+
+_SECTIONS = ("NAME", "OBJSENSE", "OBJNAME", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
+_REFUSED = (
+    "SOS", "SOS1", "SOS2", "QUADOBJ", "QMATRIX", "QSECTION", "QCMATRIX", "CSECTION", "INDICATORS", "LAZYCONS", "USERCUTS",
+    "GENCONS", "REFROW", "PWLOBJ",
+)  # fmt: skip
+_FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))  # the columns of the six fields, from 0
+_BOUNDS_WITHOUT_VALUE = ("FR", "MI", "PL", "BV")
+_BOUNDS_WITH_VALUE = ("LO", "UP", "FX", "LI", "UI")
+_SENSES = {"MAX": "max", "MAXIMIZE": "max", "MAXIMISE": "max", "MIN": "min", "MINIMIZE": "min", "MINIMISE": "min"}
+
+_Fields = list[str]
+
+
+def recognises_mps(head: str) -> bool:
+    """Whether a file begins as an MPS file does: NAME or OBJSENSE or ROWS after comments, and a ROWS line where it shows."""
+    lines = [line for line in head.splitlines() if line.strip() and not line.startswith("*")]
+    if not lines:
+        return head.startswith("*") and len(head) >= 4096  # nothing but comments so far
+    words = lines[0].split()
+    if words[0] == "ROWS":
+        return len(words) == 1
+    return words[0] in ("NAME", "OBJSENSE") and any(line.split() == ["ROWS"] and line[0] == "R" for line in lines[1:8])
+
+
+def read_mps(text: Text, name: str = "") -> MilpInstance:
+    """The program in a text: free format, or if that has a fault and there is no tab, fixed. Raises InputError."""
+    try:
+        return _Reader(text, lambda line: line.split()).read(name)
+    except InputError:
+        if "\t" in text.content or " " not in text.content:
+            raise
+        try:
+            return _Reader(text, _cut).read(name)
+        except InputError:
+            pass
+        raise
+
+
+def _cut(line: str) -> _Fields:
+    """The fields of a line in fixed format; names may hold blanks. Absent fields at the end are left out."""
+    fields = [line[start:end].strip() for start, end in _FIXED]
+    return [field for field in fields if field]
+
+
+class _Reader:
+    """One pass over the lines. `fields` cuts a data line."""
+
+    def __init__(self, text: Text, fields: Callable[[str], _Fields]) -> None:
+        self.text, self.fields = text, fields
+        self.build = Builder(text)
+        self.objective: str | None = None
+        self.wanted: str | None = None  # OBJNAME
+        self.kinds: list[str] = []  # of the rows: E, L, G
+        self.free: set[str] = set()  # N rows that are not the objective
+        self.marked = False  # within a block of integer columns
+        self.default_upper: set[int] = set()  # integer columns that BOUNDS has not named
+        self.lowered: set[int] = set()  # columns with a lower bound of their own
+        self.ranges: dict[int, float] = {}  # row -> its entry of RANGES
+        self.sets: dict[str, str] = {}  # section -> the name of its first set
+        self.comments: list[str] = []
+        self.handlers: dict[str, Callable[[_Fields, int], None]] = {
+            "ROWS": self._row, "COLUMNS": self._column, "RHS": self._side, "RANGES": self._range, "BOUNDS": self._bound,
+            "OBJSENSE": self._sense, "OBJNAME": self._objective,
+        }  # fmt: skip
+
+    def read(self, name: str) -> MilpInstance:
+        seen: list[str] = []
+        section = ""
+        for line, content in self._lines():
+            if section == "ENDATA":
+                break
+            if content[0] != " ":
+                words = content.split()
+                section = self._begin(words, line, seen)
+                if section == "NAME" and len(words) > 1:
+                    name = words[1]
+                seen.append(section)
+            else:
+                self._data(section, self.fields(content), line)
+        if "COLUMNS" not in seen:
+            raise self.text.error("the section COLUMNS is missing", line=self.text.last_line, field="COLUMNS")
+        if "ENDATA" not in seen:
+            raise self.text.error("ENDATA is missing: the file may be cut off", line=self.text.last_line, field="ENDATA")
+        for j in self.default_upper:
+            self.build.upper[j] = 1.0
+        self._apply_ranges()
+        return self.build.built(name, "\n".join(self.comments))
+
+    def _lines(self) -> Iterator[tuple[int, str]]:
+        """(number, content) of the lines that are neither blank nor comments; a tab at the begin counts as a blank."""
+        for number, line in enumerate(self.text.content.split("\n"), self.text.first_line):
+            if line.startswith("*"):
+                self.comments.append(line[1:].strip())
+            elif line and not line.isspace():
+                yield number, " " + line[1:] if line[0].isspace() else line
+
+    def _begin(self, words: list[str], line: int, seen: list[str]) -> str:
+        section = words[0].upper()
+        if section in _REFUSED:
+            raise self.text.error(f"{section} is not accepted; accepted: linear programs with integers", line=line, field=section)
+        if section not in _SECTIONS:
+            accepted = ", ".join(_SECTIONS)
+            raise self.text.error(f"no section of an MPS file; accepted: {accepted}", line=line, field=words[0][:40])
+        if section in seen:
+            raise self.text.error("given twice", line=line, field=section)
+        if section in ("COLUMNS", "RHS", "RANGES", "BOUNDS") and "ROWS" not in seen:
+            raise self.text.error("comes before ROWS", line=line, field=section)
+        if section in ("OBJSENSE", "OBJNAME") and len(words) > 1:
+            self._data(section, words[1:], line)
+        return section
+
+    def _data(self, section: str, fields: _Fields, line: int) -> None:
+        handle = self.handlers.get(section)
+        if handle is None:
+            message = f"{quoted(' '.join(fields))} is not accepted; accepted: a section's name from the first column on"
+            raise self.text.error(message, line=line, field=section or None)
+        handle(fields, line)
+
+    def _sense(self, fields: _Fields, line: int) -> None:
+        word = fields[0].upper()
+        if word not in _SENSES:
+            raise self.text.error(f"{quoted(fields[0])} is not accepted; accepted: MIN, MAX", line=line, field="OBJSENSE")
+        self.build.sense = "max" if _SENSES[word] == "max" else "min"
+
+    def _objective(self, fields: _Fields, line: int) -> None:
+        self.wanted = fields[0]
+
+    def _row(self, fields: _Fields, line: int) -> None:
+        if len(fields) != 2 or fields[0].upper() not in ("N", "E", "L", "G"):
+            message = f"{quoted(' '.join(fields))} is not accepted; accepted: N, E, L or G, and a name"
+            raise self.text.error(message, line=line, field="ROWS")
+        kind, name = fields[0].upper(), fields[1]
+        if kind == "N":
+            if self.objective is None and self.wanted in (None, name):
+                self.objective = name
+            else:
+                self.free.add(name)
+            return
+        lower, upper = {"E": (0.0, 0.0), "L": (-math.inf, 0.0), "G": (0.0, math.inf)}[kind]
+        self.build.row(name, line, lower, upper)
+        self.kinds.append(kind)
+
+    def _column(self, fields: _Fields, line: int) -> None:
+        if len(fields) >= 3 and fields[1].strip("'\"").upper() == "MARKER":
+            kind = fields[2].strip("'\"").upper()
+            if kind not in ("INTORG", "INTEND"):
+                message = f"{quoted(fields[2])} is not accepted; accepted: 'INTORG', 'INTEND'"
+                raise self.text.error(message, line=line, field="MARKER")
+            self.marked = kind == "INTORG"
+            return
+        if len(fields) not in (3, 5):
+            raise self._count(fields, line, "COLUMNS", "a column, a row and a number, another row and its number")
+        j = self.build.names.get(fields[0], -1)
+        if j < 0:
+            j = self.build.column(fields[0])
+            if self.marked:
+                self.build.integer[j] = True
+                self.default_upper.add(j)
+        for row, token in zip(fields[1::2], fields[2::2]):
+            value = self.build.number(token, fields[0][:40], line)
+            i = self.build.row_names.get(row)
+            if i is not None:
+                self.build.entry(i, j, value, line)
+            elif row == self.objective:
+                self.build.cost[j] += value
+            elif row not in self.free:
+                raise self._unknown("row", row, line)
+
+    def _pairs(self, section: str, fields: _Fields, line: int) -> Iterator[tuple[str, float]]:
+        """(row, value) of a line of RHS or RANGES, whose first field may be the name of the set."""
+        if len(fields) not in (2, 3, 4, 5):
+            raise self._count(fields, line, section, "the set's name, a row and a number, another row and its number")
+        if len(fields) % 2:
+            if self.sets.setdefault(section, fields[0]) != fields[0]:
+                return
+            fields = fields[1:]
+        for row, token in zip(fields[::2], fields[1::2]):
+            yield row, self.build.limit(token, row[:40], line)
+
+    def _side(self, fields: _Fields, line: int) -> None:
+        for row, value in self._pairs("RHS", fields, line):
+            i = self.build.row_names.get(row)
+            if i is not None:
+                self.build.check_limit(value, self.kinds[i] in "EG", self.kinds[i] in "EL", row[:40], line)
+                if self.kinds[i] in "EG":
+                    self.build.row_lower[i] = value
+                if self.kinds[i] in "EL":
+                    self.build.row_upper[i] = value
+            elif row == self.objective:
+                self.build.offset = -value
+            elif row not in self.free:
+                raise self._unknown("row", row, line)
+
+    def _range(self, fields: _Fields, line: int) -> None:
+        for row, value in self._pairs("RANGES", fields, line):
+            i = self.build.row_names.get(row)
+            if i is None:
+                if row in self.free or row == self.objective:
+                    continue
+                raise self._unknown("row", row, line)
+            self.ranges[i] = value
+
+    def _apply_ranges(self) -> None:
+        """Give rows their other side, now that the right-hand sides are known wherever they stood in the file."""
+        build = self.build
+        for i, value in self.ranges.items():
+            if self.kinds[i] == "G" or (self.kinds[i] == "E" and value > 0.0):
+                build.row_upper[i] = build.row_lower[i] + abs(value)
+            elif math.isfinite(build.row_upper[i]):
+                build.row_lower[i] = build.row_upper[i] - abs(value)
+
+    def _bound(self, fields: _Fields, line: int) -> None:
+        kind = fields[0].upper()
+        if kind not in (*_BOUNDS_WITH_VALUE, *_BOUNDS_WITHOUT_VALUE):
+            names = ", ".join((*_BOUNDS_WITH_VALUE, *_BOUNDS_WITHOUT_VALUE))
+            raise self.text.error(f"{quoted(fields[0])} is not accepted; accepted: {names}", line=line, field="BOUNDS")
+        least = 3 if kind in _BOUNDS_WITH_VALUE else 2
+        if not least <= len(fields) <= 4:
+            raise self._count(fields, line, "BOUNDS", "a kind, the set's name, a column and, unless FR, MI, PL or BV, a number")
+        named = len(fields) == 4 or (least == 2 and len(fields) == 3 and fields[2] in self.build.names)
+        if named and self.sets.setdefault("BOUNDS", fields[1]) != fields[1]:
+            return
+        column = fields[2 if named else 1]
+        j = self.build.names.get(column)
+        if j is None:
+            raise self._unknown("column", column, line)
+        value = self.build.limit(fields[-1], column[:40], line) if least == 3 else 0.0
+        self.build.check_limit(value, kind in ("LO", "LI", "FX"), kind in ("UP", "UI", "FX"), column[:40], line)
+        self._set_bound(kind, j, value)
+
+    def _set_bound(self, kind: str, j: int, value: float) -> None:
+        build = self.build
+        self.default_upper.discard(j)
+        if kind in ("LI", "UI", "BV"):
+            build.integer[j] = True
+        if kind in ("LO", "LI", "FX"):
+            build.lower[j] = value
+            self.lowered.add(j)
+        if kind in ("UP", "UI", "FX"):
+            build.upper[j] = value
+            if value < 0.0 and j not in self.lowered:
+                build.lower[j] = -math.inf
+        if kind in ("FR", "MI"):
+            build.lower[j] = -math.inf
+            self.lowered.add(j)
+        if kind in ("FR", "PL"):
+            build.upper[j] = math.inf
+        if kind == "BV":
+            build.lower[j], build.upper[j] = 0.0, 1.0
+
+    def _count(self, fields: _Fields, line: int, section: str, accepted: str) -> InputError:
+        return self.text.error(f"{quoted(' '.join(fields))} is not accepted; accepted: {accepted}", line=line, field=section)
+
+    def _unknown(self, what: str, name: str, line: int) -> InputError:
+        return self.text.error(f"no {what} has this name", line=line, field=name[:40])

@@ -1,0 +1,99 @@
+"""Free MPS files, written so that `mps_reader.read_mps` gives the same instance back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from corl.errors import UsageError
+from corl.files.opening import writing
+from corl.problems.milp.instance import MilpInstance
+
+__all__ = ["write_mps"]
+
+
+def write_mps(instance: MilpInstance, path: Path) -> None:
+    """Write free MPS; `read_mps` gives the same instance back.
+
+    To the bit, but for the upper side of a row with two: MPS has their difference. Raises UsageError for what it cannot hold.
+    """
+    _check_names(instance, path)
+    taken = set(instance.row_names)
+    objective = next(name for k in range(len(taken) + 1) if (name := f"obj{k or ''}") not in taken)
+    with writing(path) as stream:
+        stream.writelines(f"* {line}\n" for line in instance.comment.splitlines())
+        stream.write(f"NAME {'_'.join(instance.name.split())}\n")
+        stream.write("OBJSENSE\n    MAX\n" if instance.sense == "max" else "")
+        stream.write(f"ROWS\n N  {objective}\n")
+        kinds = [_kind(low, high) for low, high in zip(instance.row_lower.tolist(), instance.row_upper.tolist())]
+        stream.writelines(f" {kind}  {name}\n" for kind, name in zip(kinds, instance.row_names))
+        stream.write("COLUMNS\n")
+        stream.writelines(_columns(instance, objective))
+        stream.write("RHS\n")
+        if instance.offset:
+            stream.write(f"    RHS  {objective}  {-instance.offset!r}\n")
+        sides = zip(kinds, instance.row_names, instance.row_lower.tolist(), instance.row_upper.tolist())
+        ranges = []
+        for kind, name, low, high in sides:
+            side = high if kind == "L" else low
+            if side:  # a row without any side is an L row with an infinite one
+                stream.write(f"    RHS  {name}  {side if math.isfinite(side) else 1e30!r}\n")
+            ranges += [] if low == high or math.isinf(low) or math.isinf(high) else [(name, low, high)]
+        if ranges:
+            stream.write("RANGES\n")
+            stream.writelines(f"    RNG  {name}  {high - low!r}\n" for name, low, high in ranges)
+        stream.write("BOUNDS\n")
+        for name, low, high, whole in zip(instance.names, instance.lower.tolist(), instance.upper.tolist(), instance.integer):
+            stream.writelines(f" {kind} BND  {name}{value}\n" for kind, value in _bounds(low, high, bool(whole)))
+        stream.write("ENDATA\n")
+
+
+def _check_names(instance: MilpInstance, path: Path) -> None:
+    for name in (*instance.names, *instance.row_names):
+        if len(name.split()) != 1:
+            raise UsageError(f"{path.name}: {name!r} cannot be a name in an MPS file; accepted: names without blanks")
+    if (instance.row_lower > instance.row_upper).any():
+        i = int((instance.row_lower > instance.row_upper).argmax())
+        raise UsageError(f"{path.name}: an MPS file cannot hold row {instance.row_names[i]}, whose lower side is above its upper")
+
+
+def _kind(low: float, high: float) -> str:
+    if low == high:
+        return "E"
+    return "G" if math.isfinite(low) else "L"
+
+
+def _columns(instance: MilpInstance, objective: str) -> Iterator[str]:
+    order = np.argsort(instance.column, kind="stable")
+    ends = np.cumsum(np.bincount(instance.column, minlength=instance.n))
+    rows, values, at, marked = instance.row[order].tolist(), instance.value[order].tolist(), 0, False
+    each = zip(instance.names, instance.c.tolist(), instance.integer.tolist(), ends.tolist())
+    for j, (name, cost, whole, end) in enumerate(each):
+        if whole != marked:
+            yield f"    MARKER{j}  'MARKER'  {chr(39)}{'INTORG' if whole else 'INTEND'}{chr(39)}\n"
+            marked = whole
+        if cost or end == at:
+            yield f"    {name}  {objective}  {cost!r}\n"
+        for k in range(at, end):
+            yield f"    {name}  {instance.row_names[rows[k]]}  {values[k]!r}\n"
+        at = end
+    if marked:
+        yield "    MARKER  'MARKER'  'INTEND'\n"
+
+
+def _bounds(low: float, high: float, whole: bool) -> Iterator[tuple[str, str]]:
+    """The lines (kind, value) that give these bounds whatever the reader's defaults are."""
+    if low == high:
+        yield "FX", f"  {low!r}"
+        return
+    if math.isinf(low):
+        yield ("FR" if math.isinf(high) else "MI"), ""
+    elif low or high < 0.0:
+        yield "LO", f"  {low!r}"
+    if math.isfinite(high):
+        yield "UP", f"  {high!r}"
+    elif whole and not math.isinf(low):
+        yield "PL", ""

@@ -1,0 +1,51 @@
+"""Solution files (.sol) as SCIP writes them: `name value (obj:cost)` lines, zeros left out. Gurobi's are read too."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.files.opening import writing
+from corl.files.text import Text, quoted
+from corl.problems.milp.evaluation import check_solution, objective_of
+from corl.problems.milp.instance import MilpInstance
+
+__all__ = ["read_solution", "write_solution"]
+
+_LINE = re.compile(r"(?P<name>\S.*?)\s+(?P<value>\S+)(?:\s*\(obj:.*\))?")
+_HEADER = re.compile(r"(solution status|objective value)\s*:|=(obj|infeas)=|#", re.IGNORECASE)
+
+
+def read_solution(instance: MilpInstance, path: str | Path) -> NDArray[np.float64]:
+    """The values of the variables, float64 [n]; those that are not named are 0. Raises InputError, or OSError."""
+    text = Text.read(path)
+    x, seen = np.zeros(instance.n), {}  # type: NDArray[np.float64], dict[int, int]
+    for line, content in text.lines():
+        if _HEADER.match(content):
+            continue
+        match = _LINE.fullmatch(content)
+        if match is None:
+            raise text.error(f"{quoted(content)} is not accepted; accepted: a variable's name and a number", line=line)
+        if content.lower() == "no solution available":
+            raise text.error("the file says that there is no solution", line=line)
+        j = instance.index.get(match["name"])
+        if j is None:
+            raise text.error("no variable has this name", line=line, field=match["name"][:40])
+        if j in seen:
+            raise text.error(f"given twice, first in line {seen[j]}", line=line, field=match["name"][:40])
+        seen[j] = line
+        x[j] = text.number(match["value"], match["name"][:40], line)
+    return x
+
+
+def write_solution(instance: MilpInstance, solution: Any, path: str | Path) -> None:
+    """Write a feasible solution, values to the bit."""
+    x = check_solution(instance, solution)
+    with writing(path) as stream:
+        stream.write(f"solution status: feasible\nobjective value: {objective_of(instance, x)!r}\n")
+        for j in np.flatnonzero(x).tolist():
+            stream.write(f"{instance.names[j]:<50} {float(x[j])!r} \t(obj:{float(instance.c[j])!r})\n")

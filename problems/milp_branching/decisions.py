@@ -1,0 +1,29 @@
+"""A tree as an episode: what it branches on, where the environment can grow it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import UsageError
+from corl.problems.milp_branching.environment import BranchingEnvironment
+from corl.problems.milp_branching.instance import BranchingInstance, BranchingTree
+
+__all__ = ["decisions"]
+
+
+def decisions(instance: BranchingInstance, tree: BranchingTree) -> NDArray[np.int64]:
+    """The variables branched on, int64 [T], in preorder. Raises UsageError for a tree that is not the environment's own.
+
+    (Another solver's may branch where the environment, which goes depth first to the nearer child, finds nothing fractional.)
+    """
+    environment = BranchingEnvironment([instance], 1)
+    taken = np.asarray(tree.variable, np.int64)
+    taken = taken[taken >= 0]
+    for j in taken.tolist():
+        try:
+            environment.step([0], [0], [j])
+        except UsageError:
+            raise UsageError("this tree is not one that the environment can grow, depth first to the nearer child") from None
+    environment.solution(0)
+    return taken

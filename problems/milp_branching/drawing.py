@@ -1,0 +1,88 @@
+"""Pictures of branch-and-bound trees: nodes as high as their bounds, and bound and incumbent against the nodes solved.
+
+Both take plain arrays, so that a tree recorded in any engine can be drawn; `draw_proof` makes them of a BranchingTree.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.problems.milp.evaluation import objective
+from corl.problems.milp_branching.evaluation import leaf_bound, nodes_of
+from corl.problems.milp_branching.instance import BranchingInstance, BranchingTree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_proof", "draw_tree", "positions"]
+
+_BRANCHED, _LEAF, _EDGE, _BEST = "#24292f", "#0969da", "#8c959f", "#cf222e"
+
+
+def positions(parent: ArrayLike) -> NDArray[np.float64]:
+    """Abscissas [N] of the nodes of a tree whose parents [N] come before their children (-1: the root).
+
+    Leaves stand at 0, 1, ... in preorder, children in the order given, and a node in the middle of its first and last child.
+    """
+    above = np.asarray(parent, np.int64)
+    below: list[list[int]] = [[] for _ in above]
+    for node, its in enumerate(above.tolist()):
+        if its >= 0:
+            below[its].append(node)
+    x, leaves, stack = np.zeros(len(above)), 0, [int(root) for root in np.flatnonzero(above < 0)[::-1]]
+    while stack:  # preorder, without recursion: a tree may be deep
+        node = stack.pop()
+        stack += below[node][::-1]
+        if not below[node]:
+            x[node] = leaves
+            leaves += 1
+    for node in range(len(above) - 1, -1, -1):
+        if below[node]:
+            x[node] = 0.5 * (x[below[node][0]] + x[below[node][-1]])
+    return x
+
+
+def draw_tree(
+    parent: ArrayLike, bound: ArrayLike, axes: Axes, *, value: float | None = None, title: str = "", sense: str = "min"
+) -> None:
+    """Nodes at their bounds, infeasible ones (bound not finite) a little beyond the worst, and the incumbent's value as a line.
+
+    parent, bound: [N], parents before children; the bounds in the user's sense.
+    """
+    above, height = np.asarray(parent, np.int64), np.array(bound, np.float64)
+    x, leaf = positions(above), np.ones(len(above), np.bool_)
+    leaf[above[above >= 0]] = False
+    finite = np.isfinite(height)
+    shown = np.append(height[finite], [] if value is None else [value])
+    low, high = (float(shown.min()), float(shown.max())) if len(shown) else (0.0, 0.0)
+    margin = 0.08 * (high - low) or 1.0
+    height[~finite] = high + margin if sense == "min" else low - margin
+    for node in np.flatnonzero(above >= 0).tolist():
+        axes.plot(x[[above[node], node]], height[[above[node], node]], color=_EDGE, linewidth=0.7, zorder=1)
+    kinds = (("branched on", ~leaf, "o", _BRANCHED), ("leaf", leaf & finite, "s", _LEAF), ("infeasible", ~finite, "x", _BEST))
+    for label, which, marker, colour in kinds:
+        if which.any():
+            axes.scatter(x[which], height[which], s=16, marker=marker, color=colour, label=label, zorder=2)
+    if value is not None:
+        axes.axhline(value, color=_BEST, linewidth=0.8, linestyle="--", label="incumbent")
+    if sense == "min":
+        axes.invert_yaxis()  # the root at the top: bounds get worse downwards
+    axes.set_xticks([])
+    axes.set_ylabel("bound of the node")
+    axes.set_title(title)
+    axes.legend(loc="best", fontsize="small")
+
+
+def draw_proof(instance: BranchingInstance, tree: BranchingTree, axes: Axes) -> None:
+    """The tree of a solution, each node at the optimum of its relaxation, which is solved for it."""
+    program = instance.program
+    sign = -1.0 if program.sense == "max" else 1.0
+    nodes = list(nodes_of(program, tree))
+    bound = [sign * leaf_bound(program, node.lower, node.upper) + program.offset for node in nodes]
+    value = None if tree.incumbent is None else objective(program, tree.incumbent)
+    title = f"{instance.name or 'program'}: {len(nodes):,} node{'s' if len(nodes) > 1 else ''}"
+    title += "" if value is None else f", incumbent {value:,.10g}"
+    draw_tree([node.parent for node in nodes], bound, axes, value=value, title=title, sense=program.sense)

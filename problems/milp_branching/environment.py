@@ -1,0 +1,133 @@
+"""Depth-first branch and bound as a Markov decision process (README.md, "As a decision process")."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.problems.milp_branching.features import FEATURES, TREE_FEATURES, Columns, Node, candidate_features, columns_of
+from corl.problems.milp_branching.instance import BranchingInstance, BranchingTree
+from corl.problems.milp_branching.relaxations import Relaxations
+from corl.problems.milp_branching.transitions import TreeState, branch, candidates, recorded, root
+
+__all__ = ["BranchingEnvironment"]
+
+
+class BranchingEnvironment(Environment):
+    """A pool of trees. An action is a fractional variable; the `width` most fractional are listed, any may be taken.
+
+    A step branches on it and solves nodes, depth first, until the next decision: the reward is minus their number. The base
+    is minus the nodes solved before the first decision. Linear programs are no numba kernels: a row is a Python object and
+    `compiled` is False, which `SimulatorModel` and every decoder look at.
+    """
+
+    compiled: ClassVar[bool] = False
+
+    def __init__(
+        self, instances: Sequence[BranchingInstance], rows: int, width: int = 64, *,
+        remaining: Callable[[], float] = lambda: math.inf,
+    ) -> None:  # fmt: skip
+        """remaining: the seconds left for linear programs; without any, whatever needs one raises OutOfTime."""
+        super().__init__(instances, rows, width)
+        self.width = max(1, min(width, max(instance.integers for instance in instances)))
+        self.state = ()
+        self._relaxations = [Relaxations(instance.scaled.program, remaining) for instance in instances]
+        self._columns: list[Columns] = [_columns(relaxations) for relaxations in self._relaxations]
+        self._roots: list[TreeState | None] = [None] * len(self.instances)
+        self._trees: list[TreeState] = []
+        self._which = np.zeros(rows, np.int64)
+        self._trees = [self._root(0)] * rows
+
+    def tree(self, row: int) -> tuple[Relaxations, TreeState]:
+        """The relaxations and the state behind a row, for branching rules that look further than `observe`."""
+        at = int(self._checked(row)[0])
+        return self._relaxations[self._which[at]], self._trees[at]
+
+    def instance_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """See Environment.instance_of."""
+        return self._which[rows]
+
+    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The bases are minus the nodes solved before the first decision. Raises UsageError for an unbounded relaxation."""
+        for row, k in zip(rows.tolist(), which.tolist()):
+            self._which[row], self._trees[row] = k, self._root(k)
+        return np.array([-float(self._trees[row].solved) for row in rows.tolist()], np.float64)
+
+    def actions(self, rows: ArrayLike) -> NDArray[np.int32]:
+        """See Environment.actions: variables, the most fractional first."""
+        at = self._checked(rows)
+        out = np.full((len(at), self.width), -1, np.int32)
+        for i, row in enumerate(at.tolist()):
+            listed = candidates(self._relaxations[self._which[row]], self._trees[row])[: self.width]
+            out[i, : len(listed)] = listed
+        return out
+
+    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+        """What a policy sees; slot k belongs to `actions`.
+
+        action: int32 [R, K], as `actions` lists them, -1 where there are fewer; mask: bool [R, K], whether there is one.
+        candidates: float32 [R, K, F], features.FEATURES of each; zero in empty slots.
+        tree: float32 [R, G], TREE_FEATURES.
+        """
+        at = self._checked(rows)
+        actions = np.full((len(at), self.width), -1, np.int32)
+        features = np.zeros((len(at), self.width, len(FEATURES)), np.float32)
+        tree = np.zeros((len(at), len(TREE_FEATURES)), np.float32)
+        for i, row in enumerate(at.tolist()):
+            k, state = int(self._which[row]), self._trees[row]
+            every = candidates(self._relaxations[k], state)
+            listed = every[: self.width]
+            depth = 0 if state.node is None else state.node.depth
+            tree[i, :4] = np.log1p([state.solved, state.pending, depth, len(every)])
+            tree[i, 4] = state.incumbent is not None
+            if len(listed):
+                actions[i, : len(listed)] = listed
+                features[i, : len(listed)] = candidate_features(self._columns[k], _node(state), listed, len(every))
+        return {"action": actions, "mask": actions >= 0, "candidates": features, "tree": tree}
+
+    def solution(self, row: int) -> BranchingTree:
+        """The proof. Raises UsageError while a node is open."""
+        at = int(self._checked(row)[0])
+        state = self._trees[at]
+        if state.node is not None:
+            raise UsageError(f"{1 + state.pending} nodes are open in row {row}")
+        return recorded(state, self.instances[int(self._which[at])].scaled)
+
+    def _step(
+        self, src: NDArray[np.int64], dst: NDArray[np.int64], actions: NDArray[np.int64], rewards: NDArray[np.float64]
+    ) -> None:
+        for i, (row, to, action) in enumerate(zip(src.tolist(), dst.tolist(), actions.tolist())):
+            relaxations, state = self._relaxations[self._which[row]], self._trees[row]
+            rewards[i] = np.nan
+            if action in candidates(relaxations, state):
+                self._which[to], self._trees[to] = self._which[row], branch(relaxations, state, action)
+                rewards[i] = state.solved - self._trees[to].solved
+
+    def _root(self, k: int) -> TreeState:
+        found = self._roots[k]
+        if found is None:
+            found = self._roots[k] = root(self._relaxations[k])
+        return found
+
+
+def _columns(relaxations: Relaxations) -> Columns:
+    program = relaxations.program
+    return columns_of(
+        relaxations.sign * program.c, program.first, program.column, program.value, program.row_lower, program.row_upper
+    )
+
+
+def _node(state: TreeState) -> Node:
+    """What the features are made of, at an open node."""
+    assert state.node is not None and state.relaxation is not None and state.first is not None
+    return Node(
+        x=state.relaxation.x, duals=state.relaxation.duals, objective=state.relaxation.objective, depth=state.node.depth,
+        root_x=state.first.x, incumbent=state.incumbent, value=state.value, gain_total=state.pseudocosts.total,
+        gain_count=state.pseudocosts.seen,
+    )  # fmt: skip

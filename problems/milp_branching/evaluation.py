@@ -1,0 +1,104 @@
+"""The judge of branch-and-bound trees: it solves the leaves' relaxations itself and believes nothing else.
+
+A tree proves its incumbent optimal where the incumbent is feasible for the program (the judge of `milp` says so) and the linear
+relaxation of every leaf is infeasible or no better than the incumbent by more than 1e-6 x max(1, |its value|), in the program's
+own units (scaling.py of `milp`). A tree without an incumbent proves that there is none where every leaf is infeasible. How it was
+found, and in which order its nodes were looked at, does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible, SolverError
+from corl.problems.milp.evaluation import objective
+from corl.problems.milp.instance import MilpInstance
+from corl.problems.milp.scaling import integer_limits
+from corl.problems.milp_branching.instance import BranchingInstance, BranchingTree
+from corl.tolerance import FEASIBILITY
+
+__all__ = ["Visited", "check_tree", "leaf_bound", "nodes_of"]
+
+_INFEASIBLE, _EITHER = 2, 4  # SciPy's statuses
+
+
+class Visited(NamedTuple):
+    """A node of a tree, in preorder."""
+
+    parent: int
+    """-1 for the root."""
+    depth: int
+    variable: int
+    """-1 for a leaf."""
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+
+def check_tree(instance: BranchingInstance, tree: Any) -> int:
+    """How many nodes a tree that is a proof has. Raises Infeasible, naming the first node that is none."""
+    if not isinstance(tree, BranchingTree):
+        raise Infeasible("a solution is a BranchingTree")
+    program, cost = instance.scaled.program, instance.scaled.cost
+    sign, offset = -1.0 if program.sense == "max" else 1.0, instance.program.offset
+    limit = np.inf
+    if tree.incumbent is not None:
+        value = sign * (objective(instance.program, tree.incumbent) - offset) / cost
+        limit = value - FEASIBILITY * max(1.0, abs(value))
+    count = 0
+    for k, node in enumerate(nodes_of(program, tree)):
+        count += 1
+        if node.variable < 0 and (bound := leaf_bound(program, node.lower, node.upper)) < limit:
+            what = "feasible" if tree.incumbent is None else f"at {sign * bound * cost + offset!r}, better than the incumbent"
+            raise Infeasible(f"node {k} is a leaf, but its relaxation is {what}")
+    return count
+
+
+def nodes_of(program: MilpInstance, tree: BranchingTree) -> Iterator[Visited]:
+    """The nodes in preorder with their limits. Raises Infeasible where the arrays are no tree of this program."""
+    variable, floor, up_first = (np.asarray(part) for part in (tree.variable, tree.floor, tree.up_first))
+    if variable.ndim != 1 or not variable.shape == floor.shape == up_first.shape or not len(variable):
+        raise Infeasible("a tree has a variable, a floor and a first child for each of at least one node")
+    waiting = [(-1, 0, *integer_limits(program))]
+    for k, (j, f, up) in enumerate(zip(variable.tolist(), floor.tolist(), up_first.tolist())):
+        if not waiting:
+            raise Infeasible(f"node {k} comes after the end of the tree")
+        parent, depth, lower, upper = waiting.pop()
+        yield Visited(parent, depth, j, lower, upper)
+        if j < 0:
+            continue
+        if j >= program.n or not program.integer[j] or f != np.floor(f) or not lower[j] <= f < upper[j]:
+            name = program.names[j] if j < program.n else j
+            raise Infeasible(f"node {k} branches on {name} at {f!r}; accepted: an integer variable, within its limits there")
+        below, above = upper.copy(), lower.copy()
+        below[j], above[j] = f, f + 1.0
+        children = [(k, depth + 1, lower, below), (k, depth + 1, above, upper)]  # down, up
+        waiting += children if up else children[::-1]
+    if waiting:
+        raise Infeasible(f"the tree ends before {len(waiting)} of its children")
+
+
+def leaf_bound(program: MilpInstance, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> float:
+    """The optimum of the linear relaxation between these limits, minimised, without the constant; inf if there is none."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    if (lower > upper).any():
+        return float("inf")
+    sign = -1.0 if program.sense == "max" else 1.0
+    rows = LinearConstraint(program.matrix, program.row_lower, program.row_upper) if program.m else None
+    limits = Bounds(lower, upper)
+    found = milp(sign * program.c, constraints=rows, bounds=limits)
+    if found.status == _EITHER:  # infeasible or unbounded: with no objective it is the first or it is optimal
+        found = milp(0.0 * program.c, constraints=rows, bounds=limits)
+        if found.status == 0:
+            return float("-inf")
+    if found.status == 0:
+        return float(found.fun)
+    if found.status == _INFEASIBLE:
+        return float("inf")
+    if found.status == 3:
+        return float("-inf")
+    raise SolverError(f"HiGHS on a leaf: {found.message}")

@@ -1,0 +1,188 @@
+"""What a branching policy sees of a node: features of the candidates, made of plain arrays, and the tokens of a network.
+
+Names and meanings are those that `corl.solvers.milp.branching.features` gives for SCIP's tree, of which these are the ones that
+do not need SCIP's bookkeeping (inferences, cutoffs, averages over solutions): a policy may use both trees. A row is tight
+where its activity is at a side; duals are multiplied by the row's norm and divided by the objective's, so that scaling a row or
+the objective changes nothing. All is of the minimised program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.networks.tokens import Tokens
+
+__all__ = ["FEATURES", "TREE_FEATURES", "Columns", "Node", "candidate_features", "candidates", "columns_of"]
+
+FEATURES = (
+    ("fraction", "f, the fractional part of the LP value"),
+    ("to_integer", "min(f, 1 - f)"),
+    ("cost", "objective coefficient / the objective's norm"),
+    ("cost_size", "its absolute value"),
+    ("pseudocost_down", "/ the candidates' mean"),
+    ("pseudocost_up", "/ the candidates' mean"),
+    ("gain_down", "log of f x pseudocost_down"),
+    ("gain_up", "log of (1 - f) x pseudocost_up"),
+    ("gains", "their sum: the score of pseudocost branching"),
+    ("count_down", "log(1 + observations behind the pseudocost)"),
+    ("count_up", "likewise"),
+    ("from_root", "LP value - LP value at the root"),
+    ("from_incumbent", "LP value - incumbent's, 0 without one"),
+    ("depth", "log(1 + depth)"),
+    ("candidates", "log(1 + number of candidates)"),
+    ("rows", "log(1 + rows of the column)"),
+    ("tight", "log(1 + those that are tight)"),
+    ("dual_sum", "sum of |dual| over tight rows"),
+    ("dual_most", "the largest"),
+    ("dual_fraction", "dual_sum x min(f, 1 - f)"),
+    ("rivals_sum", "log(1 + fractional columns in tight rows, counted in each)"),
+    ("tight_share", "tight rows / rows"),
+    ("gap", "log of (what better solutions are below - LP objective) / objective's norm, clipped to -20..20; 20 without"),
+    ("gains_behind", "gains - the best candidate's"),
+    ("dual_share", "dual_sum / the largest among candidates"),
+    ("rows_share", "rows / the most among candidates"),
+    ("fraction_share", "min(f, 1 - f) / the largest among candidates"),
+)
+"""Name and meaning of each column of what `candidate_features` returns."""
+TREE_FEATURES = ("nodes solved", "nodes waiting", "depth", "candidates", "whether there is an incumbent")
+"""Of the environment's "tree", each the logarithm of one more than it, but the last."""
+
+_TIGHT = 1e-6  # relative: how far from a side an activity is at it
+_LEAST = 1e-9  # below it a gain or a gap counts as this
+
+
+def candidates(observation: Mapping[str, NDArray[Any]]) -> Tokens:
+    """A token for each listed candidate and one for the tree.
+
+    FEATURES of each candidate, clipped to -20..20, then TREE_FEATURES, which every token has. The unit is ten nodes.
+    """
+    mask, features, tree = observation["mask"], observation["candidates"], observation["tree"]
+    rows, slots = mask.shape
+    x = np.zeros((rows, slots + 1, len(FEATURES) + len(TREE_FEATURES)), np.float32)
+    x[:, :slots, : len(FEATURES)] = np.clip(features, -20.0, 20.0)
+    x[:, :, len(FEATURES) :] = tree[:, None, :]
+    there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
+    x *= there[:, :, None]
+    return Tokens(x, there, None, np.full(rows, 10.0))
+
+
+class Columns(NamedTuple):
+    """A program by columns, from `columns_of`; n columns, m rows."""
+
+    cost: NDArray[np.float64]
+    """[n] of the minimised objective."""
+    cost_norm: float
+    first: NDArray[np.int64]
+    """[n + 1]: column j has the entries first[j]:first[j + 1]."""
+    row: NDArray[np.int32]
+    row_norm: NDArray[np.float64]
+    """[m] Euclidean."""
+    rows_first: NDArray[np.int64]
+    column: NDArray[np.int32]
+    value: NDArray[np.float64]
+    """The same entries by rows, as in MilpInstance."""
+    row_lower: NDArray[np.float64]
+    row_upper: NDArray[np.float64]
+
+
+class Node(NamedTuple):
+    """What is known at a node of the tree."""
+
+    x: NDArray[np.float64]
+    """[n] the LP's solution."""
+    duals: NDArray[np.float64]
+    """[m]"""
+    objective: float
+    depth: int
+    root_x: NDArray[np.float64]
+    incumbent: NDArray[np.float64] | None
+    value: float
+    """The incumbent's; inf without one."""
+    gain_total: NDArray[np.float64]
+    """[2, n] sum of the objective's gains per unit moved, down and up."""
+    gain_count: NDArray[np.int32]
+    """[2, n] how many these are."""
+
+
+def columns_of(
+    cost: NDArray[np.float64],
+    first: NDArray[np.int64],
+    column: NDArray[np.int32],
+    value: NDArray[np.float64],
+    row_lower: NDArray[np.float64],
+    row_upper: NDArray[np.float64],
+) -> Columns:
+    """From the minimised costs [n], a matrix by rows (CSR: `first` [m + 1], `column`, `value`) and the rows' sides [m]."""
+    n, m = len(cost), len(row_lower)
+    row = np.repeat(np.arange(m, dtype=np.int32), np.diff(first))
+    order = np.argsort(column, kind="stable")
+    starts = np.append(0, np.cumsum(np.bincount(column, minlength=n))).astype(np.int64)
+    norm = np.sqrt(np.bincount(row, value * value, m))
+    length = float(np.linalg.norm(cost))
+    return Columns(
+        cost, length if length > 0 else 1.0, starts, row[order], np.where(norm > 0, norm, 1.0), first, column, value, row_lower,
+        row_upper,
+    )  # fmt: skip
+
+
+def candidate_features(columns: Columns, node: Node, listed: NDArray[np.int32], count: int) -> NDArray[np.float32]:
+    """FEATURES of the candidates `listed` [K], float32 [K, F]. count: how many candidates there are, listed or not."""
+    f = node.x[listed] - np.floor(node.x[listed])
+    near = np.minimum(f, 1.0 - f)
+    cost = columns.cost[listed] / columns.cost_norm
+    down, up = _pseudocosts(node, listed)
+    gain_down, gain_up = np.log(np.maximum(f * down, _LEAST)), np.log(np.maximum((1.0 - f) * up, _LEAST))
+    gains = gain_down + gain_up
+    rows, tight, dual_sum, dual_most, rivals = _in_rows(columns, node, listed)
+    if np.isfinite(node.value):
+        gap = float(np.clip(np.log(max(_LEAST, (node.value - node.objective) / columns.cost_norm)), -20.0, 20.0))
+    else:
+        gap = 20.0
+    parts = {
+        "fraction": f, "to_integer": near, "cost": cost, "cost_size": np.abs(cost), "pseudocost_down": down,
+        "pseudocost_up": up, "gain_down": gain_down, "gain_up": gain_up, "gains": gains,
+        "count_down": np.log1p(node.gain_count[0, listed]), "count_up": np.log1p(node.gain_count[1, listed]),
+        "from_root": node.x[listed] - node.root_x[listed],
+        "from_incumbent": 0.0 * f if node.incumbent is None else node.x[listed] - node.incumbent[listed],
+        "depth": np.full(len(f), np.log1p(node.depth)), "candidates": np.full(len(f), np.log1p(count)),
+        "rows": np.log1p(rows), "tight": np.log1p(tight), "dual_sum": dual_sum, "dual_most": dual_most,
+        "dual_fraction": dual_sum * near, "rivals_sum": np.log1p(rivals), "tight_share": tight / np.maximum(rows, 1),
+        "gap": np.full(len(f), gap), "gains_behind": gains - gains.max(initial=-np.inf),
+        "dual_share": dual_sum / max(float(dual_sum.max(initial=0.0)), _LEAST), "rows_share": rows / max(1, rows.max(initial=0)),
+        "fraction_share": near / max(float(near.max(initial=0.0)), _LEAST),
+    }  # fmt: skip
+    return np.stack([parts[name] for name, _ in FEATURES], axis=1).astype(np.float32)
+
+
+def _pseudocosts(node: Node, listed: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Down and up, of `listed`, each divided by the mean over them; what was never seen is the mean of what was, or 1."""
+    both = []
+    for total, count in zip(node.gain_total, node.gain_count):
+        seen = count > 0
+        overall = float((total[seen] / count[seen]).mean()) if seen.any() else 1.0
+        each = np.where(seen[listed], total[listed] / np.maximum(count[listed], 1), overall)
+        mean = float(each.mean()) if len(each) else 1.0
+        both.append(each / mean if mean > 0 else np.ones(len(each)))
+    return both[0], both[1]
+
+
+def _in_rows(columns: Columns, node: Node, listed: NDArray[np.int32]) -> tuple[NDArray[np.float64], ...]:
+    """Of each of `listed`: rows, tight rows, sum and largest of their |dual|, fractional candidates in tight rows."""
+    m = len(columns.row_lower)
+    entry_row = np.repeat(np.arange(m), np.diff(columns.rows_first))
+    activity = np.bincount(entry_row, columns.value * node.x[columns.column], m)
+    room = np.minimum(activity - columns.row_lower, columns.row_upper - activity)
+    tight = room <= _TIGHT * np.maximum(1.0, np.abs(activity))
+    strength = np.where(tight, np.abs(node.duals), 0.0) * columns.row_norm / columns.cost_norm
+    fractional = np.zeros(len(node.x))
+    fractional[listed] = 1.0
+    rivals = np.where(tight, np.bincount(entry_row, fractional[columns.column], m), 0.0)
+    found = np.zeros((5, len(listed)))
+    for k, j in enumerate(listed.tolist()):
+        rows = columns.row[columns.first[j] : columns.first[j + 1]]
+        found[:, k] = len(rows), tight[rows].sum(), strength[rows].sum(), strength[rows].max(initial=0.0), rivals[rows].sum()
+    return tuple(found)

@@ -1,0 +1,64 @@
+"""BranchingInstance: a small program whose tree is to be small; BranchingTree: what proves its optimum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import InputError
+from corl.problems.milp.instance import MilpInstance
+from corl.problems.milp.scaling import Scaled, doubt, scaled
+
+__all__ = ["BranchingInstance", "BranchingTree"]
+
+
+@dataclass(frozen=True, eq=False)
+class BranchingInstance:
+    """The program. Its integer variables must have limits (InputError), so that every tree ends."""
+
+    program: MilpInstance
+
+    def __post_init__(self) -> None:
+        endless = self.program.integer & ~(np.isfinite(self.program.lower) & np.isfinite(self.program.upper))
+        if endless.any():
+            name = self.program.names[int(endless.argmax())]
+            raise InputError("an integer variable without limits; accepted: both limits finite", field=name[:40])
+        if held := doubt(self.scaled.program):
+            raise InputError(f"linear programming cannot hold it: {held}")
+
+    @cached_property
+    def scaled(self) -> Scaled:
+        """The program in its own units, which is what is solved."""
+        return scaled(self.program)
+
+    @property
+    def name(self) -> str:
+        """The program's."""
+        return self.program.name
+
+    @property
+    def integers(self) -> int:
+        """How many variables are integer."""
+        return int(self.program.integer.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class BranchingTree:
+    """A branch-and-bound tree in preorder (a node, its first child's tree, its second child's), N nodes, and the incumbent."""
+
+    variable: NDArray[np.int32]
+    """[N] what a node branches on; -1 for a leaf."""
+    floor: NDArray[np.float64]
+    """[N] f, an integer: the children have x <= f and x >= f + 1. 0 for a leaf."""
+    up_first: NDArray[np.bool_]
+    """[N] whether the first child is the one with x >= f + 1."""
+    incumbent: NDArray[np.float64] | None
+    """[n] the best solution; None if the tree proves that there is none."""
+
+    @property
+    def nodes(self) -> int:
+        """N."""
+        return len(self.variable)

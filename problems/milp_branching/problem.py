@@ -1,0 +1,124 @@
+"""MilpBranching: the adapter of branch and bound as a problem of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import InputError
+from corl.files.json_values import is_number
+from corl.problem import Problem
+from corl.problems.milp.instance import MilpInstance
+from corl.problems.milp.problem import Milp
+from corl.problems.milp_branching.generators import GENERATORS
+from corl.problems.milp_branching.instance import BranchingInstance, BranchingTree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from corl.networks.tokens import Tokens
+    from corl.problems.milp_branching.environment import BranchingEnvironment
+
+__all__ = ["MilpBranching"]
+
+
+def _candidates(observation: Mapping[str, Any]) -> Tokens:
+    """See corl.problems.milp_branching.features.candidates."""
+    from corl.problems.milp_branching.features import candidates
+
+    return candidates(observation)
+
+
+class MilpBranching(Problem):
+    """Find the branch-and-bound tree of the fewest nodes that proves a program's optimum. A solution is a BranchingTree."""
+
+    name = "milp-branching"
+    title = "branch and bound itself: the fewest nodes that prove the optimum of a mixed-integer program"
+    instance_type = BranchingInstance
+    generators = GENERATORS
+    features = {"candidates": _candidates}  # noqa: RUF012
+
+    def evaluate(self, instance: BranchingInstance, solution: Any) -> float:
+        """The number of nodes of a tree that is a proof. Raises Infeasible, naming the first node that is none."""
+        from corl.problems.milp_branching.evaluation import check_tree
+
+        return float(check_tree(instance, solution))
+
+    def read(self, path: Path) -> BranchingInstance:
+        """The program in an MPS or LP file; it must be asked for by name, since such files are `milp`'s. Raises InputError."""
+        try:
+            return BranchingInstance(Milp().read(path))
+        except InputError as error:
+            raise (error if error.file else InputError(error.reason, file=str(path), field=error.field)) from None
+
+    def write(self, instance: BranchingInstance, path: Path) -> None:
+        """Write the program as .mps or .lp."""
+        Milp().write(instance.program, path)
+
+    def adapt(self, data: Any) -> BranchingInstance:
+        """From a MilpInstance or a pyscipopt Model."""
+        return BranchingInstance(data if isinstance(data, MilpInstance) else Milp().adapt(data))
+
+    def to_json(self, instance: BranchingInstance, solution: Any) -> dict[str, Any]:
+        """{"tree": [in preorder null for a leaf, else [variable, floor, "up" or "down" first]], "incumbent": as milp's}."""
+        names = instance.program.names
+        nodes = zip(solution.variable.tolist(), solution.floor.tolist(), solution.up_first.tolist())
+        tree = [None if j < 0 else [names[j], f, "up" if up else "down"] for j, f, up in nodes]
+        best = solution.incumbent
+        return {"tree": tree, "incumbent": None if best is None else Milp().to_json(instance.program, best)}
+
+    def from_json(self, instance: BranchingInstance, value: Any) -> BranchingTree:
+        """The inverse of `to_json`. Raises InputError for anything else."""
+        if not isinstance(value, dict) or not isinstance(value.get("tree"), list) or "incumbent" not in value:
+            raise InputError('accepted: {"tree": [...], "incumbent": {...} or null}', field="solution")
+        nodes = [_node(entry, instance.program.index) for entry in value["tree"]]
+        best = value["incumbent"]
+        incumbent = None if best is None else Milp().from_json(instance.program, best)
+        variable, floor, up = ([node[k] for node in nodes] for k in range(3))
+        return BranchingTree(np.array(variable, np.int32), np.array(floor, np.float64), np.array(up, np.bool_), incumbent)
+
+    def describe(self, instance: BranchingInstance) -> dict[str, Any]:
+        """Facts for `corl info`: those of the program."""
+        return Milp().describe(instance.program)
+
+    def draw(self, instance: BranchingInstance, solution: Any, axes: Axes) -> None:
+        """The tree, its nodes as high as their bounds; without a solution the program's matrix."""
+        from corl.problems.milp_branching.drawing import draw_proof
+
+        if solution is None:
+            Milp().draw(instance.program, None, axes)
+        else:
+            draw_proof(instance, solution, axes)
+
+    def environment(
+        self, instances: Sequence[BranchingInstance], rows: int, width: int | None = None, name: str = ""
+    ) -> BranchingEnvironment:
+        """Depth-first branch and bound, listing the 64 most fractional variables where `width` is None."""
+        from corl.problems.milp_branching.environment import BranchingEnvironment
+
+        self.environment_name(name)
+        return BranchingEnvironment(instances, rows, 64 if width is None else width)
+
+    def decisions(self, instance: BranchingInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
+        """The variables branched on, in preorder. Raises UsageError for a tree that is not the environment's own."""
+        from corl.problems.milp_branching.decisions import decisions
+
+        return decisions(instance, solution)
+
+    def miniature(self, instance: BranchingInstance) -> BranchingInstance:
+        """Four items and two knapsacks."""
+        return BranchingInstance(Milp().miniature(instance.program))
+
+
+def _node(entry: Any, index: Mapping[str, int]) -> tuple[int, float, bool]:
+    """(variable, floor, up first) of a node in JSON. Raises InputError."""
+    if entry is None:
+        return -1, 0.0, False
+    named = isinstance(entry, list) and len(entry) == 3 and isinstance(entry[0], str) and entry[0] in index
+    if not named or not is_number(entry[1]) or entry[2] not in ("up", "down"):
+        raise InputError('accepted: null, or [variable, number, "up" or "down"]', field="tree")
+    return index[entry[0]], float(entry[1]), entry[2] == "up"

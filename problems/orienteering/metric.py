@@ -1,0 +1,21 @@
+"""Distances for kernels that are those of the judge."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corl.problems.orienteering.instance import OrienteeringInstance
+from corl.routing.edge_weights import edge_lengths
+from corl.routing.metric import EXPLICIT, Metric, metric
+
+__all__ = ["metric_of"]
+
+
+def metric_of(instance: OrienteeringInstance) -> Metric:
+    """The kernel's view of the distances; of GEO a matrix, since the kernel's own may differ by one from the judge's."""
+    graph = instance.graph
+    if graph.edge_weight_type != "GEO":
+        return metric(graph.edge_weight_type, graph.points, graph.matrix)
+    n = instance.n
+    tails, heads = np.divmod(np.arange(n * n), n)
+    return Metric(EXPLICIT, np.zeros((0, 3)), edge_lengths("GEO", graph.points, None, tails, heads).reshape(n, n))

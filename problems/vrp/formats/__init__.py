@@ -1,0 +1,30 @@
+"""Instance and solution files: VRPLIB's (CVRPLIB's and PyVRP's dialects), Solomon's, JSON; see formats.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from corl.files.opening import plain_name
+from corl.files.text import Text
+from corl.problems.vrp.formats import json_format, solomon, vrplib, vrplib_writing
+from corl.problems.vrp.instance import VrpInstance
+
+__all__ = ["read_instance", "recognises", "write_instance"]
+
+
+def recognises(head: str) -> bool:
+    """Whether this is the head of a VRPLIB file, of a Solomon file, or of JSON that says "problem": "vrp"."""
+    return vrplib.recognises(head) or solomon.recognises(head) or json_format.recognises(head)
+
+
+def read_instance(path: Path) -> VrpInstance:
+    """The instance in a file, its format by the content. Raises InputError or OSError."""
+    text, stem = Text.read(path), plain_name(path).stem
+    if text.content.lstrip().startswith("{"):
+        return json_format.read_text(text, stem)
+    return solomon.read_text(text, stem) if solomon.recognises(text.content[:4096]) else vrplib.read_text(text, stem)
+
+
+def write_instance(instance: VrpInstance, path: Path) -> None:
+    """Write JSON (a name ending in .json) or VRPLIB, which `read_instance` gives back to the bit. Raises UsageError."""
+    (json_format if plain_name(path).suffix.lower() == ".json" else vrplib_writing).write_instance(instance, path)

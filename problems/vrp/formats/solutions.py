@@ -1,0 +1,107 @@
+"""Solutions in files: VRPLIB's .sol, both ways, and JSON."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible, InputError, UsageError
+from corl.files.text import Text, quoted
+from corl.problems.vrp.evaluation import Route, evaluate, routes_of
+from corl.problems.vrp.instance import VrpInstance
+
+__all__ = ["from_json", "read_solution", "to_json", "write_solution"]
+
+_ROUTE = re.compile(r"route\s*#?\s*\d+\s*:(.*)", re.IGNORECASE)
+
+
+def read_solution(instance: VrpInstance, path: str | Path) -> list[Route]:
+    """The routes in a VRPLIB solution file, whose clients are 1..n-D in the order of the instance's file.
+
+    Lines other than "Route #k: ..." are not looked at. Raises InputError, Infeasible for a client that there is not, OSError,
+    and UsageError where vehicles differ, of which such a file says nothing.
+    """
+    _check_alike(instance)
+    text, routes = Text.read(path), []
+    for number, line in text.lines():
+        if match := _ROUTE.fullmatch(line):
+            clients = [text.integer(token, "Route", number) for token in match[1].split()]
+            if not clients:
+                continue  # some programs write their empty routes
+            for client in clients:
+                if not 1 <= client <= instance.clients:
+                    raise Infeasible(f"client {client} of the solution is not in the instance; it has 1 to {instance.clients}")
+            routes.append(Route(0, np.array(clients, np.int32) + np.int32(instance.depots - 1)))
+    if not routes and instance.required.any():
+        raise text.error("no route; accepted: lines like Route #1: 5 3 8", line=1)
+    return routes
+
+
+def write_solution(instance: VrpInstance, solution: Any, path: str | Path) -> None:
+    """Write a VRPLIB solution file. Raises UsageError where vehicles differ, Infeasible where `solution` is none."""
+    _check_alike(instance)
+    cost = evaluate(instance, solution)
+    with open(path, "w", encoding="utf-8", newline="\n") as stream:
+        for number, route in enumerate(routes_of(instance, solution), 1):
+            clients = route.visits - (instance.depots - 1)
+            stream.write(f"Route #{number}: {' '.join(map(str, clients.tolist()))}\n")
+        stream.write(f"Cost {cost:.12g}\n")
+
+
+def _check_alike(instance: VrpInstance) -> None:
+    if instance.vehicles.types > 1 or instance.depots > 1:
+        raise UsageError("a .sol file cannot tell vehicles or depots apart; use JSON")
+
+
+def to_json(instance: VrpInstance, solution: Any) -> list[Any]:
+    """A list of the file's ids for each route; where there are several vehicle types or depots a dict, see formats.md."""
+    routes, vehicles, ids = routes_of(instance, solution), instance.vehicles, instance.ids
+    if vehicles.types == 1 and instance.depots == 1:
+        return [ids[route.visits].tolist() for route in routes]
+    result = []
+    for route in routes:
+        start, end = ids[vehicles.start[route.vehicle]], ids[vehicles.end[route.vehicle]]
+        depots = {"depot": int(start)} if start == end else {"depot": int(start), "end_depot": int(end)}
+        result.append({**depots, "vehicle": route.vehicle, "visits": ids[route.visits].tolist()})
+    return result
+
+
+def from_json(instance: VrpInstance, value: Any) -> list[Route]:
+    """The inverse of `to_json`. Raises InputError for what is no list of routes, Infeasible for an unknown client."""
+    if not isinstance(value, list):
+        raise InputError("accepted: a list of routes, each a list of the file's client ids", field="solution")
+    places = {node: place for place, node in enumerate(instance.ids.tolist())}
+    return [_route(instance, places, number, each) for number, each in enumerate(value, 1)]
+
+
+def _route(instance: VrpInstance, places: dict[int, int], number: int, value: Any) -> Route:
+    field, vehicles = f"route {number}", instance.vehicles
+    if isinstance(value, list):
+        vehicle, visits, alike = 0, value, vehicles.types == 1 and instance.depots == 1
+        if not alike:
+            raise InputError('accepted: {"vehicle": 0, "visits": [...]}, as vehicles or depots differ', field=field)
+    elif isinstance(value, dict) and {"vehicle", "visits"} <= set(value) <= {"vehicle", "visits", "depot", "end_depot"}:
+        vehicle, visits = value["vehicle"], value["visits"]
+    else:
+        raise InputError("accepted: a list of client ids, or a dict with vehicle and visits", field=field)
+    if type(vehicle) is not int or not 0 <= vehicle < vehicles.types:
+        raise InputError(f"accepted: an integer from 0 to {vehicles.types - 1}", field=f"{field}: vehicle")
+    if isinstance(value, dict):
+        for key, places_of in (("depot", vehicles.start), ("end_depot", vehicles.end)):
+            depot = int(instance.ids[places_of[vehicle]])
+            if type(given := value.get(key, depot)) is not int or given != depot:
+                raise InputError(f"vehicles of type {vehicle} have depot {depot}", field=f"{field}: {key}")
+    if not isinstance(visits, list) or not all(type(client) is int for client in visits):
+        raise InputError("accepted: a list of integers, the file's client ids", field=field)
+    return Route(vehicle, _nodes(places, number, visits))
+
+
+def _nodes(places: dict[int, int], number: int, visits: list[int]) -> NDArray[np.int32]:
+    for client in visits:
+        if client not in places:
+            raise Infeasible(f"route {number} visits {quoted(str(client))}, which is not in the instance")
+    return np.array([places[client] for client in visits], np.int32)

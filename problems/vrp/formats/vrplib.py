@@ -1,0 +1,262 @@
+"""VRPLIB instance files (CVRPLIB's, and the dialect in which PyVRP's instances write windows, fleets, depots and prizes)."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import InputError
+from corl.files.text import Entry, Text, keyword_parts, quoted
+from corl.problems.vrp.formats.vrplib_fleet import fleet
+from corl.problems.vrp.instance import VrpInstance
+from corl.routing.edge_weights import COORDINATE_TYPES, LARGEST
+from corl.routing.tsplib import coordinates, dimension, one_of, section, square
+
+__all__ = ["ROUNDINGS", "node_values", "read_text", "recognises", "rounded"]
+
+ROUNDINGS = {"NINT": "EUC_2D", "EXACT": "EXACT_2D", "DIMACS": "TENTHS_2D"}
+"""ROUNDING, a keyword of ours -> what EUC_2D then means."""
+
+_TYPES = (
+    "CVRP", "VRP", "ACVRP", "DCVRP", "DVRP", "VRPTW", "CVRPTW", "MDVRP", "MDVRPTW", "HVRP", "HFVRP", "HFVRPTW", "FSMVRP", "PCVRP",
+    "PCVRPTW", "CPTP",
+)  # fmt: skip
+_REFUSED_TYPES = {
+    "TSP": "this is a travelling salesman problem", "ATSP": "this is a travelling salesman problem",
+    "PDPTW": "pick-up and delivery is not supported", "PDP": "pick-up and delivery is not supported",
+    "VRPPD": "pick-up and delivery is not supported", "VRPSPD": "pick-up and delivery is not supported",
+    "VRPB": "backhauls are not supported", "MTVRPTW": "vehicles with several trips are not supported",
+    "SDVRPTW": "vehicles that may not serve every client are not supported",
+    "SDVRP": "split deliveries and vehicles that may not serve every client are not supported",
+    "GTSP": "groups of clients are not supported", "OVRP": "routes that do not come back are not supported",
+}  # fmt: skip
+_PICKUPS = "pick-up and delivery is not supported; accepted: deliveries from depots"
+_REFUSED = {
+    "BACKHAUL_SECTION": "backhauls are not supported; accepted: deliveries from depots",
+    "LINEHAUL_SECTION": "backhauls are not supported; accepted: deliveries from depots",
+    "PICKUP_AND_DELIVERY_SECTION": _PICKUPS,
+    "PICKUP_SECTION": _PICKUPS,
+    "RELEASE_TIME_SECTION": "release times are not supported; accepted: TIME_WINDOW_SECTION",
+    "MUTUALLY_EXCLUSIVE_GROUP_SECTION": "groups of clients are not supported; accepted: PRIZE_SECTION for optional clients",
+    "VEHICLES_ALLOWED_CLIENTS_SECTION": "vehicles with clients of their own are not supported; accepted: any vehicle anywhere",
+    "VEHICLES_RELOAD_DEPOT_SECTION": "vehicles that come back to reload are not supported; accepted: a trip a vehicle",
+    "VEHICLES_MAX_RELOADS": "vehicles that come back to reload are not supported; accepted: a trip a vehicle",
+    "VEHICLES_MAX_RELOADS_SECTION": "vehicles that come back to reload are not supported; accepted: a trip a vehicle",
+    "VEHICLES_UNIT_DURATION_COST": "costs of time are not supported; accepted: VEHICLES_UNIT_DISTANCE_COST",
+    "VEHICLES_UNIT_DURATION_COST_SECTION": "costs of time are not supported; accepted: VEHICLES_UNIT_DISTANCE_COST_SECTION",
+    "TOUR_SECTION": "this is a tour, not an instance; accepted: an instance of a vehicle routing problem",
+}
+_KEYWORDS = (
+    "NAME", "TYPE", "COMMENT", "DIMENSION", "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT", "NODE_COORD_TYPE", "DISPLAY_DATA_TYPE",
+    "ROUNDING", "FLEET", "CAPACITY", "VEHICLES", "DISTANCE", "SERVICE_TIME",
+    "VEHICLES_MAX_DURATION", "VEHICLES_MAX_DISTANCE", "VEHICLES_FIXED_COST", "VEHICLES_UNIT_DISTANCE_COST",
+    "NODE_COORD_SECTION", "EDGE_WEIGHT_SECTION", "DEMAND_SECTION", "DEPOT_SECTION", "TIME_WINDOW_SECTION",
+    "SERVICE_TIME_SECTION", "PRIZE_SECTION", "CAPACITY_SECTION", "VEHICLES_DEPOT_SECTION", "VEHICLES_MAX_DURATION_SECTION",
+    "VEHICLES_MAX_DISTANCE_SECTION", "VEHICLES_FIXED_COST_SECTION", "VEHICLES_UNIT_DISTANCE_COST_SECTION", "EOF",
+)  # fmt: skip
+_MARK = re.compile(
+    r"^\s*(CAPACITY|VEHICLES\w*|DEMAND_SECTION|DEPOT_SECTION|TIME_WINDOW_SECTION|CAPACITY_SECTION)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TYPE = re.compile(r"^\s*TYPE\s*:?\s*(\w+)", re.IGNORECASE | re.MULTILINE)
+_UNROUNDED = re.compile(r"(CMT|tai|Golden_?|Li_?)\d+", re.IGNORECASE)
+"""CVRPLIB's sets whose published costs are not rounded, which their files do not say."""
+
+
+def recognises(head: str) -> bool:
+    """Whether this is the head of a VRPLIB file. TYPEs that are not supported are recognised, so that reading can say so."""
+    if kind := _TYPE.search(head):
+        word = kind[1].upper()
+        return word in (*_TYPES, *_REFUSED_TYPES) and word not in ("TSP", "ATSP")
+    return bool(_MARK.search(head)) and "DIMENSION" in head.upper()
+
+
+def read_text(text: Text, name: str = "") -> VrpInstance:
+    """The instance in the text of a VRPLIB file; `name` stands in for a missing NAME. Raises InputError."""
+    header, sections = keyword_parts(text, _KEYWORDS, _REFUSED)
+    _check_type(text, header)
+    n = dimension(text, header)
+    kind = one_of(text, header, "EDGE_WEIGHT_TYPE", (*COORDINATE_TYPES, "EXPLICIT"), {})
+    timed = "TIME_WINDOW_SECTION" in sections
+    given = header["NAME"].value if "NAME" in header else ""
+    kind, scale = rounded(kind, one_of(text, header, "ROUNDING", tuple(ROUNDINGS), {}, required=False), timed, given or name)
+    points = matrix = display = None
+    ids = np.arange(1, n + 1)
+    if kind == "EXPLICIT":
+        matrix = _matrix(text, header, sections, n)
+        if "NODE_COORD_SECTION" in sections:
+            ids, display = coordinates(sections, "NODE_COORD_SECTION", n, 2)
+    else:
+        section(text, sections, "NODE_COORD_SECTION", f"EDGE_WEIGHT_TYPE {kind}")
+        ids, points = coordinates(sections, "NODE_COORD_SECTION", n, COORDINATE_TYPES.get(kind, 2))
+    order, depots = _depots(section(text, sections, "DEPOT_SECTION", "a vehicle routing problem"), ids)
+    demand = node_values(section(text, sections, "DEMAND_SECTION", "a vehicle routing problem"), "DEMAND_SECTION", ids)[:, 0]
+    _check_depot_demand(sections["DEMAND_SECTION"], demand, ids, order[:depots])
+    vehicles = fleet(text, header, sections, ids[order[:depots]], scale)
+    prize = node_values(sections["PRIZE_SECTION"], "PRIZE_SECTION", ids)[:, 0] if "PRIZE_SECTION" in sections else np.zeros(n)
+    windows = _windows(sections["TIME_WINDOW_SECTION"], ids) if timed else None
+    service = _service(text, header, sections, ids, order[:depots])
+
+    def times(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.floor(values[order] * scale) if scale > 1 else values[order]
+
+    wanted = prize[order] == 0
+    wanted[:depots] = False
+    try:
+        return VrpInstance(
+            name=given or name,
+            edge_weight_type=kind,
+            demand=demand[order],
+            vehicles=vehicles,
+            points=None if points is None else points[order],
+            matrix=None if matrix is None else matrix[np.ix_(order, order)],
+            depots=depots,
+            earliest=None if windows is None else times(windows[:, 0]),
+            latest=None if windows is None else times(windows[:, 1]),
+            service=None if service is None else times(service),
+            prize=times(prize),
+            required=wanted,
+            fleet=(one_of(text, header, "FLEET", ("DISTANCE", "FEWEST"), {}, required=False) or "DISTANCE").lower(),
+            ids=ids[order],
+            scale=scale,
+            display=None if display is None else display[order],
+            comment=header["COMMENT"].value if "COMMENT" in header else "",
+        )
+    except InputError as error:
+        raise text.error(error.reason, line=_line_of(error, header, sections), field=error.field) from None
+
+
+def rounded(kind: str, rounding: str, timed: bool, name: str) -> tuple[str, int]:
+    """What EUC_2D means, and the instance's scale: by `rounding`, or by the convention that results are published in.
+
+    Whole tenths with time windows (DIMACS 2022), no rounding for four sets of CVRPLIB, else the nearest integer.
+    """
+    if kind != "EUC_2D":
+        return kind, 1
+    if not rounding:
+        rounding = "DIMACS" if timed else "EXACT" if _UNROUNDED.match(name) else "NINT"
+    return ROUNDINGS[rounding], 10 if rounding == "DIMACS" else 1
+
+
+def node_values(part: Text, keyword: str, ids: NDArray[np.int64], columns: int = 1) -> NDArray[np.float64]:
+    """float64 [n, columns], in the order of `ids`, of a section with a line "id value ..." for every node; none negative."""
+    table = part.table(keyword, 1 + columns)
+    place = np.minimum(np.searchsorted(ids, table[:, 0], sorter=(order := np.argsort(ids, kind="stable"))), len(ids) - 1)
+    rows = order[place]
+    if (bad := ids[rows] != table[:, 0]).any():
+        row = int(bad.argmax())
+        raise part.error(f"node {table[row, 0]:g} is not in the instance", line=part.row_line(row), field=keyword)
+    seen = np.bincount(rows, minlength=len(ids))
+    if (seen > 1).any():
+        node = int((seen > 1).argmax())
+        row = int(np.flatnonzero(rows == node)[1])
+        raise part.error(f"node {ids[node]} is given twice", line=part.row_line(row), field=keyword)
+    if (seen == 0).any():
+        missing = ids[int((seen == 0).argmax())]
+        raise part.error(
+            f"{len(table):,} lines for {len(ids):,} nodes; node {missing} is missing", line=part.last_line, field=keyword
+        )
+    if (bad := ((table[:, 1:] < 0) | (table[:, 1:] > LARGEST)).any(axis=1)).any():
+        row = int(bad.argmax())
+        value = next(v for v in table[row, 1:] if not 0 <= v <= LARGEST)
+        message = f"{value:g} is not accepted; accepted: 0 to {LARGEST:g}"
+        raise part.error(message, line=part.row_line(row), field=keyword)
+    values = np.empty((len(ids), columns))
+    values[rows] = table[:, 1:]
+    return values
+
+
+# -------------------------------------------------------------------- the header
+def _check_type(text: Text, header: dict[str, Entry]) -> None:
+    """Remarks after the word are let pass; so is a file without TYPE."""
+    if "TYPE" not in header:
+        return
+    entry = header["TYPE"]
+    word = (entry.value.split() or [""])[0].upper()
+    if word not in _TYPES:
+        reason = _REFUSED_TYPES.get(word, f"{quoted(word)} is not known")
+        raise text.error(f"{reason}; accepted: {', '.join(_TYPES)}", line=entry.line, field="TYPE")
+
+
+def _matrix(text: Text, header: dict[str, Entry], sections: dict[str, Text], n: int) -> NDArray[np.float64]:
+    matrix = square(text, header, sections, n, symmetric=False)
+    if (matrix < 0).any():
+        i, j = divmod(int((matrix < 0).argmax()), n)
+        message = f"the distance from node {i + 1} to node {j + 1} is {matrix[i, j]:g}; accepted: 0 or more"
+        raise text.error(message, line=_negative_line(sections["EDGE_WEIGHT_SECTION"]), field="EDGE_WEIGHT_SECTION")
+    return matrix
+
+
+def _negative_line(part: Text) -> int:
+    """The first line with a negative number (which may stand on the diagonal)."""
+    return next((line for line, token in part.tokens() if token.startswith("-") and float(token) < 0), part.first_line)
+
+
+# -------------------------------------------------------------------- the sections
+def _depots(part: Text, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """The order of the file's nodes, int64 [n], that puts the depots first; and how many they are."""
+    known = {node: place for place, node in enumerate(ids.tolist())}
+    depots: list[int] = []
+    ended = False
+    for line, token in part.tokens():
+        if ended:
+            raise part.error(f"{quoted(token)} after the -1 that ends the depots", line=line, field="DEPOT_SECTION")
+        node = part.integer(token, "DEPOT_SECTION", line)
+        if node == -1:
+            ended = True
+            continue
+        if node not in known:
+            raise part.error(f"node {node} is not in the instance", line=line, field="DEPOT_SECTION")
+        if known[node] in depots:
+            raise part.error(f"depot {node} is given twice", line=line, field="DEPOT_SECTION")
+        depots.append(known[node])
+    if not depots:
+        raise part.error("there must be a depot", line=part.first_line, field="DEPOT_SECTION")
+    if len(depots) == len(ids):
+        raise part.error("there must be a client; every node is a depot", line=part.last_line, field="DEPOT_SECTION")
+    others = np.setdiff1d(np.arange(len(ids)), depots)
+    return np.concatenate([np.array(depots, np.int64), others]), len(depots)
+
+
+def _check_depot_demand(part: Text, demand: NDArray[np.float64], ids: NDArray[np.int64], depots: NDArray[np.int64]) -> None:
+    for depot in depots:
+        if demand[depot]:
+            message = f"depot {ids[depot]} has demand {demand[depot]:g}; accepted: 0"
+            row = int(np.flatnonzero(part.table("DEMAND_SECTION", 2)[:, 0] == ids[depot])[0])
+            raise part.error(message, line=part.row_line(row), field="DEMAND_SECTION")
+
+
+def _windows(part: Text, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    windows = node_values(part, "TIME_WINDOW_SECTION", ids, 2)
+    if (bad := windows[:, 1] < windows[:, 0]).any():
+        node = int(bad.argmax())
+        row = int(np.flatnonzero(part.table("TIME_WINDOW_SECTION", 3)[:, 0] == ids[node])[0])
+        message = f"node {ids[node]}'s window ends at {windows[node, 1]:g}, before it begins at {windows[node, 0]:g}"
+        raise part.error(message, line=part.row_line(row), field="TIME_WINDOW_SECTION")
+    return windows
+
+
+def _service(
+    text: Text, header: dict[str, Entry], sections: dict[str, Text], ids: NDArray[np.int64], depots: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    """Service times float64 [n] in the file's order (0 at depots), from SERVICE_TIME_SECTION or SERVICE_TIME; None without."""
+    if "SERVICE_TIME_SECTION" in sections:
+        service = node_values(sections["SERVICE_TIME_SECTION"], "SERVICE_TIME_SECTION", ids)[:, 0]
+    elif "SERVICE_TIME" in header:
+        entry = header["SERVICE_TIME"]
+        service = np.full(len(ids), text.number(entry.value, "SERVICE_TIME", entry.line, 0, LARGEST))
+    else:
+        return None
+    service[depots] = 0.0
+    return service
+
+
+_PLACES = {"demand": "DEMAND_SECTION", "latest": "TIME_WINDOW_SECTION", "prize": "PRIZE_SECTION", "matrix": "EDGE_WEIGHT_SECTION"}
+
+
+def _line_of(error: InputError, header: dict[str, Entry], sections: dict[str, Text]) -> int | None:
+    """Where the section begins that a fault found by VrpInstance is about."""
+    part = sections.get(_PLACES.get(error.field or "", ""))
+    return part.first_line if part else None

@@ -1,0 +1,1 @@
+"""Solvers of every problem with an environment: a policy decoded, tree search with it, MuZero."""

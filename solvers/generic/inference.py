@@ -1,0 +1,215 @@
+"""What the solvers of every problem share: a policy to load, a budget in states shown to it, a pool to decode on."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from corl import registry
+from corl.errors import UsageError
+from corl.problem import Problem
+
+if TYPE_CHECKING:
+    from corl.decoding import Decoded, Decoder
+    from corl.environment import Environment
+    from corl.policy import Policy
+    from corl.run import Run
+
+__all__ = ["Session", "no_environment", "policy_for", "policy_name"]
+
+_WORK = 2.5e9  # floating-point operations of one network call, about 60 ms of one core: how late a time limit may be noticed
+_BATCH = 32  # rows of a network call, at most: more bring nothing on a CPU
+_POOL = 64  # rows that are decoded together where a decoder needs no more
+_MEMORY = 1e9  # bytes that the rows of a pool may take
+_LISTED = 500  # steps between two looks at the clock where no network is asked
+_RESERVE = 0.9  # share of the time left that a round is planned to take
+
+
+def no_environment(instance: Any) -> str:
+    """The reason why a solver that needs an environment cannot solve `instance`; "" if it has one."""
+    problem = registry.problem_of(instance)
+    if problem is None or type(problem).environment is not Problem.environment:
+        return ""
+    return f"{problem.name} has no environment"
+
+
+def policy_for(instance: Any, given: str | Policy, architecture: str = "") -> Any:
+    """The policy of that name or path, or with "" the one shipped for such instances, in evaluation mode; or one that is given.
+
+    Raises UsageError as `policy_name`, and where it is of another problem or no `architecture` (with "": no policy at all).
+    """
+    from corl.networks.checkpoints import loaded
+
+    problem = registry.problem_of(instance)
+    assert problem is not None
+    wanted = policy_name(instance, given, architecture) if isinstance(given, str) else type(given).__name__
+    policy: Any = loaded(wanted)[0] if isinstance(given, str) else given
+    kind = getattr(policy, "architecture", "")
+    if architecture and kind != architecture:
+        raise UsageError(f"policy {wanted} is a network of architecture {kind}; accepted: {architecture}")
+    if not hasattr(policy, "on"):
+        raise UsageError(f"policy {wanted} is a network of architecture {kind}, which is no policy")
+    if policy.problem not in ("", problem.name):
+        raise UsageError(f"policy {wanted} is for {policy.problem}, not for {problem.name}")
+    if getattr(policy, "training", False):
+        raise UsageError(f"policy {wanted} is in training mode; accepted: one in evaluation mode, policy.eval()")
+    return policy
+
+
+def policy_name(instance: Any, name: str, architecture: str = "") -> str:
+    """`name`; for "" that of the shipped policy. Raises UsageError where there is none, naming the command that trains one."""
+    from corl.networks.checkpoints import shipped
+
+    problem = registry.problem_of(instance)
+    assert problem is not None
+    wanted = name or (f"{problem.name}-{architecture}" if architecture else problem.default_policy(instance))
+    if not name and wanted not in shipped():
+        raise UsageError(_untrained(problem, wanted, architecture))
+    return wanted
+
+
+def _untrained(problem: Problem, wanted: str, architecture: str) -> str:
+    recipes = registry.recipes(problem.name)
+    own = [recipe for recipe in (wanted, wanted.removeprefix(f"{problem.name}-"), architecture) if recipe in recipes]
+    recipe = own[0] if own else "NAME"
+    there = "" if own else f" (recipes: {', '.join(recipes) or 'none'})"
+    return (
+        f"no {architecture or 'policy'} network is shipped for such instances of {problem.name}; train one with "
+        f"corl train {problem.name} --recipe {recipe} --output FILE.safetensors{there} and give it as policy=FILE.safetensors"
+    )
+
+
+class Session:
+    """One instance, its symmetric copies and its starts, decoded again and again by a policy until the run says stop.
+
+    The unit of the run's budget is a state shown to the network. Every better solution is reported at once.
+    """
+
+    def __init__(self, instance: Any, run: Run, policy: Policy, augment: int, starts: int) -> None:
+        """augment: copies by symmetry to decode, as far as there are so many. starts: keys to begin with; 0 means all."""
+        self.run, self.policy = run, policy
+        self.instance, self.copies = instance, run.problem.symmetries(instance)[:augment]
+        self.starts = min(starts or math.inf, run.problem.starts(instance))
+        self.rows = 0
+        """States shown to the network so far."""
+        self.steps = 0
+        """Of them in the greedy episode."""
+        self._seconds = 0.0  # that a state takes, as last seen
+        self._mark = (0.0, 0)  # when the present decoding began, and the states shown before it
+        self.most_rows = 1
+        self._pool: Environment | None = None
+
+    @property
+    def entries(self) -> int:
+        """How many episodes are decoded side by side: copies x starts."""
+        return len(self.copies) * int(self.starts)
+
+    def first(self) -> bool:
+        """Report the greedy solution; whether there is any other, and budget left to look for it.
+
+        With a time limit, what the first actions listed lead to is reported before it. Where a budget of iterations ends
+        within the greedy episode, the first actions listed complete it.
+        """
+        from corl.decoding import Greedy
+
+        pool = self.run.problem.environment([self.instance], 1, name=self.policy.environment)
+        per_row = sum(array.nbytes // len(array) for array in pool.state if len(array) == 1)
+        self.most_rows = max(_POOL, int(_MEMORY / max(1, per_row))) if pool.compiled else _POOL
+        if self.run.iterations is None:
+            pool.reset([0], [0])
+            if not self._complete(pool):
+                return False
+        found = self._decode(Greedy(), pool, [0], None, 0)
+        self.steps = self.rows
+        if not found.complete:
+            if self.run.iterations is not None:
+                self._complete(pool)
+            return False
+        if not self.steps:  # an episode without choice: there is no other solution
+            return False
+        return not self.run.should_stop
+
+    def _complete(self, pool: Environment) -> bool:
+        """Play row 0 to its end by the first action listed and report it; False where the run ended before."""
+        import numpy as np
+
+        from corl.decoding.rollouts import play_listed
+
+        while not pool.compiled and (first := int(pool.actions([0])[0, 0])) >= 0:
+            if self.run.should_stop and self.run.iterations is None:
+                return False
+            pool.step([0], [0], [first])
+        scratch = np.empty(pool.width, np.int32)
+        while pool.compiled and not play_listed(pool.state, 0, scratch, _LISTED):
+            if self.run.should_stop and self.run.iterations is None:
+                return False
+        self.run.report(pool.solution(0))
+        return True
+
+    def decode(self, decoder: Decoder, rows: int, number: int, together: int = _POOL) -> Decoded:
+        """Decode all entries with `rows` rows for each, so many at once as fit into `together` rows (one, at least).
+
+        `number` makes the noise of each round different.
+        """
+        import numpy as np
+
+        needed = max(rows, min(self.entries * rows, together))
+        if self._pool is None or self._pool.rows < needed:
+            self._pool = self.run.problem.environment(self.copies, needed, name=self.policy.environment)
+        key, which = np.divmod(np.arange(self.entries), len(self.copies))
+        return self._decode(decoder, self._pool, which, key, number)
+
+    def fits(self, states: int, entries: int = 0) -> int:
+        """How many times `states` states for each of so many entries (0: all) can be shown in what is left of the budget."""
+        states *= entries or self.entries
+        if self.run.iterations is not None:
+            return (self.run.iterations - self.rows) // states
+        self._measure()
+        if self.run.time_limit is None or not self._seconds:
+            return 2**31
+        return int(_RESERVE * self.run.remaining / self._seconds) // states
+
+    def out_of_budget(self) -> None:
+        """End the run: what is left of its budget is too little for another round."""
+        self.run.stop("iterations" if self.run.iterations is not None else "time_limit")
+
+    def _decode(self, decoder: Decoder, pool: Environment, which: Any, keys: Any, number: int) -> Decoded:
+        from corl.decoding import CountedEvaluator, Decoded, decode
+        from corl.decoding.noise import stream_keys
+
+        evaluator = CountedEvaluator(pool, self.policy, most=self._batch(pool.width), ask=self._ask)
+        self._mark = self.run.elapsed, self.rows
+        seed = int(stream_keys(self.run.seed % 2**64, number)[0])
+        found = decode(decoder, evaluator, which, keys=keys, seed=seed, found=Decoded(on_solution=self._offer))
+        self._measure()
+        return found
+
+    def _measure(self) -> None:
+        """Update the seconds that a state takes."""
+        began, before = self._mark
+        if self.rows > before:
+            self._seconds = (self.run.elapsed - began) / (self.rows - before)
+
+    def _ask(self, rows: int) -> bool:
+        """Draw so many units from the run's budget."""
+        self.rows += rows
+        while rows:
+            granted = self.run.budget(rows)
+            if not granted:
+                return False
+            rows -= granted
+        return True
+
+    def _offer(self, entry: int, total: float, solution: Any) -> None:
+        """Report a solution that promises to be better."""
+        value = -total if self.run.problem.sense == "min" else total
+        if self.run.objective is None or self.run.problem.better(value, self.run.objective):
+            self.run.report(solution)
+
+    def _batch(self, slots: int) -> int:
+        """Rows of a network call: a fixed number, so that bits do not depend on the machine's speed."""
+        parameters = getattr(self.policy, "parameters", None)
+        if parameters is None:
+            return _BATCH
+        work = 2.0 * sum(weights.numel() for weights in parameters()) * (slots + 2)
+        return max(1, min(_BATCH, int(_WORK / work)))

@@ -1,0 +1,64 @@
+"""`MuZero`: each step of a solution is chosen by a tree search in a learned model of the environment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from corl.options import option
+from corl.policy import Policy as AnyPolicy
+from corl.solver import Solver
+from corl.solvers.generic.tree_search import search_rounds, warm_up
+
+if TYPE_CHECKING:
+    from corl.run import Run
+
+__all__ = ["MuZero"]
+
+
+@dataclass(frozen=True)
+class MuZero(Solver):
+    """Search without a simulator: only the steps that are taken are made in the environment. First the greedy solution, then
+    rounds of an episode each, with twice the simulations from round to round.
+    """
+
+    policy: str | AnyPolicy = option(
+        "",
+        "A checkpoint of a network with a learned model (corl train PROBLEM --recipe muzero) or, from Python, such a network; "
+        "empty: a shipped one, if any.",
+    )
+    method: Literal["gumbel", "puct"] = option("gumbel", "Gumbel search (sequential halving at the root) or PUCT.")
+    simulations: int = option(
+        0,
+        "Leaves of a step's tree in the first round; 0: automatic, with `iterations` as many as one round may have.",
+        low=0,
+        scale="log",
+    )
+    leaves: int = option(1, "Leaves shown to the network in one call.", low=1)
+    augment: int = option(1, "Copies of the instance by symmetry, at most as many as the problem knows (8 in the plane).", low=1)
+    multi_start: int = option(1, "Starts (of a tour: first cities), side by side; 0: all.", low=0)
+    rounds: int = option(0, "After so many rounds it ends; 0: never before the budget does.", low=0)
+
+    title: ClassVar[str] = "tree search in a learned model (MuZero)"
+    iteration: ClassVar[str] = "one state, observed or imagined, shown to the network"
+
+    def accepts(self, instance: Any) -> str:
+        from corl.solvers.generic.inference import no_environment
+
+        return no_environment(instance)
+
+    def prepare(self, instance: Any) -> None:
+        from corl.solvers.generic.inference import policy_for
+
+        policy_for(instance, self.policy, "muzero")
+        warm_up(self, instance)
+
+    def solve(self, instance: Any, run: Run) -> None:
+        from corl.decoding import LearnedPlanning
+        from corl.networks.threads import one_thread
+        from corl.solvers.generic.inference import Session, policy_for
+
+        with one_thread():
+            session = Session(instance, run, policy_for(instance, self.policy, "muzero"), self.augment, self.multi_start)
+            if session.first():
+                search_rounds(self, session, session.steps, LearnedPlanning)

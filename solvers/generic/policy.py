@@ -1,0 +1,168 @@
+"""`Policy`: solutions built step by step by a learned policy, for every problem with an environment."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from corl.options import option
+from corl.policy import Policy as AnyPolicy
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.decoding import CountedEvaluator, Decoded, Decoder, Entries
+    from corl.run import Run
+    from corl.solvers.generic.inference import Session
+
+__all__ = ["Policy"]
+
+_WARM_UP = 400  # states: enough for a round of any decoder on a miniature
+_AT_FIRST = {"greedy": 16, "sample": 32, "beam": 4, "stochastic-beam": 16, "without-replacement": 16, "sgbs": 1}
+_DOUBLING = ("beam", "stochastic-beam", "sgbs")
+_PARTS = 4  # rounds of sampling without replacement that share a budget of iterations
+_NODES = 500_000  # prefixes that it remembers, before it begins anew: about a kilobyte each
+
+
+@dataclass(frozen=True)
+class Policy(Solver):
+    """The greedy solution at once, then rounds of a decoder until the budget ends.
+
+    The last round is made as narrow as what is left of the budget asks for; where that is too little for a beam wider than
+    the one before, it is spent on samples.
+    """
+
+    policy: str | AnyPolicy = option(
+        "",
+        "A shipped policy's name, a checkpoint file or, from Python, a policy itself; empty: the one shipped for such instances.",
+    )
+    decoder: Literal["greedy", "sample", "beam", "stochastic-beam", "without-replacement", "sgbs"] = option(
+        "beam",
+        "What a round is: greedy decoding from all starts, independent samples, beam search, stochastic beam search, a round of "
+        "sampling without replacement, or simulation-guided beam search.",
+    )
+    width: int = option(
+        0,
+        "Samples of a round or states of a beam, for each start and copy; of greedy decoding the episodes played at once. "
+        "0: automatic, with `iterations` as wide as one round may be, with a time limit narrow at first. Beams double it from "
+        "round to round.",
+        low=0,
+        scale="log",
+    )
+    expansion: int = option(4, "Children of each state that SGBS plays out.", low=2)
+    temperature: float = option(1.0, "Of samples of all kinds: logits are divided by it.", above=0, scale="log")
+    augment: int = option(1, "Copies of the instance by symmetry, at most as many as the problem knows (8 in the plane).", low=1)
+    multi_start: int = option(
+        0, "Starts (of a tour: first cities); 0: all for greedy decoding, one for the other decoders.", low=0
+    )
+    rounds: int = option(0, "After so many rounds it ends; 0: never before the budget does, or everything was looked at.", low=0)
+
+    title: ClassVar[str] = "a learned policy: greedy, then samples or beams of it"
+    iteration: ClassVar[str] = "one state shown to the network"
+
+    def accepts(self, instance: Any) -> str:
+        from corl.solvers.generic.inference import no_environment
+
+        return no_environment(instance)
+
+    def prepare(self, instance: Any) -> None:
+        from corl import registry
+        from corl.run import Run
+        from corl.solvers.generic.inference import policy_for
+
+        problem = registry.problem_of(instance)
+        assert problem is not None
+        policy_for(instance, self.policy)
+        tiny = problem.miniature(instance)
+        self.solve(tiny, Run(problem, tiny, iterations=_WARM_UP))
+        self.solve(tiny, Run(problem, tiny, iterations=1))  # the end of a budget before the first solution
+
+    def solve(self, instance: Any, run: Run) -> None:
+        from corl.networks.threads import one_thread
+        from corl.solvers.generic.inference import Session, policy_for
+
+        with one_thread():
+            starts = self.multi_start or (0 if self.decoder == "greedy" else 1)
+            session = Session(instance, run, policy_for(instance, self.policy), self.augment, starts)
+            if not session.first():
+                return
+            if self.decoder == "greedy":
+                width = max(1, min(self.width or _AT_FIRST["greedy"], session.fits(session.steps, 1)))
+                session.decode(self._decoder(1, iter(())), 1, 0, together=width)
+                return
+            widths, number = self._widths(session), 0
+            for width in widths:
+                decoder = self._decoder(width, widths)
+                if session.decode(decoder, self._rows(width, session), number).exhausted or run.should_stop:
+                    return
+                number += 1
+            if not self.rounds:
+                self._fill(session, number)
+
+    def _widths(self, session: Session) -> Iterator[int]:
+        """The width of each round, as long as there is budget for one that is worth it."""
+        counted, width, before, done = session.run.iterations is not None, self.width, 0, 0
+        states = session.steps
+        if self.decoder == "sgbs":  # every step plays expansion - 1 rollouts of the rest for each state
+            states += (self.expansion - 1) * states * (states + 1) // 2
+        while not self.rounds or done < self.rounds:
+            fits = session.fits(states)
+            if not width:
+                width = fits if counted else _AT_FIRST[self.decoder]
+                if counted and self.decoder == "without-replacement":
+                    width = -(-fits // _PARTS)
+            most = min(fits if self.decoder != "sgbs" else max(1, fits), session.most_rows // self._rows(1, session))
+            now = min(width, most)
+            if now <= (before if self.decoder in ("beam", "sgbs") else 0):
+                return
+            yield now
+            done, before = done + 1, now
+            width = 2 * width if self.decoder in _DOUBLING else width
+
+    def _fill(self, session: Session, number: int) -> None:
+        """Spend on samples what is left of the budget where it does not reach for a wider beam; end the run."""
+        from corl.decoding import Sampling
+
+        while not session.run.should_stop and (width := min(_AT_FIRST["sample"], session.fits(session.steps))) > 0:
+            session.decode(Sampling(width, self.temperature), width, number)
+            number += 1
+        session.out_of_budget()
+
+    def _rows(self, width: int, session: Session) -> int:
+        """Rows of a pool that an entry needs; sampling without replacement has all entries there at once."""
+        factor = {"sgbs": 2 * self.expansion - 1, "without-replacement": session.entries}
+        return width * factor.get(self.decoder, 1)
+
+    def _decoder(self, width: int, further: Iterator[int]) -> Decoder:
+        from corl.decoding import Beam, Greedy, Sampling, Sgbs, WithoutReplacement
+
+        if self.decoder == "without-replacement":
+            return _Rounds(width, further, self.temperature)
+        if self.decoder == "stochastic-beam":
+            return WithoutReplacement(width, 1, self.temperature)
+        if self.decoder == "sample":
+            return Sampling(width, self.temperature)
+        if self.decoder == "greedy":
+            return Greedy()
+        return Beam(width) if self.decoder == "beam" else Sgbs(width, self.expansion)
+
+
+@dataclass(frozen=True)
+class _Rounds:
+    """Sampling without replacement in rounds of `width`, then of what `further` says, of all entries together."""
+
+    width: int
+    further: Iterator[int]
+    temperature: float
+
+    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+        """Ends where every sequence was sampled, or where what was sampled takes too much memory."""
+        from corl.decoding.without_replacement import Sampler
+
+        sampler = Sampler(evaluator, entries, self.temperature)
+        for width in itertools.chain([self.width], self.further):
+            sampler.round(width, found)
+            found.exhausted = sampler.exhausted
+            if found.exhausted or sampler.trees.count > _NODES:
+                return

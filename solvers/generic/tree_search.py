@@ -1,0 +1,118 @@
+"""`TreeSearch`: each step of a solution is chosen by a tree search in the environment, led by a learned policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from corl.options import option
+from corl.policy import Policy as AnyPolicy
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.run import Run
+    from corl.solvers.generic.inference import Session
+
+__all__ = ["TreeSearch", "made_search", "search_rounds", "warm_up"]
+
+_WARM_UP = 400  # states: enough for an episode by search on a miniature
+_AT_FIRST = 4  # simulations of the first round under a time limit
+_MOST = 1 << 14  # simulations beyond which rounds do not double them
+
+
+@dataclass(frozen=True)
+class TreeSearch(Solver):
+    """AlphaZero's search with a policy trained by whatever means: the greedy solution at once, then rounds of an episode each
+    whose every step is searched, with twice the simulations from round to round.
+    """
+
+    policy: str | AnyPolicy = option(
+        "",
+        "A shipped policy's name, a checkpoint file or, from Python, a policy itself; empty: the one shipped for such instances.",
+    )
+    method: Literal["gumbel", "puct"] = option("gumbel", "Gumbel search (sequential halving at the root) or PUCT.")
+    simulations: int = option(
+        0,
+        "Leaves of a step's tree in the first round; 0: automatic, with `iterations` as many as one round may have.",
+        low=0,
+        scale="log",
+    )
+    leaves: int = option(1, "Leaves shown to the network in one call; more are faster and search a little worse.", low=1)
+    value: Literal["auto", "network", "rollout"] = option(
+        "auto",
+        "The value of a leaf: the network's, or the return of greedy decoding from it; auto: the network's, if it has one.",
+    )
+    augment: int = option(1, "Copies of the instance by symmetry, at most as many as the problem knows (8 in the plane).", low=1)
+    multi_start: int = option(1, "Starts (of a tour: first cities), side by side; 0: all.", low=0)
+    rounds: int = option(0, "After so many rounds it ends; 0: never before the budget does.", low=0)
+
+    title: ClassVar[str] = "tree search (Gumbel or PUCT) in the environment, led by a learned policy"
+    iteration: ClassVar[str] = "one state shown to the network"
+
+    def accepts(self, instance: Any) -> str:
+        from corl.solvers.generic.inference import no_environment
+
+        return no_environment(instance)
+
+    def prepare(self, instance: Any) -> None:
+        from corl.solvers.generic.inference import policy_for
+
+        policy_for(instance, self.policy)
+        warm_up(self, instance)
+
+    def solve(self, instance: Any, run: Run) -> None:
+        from corl.decoding import Planning
+        from corl.networks.threads import one_thread
+        from corl.solvers.generic.inference import Session, policy_for
+
+        with one_thread():
+            policy = policy_for(instance, self.policy)
+            rollouts = self.value == "rollout" or (self.value == "auto" and not getattr(policy, "has_value", False))
+            session = Session(instance, run, policy, self.augment, self.multi_start)
+            if session.first():
+                steps = session.steps
+                states = steps * (steps + 3) // 2 if rollouts else steps
+                search_rounds(self, session, states, lambda search: Planning(search, rollouts), rollouts)
+
+
+def warm_up(solver: Solver, instance: Any) -> None:
+    """Solve a miniature, so that everything is compiled."""
+    from corl import registry
+    from corl.run import Run
+
+    problem = registry.problem_of(instance)
+    assert problem is not None
+    tiny = problem.miniature(instance)
+    solver.solve(tiny, Run(problem, tiny, iterations=_WARM_UP))
+    solver.solve(tiny, Run(problem, tiny, iterations=1))  # the end of a budget before the first solution
+
+
+def search_rounds(options: Any, session: Session, states: int, decoder: Any, scratch: bool = False) -> None:
+    """Episodes by search until the budget ends. `states`: shown to the network in an episode of one simulation a step.
+
+    decoder: function of a search. scratch: whether the pool has a row more for each leaf in a call.
+    """
+    simulations, done = options.simulations, 0
+    while not options.rounds or done < options.rounds:
+        fits = session.fits(states)
+        if not simulations:
+            simulations = max(1, fits - 1) if session.run.iterations is not None else _AT_FIRST  # - 1: the root
+        most = min(fits, _MOST, session.most_rows - 1 - options.leaves)
+        now = min(simulations, most)
+        if now < 1:
+            return session.out_of_budget()
+        rows = 1 + now + (options.leaves if scratch else 0)
+        session.decode(decoder(made_search(options, now, done)), rows, done)
+        if session.run.should_stop:
+            return
+        done, simulations = done + 1, min(2 * simulations, _MOST)
+
+
+def made_search(options: Any, simulations: int, number: int) -> Any:
+    """The search of a round; the first one has no noise, the others differ by theirs."""
+    from corl.search.gumbel import Gumbel
+    from corl.search.puct import Puct
+
+    if options.method == "gumbel":
+        return Gumbel(simulations, noise=float(number > 0), leaves=options.leaves)
+    return Puct(simulations, noise=0.25 * (number > 0), leaves=options.leaves)

@@ -1,0 +1,107 @@
+"""The agent on a pool of interval models: what it sees of rows, and its logits, by the kernels that build schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.jit import kernel
+from corl.problems.jobshop.intervals.transitions import IntervalState
+from corl.solvers.jobshop.cp_agent.forward import Weights, logits_of, new_scratch
+from corl.solvers.jobshop.cp_agent.observation import FEATURES, NEXT, SLOTS, WINDOW, new_view, survey, tokens
+
+__all__ = ["CpEvaluator", "check", "see"]
+
+
+class CpEvaluator:
+    """As corl.policy.Evaluator has it."""
+
+    def __init__(self, environment: Environment, weights: Weights) -> None:
+        check(environment)
+        self._environment, self._weights, self._view = environment, weights, new_view(environment.instances)
+        self._scratch = new_scratch(weights, self._view)
+
+    def evaluate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """See corl.policy.Evaluator; the values are 0."""
+        actions = self._environment.actions(rows)
+        out = np.full(actions.shape, -np.inf, np.float32)
+        _evaluate(self._environment.state, rows, actions, self._view, self._weights, self._scratch, out)
+        return out, np.zeros(len(rows))
+
+
+def see(environment: Environment, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """What the agent sees of `rows` [R] of a pool whose instances have up to J jobs; see View for what is listed.
+
+    counts: int32 [R, 3] jobs that can start now, jobs listed, keys.
+    x: float32 [R, J, SLOTS, FEATURES]; there: bool [R, J, SLOTS]; keys: int32 [R, J * WINDOW].
+    begin, end: int32 [R, J], the competitors of each job that can start, among the keys; own: int32 [R, J], itself among them.
+    slot: int32 [R, K], which of the jobs that can start each action is, J for waiting, -1 in empty slots.
+    scale: float64 [R], 1.
+    """
+    check(environment)
+    actions, view = environment.actions(rows), new_view(environment.instances)
+    r, jobs = len(rows), len(view.jobs)
+    seen: dict[str, NDArray[Any]] = {
+        "counts": np.zeros((r, 3), np.int32),
+        "x": np.zeros((r, jobs, SLOTS, FEATURES), np.float32),
+        "there": np.zeros((r, jobs, SLOTS), np.bool_),
+        "keys": np.zeros((r, jobs * WINDOW), np.int32),
+    }
+    seen |= {name: np.zeros((r, jobs), np.int32) for name in ("begin", "end", "own")}
+    seen["slot"] = np.full(actions.shape, -1, np.int32)
+    _see(environment.state, rows, actions, view, *seen.values())
+    return seen | {"scale": np.ones(r)}
+
+
+def check(environment: Environment) -> None:
+    """Raise UsageError unless a pool is of interval models."""
+    if not isinstance(environment.state, IntervalState):
+        raise UsageError("a network jobshop-cp plays in the environment intervals; accepted: this one")
+
+
+@kernel
+def _evaluate(state, rows, actions, view, weights, scratch, out):
+    """The logits of the listed actions [R, K] of `rows`, into out [R, K]."""
+    for r in range(len(rows)):
+        survey(state, rows[r], view)
+        tokens(state, rows[r], view)
+        logits_of(view, weights, scratch)
+        count = view.counts[0]
+        for k in range(actions.shape[1]):
+            if actions[r, k] < 0:
+                break
+            out[r, k] = scratch.logits[_place(view, actions[r, k], count)]
+
+
+@kernel
+def _place(view, action, count):
+    """Which of the `count` jobs that can start an action is; `count` for waiting."""
+    for c in range(count):
+        if view.jobs[c] == action:
+            return c
+    return count
+
+
+@kernel
+def _see(state, rows, actions, view, counts, x, there, keys, begin, end, own, slot):
+    """Fill what `see` returns."""
+    for r in range(len(rows)):
+        survey(state, rows[r], view)
+        tokens(state, rows[r], view)
+        can, listed, filled = view.counts[0], view.counts[1], view.counts[2]
+        for k in range(3):
+            counts[r, k] = view.counts[k]
+        x[r, :listed], there[r, :listed], keys[r, :filled] = view.x[:listed], view.there[:listed], view.keys[:filled]
+        for c in range(can):
+            begin[r, c], end[r, c] = view.key_begin[c], view.key_end[c]
+            for k in range(view.key_begin[c], view.key_end[c]):
+                if view.keys[k] == c * SLOTS + NEXT:
+                    own[r, c] = k
+        for k in range(actions.shape[1]):
+            if actions[r, k] >= 0:
+                place = _place(view, actions[r, k], can)
+                slot[r, k] = place if place < can else x.shape[1]

@@ -1,0 +1,1 @@
+"""Dispatching: greedy rules, with and without noise."""

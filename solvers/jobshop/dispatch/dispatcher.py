@@ -1,0 +1,85 @@
+"""Schedules by dispatching rules: by queues where nothing is chosen and nothing delayed, else in the dispatching environment."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.problems.jobshop.environment import JobShopEnvironment
+from corl.problems.jobshop.instance import JobShopInstance, Schedule
+from corl.rng import uniform
+from corl.search import hooks
+from corl.solvers.jobshop.dispatch.queues import Queues
+from corl.solvers.jobshop.dispatch.rules import priority
+
+__all__ = ["Dispatcher", "dispatch"]
+
+
+class Dispatcher:
+    """Builds schedules of one instance, one at a time: without delay and choices by queues, others by the environment."""
+
+    def __init__(self, instance: JobShopInstance, schedules: Literal["non-delay", "active"] = "non-delay") -> None:
+        self._queues: Queues | None = None
+        if schedules == "non-delay" and not instance.flexible:
+            self._queues = Queues(instance)
+            return
+        self._environment = JobShopEnvironment([instance], 1, schedules)
+        self._listed = np.zeros(self._environment.width, np.int32)
+
+    def run(self, rule: int, noise: float, random: NDArray[np.uint64]) -> float:
+        """Build a schedule by a rule (an index into RULES), priorities multiplied by 1 to 1 + noise; returns its objective."""
+        if self._queues is not None:
+            return self._queues.run(rule, noise, random)
+        self._environment.reset([0], [0])
+        return float(dispatch(self._environment.state, 0, rule, noise, random, self._listed))
+
+    def schedule(self) -> Schedule:
+        """The schedule built last."""
+        return self._environment.solution(0) if self._queues is None else self._queues.schedule()
+
+
+@kernel
+def dispatch(state, row, rule, noise, random, listed):
+    """Build a schedule in `row`, always by the listed choice of the highest priority, the first of equals; its objective."""
+    while True:
+        count = hooks.actions(state, row, listed)
+        if count == 0:
+            break
+        best, chosen = -1.0, -1
+        now, mean = _clock(state, row, listed, count)
+        for k in range(count):
+            value = _priority(state, row, rule, listed[k], now, mean)
+            if noise > 0.0:
+                value *= 1.0 + noise * uniform(random)
+            if value > best:
+                best, chosen = value, listed[k]
+        hooks.step(state, row, row, chosen)
+    return state.estimate[row]
+
+
+@kernel
+def _clock(state, row, listed, count):
+    """The earliest start and the mean duration of the listed choices."""
+    base, now, total = state.choice_at[state.instance[row]], 2**62, 0
+    for k in range(count):
+        c = base + listed[k]
+        job = state.job[state.operation_at[state.instance[row]] + state.owner[c]]
+        now = min(now, max(state.ready[row, job], state.free[row, state.machine[c]]))
+        total += state.duration[c]
+    return now, total / count
+
+
+@kernel
+def _priority(state, row, rule, choice, now, mean):
+    """The priority of a choice, above 0."""
+    instance = state.instance[row]
+    c = state.choice_at[instance] + choice
+    operation = state.operation_at[instance] + state.owner[c]
+    job = state.job[operation]
+    at = state.job_at[instance] + job
+    rest, left = state.rest[operation], state.closing[at] - state.owner[c]
+    whole = state.release[at] + state.rest[state.operation_at[instance] + state.opening[at]]
+    return priority(rule, state.duration[c], rest, left, state.ready[row, job], whole, state.due[at], state.weight[at], now, mean)

@@ -1,0 +1,52 @@
+"""Dispatching rules: which operation goes first, of those that compete for a machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corl.jit import kernel
+
+if TYPE_CHECKING:
+    from corl.problems.jobshop.instance import JobShopInstance
+
+__all__ = ["ATC", "RULES", "priority", "rules_for"]
+
+RULES = ("spt", "lpt", "mwkr", "mor", "fifo", "fdd/mwkr", "edd", "atc")
+"""Shortest and longest processing time; most work and most operations remaining; first in, first out; flow due date by most
+work remaining (Sels, Gheysen and Vanhoucke, IJPR 50, 2012); earliest due date; apparent tardiness cost (Vepsalainen and
+Morton, Management Science 33, 1987, with its look-ahead of 2; the mean is over the machine's own queue, with choices over all
+that can start)."""
+SPT, LPT, MWKR, MOR, FIFO, FDD_MWKR, EDD, ATC = range(len(RULES))
+_LOOK_AHEAD = 2.0  # of atc
+
+
+def rules_for(instance: JobShopInstance) -> tuple[int, ...]:
+    """The numbers of the rules that make sense of an instance's objective: without due dates there is no edd and no atc."""
+    return tuple(range(len(RULES) if instance.objective == "weighted_tardiness" else EDD))
+
+
+@kernel
+def priority(rule, p, rest, left, ready, whole, due, weight, now, mean):
+    """The priority, above 0, of an operation of duration p by the rule of this number.
+
+    rest, left: work and operations left in its job, its own counted; whole: when the job would end if it never waited;
+    now, mean: the time, and the mean duration of those it competes with.
+    """
+    if rule == SPT:
+        return 1.0 / (1.0 + p)
+    if rule == LPT:
+        return 1.0 + p
+    if rule == MWKR:
+        return 1.0 + rest
+    if rule == MOR:
+        return 1.0 + left
+    if rule == FIFO:
+        return 1.0 / (1.0 + ready)
+    if rule == FDD_MWKR:  # the flow due date: when the operation would end if its job never waited
+        return (1.0 + rest) / (1.0 + whole - rest + p)
+    if rule == EDD:
+        return 1.0 / (1.0 + due)
+    slack = max(0.0, float(due - rest - now))
+    return weight / (1.0 + p) * np.exp(-slack / (_LOOK_AHEAD * (1.0 + mean))) + 1e-300

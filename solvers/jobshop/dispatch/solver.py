@@ -1,0 +1,78 @@
+"""`Dispatch`: dispatching rules, once each or again and again with noise; any job shop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from corl.options import option
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.jobshop.instance import JobShopInstance
+    from corl.run import Run
+
+__all__ = ["Dispatch"]
+
+
+@dataclass(frozen=True)
+class Dispatch(Solver):
+    """Always the operation of the highest priority among those that the kind of schedule allows next."""
+
+    rule: Literal["best", "spt", "lpt", "mwkr", "mor", "fifo", "fdd/mwkr", "edd", "atc"] = option(
+        "best",
+        """Shortest or longest processing time; most work or most operations remaining; first in, first out; flow due date by most
+        work remaining; earliest due date; apparent tardiness cost; best: each of them in turn. edd and atc need due dates.""",
+    )
+    schedules: Literal["non-delay", "active"] = option(
+        "non-delay",
+        """What can be built: non-delay, no machine waits while something can start on it; active, a larger set in which there is
+        an optimal schedule.""",
+    )
+    noise: float = option(
+        0.0, "Above 0: priorities are multiplied by 1 to 1 + noise at random, and the run goes on to its limit.", low=0
+    )
+
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "dispatching rules: one, all, or randomised; any job shop"
+    iteration: ClassVar[str] = "one schedule"
+
+    def accepts(self, instance: JobShopInstance) -> str:
+        return f"the rule {self.rule} needs due dates" if self.rule in ("edd", "atc") and instance.due is None else ""
+
+    def prepare(self, instance: JobShopInstance) -> None:
+        from corl.problems.jobshop.generators import flexible, taillard
+        from corl.problems.jobshop.problem import JobShop
+        from corl.run import Run
+
+        queues = self.schedules == "non-delay" and not instance.flexible
+        tiny = taillard(jobs=3, machines=3) if queues else flexible(jobs=3, machines=3, operations=2)
+        Dispatch(schedules=self.schedules).solve(tiny, Run(JobShop(), tiny, iterations=1))
+
+    def solve(self, instance: JobShopInstance, run: Run) -> None:
+        from corl.rng import random_state
+        from corl.solvers.jobshop.bounds import lower_bound
+        from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
+
+        dispatcher, random = Dispatcher(instance, self.schedules), random_state(run.seed)
+        rules, bounded = self._rules(instance), False
+        while run.budget(1):
+            rule = next(rules, None)
+            if rule is None:
+                return
+            value = dispatcher.run(rule, self.noise, random)
+            if run.objective is None or value < run.objective:
+                run.report(dispatcher.schedule(), value)
+            if not bounded and not run.should_stop:
+                bounded = True
+                run.report_bound(lower_bound(instance, lambda: run.should_stop))
+
+    def _rules(self, instance: JobShopInstance) -> Iterator[int]:
+        """The numbers of the rules in the order in which they are tried: once, or with noise for ever."""
+        from corl.solvers.jobshop.dispatch.rules import RULES, rules_for
+
+        chosen = rules_for(instance) if self.rule == "best" else (RULES.index(self.rule),)
+        yield from chosen
+        while self.noise > 0.0:
+            yield from chosen

@@ -1,0 +1,97 @@
+"""Tabu search of a job shop without choices, for either objective, as path relinking needs it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.problems.jobshop.instance import JobShopInstance, Schedule
+from corl.rng import random_state
+from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
+from corl.solvers.jobshop.dispatch.rules import RULES
+from corl.solvers.jobshop.tabu.makespan_search import IDLE, VALUE, advance, begin, new_search
+from corl.solvers.jobshop.tabu.path_relinking import TabuParameters
+from corl.solvers.jobshop.tabu.relink import distance, relink
+from corl.solvers.jobshop.tabu.selection import new_selection, rebuild, shop_of, sort_starts
+from corl.solvers.jobshop.tabu.tardiness_search import advance_tardiness, begin_tardiness
+
+__all__ = ["ClassicTabu", "compile_relinking"]
+
+_SHARES = (0.3, 0.5)  # of the way from one parent to the other
+_CLOSE = 10  # parents with fewer differences than this are not worth relinking
+_RULES = {"makespan": ("mwkr", "fdd/mwkr", "mor"), "weighted_tardiness": ("atc", "edd", "mwkr")}
+
+_Member = tuple[NDArray[np.uint32]]
+"""A sequence (selection.py)."""
+
+
+class ClassicTabu:
+    """A `TabuSearch` (path_relinking.py): N7 for the makespan, swaps for the weighted tardiness."""
+
+    noise = (0.3, 0.5)
+    grows = True
+
+    def __init__(self, instance: JobShopInstance, seed: int) -> None:
+        self.instance, self.random = instance, random_state(seed)
+        self.rules = tuple(RULES.index(name) for name in _RULES[instance.objective])
+        self._search = new_search(shop_of(instance), self.random)
+        self._copy = new_selection(self._search.shop)
+        self._dates = None if instance.due is None or instance.objective == "makespan" else (instance.due, instance.weight)
+
+    @property
+    def value(self) -> int:
+        return int(self._search.counts[VALUE])
+
+    @property
+    def idle(self) -> int:
+        return int(self._search.counts[IDLE])
+
+    def best(self) -> _Member:
+        return (self._search.best.copy(),)
+
+    def schedule(self) -> Schedule:
+        instance, copy = self.instance, self._copy
+        copy.sequence[:] = self._search.best
+        rebuild(self._search.shop, copy)
+        start = copy.end[: instance.operations].astype(np.int64) - instance.choice_duration
+        return Schedule(start, instance.choice_machine)
+
+    def start_at(self, schedule: Schedule) -> None:
+        sort_starts(self._search.shop, schedule.start, self._search.selection.sequence)
+        self._begin()
+
+    def start_between(self, one: _Member, other: _Member) -> bool:
+        search = self._search
+        if distance(search.shop, one[0], other[0], _CLOSE) < _CLOSE:
+            return False
+        relink(search.shop, one[0], other[0], *_SHARES, search.random, search.selection)
+        self._begin()
+        return True
+
+    def _begin(self) -> None:
+        """Start from the orders in the selection's sequence."""
+        if self._dates is None:
+            begin(self._search)
+        else:
+            begin_tardiness(self._search, *self._dates)
+
+    def advance(self, parameters: TabuParameters, units: int) -> int:
+        if self._dates is None:
+            return int(advance(self._search, *parameters, units))
+        return int(advance_tardiness(self._search, *self._dates, *parameters, units))
+
+    def alike(self, one: _Member, other: _Member) -> bool:
+        return bool(distance(self._search.shop, one[0], other[0], 1) == 0)
+
+    def another(self, seed: int) -> ClassicTabu:
+        return ClassicTabu(self.instance, seed)
+
+
+def compile_relinking(instance: JobShopInstance) -> None:
+    """Call what a run calls only once its population is full."""
+    search = new_search(shop_of(instance), random_state(0))
+    dispatcher = Dispatcher(instance)
+    dispatcher.run(0, 0.0, search.random)
+    sort_starts(search.shop, dispatcher.schedule().start, search.best)
+    distance(search.shop, search.best, search.best, _CLOSE)
+    relink(search.shop, search.best, search.best, *_SHARES, search.random, search.selection)

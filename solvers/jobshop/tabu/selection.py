@@ -1,0 +1,220 @@
+"""A complete selection of the disjunctive graph: the order of every machine, when all ends, and a topological order.
+
+Balas and Vazacopoulos (Management Science 44, 1998) call the longest path from the source to an operation its head r and
+that from its end to the sink its tail q. We keep r + p, when it ends, and p + q, the rest from its start, so the makespan
+is the largest r + (p + q). After a move only what is behind it in the topological order (ends) and before it (rests) is
+computed anew.
+
+An operation that is not there has a number from N on, where `end` and `rest` have entries of their own: zero, or a job's
+release date. Indices are unsigned: numba looks at each signed one for Python's negative indices, which doubles the time of
+these loops.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.solvers.jobshop.tabu.longest_paths import (
+    job_links,
+    latest,
+    reorder_backward,
+    reorder_forward,
+    sweep_ends,
+    sweep_rests,
+    topological,
+    update_ends,
+    update_rests,
+)
+
+if TYPE_CHECKING:
+    from corl.problems.jobshop.instance import JobShopInstance
+
+__all__ = [
+    "Selection",
+    "Shop",
+    "link",
+    "new_selection",
+    "rebuild",
+    "set_sequence",
+    "shift",
+    "shop_of",
+    "sort_starts",
+]
+
+_SPARSE = 2000  # operations from which on a move computes only what depends on a change, not all behind (measured)
+
+
+class Shop(NamedTuple):
+    """What the kernels know of an instance without choices: N operations, J jobs, M machines."""
+
+    duration: NDArray[np.int32]
+    """[N]"""
+    machine: NDArray[np.int32]
+    """[N]"""
+    earlier: NDArray[np.uint32]
+    """[N] the operation before in the job; N + 1 + j for the first of job j."""
+    later: NDArray[np.uint32]
+    """[N] the operation after in the job, N: none."""
+    release: NDArray[np.int32]
+    """[J]"""
+    last: NDArray[np.uint32]
+    """[J] the last operation of each job."""
+    first: NDArray[np.int32]
+    """[M + 1] where the operations of a machine begin in a sequence."""
+    member: NDArray[np.int32]
+    """[N] the number of an operation among those of its machine."""
+    pair: NDArray[np.int64]
+    """[M + 1] where the k x k pairs of a machine's k operations begin in a table of all such pairs."""
+
+
+class Selection(NamedTuple):
+    """The orders of the machines and what follows from them."""
+
+    sequence: NDArray[np.uint32]
+    """[N] the operations, machine after machine, each in its order."""
+    place: NDArray[np.int32]
+    """[N] where an operation stands in `sequence`."""
+    before: NDArray[np.uint32]
+    """[N] the operation before on the machine, N: none."""
+    after: NDArray[np.uint32]
+    """[N] the operation after on the machine, N: none."""
+    order: NDArray[np.uint32]
+    """[N] a topological order."""
+    rank: NDArray[np.int32]
+    """[N] where an operation stands in `order`."""
+    end: NDArray[np.int32]
+    """[N + 1 + J] r + p, the earliest end; 0 at N, then the release dates."""
+    rest: NDArray[np.int32]
+    """[N + 1] p + q, the longest path from its start to the sink; 0 at N."""
+    marked: NDArray[np.uint8]
+    """[N + 1 + J] scratch, all 0 between calls."""
+    spare: NDArray[np.uint32]
+    """[N] scratch."""
+
+
+def shop_of(instance: JobShopInstance) -> Shop:
+    """The Shop of an instance without choices."""
+    machine, n = instance.choice_machine, instance.operations
+    earlier, later, last = job_links(instance)
+    sizes = np.bincount(machine, minlength=instance.machines)
+    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    member = np.empty(n, np.int32)
+    grouped = np.argsort(machine, kind="stable")
+    member[grouped] = np.arange(n) - first[machine[grouped]]
+    pair = np.concatenate([[0], np.cumsum(sizes.astype(np.int64) ** 2)])
+    release = instance.release.astype(np.int32)
+    return Shop(instance.choice_duration, machine, earlier, later, release, last, first, member, pair)
+
+
+def new_selection(shop: Shop) -> Selection:
+    """Memory for a selection; `set_sequence` or `sort_starts`, then `rebuild`, fill it."""
+    n, jobs = len(shop.machine), len(shop.last)
+    sequence, before, after, order, spare = (np.zeros(n, np.uint32) for _ in range(5))
+    place, rank = np.zeros(n, np.int32), np.zeros(n, np.int32)
+    end, rest = np.concatenate([np.zeros(n + 1, np.int32), shop.release]), np.zeros(n + 1, np.int32)
+    return Selection(sequence, place, before, after, order, rank, end, rest, np.zeros(n + 1 + jobs, np.uint8), spare)
+
+
+def sort_starts(shop: Shop, start: NDArray[np.int64], sequence: NDArray[np.uint32]) -> None:
+    """The orders of the machines in a feasible schedule with these starts [N], into `sequence`.
+
+    Of equal starts the shorter operation comes first, then the lower number, which agrees with the jobs: no cycle can arise.
+    """
+    set_sequence(shop, np.lexsort((shop.duration, start)), sequence)
+
+
+@kernel
+def set_sequence(shop: Shop, order: NDArray[np.int64], sequence: NDArray[np.uint32]) -> None:
+    """Deal a total order of all operations out to the machines, into `sequence`."""
+    fill = shop.first[:-1].copy()
+    for i in order:
+        m = shop.machine[i]
+        sequence[fill[m]] = i
+        fill[m] += 1
+
+
+@kernel(borrow=True)
+def rebuild(shop: Shop, selection: Selection) -> int:
+    """Everything anew from `sequence`; returns the makespan, or -1 where the orders make a cycle."""
+    sequence, place, before, after = selection.sequence, selection.place, selection.before, selection.after
+    n = len(sequence)
+    for m in range(len(shop.first) - 1):
+        begin, end = shop.first[m], shop.first[m + 1]
+        for at in range(begin, end):
+            i = sequence[at]
+            place[i] = at
+            before[i] = sequence[at - 1] if at > begin else n
+            after[i] = sequence[at + 1] if at + 1 < end else n
+    order, rank = selection.order, selection.rank
+    if not topological(shop.earlier, shop.later, before, after, order, rank, selection.spare):
+        return -1
+    sweep_ends(order, shop.earlier, before, selection.end, shop.duration, np.int64(0))
+    sweep_rests(order, shop.later, after, selection.rest, shop.duration, n - 1)
+    return latest(shop.last, selection.end)
+
+
+@kernel(borrow=True)
+def shift(shop: Shop, selection: Selection, a: int, b: int) -> int:
+    """Move the operation at place a of `sequence` to place b of the same machine; returns the makespan.
+
+    The move must not make a cycle.
+    """
+    sequence, before, after = selection.sequence, selection.before, selection.after
+    order, rank, marked, n = selection.order, selection.rank, selection.marked, len(selection.sequence)
+    moved = sequence[a]
+    m = shop.machine[moved]
+    begin, end = shop.first[m], shop.first[m + 1]
+    low, high = min(a, b), max(a, b)
+    _rotate(sequence, a, b)
+    link(sequence, selection.place, before, after, low, high, begin, end)
+    if a < b:
+        reorder_forward(shop.earlier, before, order, rank, marked, selection.spare, moved, sequence[b - 1])
+    else:
+        reorder_backward(shop.later, after, order, rank, marked, selection.spare, moved, sequence[b + 1])
+    low, high = max(low - 1, begin), min(high + 1, end - 1)
+    lowest = highest = np.int64(rank[sequence[low]])
+    for at in range(low, high + 1):
+        k = rank[sequence[at]]
+        lowest, highest = min(lowest, k), max(highest, k)
+        marked[k] = n > _SPARSE
+    ends, rests, p = selection.end, selection.rest, shop.duration
+    if n > _SPARSE:
+        update_ends(order, rank, marked, shop.earlier, before, shop.later, after, ends, p, lowest, highest)
+        for at in range(low, high + 1):
+            marked[rank[sequence[at]]] = 1
+        update_rests(order, rank, marked, shop.later, after, shop.earlier, before, rests, p, lowest, highest)
+    else:
+        sweep_ends(order, shop.earlier, before, ends, p, lowest)
+        sweep_rests(order, shop.later, after, rests, p, highest)
+    return latest(shop.last, ends)
+
+
+@kernel(borrow=True)
+def _rotate(sequence, a, b):
+    moved = sequence[a]
+    if a < b:
+        for at in range(a, b):
+            sequence[at] = sequence[at + 1]
+    else:
+        for at in range(a, b, -1):
+            sequence[at] = sequence[at - 1]
+    sequence[b] = moved
+
+
+@kernel(borrow=True)
+def link(sequence, place, before, after, low, high, begin, end):
+    """before, after and place of what stands at low..high of `sequence`, and of its neighbours, within begin..end - 1."""
+    n = len(sequence)
+    for at in range(low, high + 1):
+        i = sequence[at]
+        place[i] = at
+        before[i] = sequence[at - 1] if at > begin else n
+        after[i] = sequence[at + 1] if at + 1 < end else n
+    if low > begin:
+        after[sequence[low - 1]] = sequence[low]
+    if high + 1 < end:
+        before[sequence[high + 1]] = sequence[high]

@@ -1,0 +1,156 @@
+"""`Tabu`: tabu search with path relinking, for job shops, classic and flexible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.options import option
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from corl.environment import Environment
+    from corl.problems.jobshop.instance import JobShopInstance
+    from corl.run import Run
+    from corl.solvers.jobshop.tabu.path_relinking import PathRelinking
+
+__all__ = ["Tabu"]
+
+_POPULATION, _SLOW_POPULATION = 30, 8
+_CUT, _SLOW_CUT = 12_500, 2500
+_LARGEST = 2**62  # of a tardiness
+_MOST_PAIRS = 100_000_000  # pairs of operations of one machine: 4 bytes each
+
+
+@dataclass(frozen=True)
+class Tabu(Solver):
+    """Tabu search on the N7 neighbourhood, restarted between two members of a population (TS/PR: Peng, Lu and Cheng, 2015).
+
+    Where operations have choices of machines, its moves take one critical operation to any place of any of its machines. For the
+    weighted tardiness they swap neighbours on the critical paths of late jobs, each judged by the true objective.
+    With `workers`, each is a thread, and all share the population.
+    """
+
+    population: int = option(
+        0,
+        """Schedules that starts are made of; 0: 30 (the paper's), 8 where machines are flexible or jobs are due, where moves take
+        longer. Without choices of machines it doubles whenever it has converged.""",
+        low=1,
+        also=0,
+        scale="log",
+    )
+    cut: int = option(
+        0,
+        "Moves without an improvement after which a tabu search ends; 0: 12,500 (the paper's), 2,500 where jobs are due.",
+        low=1,
+        also=0,
+        scale="log",
+    )
+    tenure: int = option(
+        0,
+        """Moves for which a reversed pair stays, at the least; 0: 10 + jobs / machines. At the most 1.4 times that, 1.5 times
+        where there are over twice as many jobs as machines (Zhang, Li, Rao and Guan, 2008).""",
+        low=1,
+        also=0,
+        scale="log",
+    )
+
+    limit_free: ClassVar[bool] = True
+    own_workers: ClassVar[bool] = True
+    title: ClassVar[str] = "tabu search with path relinking: N7, reassignment of flexible machines, swaps for the tardiness"
+    iteration: ClassVar[str] = "one move"
+
+    def accepts(self, instance: JobShopInstance) -> str:
+        late = instance.objective == "weighted_tardiness"
+        if instance.flexible:
+            return "where operations have choices of machines it minimises the makespan only" if late else ""
+        if late and int(instance.weight.sum()) * instance.horizon >= _LARGEST:
+            return f"the weights and durations allow a tardiness beyond {_LARGEST:,}"
+        pairs = sum(count * count for count in _machine_counts(instance))
+        if pairs > _MOST_PAIRS:
+            return f"it needs a table of {pairs:,} pairs of operations, which we allow up to {_MOST_PAIRS:,}"
+        return ""
+
+    def kind(self, instance: JobShopInstance) -> str:
+        return "flexible" if instance.flexible else instance.objective
+
+    def prepare(self, instance: JobShopInstance) -> None:
+        from corl.problems.jobshop.generators import flexible, taillard, tardiness
+        from corl.problems.jobshop.problem import JobShop
+        from corl.run import Run
+        from corl.solvers.jobshop.tabu.classic import compile_relinking
+
+        tiny = taillard(jobs=6, machines=3) if instance.objective == "makespan" else tardiness(jobs=6, machines=3)
+        tiny = flexible(jobs=6, machines=3, operations=3) if instance.flexible else tiny
+        Tabu(cut=5, population=2)._search(tiny, Run(JobShop(), tiny, iterations=40))
+        if not instance.flexible:
+            compile_relinking(tiny)
+
+    def solve(self, instance: JobShopInstance, run: Run) -> None:
+        from corl.solvers.jobshop.bounds import lower_bound
+
+        self._search(instance, run, lambda: run.report_bound(lower_bound(instance, lambda: run.should_stop)))
+
+    def complete(self, environment: Environment, row: int, iterations: int, seed: int) -> list[NDArray[np.int64]]:
+        from corl.solvers.jobshop.tabu.completing import completion
+
+        return completion(environment, row, iterations, seed)
+
+    def _search(self, instance: JobShopInstance, run: Run, bound: Callable[[], object] = lambda: None) -> None:
+        """TS/PR; `bound` is called once there is a schedule."""
+        from corl.solvers.jobshop.tabu.team import Team
+
+        searches = self._path_relinking(instance, run.seed)
+        _first_start(instance, searches, run)
+        if not run.should_stop:
+            bound()
+        with Team(searches, run) as team:
+            while units := run.budget():
+                while units and not run.should_stop:
+                    units = searches.step(units)
+                    _report(searches, run)
+                    team.report()
+            team.finish()
+
+    def _path_relinking(self, instance: JobShopInstance, seed: int) -> PathRelinking:
+        from corl.solvers.jobshop.tabu.classic import ClassicTabu
+        from corl.solvers.jobshop.tabu.flexible import FlexibleTabu
+        from corl.solvers.jobshop.tabu.path_relinking import PathRelinking, TabuParameters
+
+        late = instance.objective == "weighted_tardiness"
+        population = self.population or (_SLOW_POPULATION if late or instance.flexible else _POPULATION)
+        shortest = self.tenure or 10 + instance.jobs // instance.machines
+        longest = int((1.4 if instance.jobs <= 2 * instance.machines else 1.5) * shortest)
+        parameters = TabuParameters(self.cut or (_SLOW_CUT if late else _CUT), shortest, longest)
+        search = FlexibleTabu(instance, seed) if instance.flexible else ClassicTabu(instance, seed)
+        return PathRelinking(search, population, parameters)
+
+
+def _first_start(instance: JobShopInstance, searches: PathRelinking, run: Run) -> None:
+    """Start from the user's schedule, else from that of the best of the dispatching rules."""
+    from corl.solvers.jobshop.dispatch.rules import rules_for
+
+    for rule in () if run.warm_start is not None else rules_for(instance):
+        searches.start_by_rule(rule)
+        _report(searches, run)
+        if run.should_stop:
+            return
+    searches.start_at(run.solution)
+    _report(searches, run)
+
+
+def _report(searches: PathRelinking, run: Run) -> None:
+    """Report the best schedule since the last start where it is better than all before."""
+    if run.objective is None or searches.value < run.objective:
+        run.report(searches.schedule(), searches.value)
+
+
+def _machine_counts(instance: JobShopInstance) -> list[int]:
+    import numpy as np
+
+    counts: list[int] = np.bincount(instance.choice_machine, minlength=instance.machines).tolist()
+    return counts

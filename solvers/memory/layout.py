@@ -1,0 +1,242 @@
+"""A layout: runs of accesses that fast memory serves, each with its rectangle; what the kernels of the solvers work on.
+
+A run begins with a tensor's definition, or with an access that a copy brings it in for, and holds all accesses up to the end of
+its rectangle. All else follows: copies into fast memory end before their run's first access, and a tensor defined there that is
+needed in slow memory later, or at the end, is copied out between its definition and the end of its rectangle.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.arrays import copy
+from corl.jit import kernel
+from corl.problems.memory.timing import serve
+
+if TYPE_CHECKING:
+    from corl.problems.memory.instance import MappingInstance, MappingPlan
+
+__all__ = [
+    "Layout", "Program", "copy_runs", "drop", "evaluate", "latest_start", "new_layout", "plan_of", "program_of", "put", "remove",
+]  # fmt: skip
+
+EPSILON = 1e-12  # relative: what counts as an improvement and not as rounding
+
+
+class Program(NamedTuple):
+    """What the kernels know of an instance: O operations, T tensors, A accesses sorted by tensor, G alias groups."""
+
+    rates: NDArray[np.float64]
+    """[4] as timing.serve takes them."""
+    capacity: int
+    compute: NDArray[np.float64]
+    """[O] seconds"""
+    bytes: NDArray[np.float64]
+    """[O] of all accesses."""
+    sizes: NDArray[np.int64]
+    """[T]"""
+    made: NDArray[np.int64]
+    """[T] the operation that defines a tensor; -1: it is in slow memory from the beginning."""
+    output: NDArray[np.bool_]
+    """[T]"""
+    first: NDArray[np.int64]
+    """[T + 1] where the accesses of a tensor begin."""
+    use_op: NDArray[np.int64]
+    """[A] rising within a tensor; the definition is the first."""
+    use_bytes: NDArray[np.float64]
+    """[A]"""
+    group: NDArray[np.int64]
+    """[T] -1: none."""
+    member_first: NDArray[np.int64]
+    """[G + 1]"""
+    member: NDArray[np.int64]
+    """Tensors of the groups."""
+    together: NDArray[np.bool_]
+    """[G] whether all members can have one offset: where two are there at once, one is written over the other."""
+
+
+class Layout(NamedTuple):
+    """Runs, at most one for each access, and the memory that `evaluate` works in."""
+
+    filled: NDArray[np.int64]
+    """[1] how many runs there are."""
+    runs: NDArray[np.int64]
+    """[A, 2] tensor, its first access in the run (0: the tensor's first)."""
+    rects: NDArray[np.int64]
+    """[A, 4] from, to, offset, size."""
+    copies: NDArray[np.int64]
+    """[A + T, 3] as timing.serve takes them."""
+    slow: NDArray[np.float64]
+    fast: NDArray[np.float64]
+    idle: NDArray[np.float64]
+    """[O] what the copies leave of each operation's room for copies, bytes."""
+
+
+def program_of(instance: MappingInstance) -> Program:
+    """The arrays of an instance."""
+    machine, op = instance.machine, instance.access_op.astype(np.int64)
+    order = np.argsort(instance.access_tensor, kind="stable")
+    total = np.zeros(instance.ops)
+    np.add.at(total, op, instance.access_bytes.astype(float))
+    counts = np.bincount(instance.access_tensor, minlength=instance.tensors)
+    groups = [np.flatnonzero(instance.group == g) for g in range(int(instance.group.max(initial=-1)) + 1)]
+    program = Program(
+        rates=np.array([machine.slow_bandwidth, machine.fast_bandwidth, machine.copy_bandwidth, machine.overhead]),
+        capacity=int(machine.fast_bytes),
+        compute=instance.compute,
+        bytes=total,
+        sizes=instance.sizes.astype(np.int64),
+        made=instance.definition.astype(np.int64),
+        output=np.array([kind == "output" for kind in instance.kinds], np.bool_),
+        first=np.append(0, np.cumsum(counts)).astype(np.int64),
+        use_op=op[order],
+        use_bytes=instance.access_bytes[order].astype(np.float64),
+        group=instance.group.astype(np.int64),
+        member_first=np.cumsum([0, *map(len, groups)]).astype(np.int64),
+        member=np.concatenate([np.zeros(0, np.int64), *groups]).astype(np.int64),
+        together=np.zeros(len(groups), np.bool_),
+    )
+    for g, members in enumerate(groups):
+        program.together[g] = _fits_together(program, members.tolist())
+    return program
+
+
+def _fits_together(program: Program, members: list[int]) -> bool:
+    """Whether the members of a group, each from its first to its last access, can all lie at one offset."""
+    spans = [_whole(program, t) for t in members]
+    if any(span is None for span in spans):
+        return False
+    for a, one in zip(members, spans):
+        for b, other in zip(members, spans):
+            assert one is not None and other is not None
+            overlap = a != b and one[0] < other[1] and other[0] < one[1]
+            over = max(one, other)[0] == min(one, other)[1] - 1 == program.made[a if one > other else b]
+            if overlap and not (one != other and over and _reads(program, b if one > other else a, max(one, other)[0])):
+                return False
+    return True
+
+
+def _whole(program: Program, t: int) -> tuple[int, int] | None:
+    """From and to of a rectangle for all accesses of a tensor with as short a copy as can be; None: there is none."""
+    ops = program.use_op[program.first[t] : program.first[t + 1]]
+    if not len(ops) or (program.made[t] < 0 and ops[0] == 0):
+        return None
+    if program.made[t] < 0:
+        return int(ops[0]) - 1, int(ops[-1]) + 1
+    high = max(int(ops[-1]) + 1, int(ops[0]) + 2 * int(program.output[t]))
+    return (int(ops[0]), high) if high <= len(program.compute) else None
+
+
+def _reads(program: Program, t: int, op: int) -> bool:
+    return bool((program.use_op[program.first[t] : program.first[t + 1]] == op).any())
+
+
+def new_layout(program: Program) -> Layout:
+    """The empty layout."""
+    n, accesses, tensors = len(program.compute), len(program.use_op), len(program.sizes)
+    runs, rects = np.zeros((accesses + 1, 2), np.int64), np.zeros((accesses + 1, 4), np.int64)
+    copies = np.zeros((accesses + tensors + 1, 3), np.int64)
+    return Layout(np.zeros(1, np.int64), runs, rects, copies, np.zeros(n), np.zeros(n), np.zeros(n))
+
+
+def plan_of(program: Program, layout: Layout) -> MappingPlan:
+    """The plan of a layout, in the judge's form."""
+    from corl.problems.memory.instance import IN, OUT, MappingPlan
+
+    residencies, copies = [], []
+    for (t, k), (low, high, offset, _) in zip(layout.runs[: layout.filled[0]].tolist(), layout.rects.tolist()):
+        residencies.append((t, low, high, offset))
+        if k > 0 or program.made[t] < 0:
+            copies.append((t, IN, low, int(program.use_op[program.first[t] + k])))
+        elif program.output[t] or program.use_op[program.first[t + 1] - 1] >= high:
+            copies.append((t, OUT, low + 1, high))
+    return MappingPlan(*(np.array(rows, np.int64).reshape(-1, 4) for rows in (residencies, copies)))
+
+
+# -------------------------------------------------------------------- kernels
+@kernel
+def evaluate(program, layout):
+    """Seconds of the program with a layout; fills `idle`. Infinite where a tensor has to be copied out and cannot."""
+    count, slow, fast, copies = layout.filled[0], layout.slow, layout.fast, layout.copies
+    copy(program.bytes, slow, len(slow))
+    fast[:] = 0.0
+    found = 0
+    for r in range(count):
+        t, k = layout.runs[r, 0], layout.runs[r, 1]
+        low, high = layout.rects[r, 0], layout.rects[r, 1]
+        a = program.first[t] + k
+        from_definition = k == 0 and program.made[t] >= 0
+        if not from_definition:
+            copies[found, 0], copies[found, 1], copies[found, 2] = low, program.use_op[a], program.sizes[t]
+            found += 1
+        elif program.output[t] or program.use_op[program.first[t + 1] - 1] >= high:
+            if high < low + 2:
+                return np.inf
+            copies[found, 0], copies[found, 1], copies[found, 2] = low + 1, high, program.sizes[t]
+            found += 1
+        while a < program.first[t + 1] and program.use_op[a] < high:
+            slow[program.use_op[a]] -= program.use_bytes[a]
+            fast[program.use_op[a]] += program.use_bytes[a]
+            a += 1
+    return serve(program.compute, slow, fast, program.rates, copies, found, layout.idle)
+
+
+@kernel
+def put(layout, t, k, low, high, offset, size):
+    """Add a run of tensor t from its access k on, in a rectangle that must be free."""
+    r = layout.filled[0]
+    layout.runs[r, 0], layout.runs[r, 1] = t, k
+    layout.rects[r, 0], layout.rects[r, 1], layout.rects[r, 2], layout.rects[r, 3] = low, high, offset, size
+    layout.filled[0] += 1
+
+
+@kernel
+def drop(program, layout, r):
+    """Take run r away, and with it all runs of its alias group; the order of the others changes."""
+    group = program.group[layout.runs[r, 0]]
+    if group < 0:
+        remove(layout, r)
+        return
+    r = layout.filled[0] - 1
+    while r >= 0:
+        if program.group[layout.runs[r, 0]] == group:
+            remove(layout, r)
+        r -= 1
+
+
+@kernel
+def remove(layout, r):
+    """Take run r away; the last one takes its place."""
+    last = layout.filled[0] - 1
+    for k in range(2):
+        layout.runs[r, k] = layout.runs[last, k]
+    for k in range(4):
+        layout.rects[r, k] = layout.rects[last, k]
+    layout.filled[0] = last
+
+
+@kernel
+def copy_runs(layout, other):
+    """Copy the runs of a layout into another; not `idle`, which stays that of the layout simulated last."""
+    count = layout.filled[0]
+    other.filled[0] = count
+    for r in range(count):
+        for k in range(2):
+            other.runs[r, k] = layout.runs[r, k]
+        for k in range(4):
+            other.rects[r, k] = layout.rects[r, k]
+
+
+@kernel
+def latest_start(layout, op, earliest, size):
+    """The latest operation from which on what is idle before `op` hides a copy of `size` bytes; `earliest` if there is none."""
+    start, room = op, 0.0
+    while start > earliest:
+        start -= 1
+        room += layout.idle[start]
+        if room >= size:
+            break
+    return start

@@ -1,0 +1,257 @@
+"""The greedy that a learned priority leads: items in the order of their scores, scored anew as fast memory fills up."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.arrays import copy
+from corl.jit import kernel
+from corl.problems.memory.timing import lowest_offset
+from corl.rng import uniform
+from corl.solvers.memory.greedy import repack, span, try_group
+from corl.solvers.memory.layout import EPSILON, copy_runs, drop, evaluate, put
+from corl.solvers.memory.priority.items import FEATURES, observe
+
+__all__ = ["Placing", "Weights", "begin", "construct", "end", "new_placing", "proceed"]
+
+_PARTS = 6  # times that what is left is scored anew while it is placed
+_ROUNDS = 2  # of packing anew and placing what had no room
+_SCORES = 32  # items scored in the time of one try, about
+ROUND, PART, SCORED, TRIED = range(4)
+"""Places in `Placing.at`."""
+
+
+class Weights(NamedTuple):
+    """An MLP with one hidden layer of H units (tanh), and its inputs beside them."""
+
+    hidden: NDArray[np.float64]
+    """[FEATURES + 1, H], the biases last."""
+    out: NDArray[np.float64]
+    """[FEATURES + H + 1, 2], the biases last: to the score, and to the logarithm of the ratio of idle bytes to a copy's."""
+
+
+class Placing(NamedTuple):
+    """How far the construction of a layout of N items has come."""
+
+    score: NDArray[np.float64]
+    """[N] minus infinity of items that have been tried in this round."""
+    ratio: NDArray[np.float64]
+    """[N] how many times a copy's bytes have to be idle."""
+    open: NDArray[np.bool_]
+    """[N] not yet tried in this round."""
+    order: NDArray[np.int64]
+    """[N] by falling score."""
+    occupied: NDArray[np.float64]
+    """[O] shares of fast memory that are taken; of the layout that the scores are for, as the next."""
+    served: NDArray[np.bool_]
+    """[A] accesses that fall into a run of their tensor."""
+    at: NDArray[np.int64]
+    """[4] the round, its part, how many items are scored, and tried, in that part."""
+    value: NDArray[np.float64]
+    """[2] seconds of the layout, and of the round before it."""
+
+
+@kernel
+def new_placing(program, items):
+    """Memory for `proceed`."""
+    n = len(items.tensor)
+    return Placing(
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n, np.bool_),
+        np.zeros(n, np.int64),
+        np.zeros(len(program.compute)),
+        np.zeros(len(program.use_op), np.bool_),
+        np.zeros(4, np.int64),
+        np.zeros(2),
+    )
+
+
+@kernel
+def construct(program, items, weights, layout, kept, noise, random):
+    """Fill `layout`, whatever it holds, by the priority; returns its seconds. The arguments are those of `proceed`."""
+    placing = new_placing(program, items)
+    begin(layout, placing)
+    while proceed(program, items, weights, layout, kept, placing, noise, random, 2**40):
+        pass
+    return end(layout, kept, placing)
+
+
+@kernel
+def begin(layout, placing):
+    """An empty layout, in which nothing has been tried."""
+    layout.filled[0] = 0
+    placing.at[:] = 0
+    placing.value[:] = np.inf
+
+
+@kernel
+def end(layout, kept, placing):
+    """Go back to the layout of the round before where that is better; seconds of the layout."""
+    if placing.value[0] >= placing.value[1] * (1.0 - EPSILON):
+        placing.value[0] = placing.value[1]
+        copy_runs(kept, layout)
+    return placing.value[0]
+
+
+@kernel
+def proceed(program, items, weights, layout, kept, placing, noise, random, tries):
+    """Place so many items at the most (or score them, some at a time); whether there is more to do.
+
+    Rounds: all items are tried in the order of their scores, runs that are there already may grow; then all is packed anew.
+    kept: memory for the layout of the round before. noise: the scale of Gumbel noise added to the scores, 0: none; random: of
+    corl.rng.
+    """
+    at, count = placing.at, len(items.tensor)
+    for _ in range(tries):
+        if at[PART] == 0 and at[SCORED] == 0:
+            _begin_round(program, layout, kept, placing)
+        if at[SCORED] < count:
+            _score(program, items, weights, layout, placing, noise, random)
+            continue
+        share = count - at[PART] * (count // _PARTS) if at[PART] == _PARTS - 1 else count // _PARTS
+        if at[TRIED] < share:
+            n = placing.order[at[TRIED]]
+            placing.open[n] = False
+            t, first, last = items.tensor[n], items.first[n], items.last[n]
+            placing.value[0] = _place(program, layout, t, first, last, placing.ratio[n], placing.value[0])
+            at[TRIED] += 1
+            continue
+        at[PART], at[SCORED], at[TRIED] = at[PART] + 1, 0, 0
+        if at[PART] == _PARTS:
+            at[PART], at[ROUND] = 0, at[ROUND] + 1
+            if at[ROUND] > _ROUNDS or placing.value[0] >= placing.value[1] * (1.0 - EPSILON):
+                return False
+    return True
+
+
+@kernel
+def _begin_round(program, layout, kept, placing):
+    """Pack all anew, but in the first round; all items are open again."""
+    if placing.at[ROUND] > 0:
+        placing.value[1] = placing.value[0]
+        copy_runs(layout, kept)
+        count = layout.filled[0]
+        lengths = (layout.rects[:count, 1] - layout.rects[:count, 0]).astype(np.float64)  # as scores: one sort is compiled
+        repack(program, layout, np.argsort(-lengths))
+    placing.value[0] = evaluate(program, layout)
+    placing.open[:] = True
+
+
+@kernel
+def _score(program, items, weights, layout, placing, noise, random):
+    """Score some more items, minus infinity those that are not open; their order when it was the last of them."""
+    at, score, x, h = placing.at, placing.score, np.empty(FEATURES), np.empty(weights.hidden.shape[1])
+    if at[SCORED] == 0:
+        _survey(program, layout, placing)
+    for n in range(at[SCORED], min(len(score), at[SCORED] + _SCORES)):
+        score[n] = -np.inf
+        if placing.open[n]:
+            observe(program, items, layout, placing.occupied, placing.served, n, x)
+            a, b = _network(weights, x, h)
+            score[n], placing.ratio[n] = a, math.exp(max(-1.5, min(1.5, b)))
+        if noise > 0.0:
+            score[n] -= noise * math.log(-math.log(uniform(random) + 1e-300) + 1e-300)
+    at[SCORED] = min(len(score), at[SCORED] + _SCORES)
+    if at[SCORED] == len(score):
+        copy(np.argsort(-score), placing.order, len(score))
+
+
+@kernel
+def _survey(program, layout, placing):
+    """What is taken, and what is served, in a layout."""
+    placing.occupied[:] = 0.0
+    placing.served[:] = False
+    for r in range(layout.filled[0]):
+        t, low, high = layout.runs[r, 0], layout.rects[r, 0], layout.rects[r, 1]
+        for i in range(low, high):
+            placing.occupied[i] += layout.rects[r, 3] / max(1.0, float(program.capacity))
+        for a in range(program.first[t], program.first[t + 1]):
+            placing.served[a] |= low <= program.use_op[a] < high
+
+
+@kernel
+def _network(weights, x, h):
+    """The two outputs for features x; h is memory for the hidden units."""
+    a, b = weights.out[-1, 0], weights.out[-1, 1]
+    for u in range(len(h)):
+        h[u] = weights.hidden[FEATURES, u]
+    for f in range(FEATURES):
+        a += x[f] * weights.out[f, 0]
+        b += x[f] * weights.out[f, 1]
+        for u in range(len(h)):
+            h[u] += x[f] * weights.hidden[f, u]
+    for u in range(len(h)):
+        active = math.tanh(h[u])
+        a += active * weights.out[FEATURES + u, 0]
+        b += active * weights.out[FEATURES + u, 1]
+    return a, b
+
+
+@kernel
+def _place(program, layout, t, k, j, ratio, value):
+    """Let fast memory serve accesses k..j of a tensor, with its runs that overlap them; seconds, `value` if it does not pay."""
+    g, count = program.group[t], layout.filled[0]
+    if g >= 0:
+        for r in range(count):
+            if program.group[layout.runs[r, 0]] == g:
+                return value
+        return try_group(program, layout, g, ratio, value)
+    a, uses = program.first[t], program.first[t + 1] - program.first[t]
+    begin, end = program.use_op[a + k], program.use_op[a + j]
+    first, last, free, until, old, merged = k, j, 0, len(program.compute), np.empty(uses, np.int64), 0
+    for r in range(count):
+        if layout.runs[r, 0] != t:
+            continue
+        fill = program.use_op[a + layout.runs[r, 1]]
+        low, high = layout.rects[r, 0], layout.rects[r, 1]
+        if fill <= begin and end < high:
+            return value  # served already
+        if high <= begin:
+            free = max(free, high)
+        elif fill > end:
+            until = min(until, low)
+        else:
+            old[merged] = r
+            merged += 1
+            first = min(first, layout.runs[r, 1])
+            while last + 1 < uses and program.use_op[a + last + 1] < high:
+                last += 1
+    low, high = span(program, layout, t, first, last, free, ratio)
+    high = min(high, until)
+    leaves = first == 0 and program.made[t] >= 0 and (program.output[t] or last + 1 < uses)
+    if low < 0 or high <= program.use_op[a + last] or (leaves and high < low + 2):
+        return value
+    return _replace(program, layout, t, first, low, high, old[:merged], value)
+
+
+@kernel
+def _replace(program, layout, t, first, low, high, old, value):
+    """Put a run in the place of runs `old` of its tensor (rising); back to those where it does not fit or pay."""
+    merged = len(old)
+    runs, rects = np.empty((merged, 2), np.int64), np.empty((merged, 4), np.int64)
+    for m in range(merged - 1, -1, -1):
+        for c in range(2):
+            runs[m, c] = layout.runs[old[m], c]
+        for c in range(4):
+            rects[m, c] = layout.rects[old[m], c]
+        drop(program, layout, old[m])
+    size, now, idle = program.sizes[t], np.inf, layout.idle.copy()
+    offset = lowest_offset(layout.rects, layout.filled[0], low, high, size, program.capacity)
+    if offset >= 0:
+        put(layout, t, first, low, high, offset, size)
+        now = evaluate(program, layout)
+        if now < value * (1.0 - EPSILON):
+            return now
+        layout.filled[0] -= 1
+    for m in range(merged):
+        put(layout, t, runs[m, 1], rects[m, 0], rects[m, 1], rects[m, 2], rects[m, 3])
+    if offset >= 0 and merged == 0:
+        copy(idle, layout.idle, len(idle))
+    elif offset >= 0:
+        evaluate(program, layout)
+    return value

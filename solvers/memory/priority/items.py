@@ -1,0 +1,138 @@
+"""Items that compete for fast memory, and what the network sees of them.
+
+An item is a tensor with the accesses k..j that fast memory is to serve: one access, two that follow each other, or all; or
+a whole alias group. So a tensor can be kept over a short gap and be brought in again after a long one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.solvers.memory.layout import Layout, Program
+
+__all__ = ["FEATURES", "Items", "items_of", "observe"]
+
+FEATURES = 16
+"""Numbers that the network sees of an item; which they are, `observe` says."""
+_LOOK = 32  # operations before an item in which idle bandwidth counts
+_LONG = 8.0  # logarithms are cut off at this size
+
+
+class Items(NamedTuple):
+    """N items of a program, and what does not change while they are placed."""
+
+    tensor: NDArray[np.int64]
+    """[N] the tensor; the first member of an alias group."""
+    first: NDArray[np.int64]
+    """[N] k, its first access within the tensor's."""
+    last: NDArray[np.int64]
+    """[N] j"""
+    saved: NDArray[np.float64]
+    """[A] seconds that each access would save if it alone were served from fast memory."""
+    tight: NDArray[np.float64]
+    """[O] by how much of its time each operation waits for memory, with everything in slow memory."""
+    clock: NDArray[np.float64]
+    """[O + 1] seconds before each operation, with everything in slow memory."""
+    wanted: NDArray[np.float64]
+    """[O + 1] sums before each operation of what all live tensors take, in capacities."""
+
+
+def items_of(program: Program) -> Items:
+    """All items of a program; tensors larger than the fast memory have none."""
+    tensor, first, last = _spans(program)
+    rates = program.rates
+    slow = program.bytes / rates[0]
+    seconds = np.maximum(program.compute, slow)
+    op, moved = program.use_op, program.use_bytes
+    after = np.maximum(program.compute[op], slow[op] - moved / rates[0] + moved / rates[1])
+    live = np.zeros(len(seconds) + 1)
+    used = np.flatnonzero(np.diff(program.first))
+    np.add.at(live, op[program.first[used]], program.sizes[used])
+    np.subtract.at(live, op[program.first[used + 1] - 1] + 1, program.sizes[used])
+    wanted = np.cumsum(live)[:-1] / max(1, program.capacity)
+    return Items(
+        tensor=tensor,
+        first=first,
+        last=last,
+        saved=np.maximum(0.0, seconds[op] - after),
+        tight=(seconds - program.compute) / np.maximum(seconds, 1e-30),
+        clock=np.append(0.0, np.cumsum(seconds)),
+        wanted=np.append(0.0, np.cumsum(wanted)),
+    )
+
+
+def _spans(program: Program) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Tensor, k and j of all items: of each tensor with u accesses u single ones, u - 1 pairs and, where u > 2, all."""
+    uses, group = np.diff(program.first), program.group
+    able = np.flatnonzero((uses > 0) & (program.sizes <= program.capacity))
+    lone = able[group[able] < 0]
+    grouped = able[group[able] >= 0]
+    leaders = grouped[np.unique(group[grouped], return_index=True)[1]]
+    leaders = leaders[program.together[group[leaders]]]
+    counts = np.zeros(len(uses), np.int64)
+    counts[lone] = 2 * uses[lone] - 1 + (uses[lone] > 2)
+    counts[leaders] = 1
+    tensor = np.repeat(np.arange(len(uses)), counts)
+    k, u = np.arange(len(tensor)) - np.repeat(np.cumsum(counts) - counts, counts), uses[tensor]
+    single, pair = (k < u) & (group[tensor] < 0), (k >= u) & (k < 2 * u - 1) & (group[tensor] < 0)
+    first = np.where(single, k, np.where(pair, k - u, 0))
+    return tensor, first, np.where(single, k, np.where(pair, k - u + 1, u - 1))
+
+
+@kernel
+def observe(
+    program: Program, items: Items, layout: Layout, occupied: NDArray[np.float64], served: NDArray[np.bool_], n: int, out: Any
+) -> None:
+    """What the network sees of item n in a layout: float64 [FEATURES].
+
+    occupied: [O] shares of fast memory that are taken; served: [A] accesses that fall into a run of their tensor.
+    """
+    t, k, j = items.tensor[n], items.first[n], items.last[n]
+    a, g = program.first[t], program.group[t]
+    begin, end, operations = program.use_op[a + k], program.use_op[a + j] + 1, len(program.compute)
+    low, high, size, saved, members = begin, end, program.sizes[t], 0.0, 0
+    if g >= 0:
+        for m in range(program.member_first[g], program.member_first[g + 1]):
+            other = program.member[m]
+            members += 1
+            size = max(size, program.sizes[other])
+            for b in range(program.first[other], program.first[other + 1]):
+                saved += items.saved[b]
+                low, high = min(low, program.use_op[b]), max(high, program.use_op[b] + 1)
+    else:
+        for b in range(a + k, a + j + 1):
+            saved += items.saved[b]
+    mean, share = items.clock[-1] / operations, size / max(1.0, float(program.capacity))
+    comes = k > 0 or program.made[t] < 0
+    most, total, idle = 0.0, 0.0, 0.0
+    for i in range(low, high):
+        most = max(most, occupied[i])
+        total += occupied[i]
+    for i in range(max(program.made[t] + 1, low - _LOOK), low):
+        idle += layout.idle[i]
+    out[0] = _logarithm(saved / mean)
+    out[1] = _logarithm(share)
+    out[2] = math.log(float(high - low))
+    out[3] = _logarithm((items.clock[high] - items.clock[low]) / mean)
+    out[4] = math.log(1.0 + (items.wanted[high] - items.wanted[low]) / (high - low))
+    out[5] = total / (high - low)
+    out[6] = most
+    out[7] = 1.0 if comes else 0.0
+    out[8] = min(4.0, idle / max(1.0, float(size))) if comes else 4.0
+    out[9] = 1.0 if not comes and (program.output[t] or j + 1 < program.first[t + 1] - a) else 0.0
+    out[10] = 1.0 if j == program.first[t + 1] - a - 1 else 0.0
+    out[11] = float(min(members, 4))
+    out[12] = math.log(1.0 + program.use_op[a + j + 1] - end) if a + j + 1 < program.first[t + 1] else -1.0
+    out[13] = items.tight[program.use_op[a + j]]
+    out[14] = 1.0 if k < j else 0.0
+    out[15] = 1.0 if served[a + k] else 0.0
+
+
+@kernel
+def _logarithm(x):
+    return max(-_LONG, min(_LONG, math.log(x + 1e-9)))

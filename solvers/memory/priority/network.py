@@ -1,0 +1,39 @@
+"""The network of a learned priority: a torch module that holds, saves and loads what the kernels compute with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from torch import nn
+
+from corl.errors import UsageError
+from corl.solvers.memory.priority.items import FEATURES
+
+if TYPE_CHECKING:
+    from corl.solvers.memory.priority.construct import Weights
+
+__all__ = ["PriorityNetwork"]
+
+
+class PriorityNetwork(nn.Module):
+    """The parameters of a `Weights`. New ones are the compiler's priority, benefit over root of size, beside random units."""
+
+    architecture: ClassVar[str] = "memory-priority"
+
+    def __init__(self, width: int = 16) -> None:
+        """`width`: hidden units. Raises UsageError where it is not positive."""
+        super().__init__()
+        if width < 1:
+            raise UsageError(f"width is {width}; accepted: an integer from 1")
+        self.config: dict[str, Any] = {"width": width}
+        self.hidden = nn.Parameter(torch.randn(FEATURES + 1, width) * FEATURES**-0.5)
+        out = torch.zeros(FEATURES + width + 1, 2)
+        out[0, 0], out[1, 0] = 1.0, -0.5  # of the logarithms of benefit and size
+        self.out = nn.Parameter(out)
+
+    def weights(self) -> Weights:
+        """The arrays that the kernels take."""
+        from corl.solvers.memory.priority.construct import Weights
+
+        return Weights(*(part.detach().double().numpy().copy() for part in (self.hidden, self.out)))

@@ -1,0 +1,159 @@
+"""Recipe `memory.priority`: evolution strategies through the simulator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from corl.learning.source import folder_option
+from corl.options import option
+from corl.recipe import Recipe
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from corl.learning.session import Training
+    from corl.solvers.memory.priority.network import PriorityNetwork
+
+__all__ = ["PriorityRecipe"]
+
+
+class _Task(NamedTuple):
+    """A program and what its seconds are measured by: those of the compiler-like plan."""
+
+    program: Any
+    items: Any
+    layouts: tuple[Any, Any]
+    reference: float
+
+
+@dataclass(frozen=True)
+class PriorityRecipe(Recipe):
+    """Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning" (2017): Gaussian changes of all
+    parameters in opposite pairs, ranks of the mean logarithms of the seconds, Adam along the gradient that these estimate.
+    """
+
+    programs: int = option(200, "Generated programs to learn from.", low=1, scale="log")
+    watched: int = option(40, "Others, on which the network that is kept is chosen.", low=1, scale="log")
+    batch: int = option(8, "Programs of a step.", low=1, scale="log")
+    pairs: int = option(12, "Pairs of changes that a step tries.", low=1, scale="log")
+    spread: float = option(0.1, "Standard deviation of the changes.", above=0, scale="log")
+    rate: float = option(0.03, "Adam's learning rate; it falls to a tenth as a cosine.", above=0, scale="log")
+    width: int = option(8, "Hidden units of the network.", low=1, scale="log")
+    largest: int = option(40, "Operations of the largest program.", low=2, scale="log")
+    instances: str = folder_option()
+    every: int = option(25, "Steps between two looks at the watched programs.", low=1, scale="log")
+
+    title: ClassVar[str] = "memory-priority: the greedy's priority by evolution strategies through the simulator"
+    step: ClassVar[str] = "one step of the evolution, `batch` programs for each of 2 `pairs` networks"
+
+    def train(self, training: Training) -> None:
+        import math
+
+        import torch
+
+        from corl.learning.optimise import optimiser_step
+        from corl.solvers.memory.priority.network import PriorityNetwork
+
+        network, kept = PriorityNetwork(self.width), PriorityNetwork(self.width)
+        kept.load_state_dict(network.state_dict())
+        optimiser, record = torch.optim.Adam(network.parameters(), lr=self.rate), _Record()
+        training.manage(network=network, kept=kept, optimiser=optimiser, record=record)
+        tasks, watched = ([_task(program) for program in part] for part in self._programs(training))
+        while training.budget():
+            random, seen = training.generator(3, training.step), {}
+            if training.step % self.every == 0:
+                seen["watched"] = _mean_log(network.weights(), watched)
+                if seen["watched"] < record.best:
+                    record.best = seen["watched"]
+                    kept.load_state_dict(network.state_dict())
+            chosen = [tasks[i] for i in random.choice(len(tasks), min(self.batch, len(tasks)), replace=False)]
+            gradient, mean = self._gradient(network, chosen, random)
+            at = 0
+            for parameter in network.parameters():
+                part = gradient[at : at + parameter.numel()]
+                parameter.grad = torch.from_numpy(part).reshape(parameter.shape).to(parameter.dtype)
+                at += parameter.numel()
+            optimiser_step(optimiser, self.rate, training.fraction, last=0.1, clip=math.inf)
+            training.log(excess=mean, **seen)
+        if _mean_log(network.weights(), watched) < record.best:
+            kept.load_state_dict(network.state_dict())
+        training.save(kept)
+
+    def _programs(self, training: Training) -> tuple[list[Any], list[Any]]:
+        """Those to learn from, and those that are watched: as many files as there are, or generated ones."""
+        from corl.learning.source import Source
+
+        if self.instances:
+            source = Source(training.problem, seed=training.seed, folder=self.instances)
+            return source.instances(0, self.programs), source.watched(self.watched) or source.instances(0, self.watched)
+        return tuple(  # type: ignore[return-value]
+            [_generated(training.generator(stream, number), self.largest) for number in range(count)]
+            for stream, count in ((1, self.programs), (2, self.watched))
+        )
+
+    def _gradient(
+        self, network: PriorityNetwork, tasks: list[_Task], random: np.random.Generator
+    ) -> tuple[NDArray[np.float64], float]:
+        """An estimate of the gradient of the expected rank with respect to all parameters, and the networks' mean."""
+        import numpy as np
+
+        from corl.solvers.memory.priority.construct import Weights
+
+        weights = network.weights()
+        flat, cut = np.concatenate([part.ravel() for part in weights]), weights.hidden.size
+        noise = random.standard_normal((self.pairs, len(flat)))
+        found = np.empty((self.pairs, 2))
+        for pair in range(self.pairs):
+            for side, sign in enumerate((1.0, -1.0)):
+                moved = flat + sign * self.spread * noise[pair]
+                parts = moved[:cut].reshape(weights.hidden.shape), moved[cut:].reshape(weights.out.shape)
+                found[pair, side] = _mean_log(Weights(*parts), tasks)
+        ranks = found.ravel().argsort().argsort().reshape(found.shape) / (found.size - 1.0) - 0.5
+        return (ranks[:, 0] - ranks[:, 1]) @ noise / (self.pairs * self.spread), float(found.mean())
+
+
+class _Record:
+    """The least mean on the watched programs so far."""
+
+    def __init__(self) -> None:
+        self.best = float("inf")
+
+    def state_dict(self) -> dict[str, float]:
+        return {"best": self.best}
+
+    def load_state_dict(self, state: dict[str, float]) -> None:
+        self.best = state["best"]
+
+
+def _generated(random: np.random.Generator, largest: int) -> Any:
+    from corl.problems.memory.generators import mixed
+
+    operations = int(random.integers(min(6, largest), largest + 1))
+    return mixed(size=operations, seed=int(random.integers(2**31)))
+
+
+def _task(given: Any) -> _Task:
+
+    from corl.solvers.memory.constructions import by_priority
+    from corl.solvers.memory.layout import new_layout, program_of
+    from corl.solvers.memory.priority.items import items_of
+
+    program = program_of(given)
+    items = items_of(program)
+    return _Task(program, items, (new_layout(program), new_layout(program)), by_priority(program, 0.5, 1.0, True)[0])
+
+
+def _mean_log(weights: Any, tasks: list[_Task]) -> float:
+    """The mean logarithm of how long the programs take, by the compiler-like plans' times."""
+    import math
+
+    from corl.rng import random_state
+    from corl.solvers.memory.priority.construct import construct
+
+    random, total = random_state(0), 0.0
+    for program, items, (layout, kept), reference in tasks:
+        layout.filled[0] = 0
+        total += math.log(construct(program, items, weights, layout, kept, 0.0, random) / reference)
+    return total / len(tasks)

@@ -1,0 +1,186 @@
+"""SCIP's present LP as arrays, read by kernels straight from libscip; values as PySCIPOpt's own bipartite graph has them.
+
+`LpReader(model).read()` compares its first graph in a process with `Model.getBipartiteGraphRepresentation`; where they differ, or
+where libscip's functions cannot be found, every later one comes from there too, slower and the same.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+from numba.np.numpy_support import carray
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.solvers.milp.scip import functions as scip
+
+__all__ = ["COLUMN_FEATURES", "ROW_FEATURES", "LpGraph", "LpReader", "builtin_graph", "doubles", "pointers"]
+
+COLUMN_FEATURES = (
+    "continuous", "binary", "integer", "implicit_integer", "obj_coef", "has_lb", "has_ub", "sol_at_lb", "sol_at_ub", "sol_val",
+    "sol_frac", "red_cost", "basis_lower", "basis_basic", "basis_upper", "basis_zero", "best_incumbent_val", "avg_incumbent_val",
+    "age",
+)  # fmt: skip
+"""Of `LpGraph.columns`; the names are PySCIPOpt's. The incumbent's two are NaN while there is none."""
+ROW_FEATURES = (
+    "has_lhs", "has_rhs", "n_non_zeros", "obj_cosine", "bias", "norm", "sol_at_lhs", "sol_at_rhs", "dual_sol", "age",
+    "basis_lower", "basis_basic", "basis_upper", "basis_zero",
+)  # fmt: skip
+"""Of `LpGraph.rows`."""
+_KINDS = np.array([1, 2, 3, 0])  # SCIP's binary, integer, implicit, continuous -> their column above
+_log = logging.getLogger(__name__)
+
+
+class LpGraph(NamedTuple):
+    """The LP of a node: n columns, m rows, one edge a nonzero, sorted by row."""
+
+    columns: NDArray[np.float64]
+    """[n, len(COLUMN_FEATURES)], by position in the LP."""
+    rows: NDArray[np.float64]
+    """[m, len(ROW_FEATURES)]"""
+    edge_row: NDArray[np.int32]
+    """[edges]"""
+    edge_column: NDArray[np.int32]
+    """[edges]"""
+    edge_value: NDArray[np.float64]
+    """[edges]"""
+
+
+def _as_pointer(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+    return builder.inttoptr(arguments[0], context.get_value_type(sig.return_type))
+
+
+@intrinsic
+def _pointer_to_pointers(typing_context, address):
+    return types.CPointer(types.int64)(types.int64), _as_pointer
+
+
+@intrinsic
+def _pointer_to_doubles(typing_context, address):
+    return types.CPointer(types.float64)(types.int64), _as_pointer
+
+
+@kernel(inline=True)
+def pointers(address, count):
+    """The C array of `count` pointers at `address`, as int64; only while SCIP leaves it where it is."""
+    return carray(_pointer_to_pointers(address), count)
+
+
+@kernel(inline=True)
+def doubles(address, count):
+    """The C array of `count` doubles at `address`."""
+    return carray(_pointer_to_doubles(address), count)
+
+
+@kernel
+def _read_columns(model, best, kinds, out):
+    """Fill `out` [n, 19]; `best` is the incumbent or 0."""
+    columns = pointers(scip.get_lp_cols(model), len(out))
+    for j in range(len(out)):
+        column, line = columns[j], out[j]
+        variable = scip.col_var(column)
+        low, high, x = scip.col_lb(column), scip.col_ub(column), scip.col_primal(column)
+        line[:] = 0.0
+        line[kinds[scip.var_type(variable)]] = 1.0
+        line[4] = scip.col_obj(column)
+        if not scip.is_infinite(model, abs(low)):
+            line[5] = 1.0
+            line[7] = scip.is_equal(model, x, low)
+        if not scip.is_infinite(model, abs(high)):
+            line[6] = 1.0
+            line[8] = scip.is_equal(model, x, high)
+        line[9], line[10] = x, scip.feasible_fraction(model, x)
+        line[11] = scip.col_reduced_cost(model, column)
+        line[12 + scip.col_basis(column)] = 1.0
+        line[16] = scip.get_solution_value(model, best, variable) if best else np.nan
+        line[17] = scip.var_average(variable) if best else np.nan
+        line[18] = scip.col_age(column)
+
+
+@kernel
+def _read_rows(model, out):
+    """Fill `out` [m, 14]; returns the number of edges."""
+    rows, edges = pointers(scip.get_lp_rows(model), len(out)), 0
+    for i in range(len(out)):
+        row, line = rows[i], out[i]
+        low, high, activity = scip.row_lhs(row), scip.row_rhs(row), scip.row_activity(model, row)
+        count = scip.row_n_nonz(row)
+        edges += count
+        line[:] = 0.0
+        if not scip.is_infinite(model, abs(low)):
+            line[0], line[6] = 1.0, scip.is_equal(model, activity, low)
+        if not scip.is_infinite(model, abs(high)):
+            line[1], line[7] = 1.0, scip.is_equal(model, activity, high)
+        line[2], line[3], line[4], line[5] = count, scip.row_parallelism(model, row), scip.row_constant(row), scip.row_norm(row)
+        line[8], line[9] = scip.row_dual(row), scip.row_age(row)
+        line[10 + scip.row_basis(row)] = 1.0
+    return edges
+
+
+@kernel
+def _read_edges(model, m, edge_row, edge_column, edge_value):
+    """Fill the three arrays [edges], row after row."""
+    rows, k = pointers(scip.get_lp_rows(model), m), 0
+    for i in range(m):
+        count = scip.row_n_nonz(rows[i])
+        columns, values = pointers(scip.row_cols(rows[i]), count), doubles(scip.row_values(rows[i]), count)
+        for t in range(count):
+            edge_row[k], edge_column[k], edge_value[k] = i, scip.col_position(columns[t]), values[t]
+            k += 1
+
+
+def _fast_graph(model: int, edges: bool) -> LpGraph:
+    """By the kernels; model: a SCIP* while it solves, its LP solved."""
+    columns = np.empty((scip.call("SCIPgetNLPCols", model), len(COLUMN_FEATURES)))
+    rows = np.empty((scip.call("SCIPgetNLPRows", model), len(ROW_FEATURES)))
+    _read_columns(model, scip.call("SCIPgetBestSol", model), _KINDS, columns)
+    count = _read_rows(model, rows) if edges else _read_rows(model, rows) * 0
+    edge_row, edge_column, edge_value = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count)
+    if edges:
+        _read_edges(model, len(rows), edge_row, edge_column, edge_value)
+    return LpGraph(columns, rows, edge_row, edge_column, edge_value)
+
+
+def builtin_graph(model: Any, edges: bool = True) -> LpGraph:
+    """The same by PySCIPOpt's `Model.getBipartiteGraphRepresentation`."""
+    columns, links, rows, _ = model.getBipartiteGraphRepresentation(suppress_warnings=True)
+    link = np.array(links if edges else [], np.float64).reshape(-1, 3)
+    return LpGraph(
+        np.array(columns, np.float64).reshape(-1, len(COLUMN_FEATURES)),
+        np.array(rows, np.float64).reshape(-1, len(ROW_FEATURES)),
+        link[:, 1].astype(np.int32), link[:, 0].astype(np.int32), np.ascontiguousarray(link[:, 2]),
+    )  # fmt: skip
+
+
+@cache
+def _verdict() -> list[bool]:
+    """Whether kernels may be trusted in this process: empty until the first graph has been compared."""
+    return []
+
+
+class LpReader:
+    """Reads the LP of one Model, in a callback of its solve."""
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.pointer = model, scip.pointer_of(model) if scip.load() else 0
+
+    def read(self, edges: bool = True) -> LpGraph:
+        """The LP as it is now; without `edges` those arrays are empty."""
+        verdict = _verdict()
+        if not verdict:
+            verdict.append(scip.load() and self._agrees())
+        return _fast_graph(self.pointer, edges) if verdict[0] else builtin_graph(self.model, edges)
+
+    def _agrees(self) -> bool:
+        ours, theirs = _fast_graph(self.pointer, True), builtin_graph(self.model)
+        for name in LpGraph._fields:
+            one, two = getattr(ours, name), getattr(theirs, name)
+            if one.shape != two.shape or not np.allclose(one, two, rtol=1e-12, atol=1e-12, equal_nan=True):
+                _log.warning("libscip read by kernels differs from PySCIPOpt in %s of the LP; PySCIPOpt is used", name)
+                return False
+        return True

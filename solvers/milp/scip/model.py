@@ -1,0 +1,201 @@
+"""A program in SCIP, its solve in a helper thread, and what it finds on the way."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyscipopt
+from numpy.typing import NDArray
+from pyscipopt.scip import PY_SCIP_EVENTTYPE as SCIP_EVENTTYPE
+from pyscipopt.scip import PY_SCIP_STAGE as SCIP_STAGE
+from pyscipopt.scip import Expr, ExprCons, Term
+
+from corl.problems.milp.instance import MilpInstance
+from corl.solvers.milp.scip import FIRST
+
+if TYPE_CHECKING:
+    from corl.run import Run
+
+__all__ = ["Callbacks", "Engine", "fill"]
+
+_AT_ONCE = 100  # rows that are made between two looks at the clock
+_LARGEST_SEED = 2**31
+
+
+class Callbacks:
+    """Calls what SCIP calls back in one solve: the first exception is kept and ends the solve."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.error: BaseException | None = None
+
+    def call(self, function: Callable[[], Any], otherwise: Any) -> Any:
+        """What `function` returns; after an exception, its own or an earlier one, `otherwise`."""
+        if self.error is None:
+            try:
+                return function()
+            except BaseException as error:  # SCIP would turn it into "unspecified error"
+                self.error = error
+                self.model.interruptSolve()
+        return otherwise
+
+
+class _Model(pyscipopt.Model):
+    """A Model that knows its plugins: they and it hold each other, 8 MB at a time, until the garbage collector happens by."""
+
+    plugins: list[Any]
+
+    def includeBranchrule(self, rule: Any, *arguments: Any) -> None:
+        super().includeBranchrule(rule, *arguments)
+        self.plugins.append(rule)
+
+    def includeEventhdlr(self, handler: Any, *arguments: Any) -> None:
+        super().includeEventhdlr(handler, *arguments)
+        self.plugins.append(handler)
+
+
+class Engine:
+    """One Model; `close` frees it."""
+
+    def __init__(
+        self, instance: MilpInstance, run: Run, parameters: Mapping[str, Any], begin: NDArray[np.float64] | None = None
+    ) -> None:
+        """begin: a solution that it has from the start, [n]."""
+        self.instance, self.run = instance, run
+        self.model: Any = (model := _Model(instance.name or "milp"))
+        model.plugins = []
+        model.hideOutput()
+        self.callbacks = Callbacks(model)
+        self.variables = fill(model, instance, lambda: run.should_stop)
+        model.setParam("misc/catchctrlc", False)
+        model.setParam("timing/clocktype", 2)
+        model.setParam("randomization/randomseedshift", run.seed % _LARGEST_SEED)
+        if run.iterations is not None:
+            model.setParam("limits/totalnodes", run.iterations)
+        if math.isfinite(run.remaining):
+            model.setParam("limits/time", max(run.remaining, 0.01))
+        for name, value in parameters.items():
+            model.setParam(name, value)
+        self.news = _News(self)
+        model.includeEventhdlr(self.news, "corl_news", "better solutions and bounds, for the Run")
+        if begin is not None:
+            start = model.createSol()
+            for variable, value in zip(self.variables, begin.tolist()):
+                model.setSolVal(start, variable, value)
+            model.addSol(start)
+
+    def add(self, rule: pyscipopt.Branchrule, name: str, title: str, priority: int = FIRST) -> None:
+        """Put a branching rule before SCIP's own."""
+        self.model.includeBranchrule(rule, name, title, priority, -1, 1.0)
+
+    def values(self, solution: Any) -> NDArray[np.float64]:
+        """A solution in the instance's order, float64 [n]."""
+        return np.array([self.model.getSolVal(solution, variable) for variable in self.variables])
+
+    def solve(self, tell: Callable[[str, Any], object]) -> str:
+        """Run SCIP until it is done or the Run must end; returns its status. `tell` gets ("solution", x) and ("bound", value).
+
+        What a callback or `tell` raises ends the solve and is raised here, as itself.
+        """
+        if self.run.should_stop:  # then the program may be there in part
+            return "userinterrupt"
+        failed: list[BaseException] = []
+
+        def poll() -> None:
+            try:
+                while self.news.found and not failed:
+                    tell(*self.news.found.popleft())
+            except BaseException as error:
+                failed.append(error)
+                self.run.stop()
+
+        def work() -> None:
+            try:
+                self.model.optimizeNogil()
+            except BaseException:
+                if self.callbacks.error is None:
+                    raise
+
+        self.run.call_interruptible(work, self._interrupt, poll)
+        for error in (*failed, self.callbacks.error):
+            if error is not None:
+                raise error
+        if self.model.getNSols():
+            tell("solution", self.values(self.model.getBestSol()))
+        tell("bound", float(self.model.getDualbound()))
+        return str(self.model.getStatus())
+
+    def _interrupt(self) -> None:
+        """Ask SCIP to end. It refuses while it prepares its tree, and is asked again a moment later."""
+        if self.model.getStage() != SCIP_STAGE.INITSOLVE:
+            with contextlib.suppress(Exception):  # it may have come to that stage meanwhile
+                self.model.interruptSolve()
+
+    def close(self) -> None:
+        """Free the program now, and the rest as soon as nobody holds this engine."""
+        self.news.engine = None
+        self.variables = []
+        self.model.freeProb()
+        for plugin in (*self.model.plugins, self.callbacks):
+            plugin.model = None
+        self.model.plugins.clear()
+
+
+class _News(pyscipopt.Eventhdlr):
+    """Keeps better solutions and bounds for the main thread."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine: Engine | None = engine
+        self.found: deque[tuple[str, Any]] = deque()
+        self.bound = math.nan
+
+    def eventinit(self) -> None:
+        for kind in (SCIP_EVENTTYPE.BESTSOLFOUND, SCIP_EVENTTYPE.LPSOLVED):
+            self.model.catchEvent(kind, self)
+
+    def eventexit(self) -> None:
+        for kind in (SCIP_EVENTTYPE.BESTSOLFOUND, SCIP_EVENTTYPE.LPSOLVED):
+            self.model.dropEvent(kind, self)
+
+    def eventexec(self, event: Any) -> None:
+        if self.engine is not None:
+            self.engine.callbacks.call(lambda: self._keep(event.getType()), None)
+
+    def _keep(self, kind: int) -> None:
+        assert self.engine is not None
+        if kind == SCIP_EVENTTYPE.BESTSOLFOUND:
+            self.found.append(("solution", self.engine.values(self.model.getBestSol())))
+            return
+        bound = float(self.model.getDualbound())
+        if bound != self.bound:
+            self.bound = bound
+            self.found.append(("bound", bound))
+
+
+def fill(model: Any, instance: MilpInstance, stop: Callable[[], bool] = lambda: False) -> list[Any]:
+    """Add variables and rows; returns the variables. Rows without entries or sides are left out, and all once `stop` says so."""
+    limits = zip(instance.lower.tolist(), instance.upper.tolist())
+    kinds = np.where(instance.binary, "B", np.where(instance.integer, "I", "C")).tolist()
+    variables = [
+        model.addVar(name, kind, None if math.isinf(low) else low, None if math.isinf(high) else high, obj=cost)
+        for name, kind, (low, high), cost in zip(instance.names, kinds, limits, instance.c.tolist())
+    ]
+    (model.setMaximize if instance.sense == "max" else model.setMinimize)()
+    if instance.offset:
+        model.addObjoffset(instance.offset)
+    terms = [Term(variable) for variable in variables]
+    columns, values, first = instance.column.tolist(), instance.value.tolist(), instance.first.tolist()
+    for i, (name, low, high) in enumerate(zip(instance.row_names, instance.row_lower.tolist(), instance.row_upper.tolist())):
+        if i % _AT_ONCE == 0 and stop():
+            break
+        if first[i] == first[i + 1] or (math.isinf(low) and math.isinf(high)):
+            continue
+        row = Expr({terms[columns[k]]: values[k] for k in range(first[i], first[i + 1])})
+        sides = (None if math.isinf(low) else low, None if math.isinf(high) else high)
+        model.addCons(ExprCons(row, *sides), name)
+    return variables

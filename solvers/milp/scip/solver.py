@@ -1,0 +1,120 @@
+"""SCIP: with its defaults, and with one branching rule before all others, as learned branching is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from corl.options import option
+from corl.solver import Solver
+from corl.solvers.milp.scip import FIRST
+
+if TYPE_CHECKING:
+    from corl.problems.milp.instance import MilpInstance
+    from corl.run import Run
+    from corl.solvers.milp.reporting import Question
+    from corl.solvers.milp.scip.model import Engine
+
+__all__ = ["Scip", "ScipFullStrong", "ScipPscost", "ScipRelpscost"]
+
+_ROOT_CUTS = {"separating/maxrounds": 0, "presolving/maxrestarts": 0}
+
+
+@dataclass(frozen=True)
+class Scip(Solver):
+    """SCIP in a helper thread, so that time limits and Ctrl-C hold; every solution that it finds is reported.
+
+    Where a row's largest coefficient is more than 1e9 times its smallest (1e6 with continuous variables), or its side more than
+    1e8 times, it proves nothing.
+    """
+
+    root_cuts: bool = option(
+        False,
+        "Whether cuts are made at the root only and there are no restarts, as in the comparisons of Gasse et al. (2019) and "
+        "later papers.",
+    )
+
+    rule: ClassVar[str] = ""
+    iteration: ClassVar[str] = "a node of SCIP's tree"
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "SCIP with its defaults"
+
+    def prepare(self, instance: MilpInstance) -> None:
+        import pyscipopt  # noqa: F401
+
+    def parameters(self) -> dict[str, Any]:
+        """SCIP's parameters that differ from its defaults."""
+        settings: dict[str, Any] = dict(_ROOT_CUTS) if self.root_cuts else {}
+        return settings | ({f"branching/{self.rule}/priority": FIRST} if self.rule else {})
+
+    def plug(self, engine: Engine) -> None:
+        """Add what SCIP has not of itself to the model, before it is solved."""
+
+    def solve(self, instance: MilpInstance, run: Run) -> None:
+        from corl.solvers.milp.reporting import Question
+
+        question = Question(run, instance)
+        status = self._ask(question)
+        while status == "optimal" and not question.done():
+            status = self._ask(question)
+        if status == "inforunbd":
+            status = self._decide(question)
+        if status == "infeasible":
+            question.infeasible()
+        elif status == "unbounded":
+            question.unbounded()
+        elif status == "timelimit":
+            run.stop("time_limit")  # the engine's own clock ended a moment before ours; the first reason stays
+        elif status in ("totalnodelimit", "nodelimit"):
+            run.stop("iterations")
+        question.close()
+
+    def _ask(self, question: Question, program: MilpInstance | None = None) -> str:
+        """Solve the program, or another one that has the same solutions and no objective; returns SCIP's status."""
+        from corl.solvers.milp.scip.model import Engine
+
+        def tell(kind: str, value: Any) -> None:
+            if kind == "solution":
+                question.values(value)
+            elif program is None:
+                question.bound(value)
+
+        engine = Engine(program or question.program, question.run, self.parameters(), question.start)
+        try:
+            self.plug(engine)
+            return engine.solve(tell)
+        finally:
+            engine.close()
+
+    def _decide(self, question: Question) -> str:
+        """SCIP's status of a program that is infeasible or unbounded: any solution says which."""
+        import numpy as np
+
+        status = "unbounded"
+        if question.run.solution is None:
+            status = self._ask(question, replace(question.program, c=np.zeros(question.program.n), offset=0.0))
+        return status if question.run.solution is None else "unbounded"
+
+
+@dataclass(frozen=True)
+class ScipRelpscost(Scip):
+    """SCIP branching by reliability on pseudocosts (Achterberg, Koch and Martin 2005), its default."""
+
+    rule: ClassVar[str] = "relpscost"
+    title: ClassVar[str] = "SCIP, reliability branching"
+
+
+@dataclass(frozen=True)
+class ScipPscost(Scip):
+    """SCIP branching on pseudocosts alone."""
+
+    rule: ClassVar[str] = "pscost"
+    title: ClassVar[str] = "SCIP, pseudocost branching"
+
+
+@dataclass(frozen=True)
+class ScipFullStrong(Scip):
+    """SCIP with full strong branching: the smallest trees and the slowest nodes."""
+
+    rule: ClassVar[str] = "fullstrong"
+    title: ClassVar[str] = "SCIP, full strong branching"

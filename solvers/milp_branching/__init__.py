@@ -1,0 +1,1 @@
+"""Solvers of `milp-branching`: rules that choose the variable to branch on."""

@@ -1,0 +1,1 @@
+"""Ruin and recreate for paths with a limit: the default."""

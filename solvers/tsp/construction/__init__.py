@@ -1,0 +1,1 @@
+"""Tours made once: space-filling curve, greedy edges, nearest neighbour."""

@@ -1,0 +1,272 @@
+"""Constructions: tours made once, in a few seconds for a million cities, for the searches to begin from."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.problems.tsp.metric import EXPLICIT, Metric, distance
+from corl.rng import below, uniform
+from corl.solvers.tsp.neighbours.candidates import nearest_among
+from corl.solvers.tsp.neighbours.spatial import hilbert_order, live_tree, nearest_live, remove
+
+__all__ = [
+    "candidate_edges",
+    "chain_fragments",
+    "greedy_edge",
+    "join_edges",
+    "length_of",
+    "nearest_neighbour",
+    "random_greedy",
+    "sorted_order",
+    "tour_of_fragments",
+]
+
+_JOINING = 8  # nearest other fragment ends offered to each end, per round of joining
+
+
+def nearest_neighbour(metric: Metric, neighbours: NDArray[np.int32], start: int = 0) -> NDArray[np.int32]:
+    """The tour from `start` that goes on to the nearest city not yet visited, int32 [n].
+
+    `neighbours` (int32 [n, K], sorted) are tried first. Beyond them a matrix is searched row by row, points by a tree.
+    """
+    n = len(neighbours)
+    if metric.kind == EXPLICIT:
+        return _nearest_neighbour_matrix(metric.matrix, neighbours, start)
+    if n == 1:
+        return np.zeros(1, np.int32)
+    return _nearest_neighbour_points(metric, neighbours, start, live_tree(metric.points, hilbert_order(metric)))
+
+
+def greedy_edge(
+    metric: Metric,
+    neighbours: NDArray[np.int32],
+    lengths: NDArray[np.float64],
+    noise: float = 0.0,
+    state: NDArray[np.uint64] | None = None,
+) -> NDArray[np.int32]:
+    """The greedy-edge tour, int32 [n]: the shortest edge that leaves paths is taken, again and again.
+
+    Edges come from `neighbours` and `lengths` ([n, K]); the paths that these leave are joined greedily over the nearest
+    ends of other paths, in rounds. With `noise` > 0 each candidate edge's length counts times a number uniform on
+    1 - noise .. 1 + noise from `state` (corl.rng). Ends of the same float32 length are taken in no special order.
+    """
+    n = len(neighbours)
+    link = np.full((n, 2), -1, np.int32)
+    far = np.arange(n, dtype=np.int32)
+    first, second, weight = candidate_edges(neighbours, lengths)
+    if noise > 0.0:
+        assert state is not None
+        _perturb(weight, noise, state)
+    join_edges(first, second, sorted_order(weight), link, far)
+    while True:
+        ends = np.flatnonzero(link[:, 1] < 0).astype(np.int32)
+        if len(ends) <= 2:  # one path; its two ends close the tour
+            return tour_of_fragments(link, ends)
+        near, near_lengths = nearest_among(metric, ends, _JOINING)
+        some, others = np.repeat(ends, near.shape[1]), near.ravel()
+        join_edges(some, others, sorted_order(near_lengths.ravel()), link, far)
+
+
+@kernel
+def candidate_edges(neighbours, lengths):
+    """Every candidate edge once: (first int32 [m], second int32 [m], weight float64 [m])."""
+    n, k = neighbours.shape
+    first, second, weight = np.empty(n * k, np.int32), np.empty(n * k, np.int32), np.empty(n * k)
+    m = 0
+    for i in range(n):
+        for c in range(k):
+            j = neighbours[i, c]
+            if j > i or not _lists(neighbours, j, i):
+                first[m], second[m], weight[m] = i, j, lengths[i, c]
+                m += 1
+    return first[:m].copy(), second[:m].copy(), weight[:m].copy()
+
+
+@kernel(inline=True)
+def _lists(neighbours, city, other):
+    """Whether `other` is a candidate neighbour of `city`."""
+    listed = False
+    for c in range(neighbours.shape[1]):
+        listed |= neighbours[city, c] == other
+    return listed
+
+
+@kernel
+def random_greedy(metric, first, second, weight, noise, state):
+    """A greedy-edge tour, int32 [n], over `candidate_edges` whose weights count times 1 - noise .. 1 + noise at random.
+
+    A kernel for making many tours: their paths are joined by `chain_fragments`, so n should be under some 50,000.
+    """
+    n = max(first.max(), second.max()) + 1
+    link = np.full((n, 2), -1, np.int32)
+    weight = weight.copy()
+    _perturb(weight, noise, state)
+    join_edges(first, second, sorted_order(weight), link, np.arange(n).astype(np.int32))
+    return chain_fragments(metric, link, below(state, n))
+
+
+@kernel
+def _perturb(weight, noise, state):
+    """Multiply each weight by a number uniform on 1 - noise .. 1 + noise."""
+    for e in range(len(weight)):
+        weight[e] *= 1.0 + noise * (2.0 * uniform(state) - 1.0)
+
+
+@kernel
+def sorted_order(weight):
+    """int32 [m]: indices by increasing float32 weight, stably (radix sort: 11 bits a pass)."""
+    m = len(weight)
+    keys, spare_keys = np.empty(m, np.uint32), np.empty(m, np.uint32)
+    order, spare = np.empty(m, np.int32), np.empty(m, np.int32)
+    single = weight.astype(np.float32).view(np.uint32)
+    for e in range(m):  # order-preserving map of floats to unsigned integers
+        bits = single[e]
+        keys[e] = np.uint32(~bits) if bits >> np.uint32(31) else np.uint32(bits | np.uint32(0x80000000))
+        order[e] = e
+    count = np.empty(2048, np.int64)
+    for shift in (0, 11, 22):
+        count[:] = 0
+        for e in range(m):
+            count[(keys[e] >> np.uint32(shift)) & np.uint32(2047)] += 1
+        total = 0
+        for b in range(2048):
+            count[b], total = total, total + count[b]
+        for e in range(m):
+            b = (keys[e] >> np.uint32(shift)) & np.uint32(2047)
+            spare_keys[count[b]], spare[count[b]] = keys[e], order[e]
+            count[b] += 1
+        keys, spare_keys = spare_keys, keys
+        order, spare = spare, order
+    return order
+
+
+@kernel
+def join_edges(first, second, order, link, far):
+    """Take edges in the given order wherever they join ends of two different paths.
+
+    `link` int32 [n, 2]: the neighbours on the path, -1 where free (slot 0 is filled first); `far` int32 [n]: for an end of
+    a path its other end (a single city is its own). After Bentley, Fast algorithms for geometric TSPs (1992), section 2.
+    """
+    for e in order:
+        a, b = first[e], second[e]
+        if link[a, 1] >= 0 or link[b, 1] >= 0 or far[a] == b:
+            continue
+        link[a, 0 if link[a, 0] < 0 else 1] = b
+        link[b, 0 if link[b, 0] < 0 else 1] = a
+        end_a, end_b = far[a], far[b]
+        far[end_a], far[end_b] = end_b, end_a
+
+
+@kernel
+def tour_of_fragments(link, ends):
+    """The tour, int32 [n], that runs along the paths of `link` one after another, as their ends first appear in `ends`."""
+    n = len(link)
+    tour = np.empty(n, np.int32)
+    seen = np.zeros(n, np.bool_)
+    m = 0
+    for start in ends:
+        if seen[start] or link[start, 1] >= 0:
+            continue
+        city, previous = start, -1
+        while city >= 0:
+            tour[m] = city
+            m += 1
+            seen[city] = True
+            following = link[city, 0] if link[city, 0] != previous else link[city, 1]
+            previous, city = city, following
+    return tour
+
+
+@kernel
+def chain_fragments(metric, link, start):
+    """The tour, int32 [n], that begins near city `start`, runs along its path, goes on to the nearest end of another ...
+
+    For the m paths of `link` this looks at m**2 pairs of ends: for the few per cent of n that greedy edges leave.
+    """
+    n = len(link)
+    tour = np.empty(n, np.int32)
+    ends = np.empty(n, np.int32)
+    left = first = 0
+    for city in range(n):
+        if link[city, 1] < 0:
+            if city <= start:
+                first = left
+            ends[left] = city
+            left += 1
+    m, chosen = 0, first
+    while left > 0:
+        city, previous = ends[chosen], -1
+        left -= 1
+        ends[chosen] = ends[left]
+        while city >= 0:  # along the path
+            tour[m] = city
+            m += 1
+            following = link[city, 0] if link[city, 0] != previous else link[city, 1]
+            previous, city = city, following
+        nearest = np.inf
+        other = -1
+        for i in range(left):
+            if ends[i] == previous:
+                other = i  # the end arrived at: not free any more
+        if other >= 0:
+            left -= 1
+            ends[other] = ends[left]
+        for i in range(left):
+            d = distance(metric, previous, ends[i])
+            if d < nearest:
+                nearest, chosen = d, i
+    return tour
+
+
+@kernel
+def _nearest_neighbour_matrix(matrix, neighbours, start):
+    n, k = neighbours.shape
+    tour = np.empty(n, np.int32)
+    visited = np.zeros(n, np.bool_)
+    city = start
+    for m in range(n):
+        tour[m] = city
+        visited[city] = True
+        following = -1
+        for c in range(k):
+            if not visited[neighbours[city, c]]:
+                following = neighbours[city, c]
+                break
+        if following < 0:
+            best = np.inf
+            for other in range(n):
+                if not visited[other] and (following < 0 or matrix[city, other] < best):
+                    best, following = matrix[city, other], other
+        city = following
+    return tour
+
+
+@kernel
+def _nearest_neighbour_points(metric, neighbours, start, tree):
+    n, k = neighbours.shape
+    tour = np.empty(n, np.int32)
+    visited = np.zeros(n, np.bool_)
+    stack = np.empty(128, np.int64)
+    city = start
+    for m in range(n):
+        tour[m] = city
+        visited[city] = True
+        remove(tree, city)
+        following = -1
+        for c in range(k):
+            if not visited[neighbours[city, c]]:
+                following = neighbours[city, c]
+                break
+        city = following if following >= 0 else nearest_live(metric, tree, visited, city, stack)
+    return tour
+
+
+@kernel
+def length_of(metric, tour):
+    """The length of a closed tour, float64."""
+    total = 0.0
+    for i in range(len(tour)):
+        total += distance(metric, tour[i - 1], tour[i])
+    return total

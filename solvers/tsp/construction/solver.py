@@ -1,0 +1,93 @@
+"""Two constructions as solvers: the baselines that every search should beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from corl.options import option
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.tsp.instance import TspInstance
+    from corl.run import Run
+
+__all__ = ["GreedyEdge", "NearestNeighbour", "tiny_like"]
+
+
+@dataclass(frozen=True)
+class NearestNeighbour(Solver):
+    """From a city always on to the nearest one not yet visited; about 25 % above the optimum on uniform cities."""
+
+    start: int = option(0, "The city to begin at, taken modulo n.", low=0)
+    candidates: int = option(8, "Nearest neighbours that are looked at before the search over all cities.", low=1)
+
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "Nearest neighbour: always on to the nearest unvisited city"
+
+    def accepts(self, instance: TspInstance) -> str:
+        return _symmetric(instance)
+
+    def prepare(self, instance: TspInstance) -> None:
+        _construct_nearest(tiny_like(instance), self.candidates, 0)
+
+    def solve(self, instance: TspInstance, run: Run) -> None:
+        run.report(_construct_nearest(instance, self.candidates, self.start % instance.n))
+
+
+@dataclass(frozen=True)
+class GreedyEdge(Solver):
+    """The shortest edge that leaves paths, again and again; about 15 % above the optimum on uniform cities."""
+
+    candidates: int = option(
+        10, "Nearest neighbours of a city whose edges compete at first; ends of paths are joined afterwards.", low=1
+    )
+
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "Greedy edge: always the shortest edge that still fits"
+
+    def accepts(self, instance: TspInstance) -> str:
+        return _symmetric(instance)
+
+    def prepare(self, instance: TspInstance) -> None:
+        _construct_greedy(tiny_like(instance), self.candidates)
+
+    def solve(self, instance: TspInstance, run: Run) -> None:
+        run.report(_construct_greedy(instance, self.candidates))
+
+
+def _symmetric(instance: TspInstance) -> str:
+    return "" if instance.symmetric else "it takes symmetric distances only"
+
+
+def _construct_nearest(instance: TspInstance, candidates: int, start: int) -> np.ndarray:
+    from corl.problems.tsp.metric import metric_of
+    from corl.solvers.tsp.construction.kernels import nearest_neighbour
+    from corl.solvers.tsp.neighbours.candidates import neighbours
+
+    metric = metric_of(instance)
+    return nearest_neighbour(metric, neighbours(instance, metric, candidates)[0], start)
+
+
+def _construct_greedy(instance: TspInstance, candidates: int) -> np.ndarray:
+    from corl.problems.tsp.metric import metric_of
+    from corl.solvers.tsp.construction.kernels import greedy_edge
+    from corl.solvers.tsp.neighbours.candidates import neighbours
+
+    metric = metric_of(instance)
+    return greedy_edge(metric, *neighbours(instance, metric, candidates))
+
+
+def tiny_like(instance: TspInstance) -> TspInstance:
+    """24 cities of the instance's kind, 14 of them equal: solving it compiles every kernel used for that kind."""
+    from corl.problems.tsp.instance import TspInstance
+
+    rng = np.random.default_rng(0)
+    if instance.points is None:
+        half = rng.integers(1, 9, (24, 24)).astype(float)
+        return TspInstance("tiny", instance.edge_weight_type, matrix=half + half.T)
+    points = np.trunc(rng.random((24, instance.points.shape[1])) * 60.0)
+    points[:14] = 1.0
+    return TspInstance("tiny", instance.edge_weight_type, points=points)

@@ -1,0 +1,55 @@
+"""The full distance matrix, for engines of others that insist on one. Our own solvers never build it from coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.problems.tsp.instance import TspInstance
+from corl.problems.tsp.metric import distance, metric_of
+
+__all__ = ["compile_dense", "dense_matrix", "scaled_matrix"]
+
+_ENTRIES = 1_000_000  # a block of rows between two looks at the clock: about 10 ms
+
+
+@kernel
+def _rows(metric, first, last, matrix):
+    for i in range(first, last):
+        for j in range(matrix.shape[1]):
+            matrix[i, j] = distance(metric, i, j)
+
+
+def dense_matrix(instance: TspInstance, should_stop: Callable[[], bool]) -> NDArray[np.float64] | None:
+    """float64 [n, n], a copy with a zero diagonal; None if `should_stop()` came true on the way."""
+    n = instance.n
+    metric = metric_of(instance)
+    matrix = np.empty((n, n))
+    block = max(1, _ENTRIES // n)
+    for first in range(0, n, block):
+        if should_stop():
+            return None
+        _rows(metric, first, min(n, first + block), matrix)
+    return matrix
+
+
+def scaled_matrix(instance: TspInstance, most: float, should_stop: Callable[[], bool]) -> NDArray[np.float64] | None:
+    """`dense_matrix` with every distance a whole number from 0 to `most`, shifted and scaled only where it must be."""
+    matrix = dense_matrix(instance, should_stop)
+    if matrix is None:
+        return None
+    np.fill_diagonal(matrix, matrix[0, 1])
+    matrix -= min(0.0, matrix.min())  # a constant on every edge adds the same to every tour
+    np.fill_diagonal(matrix, 0.0)
+    largest = matrix.max()
+    if (not instance.integral and largest > 0.0) or largest > most:
+        matrix *= most / largest
+    return np.rint(matrix, out=matrix)
+
+
+def compile_dense(instance: TspInstance) -> None:
+    """Compile what `dense_matrix` runs for instances of this kind."""
+    _rows(metric_of(instance), 0, 0, np.empty((1, 1)))

@@ -1,0 +1,47 @@
+"""Sub-tours of an unfinished child, as runs of segments between the cuts that an E-set makes in its parent's order of the cities.
+
+Nagata & Kobayashi, INFORMS J. Computing 25 (2013), section 2.2, step 5, localised as in section 3.1; of tours in either
+direction and of directed ones.
+"""
+
+from __future__ import annotations
+
+from corl.jit import kernel
+
+__all__ = ["SEARCHED", "absorb", "first_cut", "smallest_subtour"]
+
+SEARCHED = 25
+"""Cities looked at from either end of a long segment when a sub-tour is merged (tuned)."""
+
+
+@kernel(inline=True)
+def first_cut(cuts, count, position):
+    """The index of the first of `count` sorted cuts at or behind a position; `count` where there is none."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        if cuts[middle] < position:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel(inline=True)
+def smallest_subtour(size, subtours):
+    """The first of those with the fewest cities; one of size 0 was merged already."""
+    smallest = -1
+    for s in range(subtours):
+        if size[s] > 0 and (smallest < 0 or size[s] < size[smallest]):
+            smallest = s
+    return smallest
+
+
+@kernel(inline=True)
+def absorb(subtour, size, segments, gone, other):
+    """Make the segments of sub-tour `gone` part of another."""
+    for r in range(segments):
+        if subtour[r] == gone:
+            subtour[r] = other
+    size[other] += size[gone]
+    size[gone] = 0

@@ -1,0 +1,235 @@
+"""Minimum spanning trees under node penalties pi: weight(i, j) = distance(i, j) + (pi[i] + pi[j]).
+
+On complete graphs: Boruvka on points with a tree of bounding boxes (exact, no n x n anywhere), and Prim on a matrix. Both
+can be interrupted: they do a part of the work a call and keep all state in arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.problems.tsp.metric import ATT, CEIL, EUCLIDEAN, GEO, MANHATTAN, ROUNDED, distance
+from corl.solvers.tsp.held_karp.sparse_tree import find, rename
+
+__all__ = ["Boxes", "Forest", "boxes", "fit", "forest", "grow", "prim"]
+
+_LEAF = 8  # points a leaf of the box tree
+
+
+class Boxes(NamedTuple):
+    """A balanced tree over points in spatial order: leaf b holds points 8b .. 8b+7, node q has children 2q and 2q+1."""
+
+    low: NDArray[np.float64]
+    """[2 * leaves, 3]: the corner of the bounding box; +inf where empty."""
+    high: NDArray[np.float64]
+    penalty: NDArray[np.float64]
+    """[2 * leaves]: the smallest pi inside."""
+    part: NDArray[np.int32]
+    """[2 * leaves]: the part that all points inside belong to; -1 where they differ, -2 where empty."""
+
+
+class Forest(NamedTuple):
+    """A minimum spanning forest that grows to a tree; all state of `grow`."""
+
+    part: NDArray[np.int32]
+    """[n]: the part each point belongs to, 0..counts[0]-1."""
+    best: NDArray[np.float64]
+    """[n]: by part, the weight of the shortest edge found that leaves it."""
+    ends: NDArray[np.int32]
+    """[n, 2]: by part, that edge."""
+    proven: NDArray[np.float64]
+    """[n]: by point, what no edge that leaves its part goes below."""
+    edges: NDArray[np.int32]
+    """[n - 1, 2]: the tree's edges."""
+    counts: NDArray[np.int64]
+    """[3]: parts, edges, next point to look at."""
+
+
+def boxes(n: int) -> Boxes:
+    """An empty tree for n points."""
+    leaves = 1
+    while leaves * _LEAF < n:
+        leaves *= 2
+    return Boxes(np.empty((2 * leaves, 3)), np.empty((2 * leaves, 3)), np.empty(2 * leaves), np.empty(2 * leaves, np.int32))
+
+
+def forest(n: int) -> Forest:
+    """n points, each a part of its own."""
+    return Forest(
+        np.arange(n, dtype=np.int32), np.full(n, np.inf), np.full((n, 2), -1, np.int32), np.full(n, -np.inf),
+        np.empty((max(n - 1, 0), 2), np.int32), np.array([n, 0, 0], np.int64),
+    )  # fmt: skip
+
+
+@kernel
+def fit(tree, points, pi):
+    """Fill the boxes and the smallest penalties of a tree over `points` [n, 3]."""
+    n, leaves = len(points), len(tree.low) // 2
+    for q in range(2 * leaves - 1, 0, -1):
+        for x in range(3):
+            tree.low[q, x], tree.high[q, x] = np.inf, -np.inf
+        tree.penalty[q] = np.inf
+        if q >= leaves:
+            for i in range((q - leaves) * _LEAF, min(n, (q - leaves + 1) * _LEAF)):
+                for x in range(3):
+                    tree.low[q, x] = min(tree.low[q, x], points[i, x])
+                    tree.high[q, x] = max(tree.high[q, x], points[i, x])
+                tree.penalty[q] = min(tree.penalty[q], pi[i])
+        else:
+            for child in (2 * q, 2 * q + 1):
+                for x in range(3):
+                    tree.low[q, x] = min(tree.low[q, x], tree.low[child, x])
+                    tree.high[q, x] = max(tree.high[q, x], tree.high[child, x])
+                tree.penalty[q] = min(tree.penalty[q], tree.penalty[child])
+
+
+@kernel
+def _colour(tree, part):
+    """Set the part of every node of the tree."""
+    n, leaves = len(part), len(tree.low) // 2
+    for q in range(2 * leaves - 1, 0, -1):
+        seen = -2
+        if q >= leaves:
+            for i in range((q - leaves) * _LEAF, min(n, (q - leaves + 1) * _LEAF)):
+                seen = part[i] if seen == -2 or seen == part[i] else -1
+        else:
+            a, b = tree.part[2 * q], tree.part[2 * q + 1]
+            seen = b if a == -2 else (a if b == -2 or b == a else -1)
+        tree.part[q] = seen
+
+
+@kernel(inline=True)
+def _gap(metric, tree, i, q):
+    """A lower bound on the distance of point i to any point in box q: every kind is monotone in the coordinates' gaps,
+    and so is each rounded operation in it (GEO, by the chord on the unit sphere, with a margin for its cosine)."""
+    p = metric.points
+    x = max(0.0, tree.low[q, 0] - p[i, 0], p[i, 0] - tree.high[q, 0])
+    y = max(0.0, tree.low[q, 1] - p[i, 1], p[i, 1] - tree.high[q, 1])
+    z = max(0.0, tree.low[q, 2] - p[i, 2], p[i, 2] - tree.high[q, 2])
+    kind = metric.kind
+    if kind <= CEIL:
+        d = math.sqrt(x * x + y * y + z * z)
+        if kind == EUCLIDEAN:
+            return d
+        return math.floor(d + 0.5) if kind == ROUNDED else math.ceil(d)
+    if kind == ATT:
+        return math.ceil(math.sqrt((x * x + y * y) / 10.0))
+    if kind == MANHATTAN:
+        return math.floor(x + y + z + 0.5)
+    if kind == GEO:
+        cosine = 1.0 - 0.5 * (x * x + y * y + z * z) + 1e-14
+        return math.floor(6378.388 * math.acos(min(1.0, max(-1.0, cosine))) + 1.0)
+    return max(math.floor(x + 0.5), math.floor(y + 0.5), math.floor(z + 0.5))
+
+
+@kernel
+def _shortest_out(metric, tree, pi, state, i, slack, stack):
+    """Look for an edge from point i out of its part that beats the part's best; update it and what is proven of i."""
+    leaves, n = len(tree.low) // 2, len(pi)
+    mine = state.part[i]
+    limit = state.best[mine]
+    top = 1
+    stack[0] = 1
+    while top:
+        top -= 1
+        q = stack[top]
+        if tree.part[q] == mine or tree.part[q] == -2 or _gap(metric, tree, i, q) + (pi[i] + tree.penalty[q]) - slack >= limit:
+            continue
+        if q < leaves:
+            near = _gap(metric, tree, i, 2 * q) > _gap(metric, tree, i, 2 * q + 1)
+            stack[top], stack[top + 1] = 2 * q + (not near), 2 * q + near  # the nearer one on top
+            top += 2
+            continue
+        for j in range((q - leaves) * _LEAF, min(n, (q - leaves + 1) * _LEAF)):
+            if state.part[j] != mine:
+                w = distance(metric, i, j) + (pi[i] + pi[j])
+                if w < limit:
+                    limit = w
+                    state.ends[mine, 0], state.ends[mine, 1] = i, j
+    state.best[mine] = state.proven[i] = limit
+
+
+@kernel
+def grow(metric, tree, pi, u, v, d, state, slack, most):
+    """Boruvka on the complete graph: look at `most` points (and end the round after the last one). Returns whether the
+    tree is complete. The sparse edges u, v, d seed each part's best edge, so that a search mostly proves it."""
+    n = len(pi)
+    parts, first = state.counts[0], state.counts[2]
+    if parts == 1:
+        return True
+    if first == 0:
+        state.best[:parts] = np.inf
+        for e in range(len(u)):
+            a, b = state.part[u[e]], state.part[v[e]]
+            if a != b:
+                w = d[e] + (pi[u[e]] + pi[v[e]])
+                if w < state.best[a]:
+                    state.best[a] = w
+                    state.ends[a, 0], state.ends[a, 1] = u[e], v[e]
+                if w < state.best[b]:
+                    state.best[b] = w
+                    state.ends[b, 0], state.ends[b, 1] = u[e], v[e]
+        _colour(tree, state.part)
+    stack = np.empty(80, np.int64)
+    last = min(n, first + most)
+    for i in range(first, last):
+        if state.proven[i] < state.best[state.part[i]]:
+            _shortest_out(metric, tree, pi, state, i, slack, stack)
+    state.counts[2] = last
+    if last < n:
+        return False
+    state.counts[2] = 0
+    _join(state)
+    return state.counts[0] == 1
+
+
+@kernel
+def _join(state):
+    """End a round: add each part's best edge and number the parts afresh."""
+    parts = state.counts[0]
+    root = np.arange(parts).astype(np.int32)
+    name = np.empty(parts, np.int32)
+    for c in range(parts):
+        if state.best[c] < np.inf:
+            i, j = state.ends[c, 0], state.ends[c, 1]
+            a, b = find(root, state.part[i]), find(root, state.part[j])
+            if a != b:
+                root[max(a, b)] = min(a, b)
+                k = state.counts[1]
+                state.edges[k, 0], state.edges[k, 1] = i, j
+                state.counts[1] = k + 1
+    state.counts[0] = rename(root, name, parts)
+    for i in range(len(state.part)):
+        state.part[i] = name[state.part[i]]
+
+
+# ---------------------------------------------------------------- the complete graph of a matrix
+@kernel
+def prim(metric, pi, closest, parent, edges, count, most):
+    """Prim on the complete graph: add up to `most` cities to the tree. closest [n] starts at +inf, parent int32 [n] at -1
+    (-2: in the tree), edges int32 [n - 1, 2], count int64 [2]: cities in the tree and the last one. Returns: complete?"""
+    n = len(pi)
+    if count[0] == 0:
+        parent[0] = -2
+        count[0], count[1] = 1, 0
+    for _ in range(most):
+        if count[0] == n:
+            break
+        last = count[1]
+        nearest, least = -1, np.inf
+        for j in range(n):
+            if parent[j] != -2:
+                w = distance(metric, last, j) + (pi[last] + pi[j])
+                if w < closest[j]:
+                    closest[j], parent[j] = w, last
+                if closest[j] < least:
+                    nearest, least = j, closest[j]
+        edges[count[0] - 1, 0], edges[count[0] - 1, 1] = parent[nearest], nearest
+        parent[nearest] = -2
+        count[0], count[1] = count[0] + 1, nearest
+    return count[0] == n

@@ -1,0 +1,200 @@
+"""Candidate neighbours: for every city the few others that a good tour may link it to, nearest first."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.problems.tsp.instance import TspInstance
+from corl.problems.tsp.metric import EXPLICIT, MANHATTAN, MAXIMUM, Metric, distance
+from corl.solvers.tsp.neighbours.spatial import hilbert_order, live_tree, nearest_in_quadrant
+
+__all__ = ["nearest_among", "neighbours"]
+
+_CHUNK = 1 << 16  # cities per KD-tree query: bounds the temporaries of scipy (int64 and float64) to some tens of MB
+_WIDER = 5  # a quadrant's nearest are looked for among this many times k neighbours (notes: 50 for k = 10)
+
+
+def neighbours(
+    instance: TspInstance, metric: Metric, k: int, per_quadrant: int = 0
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The `k` nearest other cities of every city: (neighbours int32 [n, K], lengths float64 [n, K]), K = min(k, n - 1).
+
+    Rows are sorted by distance. For coordinates in the plane, `per_quadrant` = q > 0 takes first the q nearest of each of
+    the four quadrants around a city (among its 5 k nearest; the one nearest in a quadrant that none of those lies in) and
+    fills up to K by distance: better for clustered cities, whose nearest others are all in the same cluster.
+    Where more than k / 2 cities share one point, a city lists only k / 2 of them, as a ring, and then cities elsewhere: a
+    heap of equal cities stays connected in itself and with the rest. Memory: O(n k), no n x n temporary.
+    """
+    if metric.kind == EXPLICIT:
+        found = _nearest_in_matrix(metric.matrix, np.arange(instance.n), k)
+    else:
+        found = _nearest_points(metric, k, per_quadrant)
+    return found, _sorted_lengths(metric, np.arange(instance.n, dtype=np.int32), found)
+
+
+def nearest_among(metric: Metric, cities: NDArray[np.int32], k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """As `neighbours`, among the given cities alone: (int32 [m, K] indices into `cities`' values, float64 [m, K] lengths)."""
+    if metric.kind == EXPLICIT:
+        found = _nearest_in_matrix(metric.matrix, cities, k)
+    else:
+        found = _nearest_points(metric._replace(points=metric.points[cities]), k, 0)
+    found = cities[found].astype(np.int32)
+    return found, _sorted_lengths(metric, cities, found)
+
+
+def _nearest_in_matrix(matrix: NDArray[np.float64], cities: NDArray, k: int) -> NDArray[np.int32]:
+    """For row i of the sub-matrix of `cities`: the positions of its k nearest, int32 [m, K]."""
+    m = len(cities)
+    k = min(k, m - 1)
+    found = np.empty((m, k), np.int32)
+    everyone = m == len(matrix)
+    for i in range(m):
+        row = matrix[cities[i]].copy() if everyone else matrix[cities[i], cities]
+        row[i] = np.inf
+        near = np.argpartition(row, k - 1)[:k] if k else np.empty(0, np.int64)
+        found[i] = near[np.lexsort((near, row[near]))]
+    return found
+
+
+def _nearest_points(metric: Metric, k: int, per_quadrant: int) -> NDArray[np.int32]:
+    """For every point of the metric the indices of its k nearest others, int32 [n, K]."""
+    n = len(metric.points)
+    k = min(k, n - 1)
+    if k == 0:
+        return np.empty((n, 0), np.int32)
+    heaps = _heaps(metric.points, max(1, k // 2))
+    if heaps is None:
+        return _query(metric, k, per_quadrant)
+    order, starts = heaps
+    places = metric._replace(points=metric.points[order[starts[:-1]]])  # one of each heap
+    near = _query(places, min(k, len(places.points) - 1), per_quadrant)
+    return _spread(order, starts, near, k)
+
+
+def _heaps(points: NDArray[np.float64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Cities grouped by equal points, (order [n], starts [m + 1]), where some point has over `most` + 1 cities; else None."""
+    x = np.sort(points[:, 0])
+    if len(x) <= most + 1 or not (x[most + 1 :] == x[: -most - 1]).any():
+        return None
+    order = np.lexsort(points.T[::-1])
+    new = np.concatenate(([True], (np.diff(points[order], axis=0) != 0).any(1)))
+    starts = np.append(np.flatnonzero(new), len(points))
+    return (order, starts) if np.diff(starts).max() > most + 1 else None
+
+
+def _query(metric: Metric, k: int, per_quadrant: int) -> NDArray[np.int32]:
+    """`_nearest_points` for points no more than a few of which coincide."""
+    from scipy.spatial import cKDTree
+
+    n = len(metric.points)
+    if k <= 0:
+        return np.empty((n, 0), np.int32)
+    flat = not metric.points[:, 2].any()
+    points = np.ascontiguousarray(metric.points[:, :2]) if flat else metric.points
+    norm = {MANHATTAN: 1.0, MAXIMUM: np.inf}.get(metric.kind, 2.0)  # the metrics' roundings keep its order
+    quadrants = per_quadrant > 0 and flat
+    wide = min(_WIDER * k if quadrants else k, n - 1)
+    tree = cKDTree(points)
+    boxes = live_tree(metric.points, hilbert_order(metric)) if quadrants else None
+    found = np.empty((n, k), np.int32)
+    by_leaf = tree.indices  # queries in the tree's own order stay in the processor's cache
+    for first in range(0, n, _CHUNK):
+        cities = by_leaf[first : first + _CHUNK]
+        near = tree.query(points[cities], wide + 1, p=norm, workers=1)[1].reshape(len(cities), wide + 1)
+        others = _without_self(cities, near)
+        found[cities] = _pick_quadrants(metric, boxes, cities, others, k, per_quadrant) if quadrants else others
+    return found
+
+
+@kernel
+def _without_self(cities, near):
+    """int32 [m, w - 1]: row i of `near` [m, w] without cities[i], or without its last where that is not in it."""
+    m, w = near.shape
+    out = np.empty((m, w - 1), np.int32)
+    for i in range(m):
+        kept = 0
+        for c in range(w):
+            if near[i, c] != cities[i] and kept < w - 1:
+                out[i, kept] = near[i, c]
+                kept += 1
+    return out
+
+
+@kernel
+def _pick_quadrants(metric, boxes, cities, near, k, per_quadrant):
+    """int32 [m, k], rows unsorted: of each sorted row of `near`, the `per_quadrant` first of each quadrant, then the others.
+
+    The nearest of a quadrant that none of `near` lies in is found by the tree `boxes`.
+    """
+    points = metric.points
+    m, wide = near.shape
+    out = np.empty((m, k), np.int32)
+    taken = np.empty(wide, np.bool_)
+    count = np.empty(4, np.int64)
+    stack = np.empty(128, np.int64)
+    for i in range(m):
+        v = cities[i]
+        taken[:] = False
+        count[:] = 0
+        kept = 0
+        for c in range(wide):
+            u = near[i, c]
+            quadrant = 2 * (points[u, 0] >= points[v, 0]) + (points[u, 1] >= points[v, 1])
+            count[quadrant] += 1
+            if kept < k and count[quadrant] <= per_quadrant:
+                taken[c] = True
+                out[i, kept] = u
+                kept += 1
+        for quadrant in range(4):
+            if kept < k and count[quadrant] == 0:
+                u = nearest_in_quadrant(metric, boxes, v, quadrant, stack)
+                if u >= 0:
+                    out[i, kept] = u
+                    kept += 1
+        for c in range(wide):
+            if kept < k and not taken[c]:
+                out[i, kept] = near[i, c]
+                kept += 1
+    return out
+
+
+@kernel
+def _spread(order, starts, near, k):
+    """int32 [n, k], rows unsorted: neighbours of cities from those of places: k / 2 of the own heap, then of near places."""
+    n, abroad = len(order), near.shape[1]
+    out = np.empty((n, k), np.int32)
+    for g in range(len(starts) - 1):
+        size = starts[g + 1] - starts[g]
+        for rank in range(size):
+            city = order[starts[g] + rank]
+            own = min(size - 1, k // 2)
+            c, lap, before = own, 0, -1
+            while c < k and c > before:  # one city of each near place, then second ones ...
+                before = c
+                for q in range(abroad):
+                    other = starts[near[g, q] + 1] - starts[near[g, q]]
+                    if c < k and lap < other:
+                        out[city, c] = order[starts[near[g, q]] + (rank + lap) % other]
+                        c += 1
+                lap += 1
+            own += k - c  # few cities elsewhere: more of the own heap
+            for j in range(own):  # a ring: +1, -1, +2, -2, ...
+                step = j // 2 + 1 if j % 2 == 0 else size - (j // 2 + 1)
+                out[city, j if j < own - (k - c) else c + j - (own - (k - c))] = order[starts[g] + (rank + step) % size]
+    return out
+
+
+@kernel
+def _sorted_lengths(metric, cities, found):
+    """float64 [m, K]: the distance from cities[i] to each of found[i]; sorts the rows of both, which nearly are."""
+    out = np.empty(found.shape)
+    for i in range(found.shape[0]):
+        for c in range(found.shape[1]):
+            city, length, at = found[i, c], distance(metric, cities[i], found[i, c]), c
+            while at > 0 and out[i, at - 1] > length:
+                out[i, at], found[i, at] = out[i, at - 1], found[i, at - 1]
+                at -= 1
+            out[i, at], found[i, at] = length, city
+    return out

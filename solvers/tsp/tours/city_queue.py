@@ -1,0 +1,58 @@
+"""A queue of the cities that a local search still has to look at, each at most once: the don't-look bits of Bentley (Fast
+algorithms for geometric traveling salesman problems, ORSA J. Computing 4, 1992) in the order in which they were cleared."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+
+__all__ = ["CityQueue", "city_queue", "clear", "enqueue", "next_in_queue"]
+
+
+class CityQueue(NamedTuple):
+    """A first-in, first-out queue over n cities."""
+
+    cities: NDArray[np.int32]
+    """[n] a ring."""
+    queued: NDArray[np.bool_]
+    """[n] whether a city is in it."""
+    ring: NDArray[np.int64]
+    """[2] where its head is, and how many cities are in it."""
+
+
+def city_queue(n: int) -> CityQueue:
+    """An empty queue."""
+    return CityQueue(np.empty(n, np.int32), np.zeros(n, np.bool_), np.zeros(2, np.int64))
+
+
+@kernel(inline=True, borrow=True)
+def enqueue(queue, city):
+    """Put a city into the queue, unless it is there."""
+    if not queue.queued[city]:
+        queue.queued[city] = True
+        n = len(queue.cities)
+        at = queue.ring[0] + queue.ring[1]
+        queue.cities[at - n if at >= n else at] = city
+        queue.ring[1] += 1
+
+
+@kernel(inline=True, borrow=True)
+def next_in_queue(queue):
+    """Take the first city out of the queue, which must not be empty."""
+    head = queue.ring[0]
+    city = queue.cities[head]
+    queue.queued[city] = False
+    queue.ring[0] = head + 1 if head + 1 < len(queue.cities) else 0
+    queue.ring[1] -= 1
+    return city
+
+
+@kernel(borrow=True)
+def clear(queue):
+    """Take every city out."""
+    while queue.ring[1] > 0:
+        next_in_queue(queue)

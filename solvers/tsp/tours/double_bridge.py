@@ -1,0 +1,57 @@
+"""The local double bridge: four consecutive stretches A B C D of a tour become A D C B.
+
+Martin, Otto & Felten (Large-step Markov chains for the traveling salesman problem, Complex Systems 5, 1991); B, C and D are
+short (Applegate, Cook & Rohe, Chained Lin-Kernighan for large traveling salesman problems, INFORMS J. Computing 15, 2003), so
+that kick, repair and undoing cost the same on a tour of any size. No stretch is reversed, so it is a move of directed tours as
+well, and no sequential 3-exchange undoes it.
+"""
+
+from __future__ import annotations
+
+from corl.jit import kernel
+from corl.problems.tsp.metric import distance
+from corl.rng import below
+from corl.solvers.tsp.tours.array_tour import rearrange
+
+__all__ = ["bridge_cost", "bridge_ends", "draw_sizes", "exchange"]
+
+
+@kernel(inline=True)
+def draw_sizes(random, most):
+    """The cities of B, C and D: 1 to `most` each."""
+    b = 1 + below(random, most)
+    c = 1 + below(random, most)
+    return b, c, 1 + below(random, most)
+
+
+@kernel(borrow=True)
+def bridge_ends(order, start, b, c, d, ends):
+    """Write to int32 ends[8] the last city of A, the first and last of B, of C and of D, and the first of A.
+
+    B begins at position `start` and has b cities. b + c + d is at most n - 1.
+    """
+    n = len(order)
+    at = start - 1 if start > 0 else n - 1
+    for k in range(4):
+        ends[2 * k] = order[at % n]
+        ends[2 * k + 1] = order[(at + 1) % n]
+        at += b if k == 0 else (c if k == 1 else d)
+
+
+@kernel(borrow=True)
+def bridge_cost(metric, ends):
+    """How much longer the tour gets."""
+    before, b1, b2, c1, c2, d1, d2, after = ends[0], ends[1], ends[2], ends[3], ends[4], ends[5], ends[6], ends[7]
+    cost = distance(metric, before, d1) + distance(metric, d2, c1) + distance(metric, c2, b1) + distance(metric, b2, after)
+    cost -= distance(metric, before, b1) + distance(metric, b2, c1) + distance(metric, c2, d1) + distance(metric, d2, after)
+    return cost
+
+
+@kernel(borrow=True)
+def exchange(tour, start, b, c, d):
+    """Write D C B in the place of B C D, which begin at position `start`; the array tour has room for three pieces."""
+    pieces = tour.pieces
+    pieces[0, 0], pieces[0, 1], pieces[0, 2] = b + c, d, 0
+    pieces[1, 0], pieces[1, 1], pieces[1, 2] = b, c, 0
+    pieces[2, 0], pieces[2, 1], pieces[2, 2] = 0, b, 0
+    rearrange(tour, start, 3)

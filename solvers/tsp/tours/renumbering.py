@@ -1,0 +1,49 @@
+"""Cities renumbered along a Hilbert curve: what is near in space is near in memory, which the processor's cache likes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.problems.tsp.instance import TspInstance
+from corl.problems.tsp.metric import EXPLICIT, Metric, metric_of
+from corl.solvers.tsp.neighbours.spatial import hilbert_order
+
+__all__ = ["Renumbered", "along_curve", "inverse"]
+
+
+class Renumbered:
+    """An instance as a search sees it, and the way back.
+
+    Distances, if any is negative and they are `raised`, are raised by a constant: no comparison of tours changes, and gains
+    of single edges are positive.
+    """
+
+    def __init__(self, instance: TspInstance, raised: bool = True) -> None:
+        self.cities: NDArray[np.int32]
+        """int32 [n]: the instance's city by number here."""
+        self.cities, self.metric = along_curve(metric_of(instance))
+        self.raised = 0.0
+        """What was added to every distance."""
+        if raised and self.metric.kind == EXPLICIT and (least := float(self.metric.matrix.min())) < 0.0:
+            self.raised = -least
+            self.metric = self.metric._replace(matrix=self.metric.matrix + self.raised)
+
+    def numbers(self, tour: ArrayLike) -> NDArray[np.int32]:
+        """A tour of the instance's cities in the numbers here."""
+        renumbered: NDArray[np.int32] = inverse(self.cities)[np.asarray(tour)]
+        return renumbered
+
+
+def along_curve(metric: Metric) -> tuple[NDArray[np.int32], Metric]:
+    """The cities in the order of the curve, int32 [n], and the metric in which city i is the i-th of them. A matrix, which has
+    no space, keeps its numbers."""
+    cities = hilbert_order(metric)
+    return cities, metric if metric.kind == EXPLICIT else metric._replace(points=metric.points[cities])
+
+
+def inverse(order: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Of a permutation."""
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order), dtype=order.dtype)
+    return place

@@ -1,1 +1,0 @@
-"""Recipes that train networks for the travelling salesman problem."""

@@ -1,0 +1,156 @@
+"""From an instance to what the kernels work on, and from a plan back to routes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.problems.vrp.evaluation import Route, routes_of
+from corl.problems.vrp.instance import VrpInstance
+from corl.problems.vrp.metric import metric_of
+from corl.rng import random_state
+from corl.routing.metric import EUCLIDEAN, EXPLICIT, ROUNDED, TENTHS, Metric
+from corl.solvers.vrp.ruin.neighbours import nearest
+from corl.solvers.vrp.ruin.state import OTHER, Plan, RoutingData, Work
+from corl.tolerance import LIMIT
+
+__all__ = ["load_routes", "routing_data", "new_plan", "new_work", "routes_in"]
+
+_SLACK = {EUCLIDEAN: 1e-6, ROUNDED: 3.5, EXPLICIT: np.inf}  # of what is cut or rounded up to whole units: 7
+_EASE = 0.25 * LIMIT  # of a limit's size: a quarter of what the judge grants
+
+
+def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> RoutingData:
+    """The kernels' view of an instance: O(n * neighbours) memory beside its own."""
+    vehicles, depots, metric = instance.vehicles, instance.depots, metric_of(instance)
+    if metric.kind != EXPLICIT:  # a matrix is read-only; numba would compile all twice were the empty one not so
+        metric.matrix.flags.writeable = False
+    owner = np.repeat(np.arange(vehicles.types), slot_counts(instance))
+    place = np.concatenate([np.arange(depots, instance.n), vehicles.start[owner]]).astype(np.int32)
+    near, apart = nearest(instance, metric, neighbours, farther)
+    service = np.zeros(instance.n) if instance.service is None else instance.service
+    none = np.zeros(1)
+    timed, fixed = instance.windows, vehicles.fixed_cost + instance.route_weight
+    lasting = bool(np.isfinite(vehicles.max_duration).any())
+    limited = lasting or bool(np.isfinite(vehicles.max_distance).any())
+    longest = np.minimum(vehicles.max_distance, vehicles.max_duration)
+    latest = np.full(instance.n, np.inf) if instance.latest is None else _eased(instance.latest)
+    flat = _flat(metric)
+    return RoutingData(
+        clients=instance.clients,
+        kind=metric.kind if flat or metric.kind == EXPLICIT else OTHER,
+        slack=float(_SLACK.get(metric.kind, 7.0)),
+        timed=timed,
+        limited=limited,
+        prizes=not bool(instance.required[depots:].all()),
+        mixed=bool((vehicles.unit_cost != 1.0).any()),
+        symmetric=instance.symmetric,
+        metric=metric,
+        place=place,
+        points=np.ascontiguousarray(metric.points[place, :2]) if flat else np.zeros((0, 2)),
+        close=min(neighbours, near.shape[1]),
+        near=near,
+        apart=apart,
+        demand=instance.demand[depots:].copy(),
+        prize=np.where(instance.required, np.inf, instance.prize)[depots:].copy(),
+        earliest=none if instance.earliest is None else instance.earliest[place].copy(),
+        latest=latest[place] if timed else none,
+        service=service[place] if timed else none,
+        burden=(service[depots:].copy() if lasting else np.zeros(instance.clients)) if limited else none,
+        fixed=fixed.copy(),
+        unit=vehicles.unit_cost.copy(),
+        longest=_eased(longest),
+    )
+
+
+def _eased(limit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A limit that sums of whole numbers keep exactly, and others to within rounding."""
+    return np.asarray(limit + np.where(np.isfinite(limit), _EASE * np.abs(limit), 0.0))
+
+
+def _flat(metric: Metric) -> bool:
+    """Whether the kernels compute the distance from two coordinates by themselves."""
+    return metric.kind in (EUCLIDEAN, ROUNDED, TENTHS) and not metric.points[:, 2].any()
+
+
+def slot_counts(instance: VrpInstance) -> NDArray[np.int64]:
+    """int64 [types]: how many routes of each type there may be; a client alone is the shortest."""
+    count = instance.vehicles.count
+    return np.where(count < 0, instance.clients, np.minimum(count, instance.clients))
+
+
+def new_plan(instance: VrpInstance, data: RoutingData) -> Plan:
+    """A plan in which nobody is served."""
+    n, counts = data.clients, slot_counts(instance)
+    slots = int(counts.sum())
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int32)
+    kind = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    ring = np.full(n + slots, -1, np.int32)
+    ring[n:] = np.arange(n, n + slots)
+    route = np.full(n + slots, -1, np.int32)
+    route[n:] = np.arange(slots)
+    times = n + slots if data.timed else 1
+    begin, last = np.zeros(times), np.zeros(times)
+    if data.timed:
+        begin[n:], last[n:] = data.earliest[n:], data.latest[n:]
+    stacks = [np.arange(at, at + count)[::-1] for at, count in zip(first, counts)]
+    return Plan(
+        next=ring,
+        prev=ring.copy(),
+        route=route,
+        leg=np.zeros(n + slots),
+        begin=begin,
+        last=last,
+        room=_eased(instance.vehicles.capacity)[kind],
+        length=np.zeros(slots),
+        size=np.zeros(slots, np.int32),
+        type=kind,
+        free=np.concatenate([*stacks, np.zeros(0)]).astype(np.int32),
+        free_size=counts.astype(np.int32),
+        first=first,
+        value=np.zeros(2),
+        counts=np.zeros(4, np.int64),
+        best=np.full(n, -1, np.int32),
+    )
+
+
+def new_work(data: RoutingData, plan: Plan, seed: int) -> Work:
+    """Room for iterations with random numbers of this seed."""
+    n, twice = data.clients, 2 * data.clients
+    return Work(
+        random=random_state(seed),
+        counts=np.zeros(5, np.int64),
+        removed=np.zeros(n, np.int32),
+        key=np.zeros(n),
+        client=np.zeros(twice, np.int32),
+        after=np.zeros(twice, np.int32),
+        slot=np.zeros(twice, np.int32),
+        room=np.zeros(twice),
+        length=np.zeros(twice),
+        touched=np.zeros(twice, np.int32),
+        stamp=np.zeros(len(plan.size), np.int64),
+    )
+
+
+def routes_in(instance: VrpInstance, plan: Plan, before: NDArray[np.int32]) -> list[Route]:
+    """The routes that `before`, int32 [n] (Plan.prev or Plan.best), stands for, in the instance's nodes, by first client."""
+    n = instance.clients
+    behind = np.full(len(plan.next), -1, np.int32)
+    served = np.flatnonzero(before >= 0)
+    behind[before[served]] = served
+    routes = []
+    for slot in np.flatnonzero(behind[n:] >= 0):
+        visits, node = [], behind[n + slot]
+        while node >= 0:
+            visits.append(node + instance.depots)
+            node = behind[node]
+        routes.append(Route(int(plan.type[slot]), np.array(visits, np.int32)))
+    return sorted(routes, key=lambda route: (route.vehicle, route.visits[0]))
+
+
+def load_routes(instance: VrpInstance, data: RoutingData, plan: Plan, work: Work, solution: object) -> None:
+    """Make an empty plan the given solution."""
+    from corl.solvers.vrp.ruin.construction import place_route
+
+    for route in routes_of(instance, solution):
+        place_route(data, plan, work, np.asarray(route.visits - instance.depots, np.int32), route.vehicle)

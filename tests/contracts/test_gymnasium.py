@@ -1,0 +1,67 @@
+"""Every environment that networks can see passes Gymnasium's own checker, and its rewards are those of the judge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from families import ENVIRONMENTS, Played, played, small
+
+from corl import UsageError, registry
+
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
+VISIBLE = [name for name in ENVIRONMENTS if played(name).features]
+
+
+def made(problem: Played):
+    """An environment over the small instances of a problem that it takes together, of eight slots (the checker draws from its
+    spaces)."""
+    from corl.gymnasium import make
+
+    taken = []
+    for instance in small(problem.name):
+        try:
+            make(problem.name, [*taken, instance], environment=problem.played, width=8)
+        except UsageError:  # without coordinates, say, or without a choice
+            continue
+        taken.append(instance)
+    return make(problem.name, taken, environment=problem.played, width=8)
+
+
+@pytest.mark.parametrize("name", VISIBLE)
+@pytest.mark.filterwarnings("ignore:.*(Box observation space|alternative render modes)")
+def test_the_checker_passes(name):
+    """Gymnasium's `check_env`: spaces, seeds, resets and steps."""
+    from gymnasium.utils.env_checker import check_env
+
+    check_env(made(played(name)))
+
+
+@pytest.mark.parametrize("name", VISIBLE)
+def test_rewards_add_up_to_the_objective(name):
+    """Random episodes: base + rewards is what the judge says of the solution, with the problem's sign."""
+    problem, random = played(name), np.random.default_rng(0)
+    env = made(problem)
+    for seed in range(4):
+        which = int(random.integers(len(env.instances)))
+        seen, info = env.reset(seed=seed, options={"instance": which})
+        total, key, over = info["base"], info["key"], False
+        while not over:
+            assert env.observation_space.contains(seen) and info["action_mask"].any()
+            seen, reward, over, cut, info = env.step(int(random.integers(env.action_space.n)))
+            total += reward
+            assert not cut
+        adapter = problem.of(env.instances[which])
+        value = adapter.evaluate(adapter.episode(env.instances[which], key), info["solution"])
+        assert total == pytest.approx(value if adapter.sense == "max" else -value, rel=1e-9, abs=1e-9)
+        with pytest.raises(UsageError, match="the episode is over"):
+            env.step(0)
+
+
+def test_what_is_refused():
+    """Problems that networks cannot see, unknown features, instances without a choice."""
+    from corl.gymnasium import make
+
+    with pytest.raises(UsageError, match="milp has no environment that networks can see"):
+        make("milp", [])
+    with pytest.raises(UsageError, match="knapsack has no features 'x'"):
+        make("knapsack", [registry.problem("knapsack").generators["uniform"](size=4)], features="x")

@@ -1,0 +1,51 @@
+"""Damaged instance files: an error of one line that names the file, or an instance that works like any other."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from examination import check_instance, examined, large, refused, solve_cheaply
+from mutation import mutant
+from specimen import FORMATS, specimens
+
+from corl import registry
+
+MANY = pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.slow)])
+SOLVED = 4  # of so many instances that were read, one is solved
+
+
+def test_every_problem_has_specimens():
+    """A new problem brings files of its formats, so that these tests reach its readers."""
+    assert {problem for problem, _ in FORMATS} == set(registry.problems())
+
+
+@MANY
+@pytest.mark.parametrize(("name", "suffix"), FORMATS)
+def test_damaged_instances(name: str, suffix: str, count: int, tmp_path: Path):
+    """InputError, or an instance that has facts, is written and read again, and is solved cheaply; so are whole ones."""
+    problem, path, files = registry.problem(name), tmp_path / f"mutant{suffix}", specimens(name, suffix)
+    accepted = 0
+
+    def examine() -> None:
+        nonlocal accepted
+        with refused(path):
+            instance = problem.read(path)
+            if large(instance):
+                return
+            check_instance(problem, instance, path)
+            accepted += 1
+            if accepted % SOLVED == 0:
+                solve_cheaply(problem, instance, path)
+
+    for file, content in files:  # undamaged; this compiles as well
+        whole = tmp_path / file
+        whole.write_bytes(content)
+        instance = problem.read(whole)
+        check_instance(problem, instance, whole)
+        assert solve_cheaply(problem, instance, whole) is not None
+    generator = random.Random(count)
+    faults = examined((mutant(generator.choice(files)[1], generator) for _ in range(count)), path, examine)
+    assert not faults, "\n".join(faults)
+    assert accepted > count / 50  # damage that leaves nothing to read tests only the first lines of a reader

@@ -1,0 +1,82 @@
+"""Static allocation in processor seconds, so that the table can be made on a busy machine.
+
+python tests/studies/memory_static.py > instances/memory/results/static.csv
+
+Two sets, where the environment variable CORL_DATA names the folder of benchmark data: minimalloc's challenging instances, each
+until an allocation is within the capacity in its file's name, and the large instances in memory/static_large, whose height is
+minimised. A row an instance and solver; every allocation is judged before it counts. Compilation is not in the times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from processor_run import ProcessorRun
+
+from corl.problems.memory_static.problem import StaticAllocation
+
+__all__ = ["main"]
+
+_COLUMNS = ("set", "instance", "buffers", "solver", "capacity", "status", "height", "bound", "gap_percent", "within_2", "seconds")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Write the table to standard output, row by row."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=10.0, help="processor seconds for every instance")
+    parser.add_argument("--sets", nargs="+", choices=["challenging", "large"], default=["challenging", "large"])
+    parser.add_argument("--solvers", nargs="+", default=["auto"])
+    given = parser.parse_args(arguments)
+    table = csv.DictWriter(sys.stdout, _COLUMNS, lineterminator="\n")
+    table.writeheader()
+    for name, path, capacity in _files(given.sets):
+        for solver in given.solvers:
+            table.writerow({"set": name} | _row(path, solver, capacity, given.seconds))
+            sys.stdout.flush()
+
+
+def _files(sets: list[str]) -> Iterator[tuple[str, Path, int | None]]:
+    """(set, file, capacity) of what there is."""
+    folder = Path(os.environ.get("CORL_DATA", ".")) / "memory"
+    for name in sets:
+        if name == "challenging":
+            for path in sorted((folder / "minimalloc").glob("[A-Z].*.csv")):
+                yield name, path, int(path.name.split(".")[1])
+        else:
+            yield from ((name, path, None) for path in sorted((folder / "static_large").glob("*.csv")))
+
+
+def _row(path: Path, name: str, capacity: int | None, seconds: float) -> dict[str, Any]:
+    """One run. `within_2`: after how many seconds the height was within 2 % of the bound; empty if never, or with a capacity."""
+    from corl import registry
+
+    problem = StaticAllocation()
+    instance = problem.read(path)
+    chosen = registry.choose(problem.name, name, instance, seconds, None)
+    solver: Any = registry.solver(problem.name, chosen)
+    solver = solver(capacity=capacity)
+    solver.prepare(instance)
+    run = ProcessorRun(problem, instance, time_limit=seconds)
+    run.start()
+    solver.solve(instance, run)
+    run.finish()
+    row: dict[str, Any] = {"instance": path.stem, "buffers": instance.n, "solver": chosen, "capacity": capacity}
+    met = run.objective is not None and capacity is not None
+    row["status"] = "within" if met else "optimal" if run.optimal else "feasible" if run.objective is not None else "none"
+    row |= {"height": run.objective, "bound": run.bound, "seconds": f"{run.runtime:.2f}"}
+    if run.objective is not None and run.bound:
+        row["gap_percent"] = f"{100 * (run.objective / run.bound - 1):.3f}"
+    if capacity is None and run.bound:
+        near = [at for at, value, _ in run.trace if value is not None and value <= 1.02 * run.bound]
+        row["within_2"] = f"{near[0]:.2f}" if near else ""
+    return row
+
+
+if __name__ == "__main__":
+    main()

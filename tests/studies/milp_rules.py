@@ -1,0 +1,161 @@
+"""What the MILP solvers' tables are made with: `python tests/studies/milp_rules.py reading`, `... rules`, `... table FILE...`.
+
+reading: milliseconds of processor time a node in which SCIP's LP becomes arrays, on generated set cover, as CSV: by kernels with
+    and without edges, and by PySCIPOpt's own representation, as the lists that it returns and as the same arrays. Medians over
+    nodes; `differences` counts arrays that are not equal to the last bit.
+rules: whole solves by several solvers, appended to a CSV file that a later call goes on with (milp_comparison.py), in the setting
+    of Gasse et al. (cuts at the root only, no restarts) or with SCIP's defaults. A solver may have options: NAME:KEY=VALUE.
+    So were made the files of instances/milp/results, but for gnn*.csv.
+table: shifted geometric means of such files, after checking that all solvers found the same optima; with --base every instance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyscipopt
+from milp_comparison import FAMILIES
+from pyscipopt.scip import PY_SCIP_RESULT as SCIP_RESULT
+
+from corl.problems.milp.instance import MilpInstance
+from corl.problems.milp.problem import Milp
+from corl.solvers.milp.scip import lp_reading
+from corl.solvers.milp.scip.model import Callbacks, fill
+from corl.solvers.milp.scip.rule import Rule
+
+__all__ = ["main", "reading_times"]
+
+_FIRST = 536_870_911  # the highest priority of a branching rule
+
+
+class _Stopwatch(Rule):
+    """Reads the LP of every node in each of the ways, and leaves branching to SCIP."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model, Callbacks(model))
+        self.reader = lp_reading.LpReader(model)
+        self.times: list[list[float]] = []
+        self.differences = 0
+
+    def decide(self) -> int:
+        ways: list[Callable[[], Any]] = [
+            self.reader.read, lambda: self.reader.read(edges=False), self.model.getBipartiteGraphRepresentation,
+            lambda: lp_reading.builtin_graph(self.model),
+        ]  # fmt: skip
+        found, line = [], []
+        for way in ways:
+            began = time.process_time()
+            found.append(way())
+            line.append(1e3 * (time.process_time() - began))
+        self.times.append(line)
+        self.differences += sum(not np.array_equal(one, two, equal_nan=True) for one, two in zip(found[0], found[3]))
+        return int(SCIP_RESULT.DIDNOTRUN)
+
+
+def reading_times(instance: MilpInstance, nodes: int) -> tuple[np.ndarray, int]:
+    """Milliseconds [nodes seen, 4] of the four ways above, and how many arrays differed."""
+    model = pyscipopt.Model()
+    model.hideOutput()
+    fill(model, instance)
+    for name, value in {"limits/nodes": nodes, "separating/maxrounds": 0, "presolving/maxrestarts": 0}.items():
+        model.setParam(name, value)
+    watch = _Stopwatch(model)
+    model.includeBranchrule(watch, "corl_stopwatch", "measures", _FIRST, -1, 1.0)
+    try:
+        model.optimize()
+    finally:
+        model.freeProb()
+    if watch.callbacks.error is not None:
+        raise watch.callbacks.error
+    return np.array(watch.times[1:]).reshape(-1, 4), watch.differences  # the first one compiled and compared
+
+
+def _reading(given: argparse.Namespace) -> None:
+    from corl.problems.milp.generators import set_cover
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["instance", "nodes", "kernels", "kernels_no_edges", "builtin_lists", "builtin_arrays", "differences"])
+    for seed in range(given.seed, given.seed + given.instances):
+        instance = set_cover(seed=seed)
+        times, differences = reading_times(instance, given.nodes)
+        if len(times):
+            medians = (f"{x:.3f}" for x in np.median(times, 0))
+            writer.writerow([instance.name, len(times), *medians, differences])
+            sys.stdout.flush()
+
+
+def _solver(text: str) -> Any:
+    """NAME[:KEY=VALUE...]"""
+    from corl import options, registry
+    from corl.errors import UsageError
+
+    name, *given = text.split(":")
+    if not all("=" in one for one in given):
+        raise UsageError(f"{text!r}: accepted: NAME[:KEY=VALUE...]")
+    return options.build(registry.solver("milp", name), dict(one.split("=", 1) for one in given))
+
+
+def _rules(given: argparse.Namespace) -> None:
+    from milp_comparison import compare
+
+    solvers: dict[str, Any] = {}
+    for text in given.solvers.split(","):
+        policy = f":policy={given.policy}" if given.policy and text == "learned-branching" else ""
+        solvers[text] = _solver(f"{text}{policy}{'' if given.defaults else ':root_cuts=true'}")
+    if given.files is None:
+        instances: list[Any] = list(range(given.first, given.first + given.instances))
+        compare(given.output, given.family, solvers, instances, range(given.seeds), given.time_limit)
+        return
+    left_out = set(given.without.split(","))
+    paths = sorted(path for path in given.files.glob("*.mps*") if path.name.split(".")[0] not in left_out)
+    compare(given.output, given.family, solvers, paths, range(given.seeds), given.time_limit, Milp().read)
+
+
+def _table(given: argparse.Namespace) -> None:
+    from milp_comparison import by_instance, table
+
+    lines = by_instance(given.files, given.base) if given.base else table(given.files)
+    writer = csv.DictWriter(sys.stdout, list(lines[0]) if lines else ["family"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+
+
+def main() -> None:
+    """The command above."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    reading = commands.add_parser("reading", help="the LP as arrays")
+    reading.set_defaults(run=_reading)
+    for name, default, help_text in (("instances", 3, "how many"), ("nodes", 100, "of each"), ("seed", 0, "of the first")):
+        reading.add_argument(f"--{name}", type=int, default=default, help=help_text)
+    rules = commands.add_parser("rules", help="branching rules beside each other")
+    rules.set_defaults(run=_rules)
+    rules.add_argument("family", help=f"{', '.join(FAMILIES)}, or with --files any name")
+    rules.add_argument("--files", type=Path, default=None, help="a folder with .mps and .mps.gz files, not generated ones")
+    rules.add_argument("--without", default="", help="names of such files that are left out, with commas")
+    rules.add_argument("--output", type=Path, required=True, help="CSV file; what is in it is not done again")
+    rules.add_argument("--solvers", default="scip-relpscost,scip-pscost,learned-branching", help="NAME[:KEY=VALUE...],...")
+    for name, default, help_text in (("instances", 20, "how many"), ("first", 0, "first seed"), ("seeds", 3, "of SCIP")):
+        rules.add_argument(f"--{name}", type=int, default=default, help=help_text)
+    rules.add_argument("--policy", default="", help="of learned-branching; by default that of the family")
+    rules.add_argument("--defaults", action="store_true", help="SCIP's own settings of cuts and restarts")
+    rules.add_argument("--time-limit", type=float, default=None, help="processor seconds of one solve")
+    table = commands.add_parser("table", help="means of files of rules")
+    table.set_defaults(run=_table)
+    table.add_argument("files", nargs="+", type=Path)
+    table.add_argument("--base", default="", help="instead: every instance, and ratios to this solver; limits count as they are")
+    given = parser.parse_args()
+    if given.run is _rules and given.files is None and given.family not in FAMILIES:
+        parser.error(f"family: {given.family!r}; accepted: {', '.join(FAMILIES)}, or a name of --files")
+    given.run(given)
+
+
+if __name__ == "__main__":
+    main()

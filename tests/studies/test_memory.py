@@ -1,0 +1,77 @@
+"""The tables of measurements: their rows, what they leave out, and their sums."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+import memory_mapping
+import memory_players as players
+import memory_priority as priority
+import numpy as np
+import pytest
+
+from corl.problems.memory.generators import mixed
+from corl.solvers.memory.constructions import by_priority
+from corl.solvers.memory.layout import program_of
+from corl.solvers.memory.priority.network import PriorityNetwork
+from corl.solvers.memory.priority.solver import Plans, priority_weights
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_rows_of_solvers(capsys):
+    """Constructions once, searches for every limit; the base closes nothing, nobody closes more than all; --least leaves out."""
+    given = ["--programs", "layered", "--fast-mib", "1", "--seconds", "0.05", "0.1", "--solvers", "learned-priority"]
+    memory_mapping.main(given)
+    rows = rows_of(capsys.readouterr().out)
+    assert [row["limit"] for row in rows].count("") == 5 and [row["limit"] for row in rows][-2:] == ["0.05", "0.1"]
+    assert float(rows[0]["closed"]) == 0.0 and all(float(row["closed"]) <= 1.0 for row in rows)
+    assert all(float(row["microseconds"]) >= float(row["bound"]) for row in rows)
+    memory_mapping.main([*given, "--least", "9"])
+    assert not rows_of(capsys.readouterr().out)
+
+
+def test_rows_of_the_priority(capsys, tmp_path, monkeypatch):
+    """A row for each method; the summary says by how much they differ from the tuned compiler-like plan."""
+    monkeypatch.setattr(memory_mapping, "programs", lambda names: [])
+    priority.main(["--generated", "2"])
+    text = capsys.readouterr().out
+    assert {row["method"] for row in rows_of(text)} >= {"learned", "shuffled", "xla-like tuned"}
+    file = tmp_path / "table.csv"
+    file.write_text(text)
+    priority.main(["--table", str(file)])
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("| xla-like tuned | generated, 2 | +0.00 +- 0.00 |") for line in lines)
+
+
+@pytest.mark.slow
+def test_rows_of_the_players(capsys, tmp_path):
+    """Every player at equal simulations and at equal time; the bound is below them all."""
+    players.main(["--programs", "1", "--size", "5", "--seconds", "0.3", "--simulations", "2"])
+    text = capsys.readouterr().out
+    rows = rows_of(text)
+    assert len(rows) == 10 and {row["limit"] for row in rows} == {"2 simulations", "0.3 s"}
+    assert all(float(row["microseconds"]) >= float(row["bound"]) for row in rows)
+    file = tmp_path / "table.csv"
+    file.write_text(text)
+    players.main(["--table", str(file)])
+    assert "| bound | |" in capsys.readouterr().out
+
+
+def test_learning_pays():
+    """On programs of other seeds than those of training the shipped network is ahead of the compiler's priority over the same
+    items, of tuned xla-like, and of its own weights in other places."""
+    trained = priority_weights("memory-priority")
+    rivals = [priority.compiler(PriorityNetwork(1)), priority.shuffled(trained)]
+    logs = []
+    for number in range(30):
+        program = program_of(mixed(size=40, seed=5_000_000_000 + number))
+        value = Plans(program, trained, 0.0, 0).build()[0]
+        others = [Plans(program, weights, 0.0, 0).build()[0] for weights in rivals] + [by_priority(program, 0.5, 1.0, True)[0]]
+        logs.append([math.log(other / value) for other in others])
+    means = np.mean(logs, axis=0)
+    assert (means > 0.002).all() and means[1] > 0.01

@@ -1,0 +1,137 @@
+"""How far a policy's tours are above the best known: `python tests/studies/tsp_policies.py [--policy NAME] [ROW ...]`.
+
+A row is GENERATOR-SIZE-COUNT-DECODER, such as uniform-100-128-greedy or clustered-500-32-beam16, or
+tsplib-FOLDER-MOST-DECODER: the .tsp files of up to MOST cities in a folder that has their optima in solutions.txt ("name :
+length"). Instances are decoded together. Each row is a line of instances/tsp/results/policies.csv: gap of the mean with its
+bootstrap interval, tours a second of processor time on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.benchmark.reporting.statistics import resampled_mean
+from corl.decoding import Beam, CountedEvaluator, Greedy, decode
+from corl.errors import InputError
+from corl.problems.tsp.environment import TspEnvironment
+from corl.problems.tsp.generators import clustered, uniform
+from corl.problems.tsp.instance import TspInstance
+from corl.problems.tsp.problem import Tsp
+from corl.solvers.tsp.bq.teacher import tour_of
+
+__all__ = ["fresh", "gaps", "optima"]
+
+ROWS = (
+    "uniform-100-128-greedy", "uniform-100-128-beam16", "uniform-200-128-greedy", "uniform-500-128-greedy",
+    "uniform-1000-128-greedy", "clustered-500-32-greedy",
+)  # fmt: skip
+FIELDS = ("row", "policy", "instances", "mean_gap", "low", "high", "median_gap", "worst_gap", "tours_per_second")
+FIRST_SEED = 90_000_000
+"""Of the instances measured on; training draws its seeds below 2^31 at random, so that none is likely among them."""
+_POPULATION = 150
+_TOGETHER = 128  # instances decoded at once; a beam's are fewer
+
+
+def fresh(kind: str, size: int, count: int) -> list[TspInstance]:
+    """`count` instances that no training saw; the uniform ones in the unit square, unrounded."""
+    seeds = range(FIRST_SEED, FIRST_SEED + count)
+    if kind == "clustered":
+        return [clustered(size=size, seed=seed) for seed in seeds]
+    return [uniform(size=size, edge_weight_type="EXACT_2D", seed=seed) for seed in seeds]
+
+
+def optima(instances: list[TspInstance], known: Path | None = None) -> NDArray[np.float64]:
+    """The lengths of eax's tours (population 150), float64 [I]; kept in and taken from the CSV file `known`, where given."""
+    table: dict[str, float] = {}
+    if known is not None and known.exists():
+        with known.open(newline="") as file:
+            table = {row["name"]: float(row["value"]) for row in csv.DictReader(file)}
+    best = np.empty(len(instances))
+    for i, instance in enumerate(instances):
+        name = f"{instance.name}-{FIRST_SEED + i}"
+        if name in table:
+            best[i] = table[name]
+            continue
+        best[i] = Tsp().evaluate(instance, tour_of(instance, i, _POPULATION))
+        if known is not None:
+            new = not known.exists()
+            with known.open("a", newline="") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerows([("name", "value", "status", "source")] if new else [])
+                writer.writerow((name, repr(float(best[i])), "best known", f"eax, one population of {_POPULATION} tours"))
+    return best
+
+
+def gaps(policy: Any, instances: list[TspInstance], best: NDArray[np.float64], decoder: str) -> NDArray[np.float64]:
+    """Relative lengths above `best`, float64 [I]; "greedy" or "beamW" from city 0."""
+    width = int(decoder.removeprefix("beam")) if decoder != "greedy" else 1
+    found = np.full(len(instances), np.inf)
+    together = max(1, _TOGETHER // width)
+    for at in range(0, len(instances), together):
+        part = instances[at : at + together]
+        environment = TspEnvironment(part, (1 if width == 1 else 2 * width) * len(part))
+        decoded = decode(Greedy() if width == 1 else Beam(width), CountedEvaluator(environment, policy), range(len(part)))
+        for entry, tour in zip(decoded.entry, decoded.solutions):
+            found[at + entry] = min(found[at + entry], Tsp().evaluate(part[entry], tour))
+    return found / best - 1.0
+
+
+def _tsplib(folder: Path, most: int) -> tuple[list[TspInstance], NDArray[np.float64]]:
+    """The folder's instances with coordinates, and their optima."""
+    lines = (line.split(":") for line in (folder / "solutions.txt").read_text().splitlines() if ":" in line)
+    known = {name.strip(): float(value.split()[0]) for name, value, *_ in lines}
+    chosen, best = [], []
+    for file in sorted(folder.glob("*.tsp")):
+        with contextlib.suppress(InputError):  # a kind that is not supported
+            instance = Tsp().read(file)
+            if instance.n <= most and instance.points is not None and file.stem in known:
+                chosen.append(instance)
+                best.append(known[file.stem])
+    return chosen, np.array(best)
+
+
+def main() -> None:
+    """Measure the rows asked for, or ROWS."""
+    import torch
+
+    from corl.networks.checkpoints import load_policy
+
+    torch.set_num_threads(1)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", nargs="*", default=list(ROWS), metavar="ROW")
+    parser.add_argument("--policy", default="tsp-bq", help="a shipped policy's name or a checkpoint file")
+    parser.add_argument("--reference", type=Path, help="CSV file that keeps the best known lengths")
+    args = parser.parse_args()
+    policy, writer = load_policy(args.policy), csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(FIELDS)
+    for row in args.rows:
+        kind, rest = row.split("-", 1)
+        size, count, decoder = rest.rsplit("-", 2)  # a folder's name may have dashes
+        if kind == "tsplib":
+            instances, best = _tsplib(Path(size), int(count))
+        else:
+            instances = fresh(kind, int(size), int(count))
+            best = optima(instances, args.reference)
+        gaps(policy, instances[:1], best[:1], decoder)  # compiles
+        began = time.process_time()
+        over = gaps(policy, instances, best, decoder)
+        speed = len(over) / (time.process_time() - began)
+        mean = resampled_mean(over)
+        numbers = (mean.value, mean.low, mean.high, np.median(over), over.max())
+        shown = f"tsplib-{count}-{decoder}" if kind == "tsplib" else row
+        texts = ("" if value is None else f"{value:.5f}" for value in numbers)
+        writer.writerow([shown, args.policy, len(over), *texts, f"{speed:.2f}"])
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
