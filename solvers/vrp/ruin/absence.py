@@ -28,7 +28,7 @@ def seek(data, plan, work, absent, absences, temperature, most, units):
         for k in range(absent[0]):
             work.removed[work.counts[REMOVED]] = absent[1 + k]
             work.counts[REMOVED] += 1
-        change += recreate(data, plan, work, most, False, math.inf)
+        change += recreate(data, plan, work, most, False, math.inf, 1.0)
         plan.counts[DONE] += 1
         before, after = 0, 0
         for k in range(absent[0]):

@@ -6,9 +6,9 @@ import math
 
 from corl.arrays import copy
 from corl.jit import kernel
-from corl.rng import uniform
+from corl.rng import below, uniform
 from corl.solvers.vrp.ruin.pool import gather
-from corl.solvers.vrp.ruin.recreate import recreate
+from corl.solvers.vrp.ruin.recreate import GENEROUS, drop_unworthy, recreate
 from corl.solvers.vrp.ruin.routes import undo
 from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, FOUND, MISSED, TOUCHED
 from corl.solvers.vrp.ruin.strings import ruin
@@ -20,6 +20,7 @@ _ANY = 1 << 40  # routes: no limit
 _LEAST = 1e-10  # relative gain that is more than rounding
 _NEAR = 1.005  # times the best cost: plans whose routes are kept
 _EXCHANGES = 2  # of tails, tried in an iteration
+_OPENING = 4  # one of so many iterations, where clients are optional, opens routes at a loss and looks what they come to
 _EVERY = 16  # iterations between two looks at the temperature
 
 
@@ -52,7 +53,13 @@ def anneal(data, plan, work, pool, cooling, units):
                 _accept(data, plan, work, pool, change)
         allowed = -temperature * math.log(1.0 - uniform(work.random))
         change = ruin(data, plan, work)
-        change += recreate(data, plan, work, _ANY, True, math.inf if data.prizes else allowed - change + data.slack)
+        if data.prizes:
+            opening = below(work.random, _OPENING) == 0
+            change += recreate(data, plan, work, _ANY, True, math.inf, GENEROUS if opening else 1.0)
+            if opening:
+                change += drop_unworthy(data, plan, work)
+        else:
+            change += recreate(data, plan, work, _ANY, True, allowed - change + data.slack, 1.0)
         plan.counts[DONE] += 1
         if work.counts[MISSED] > 0 or change >= allowed:
             undo(data, plan, work)

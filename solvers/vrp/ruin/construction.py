@@ -10,22 +10,40 @@ import math
 import numpy as np
 
 from corl.jit import kernel
-from corl.solvers.vrp.ruin.recreate import recreate
+from corl.solvers.vrp.ruin.recreate import GENEROUS, drop_unworthy, recreate
 from corl.solvers.vrp.ruin.routes import distance, insert, remove
-from corl.solvers.vrp.ruin.state import LOGGED, REMOVED, TOUCHED
+from corl.solvers.vrp.ruin.state import LOGGED, MISSED, REMOVED, TOUCHED
 
 __all__ = ["cost_of", "insert_all", "place_route", "restore"]
 
 
 @kernel
 def insert_all(data, plan, work, most):
-    """Insert the clients that have no route; work.counts[MISSED] tells how many must be served and are not."""
-    work.counts[REMOVED] = work.counts[LOGGED] = work.counts[TOUCHED] = 0
+    """Insert the clients that have no route; work.counts[MISSED] tells how many must be served and are not.
+
+    Optional clients are inserted too, as far as vehicles go, and those that are not worth it then taken out: a route that pays
+    does not pay for its first client.
+    """
+    work.counts[LOGGED] = work.counts[TOUCHED] = 0
+    _without_route(data, plan, work, False)
+    change = recreate(data, plan, work, most, False, math.inf, 1.0)
+    if data.prizes:
+        missed = work.counts[MISSED]
+        _without_route(data, plan, work, True)
+        change += recreate(data, plan, work, most, False, math.inf, GENEROUS)
+        change += drop_unworthy(data, plan, work)
+        work.counts[MISSED] = missed
+    return change
+
+
+@kernel
+def _without_route(data, plan, work, optional):
+    """Put the clients without a route that are optional, or those that must be served, into work.removed."""
+    work.counts[REMOVED] = 0
     for client in range(data.clients):
-        if plan.route[client] < 0:
+        if plan.route[client] < 0 and (data.prize[client] < math.inf) == optional:
             work.removed[work.counts[REMOVED]] = client
             work.counts[REMOVED] += 1
-    return recreate(data, plan, work, most, False, math.inf)
 
 
 @kernel

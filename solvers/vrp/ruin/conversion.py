@@ -116,18 +116,18 @@ def new_plan(instance: VrpInstance, data: RoutingData) -> Plan:
 
 def new_work(data: RoutingData, plan: Plan, seed: int) -> Work:
     """Room for iterations with random numbers of this seed."""
-    n, twice = data.clients, 2 * data.clients
+    n, changes = data.clients, 3 * data.clients
     return Work(
         random=random_state(seed),
         counts=np.zeros(5, np.int64),
         removed=np.zeros(n, np.int32),
         key=np.zeros(n),
-        client=np.zeros(twice, np.int32),
-        after=np.zeros(twice, np.int32),
-        slot=np.zeros(twice, np.int32),
-        room=np.zeros(twice),
-        length=np.zeros(twice),
-        touched=np.zeros(twice, np.int32),
+        client=np.zeros(changes, np.int32),
+        after=np.zeros(changes, np.int32),
+        slot=np.zeros(changes, np.int32),
+        room=np.zeros(changes),
+        length=np.zeros(changes),
+        touched=np.zeros(changes, np.int32),
         stamp=np.zeros(len(plan.size), np.int64),
     )
 

@@ -10,21 +10,25 @@ import math
 
 from corl.jit import kernel
 from corl.rng import below, uniform
-from corl.solvers.vrp.ruin.routes import distance, insert
-from corl.solvers.vrp.ruin.state import BLINK, MISSED, REMOVED, USED
+from corl.solvers.vrp.ruin.routes import distance, insert, remove, retime_backward, retime_forward
+from corl.solvers.vrp.ruin.state import BLINK, MISSED, REMOVED, TOUCHED, USED
 
-__all__ = ["cheapest", "order", "recreate"]
+__all__ = ["GENEROUS", "cheapest", "drop_unworthy", "order", "recreate"]
+
+GENEROUS = 1e12
+"""Times its prize a client is worth where a route may be opened at a loss, for the clients that are still to come."""
 
 _BLINK = 0.01  # the paper's gamma
 _FARTHER = 4  # in one of so many iterations the neighbours farther away are looked at too
 
 
 @kernel(borrow=True)
-def recreate(data, plan, work, most, strict, allowed):
+def recreate(data, plan, work, most, strict, allowed, worth):
     """Insert the clients in work.removed, in a random one of the orders; returns the change of cost.
 
     most: no route is opened beyond so many. work.counts[MISSED] counts clients that must be served and found no position;
     strict: stop at the first. allowed: a position that costs more, with those taken before it, is none; inf for any.
+    worth: times its prize an optional client may cost; with more than 1 `drop_unworthy` comes after it.
     """
     order(data, work)
     work.counts[MISSED] = 0
@@ -32,7 +36,7 @@ def recreate(data, plan, work, most, strict, allowed):
     change = 0.0
     for k in range(work.counts[REMOVED]):
         client = work.removed[k]
-        after = cheapest(data, plan, work, client, reach, most, allowed - change)
+        after = cheapest(data, plan, work, client, reach, most, min(worth * data.prize[client], allowed - change))
         if after >= 0:
             change += insert(data, plan, work, client, after)
         elif data.prize[client] == math.inf:
@@ -40,6 +44,38 @@ def recreate(data, plan, work, most, strict, allowed):
             if strict:
                 break
     return change
+
+
+@kernel(borrow=True)
+def drop_unworthy(data, plan, work):
+    """Of the routes touched, take out those that cost more than their prizes, and of the others optional clients that do;
+    returns the change of cost."""
+    change = 0.0
+    for k in range(work.counts[TOUCHED]):
+        slot = work.touched[k]
+        pays = _pays(data, plan, slot)
+        node = plan.next[data.clients + slot]
+        while node < data.clients:
+            before, behind = plan.prev[node], plan.next[node]
+            saved = data.unit[plan.type[slot]] * (plan.leg[before] + plan.leg[node] - distance(data, before, behind))
+            if not pays or saved > data.prize[node]:
+                change += remove(data, plan, work, node)
+                if data.timed and plan.size[slot] > 0:
+                    retime_forward(data, plan, behind, behind)
+                    retime_backward(data, plan, before, before)
+            node = behind
+    return change
+
+
+@kernel(borrow=True)
+def _pays(data, plan, slot):
+    """Whether a route costs no more than its prizes, or serves a client that must be served."""
+    node, length, prizes = data.clients + slot, plan.leg[data.clients + slot], 0.0
+    while plan.next[node] < data.clients:
+        node = plan.next[node]
+        length += plan.leg[node]
+        prizes += data.prize[node]
+    return data.fixed[plan.type[slot]] + data.unit[plan.type[slot]] * length <= prizes
 
 
 @kernel(inline=True, borrow=True)
@@ -76,9 +112,9 @@ def order(data, work):
 def cheapest(data, plan, work, client, reach, most, allowed):
     """The node behind which a client goes best, beside its first `reach` neighbours or in a new route.
 
-    -1 where there is no place, none that is worth its prize, or none that costs less than `allowed`.
+    -1 where there is no place, or none that costs less than `allowed`.
     """
-    best, found = min(data.prize[client], allowed), -1
+    best, found = allowed, -1
     demand, blink, rate = data.demand[client], work.counts[BLINK], 1.0
     for a in range(reach):
         other = data.near[client, a]

@@ -113,9 +113,9 @@ class Work(NamedTuple):
     slot: NDArray[np.int32]
     room: NDArray[np.float64]
     length: NDArray[np.float64]
-    """[2 n] each, the log: a client, the node it stood behind (-1: it was inserted), the slot, and what the slot's
+    """[3 n] each, the log: a client, the node it stood behind (-1: it was inserted), the slot, and what the slot's
     room and length were before."""
     touched: NDArray[np.int32]
-    """int32 [2 n]: slots, maybe more than once."""
+    """int32 [3 n]: slots, maybe more than once."""
     stamp: NDArray[np.int64]
     """int64 [slots]: the last iteration that took a string out of it."""

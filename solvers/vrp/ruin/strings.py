@@ -24,11 +24,11 @@ def ruin(data, plan, work):
     """Take out strings; the clients are then in work.removed. Returns the change of cost."""
     work.counts[REMOVED] = work.counts[LOGGED] = work.counts[TOUCHED] = 0
     change = 0.0
-    if plan.counts[SERVED] == 0:
+    if plan.counts[SERVED] == 0 and not data.prizes:
         return change
     random, now = work.random, plan.counts[DONE] + 1
     seed = below(random, data.clients)
-    longest = min(_LONGEST, plan.counts[SERVED] / plan.counts[USED])
+    longest = min(_LONGEST, plan.counts[SERVED] / max(1, plan.counts[USED]))
     strings = int(uniform(random) * (4.0 * _MEAN / (1.0 + longest) - 1.0) + 1.0)
     for a in range(-1, data.near.shape[1]):
         client = seed if a < 0 else data.near[seed, a]

@@ -70,7 +70,7 @@ def test_changes_add_up(make, feature):
         if turn % 20 == 0:
             consistent(data, plan)
             Vrp().evaluate(instance, routes_in(instance, plan, plan.prev[: data.clients]))
-            cost += ruin(data, plan, work) + recreate(data, plan, work, ANY, True, np.inf)
+            cost += ruin(data, plan, work) + recreate(data, plan, work, ANY, True, np.inf, 1.0)
             plan.counts[DONE] += 1
             if work.counts[MISSED]:
                 undo(data, plan, work)

@@ -35,7 +35,7 @@ def walk(data, plan, work, pool, iterations):
     for _ in range(iterations):
         plan.counts[DONE] += 1
         ruin(data, plan, work)
-        recreate(data, plan, work, ANY, False, np.inf)
+        recreate(data, plan, work, ANY, False, np.inf, 1.0)
         gather(data, plan, work, pool)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all
 from corl.solvers.vrp.ruin.conversion import new_plan, new_work, routes_in, routing_data
-from corl.solvers.vrp.ruin.recreate import recreate
+from corl.solvers.vrp.ruin.recreate import GENEROUS, drop_unworthy, recreate
 from corl.solvers.vrp.ruin.routes import insert, remove, undo
 from corl.solvers.vrp.ruin.state import BLINK, LOGGED, MISSED, TOUCHED
 from corl.solvers.vrp.ruin.strings import ruin
@@ -34,20 +34,26 @@ def picture(data, plan):
     return [part.tolist() for part in parts] + stacks
 
 
+def iterate(data, plan, work, turn):
+    """The change of cost of one ruin and recreate; every third opens routes at a loss and takes out what does not pay."""
+    change = ruin(data, plan, work)
+    opening = turn % 3 == 0
+    change += recreate(data, plan, work, ANY, True, np.inf, GENEROUS if opening else 1.0)
+    return change + drop_unworthy(data, plan, work) if opening else change
+
+
 @pytest.mark.parametrize("feature", FEATURES)
 def test_undo_restores_everything(make, feature):
     """After undo a plan is what it was, every bit of it, whatever ruin and recreate did."""
     data, plan, work = begun(make(feature, 30, 1))
-    for _ in range(200):
+    for turn in range(200):
         before = picture(data, plan)
-        ruin(data, plan, work)
-        recreate(data, plan, work, ANY, True, np.inf)
+        iterate(data, plan, work, turn)
         changed = picture(data, plan) != before
         undo(data, plan, work)
         assert picture(data, plan) == before
         if changed:
-            ruin(data, plan, work)
-            recreate(data, plan, work, ANY, True, np.inf)
+            iterate(data, plan, work, turn)
             if work.counts[MISSED]:
                 undo(data, plan, work)
 
@@ -57,9 +63,8 @@ def test_changes_add_up(make, feature):
     """What ruin and recreate say that they change is the difference of the costs from scratch."""
     data, plan, work = begun(make(feature, 30, 2))
     cost = cost_of(data, plan)
-    for _ in range(200):
-        change = ruin(data, plan, work)
-        change += recreate(data, plan, work, ANY, True, np.inf)
+    for turn in range(200):
+        change = iterate(data, plan, work, turn)
         if work.counts[MISSED]:
             undo(data, plan, work)
         else:
@@ -67,13 +72,13 @@ def test_changes_add_up(make, feature):
             cost = cost_of(data, plan)
 
 
-def test_times_are_those_of_the_whole_route(make):
+@pytest.mark.parametrize("feature", ["windows", "all"])
+def test_times_are_those_of_the_whole_route(make, feature):
     """Earliest and latest starts, kept up to date change by change, are what a walk along each route gives."""
-    instance = make("windows", 40, 3)
+    instance = make(feature, 40, 3)
     data, plan, work = begun(instance)
-    for _ in range(100):
-        ruin(data, plan, work)
-        recreate(data, plan, work, ANY, True, np.inf)
+    for turn in range(100):
+        iterate(data, plan, work, turn)
         if work.counts[MISSED]:
             undo(data, plan, work)
         for node in np.flatnonzero(plan.route[: data.clients] >= 0):
@@ -128,13 +133,13 @@ def test_an_allowance_only_rejects(make, feature):
     for turn in range(200):
         state, blink, work.stamp[:] = work.random.copy(), work.counts[BLINK], 0
         change = ruin(data, plan, work)
-        change += recreate(data, plan, work, ANY, True, np.inf)
+        change += recreate(data, plan, work, ANY, True, np.inf, 1.0)
         missed, made = work.counts[MISSED], picture(data, plan)
         undo(data, plan, work)
         allowed = (turn % 20 - 5) * 2.0
         work.random[:], work.counts[BLINK], work.stamp[:] = state, blink, 0
         freed = ruin(data, plan, work)
-        again = freed + recreate(data, plan, work, ANY, True, allowed - freed + data.slack)
+        again = freed + recreate(data, plan, work, ANY, True, allowed - freed + data.slack, 1.0)
         if missed == 0 and change < allowed:
             assert work.counts[MISSED] == 0 and again == pytest.approx(change) and picture(data, plan) == made
         else:

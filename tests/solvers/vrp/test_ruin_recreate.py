@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -89,6 +91,27 @@ def test_a_tight_fleet():
     instance = VrpInstance("tight", "EUC_2D", demand, Vehicles(np.array([10.0]), count=np.array([5])), points=points)
     run = solve(instance, 5000)
     assert run.objective is not None and len(run.solution) == 5
+
+
+def test_a_route_is_opened_for_several_prizes():
+    """No client alone pays for the way to its town; eight do. The plan began empty, and stayed so, when each had to pay alone."""
+    town = np.array([[100.0 + x, 100.0 + y] for x in range(4) for y in range(2)])
+    points, prize = np.vstack([[0.0, 0.0], town]), np.full(9, 60.0)
+    prize[0] = 0.0
+    instance = VrpInstance("town", "EXACT_2D", demand=np.r_[0.0, np.ones(8)], vehicles=Vehicles(capacity=4.0), points=points,
+                           prize=prize, required=np.zeros(9, bool))  # fmt: skip
+    assert len(solve(instance, 1).solution) == 0  # 4 of them, what a vehicle takes, bring 240 and cost 280
+    run = solve(replace(instance, vehicles=Vehicles(capacity=8.0)), 1)
+    assert sum(len(route.visits) for route in run.solution) == 8
+
+
+def test_a_route_is_opened_on_the_way():
+    """From a plan without routes too: iterations open them at a loss, and keep those that pay."""
+    points = np.vstack([[0.0, 0.0], np.random.default_rng(0).uniform(90, 110, (30, 2))])
+    prize = np.where(np.arange(31) > 0, 40.0, 0.0)
+    instance = VrpInstance("town", "EXACT_2D", demand=np.r_[0.0, np.ones(30)], vehicles=Vehicles(capacity=15.0), points=points,
+                           prize=prize, required=np.zeros(31, bool))  # fmt: skip
+    assert solve(instance, 2000, warm_start=[]).objective < 30 * 40.0 - 300.0
 
 
 def test_fewest_counts_routes(make):
