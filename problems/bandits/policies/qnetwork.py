@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.networks.compiled import add_product, dense_lanes, rectify
 
-__all__ = ["HIDDEN", "Listing", "QNetwork", "best_listed", "given_state", "inputs", "listing_of", "values"]
+__all__ = ["HIDDEN", "Listing", "QNetwork", "best_listed", "given_state", "inputs", "listing_of", "value", "values"]
 
 HIDDEN = (16, 32)
 """Units of the two hidden layers."""
@@ -74,21 +75,28 @@ def given_state(network: QNetwork, shape: tuple[int, ...], state: NDArray[np.int
 @kernel
 def values(network: Any, rows: Any, found: Any) -> None:
     """found [R]: the network's outputs for inputs that are on, rows [R, K]."""
-    one, two = len(network.b1), len(network.b2)
-    first = np.empty(one)
+    first, second = np.empty(len(network.b1)), np.empty(len(network.b2))
     for r in range(len(rows)):
-        for h in range(one):
-            first[h] = network.b1[h]
-        for k in range(rows.shape[1]):
-            for h in range(one):
-                first[h] += network.w1[rows[r, k], h]
-        total = network.b3[0]
-        for g in range(two):
-            unit = network.b2[g]
-            for h in range(one):
-                unit += max(first[h], 0.0) * network.w2[h, g]
-            total += max(unit, 0.0) * network.w3[g]
-        found[r] = total
+        found[r] = value(network, rows[r], first, second)
+
+
+@kernel(inline=True)
+def value(network: Any, row: Any, first: Any, second: Any) -> Any:
+    """The network's output for inputs that are on, row [K]; first [16] and second [32] become the hidden units."""
+    for h in range(len(first)):
+        first[h] = network.b1[h]
+    for k in range(len(row)):
+        for h in range(len(first)):
+            first[h] += network.w1[row[k], h]
+    rectify(first, len(first))
+    for g in range(len(second)):
+        second[g] = network.b2[g]
+    add_product(first, len(first), network.w2, second)
+    rectify(second, len(second))
+    total = network.b3[0]
+    for g in range(len(second)):
+        total += second[g] * network.w3[g]
+    return total
 
 
 @kernel
@@ -97,7 +105,7 @@ def best_listed(network: Any, zero: Any, added: Any, worth: Any, first: Any, pai
 
     zero [16] and added [J A, 16] as `given_state` says.
     """
-    hidden, unit, total = np.zeros((_ONE, _TILE)), np.empty(_TILE), np.empty(_TILE)
+    hidden, units, total = np.zeros((_ONE, _TILE)), np.empty((len(network.b2), _TILE)), np.empty(_TILE)
     best, at = -np.inf, 0
     for begin in range(0, len(first) - 1, _TILE):
         count = min(_TILE, len(first) - 1 - begin)
@@ -106,7 +114,8 @@ def best_listed(network: Any, zero: Any, added: Any, worth: Any, first: Any, pai
             _first(zero, added, pairs, first[begin + v], first[begin + v + 1], hidden, v)
             for k in range(first[begin + v], first[begin + v + 1]):
                 total[v] += worth[pairs[k]]
-        _second(network.w2, network.b2, network.w3, hidden, unit, total)
+        dense_lanes(network.w2.T, network.b2, hidden, units, np.uint64(_TILE))
+        _last(network.w3, units, total)
         for v in range(count):
             if total[v] > best:
                 best, at = total[v], begin + v
@@ -127,15 +136,9 @@ def _first(zero: Any, added: Any, pairs: Any, begin: Any, end: Any, hidden: Any,
 
 
 @kernel
-def _second(w2: Any, b2: Any, w3: Any, hidden: Any, unit: Any, total: Any) -> None:
-    """total [tile] += the rest of the network for hidden [16, tile]; loops over actions innermost, for SIMD."""
-    for g in range(len(b2)):
-        for v in range(_TILE):
-            unit[v] = b2[g]
-        for h in range(0, _ONE, 4):
-            a, b, c, d = w2[h, g], w2[h + 1, g], w2[h + 2, g], w2[h + 3, g]
-            for v in range(_TILE):
-                unit[v] += a * hidden[h, v] + b * hidden[h + 1, v] + c * hidden[h + 2, v] + d * hidden[h + 3, v]
+def _last(w3: Any, units: Any, total: Any) -> None:
+    """total [tile] += the last layer, of units [32, tile]; the loop over actions is the inner one, for SIMD."""
+    for g in range(len(w3)):
         weight = w3[g]
         for v in range(_TILE):
-            total[v] += weight * max(unit[v], 0.0)
+            total[v] += weight * max(units[g, v], 0.0)

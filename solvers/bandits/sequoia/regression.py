@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.problems.bandits.policies.qnetwork import HIDDEN, QNetwork
+from corl.problems.bandits.policies.qnetwork import HIDDEN, QNetwork, value
 
 __all__ = ["Regression", "fresh_network"]
 
@@ -52,19 +52,7 @@ def _gradient(network: Any, rows: Any, targets: Any, weights: Any, gradient: Any
     one, two = len(network.b1), len(network.b2)
     first, second, back = np.empty(one), np.empty(two), np.empty(one)
     for r in range(len(rows)):
-        for h in range(one):
-            first[h] = network.b1[h]
-        for k in range(rows.shape[1]):
-            for h in range(one):
-                first[h] += network.w1[rows[r, k], h]
-        output = network.b3[0]
-        for g in range(two):
-            second[g] = network.b2[g]
-        for h in range(one):
-            for g in range(two):
-                second[g] += max(first[h], 0.0) * network.w2[h, g]
-        for g in range(two):
-            output += max(second[g], 0.0) * network.w3[g]
+        output = value(network, rows[r], first, second)
         errors[r] = output - targets[r]
         slope = min(1.0, max(-1.0, errors[r])) * weights[r] / len(rows)
         gradient.b3[0] += slope

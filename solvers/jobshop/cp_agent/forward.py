@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.rng import uniform
+from corl.networks.compiled import add_product, attend, dense, draw, rectify
 from corl.solvers.jobshop.cp_agent.observation import FEATURES, NEXT, SLOTS, View, survey, tokens
 
 __all__ = ["Scratch", "Weights", "choose", "logits_of", "new_scratch"]
@@ -85,28 +85,9 @@ def choose(state, row, view, weights, scratch, temperature, random):
     survey(state, row, view)
     tokens(state, row, view)
     logits_of(view, weights, scratch)
-    count, logits = view.counts[0], scratch.logits
-    options = count + state.waits[row]
-    best = 0
-    for k in range(options):
-        if logits[k] > logits[best]:
-            best = k
-    if temperature > 0.0:
-        best = _draw(logits, options, logits[best], temperature, random)
+    count = view.counts[0]
+    best = draw(scratch.logits, 0, count + state.waits[row], temperature, random)
     return view.jobs[best] if best < count else state.jobs[state.instance[row]]
-
-
-@kernel
-def _draw(logits, options, largest, temperature, random):
-    total = 0.0
-    for k in range(options):
-        total += np.exp((logits[k] - largest) / temperature)
-    point = uniform(random) * total
-    for k in range(options):
-        point -= np.exp((logits[k] - largest) / temperature)
-        if point < 0.0:
-            return k
-    return options - 1
 
 
 @kernel
@@ -125,10 +106,11 @@ def logits_of(view, weights, scratch):
         _between(here, weights.across_up, weights.across_down, small)
         for k in range(2):
             hidden = small[2]
-            _linear(here, weights.head[k], hidden, d, True)
+            dense(here, weights.head[k], hidden)
+            rectify(hidden, d)
             value = weights.out[k, d]
             for i in range(d):
-                value += max(hidden[i], np.float32(0.0)) * weights.out[k, i]
+                value += hidden[i] * weights.out[k, i]
             if k == 0:
                 logits[c] = value
             else:
@@ -154,16 +136,13 @@ def _within(view, weights, scratch):
         here = scratch.small[0]
         for i in range(d):
             token[i] = weights.slot[s, i]
-        for f in range(FEATURES):
-            feature = view.x[c, s, f]
-            for i in range(d):
-                token[i] += feature * weights.embed[f, i]
+        add_product(view.x[c, s], FEATURES, weights.embed, token)
         _attend(token, scratch.key[c], scratch.value[c], present, weights.inside, scratch.score, scratch.small, here)
         _between(here, weights.inside_up, weights.inside_down, scratch.small)
         for i in range(d):
             token[i] = here[i]
-        _linear(token, weights.across[1], scratch.keys[k], d, False)
-        _linear(token, weights.across[2], scratch.values[k], d, False)
+        _product(token, weights.across[1], scratch.keys[k])
+        _product(token, weights.across[2], scratch.values[k])
 
 
 @kernel
@@ -171,60 +150,34 @@ def _token(x, c, s, table, features, out):
     """out = x[c, s] @ table[:features] + table[features + s]."""
     for i in range(len(out)):
         out[i] = table[features + s, i]
-    for f in range(features):
-        value = x[c, s, f]
-        for i in range(len(out)):
-            out[i] += value * table[f, i]
+    add_product(x[c, s], features, table, out)
 
 
 @kernel
-def _linear(x, matrix, out, d, biased):
-    """out = x @ matrix[:d] (+ matrix[d])."""
-    width = matrix.shape[1]
-    for o in range(width):
-        out[o] = matrix[d, o] if biased else np.float32(0.0)
-    for i in range(d):
-        value = x[i]
-        for o in range(width):
-            out[o] += value * matrix[i, o]
+def _product(x, matrix, out):
+    """out = x @ matrix."""
+    for o in range(matrix.shape[1]):
+        out[o] = np.float32(0.0)
+    add_product(x, matrix.shape[0], matrix, out)
 
 
 @kernel
 def _attend(token, keys, values, size, matrices, score, small, out):
     """out = token + one head of attention of it to the first `size` keys. Uses small[1] and small[2]."""
-    d = matrices.shape[1]
     query, mixed = small[1], small[2]
-    _linear(token, matrices[0], query, d, False)
-    largest, scale = np.float32(-np.inf), np.float32(1.0 / np.sqrt(d))
-    for k in range(size):
-        dot = np.float32(0.0)
-        for i in range(d):
-            dot += query[i] * keys[k, i]
-        score[k] = dot * scale
-        largest = max(largest, score[k])
-    total = np.float32(0.0)
-    for i in range(d):
-        mixed[i] = 0.0
-    for k in range(size):
-        weight = np.exp(score[k] - largest)
-        total += weight
-        for i in range(d):
-            mixed[i] += weight * values[k, i]
-    for i in range(d):
-        mixed[i] /= total
-    _linear(mixed, matrices[3], out, d, False)
-    for i in range(d):
+    _product(token, matrices[0], query)
+    attend(query, keys, values, size, score, mixed)
+    _product(mixed, matrices[3], out)
+    for i in range(matrices.shape[1]):
         out[i] += token[i]
 
 
 @kernel
 def _between(x, up, down, small):
     """x += relu(x @ up) @ down, in place. Uses small[1] and small[2]."""
-    d, f = up.shape[0] - 1, up.shape[1]
     hidden, back = small[1], small[2]
-    _linear(x, up, hidden, d, True)
-    for i in range(f):
-        hidden[i] = max(hidden[i], np.float32(0.0))
-    _linear(hidden, down, back, f, True)
-    for i in range(d):
+    dense(x, up, hidden)
+    rectify(hidden, up.shape[1])
+    dense(hidden, down, back)
+    for i in range(down.shape[1]):
         x[i] += back[i]

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from corl.environment import Environment
 from corl.errors import UsageError
+from corl.networks.compiled import array_of
 from corl.networks.policy import Arrays, Policy, Shape
 from corl.solvers.jobshop.cp_agent.evaluator import CpEvaluator, check, see
 from corl.solvers.jobshop.cp_agent.observation import FEATURES, SLOTS
@@ -146,8 +147,7 @@ class CpAgentNetwork(Policy):
         """Copies for the kernels."""
         from corl.solvers.jobshop.cp_agent.forward import Weights
 
-        values = {name: np.ascontiguousarray(each.detach().cpu().numpy().copy()) for name, each in self.named_parameters()}
-        return Weights(**values)
+        return Weights(**{name: array_of(each) for name, each in self.named_parameters()})
 
 
 def _slots(seen: Sequence[Arrays], first: NDArray[np.int64], jobs: int) -> NDArray[np.int64]:

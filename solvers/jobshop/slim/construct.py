@@ -17,16 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.rng import random_state, uniform
-from corl.solvers.jobshop.slim.decoder import Lanes, exponential, logits
+from corl.networks.compiled import draw
+from corl.rng import random_state
+from corl.solvers.jobshop.slim.decoder import Lanes, logits
 from corl.solvers.jobshop.slim.instance import SlimInstance
 from corl.solvers.jobshop.slim.weights import Weights
 
 __all__ = ["PartialSchedules", "advance", "complete", "new_partial", "observe"]
 
 _BOUND = np.float32(4.0)  # mean durations at which a difference counts half of what it can at most
-_FLOOR = np.float32(-80.0)  # of a logit below the largest
-_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 
 
 class PartialSchedules(NamedTuple):
@@ -86,7 +85,7 @@ def advance(
             lanes.begin[s + 1] = end
         logits(weights, embedded, lanes)
         for s in range(len(partial.start)):
-            at = _draw(lanes.logit, lanes.begin[s], lanes.begin[s + 1], temperature, partial.random[s])
+            at = draw(lanes.logit, lanes.begin[s], lanes.begin[s + 1], temperature, partial.random[s])
             _place(shop, partial, s, np.int64(lanes.job[at]))
         partial.step[0] += 1
 
@@ -165,28 +164,6 @@ def _quantile(table, s, share):
     part = place - np.float32(low)
     a = np.float32(table[s, low])
     return a + part * (np.float32(table[s, high]) - a)
-
-
-@kernel
-def _draw(logit, begin, end, temperature, random):
-    """A lane of begin..end - 1: the first of the largest logit, or at random by the softmax of logit / temperature."""
-    best = begin
-    for at in range(begin + 1, end):
-        if logit[at] > logit[best]:
-            best = at
-    if temperature <= 0.0:
-        return best
-    top, factor, whole = logit[best], _ONE / np.float32(temperature), _ZERO
-    for at in range(begin, end):
-        weight = exponential(max((logit[at] - top) * factor, _FLOOR))
-        logit[at] = weight
-        whole += weight
-    left = np.float32(uniform(random)) * whole
-    for at in range(begin, end):
-        left -= logit[at]
-        if left < _ZERO:
-            return at
-    return best
 
 
 @kernel

@@ -12,17 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.solvers.jobshop.slim.encoder import dense
+from corl.networks.compiled import dense_lanes, exponential
 from corl.solvers.jobshop.slim.weights import DECODER_HEADS, DECODER_WIDTH, HIDDEN, LAST, MIXED, PADDED
 
-__all__ = ["Lanes", "exponential", "logits", "new_lanes"]
+__all__ = ["Lanes", "logits", "new_lanes"]
 
 _EACH = DECODER_WIDTH // DECODER_HEADS  # 8, which `_weigh` takes in two fours
-_ZERO, _ONE, _SLOPE = np.float32(0.0), np.float32(1.0), np.float32(0.1)
+_ZERO, _SLOPE = np.float32(0.0), np.float32(0.1)
 _LIMIT = np.float32(40.0)  # of attention scores: exp(40) times a thousand jobs is a float32
-_LOG2E, _ROUND = np.float32(1.4426950408889634), np.float32(12582912.0)
-_P1, _P2, _P3 = np.float32(0.6931471805599453), np.float32(0.2402265069591007), np.float32(0.05550410866482158)
-_P4, _P5, _P6 = np.float32(0.009618129107628477), np.float32(0.0013333558146428443), np.float32(0.00015403530393381608)
 
 
 class Lanes(NamedTuple):
@@ -66,15 +63,15 @@ def new_lanes(schedules: int, jobs: int) -> Lanes:
 def logits(weights, embedded, lanes):
     """Fill lanes.logit from the context and the operation of every lane; embedded: [N, HIDDEN]."""
     count = np.uint64(lanes.begin[-1])
-    dense(weights.attend.weight, weights.attend.bias, lanes.context, lanes.parts, count)
+    dense_lanes(weights.attend.weight, weights.attend.bias, lanes.context, lanes.parts, count)
     for s in range(len(lanes.begin) - 1):
         _attend(lanes.parts, lanes.context, lanes.weight, lanes.total, np.uint64(lanes.begin[s]), np.uint64(lanes.begin[s + 1]))
-    dense(weights.mix.weight, weights.mix.bias, lanes.context, lanes.mixed, count)
+    dense_lanes(weights.mix.weight, weights.mix.bias, lanes.context, lanes.mixed, count)
     _relu(lanes.mixed, count, _ZERO)
-    dense(weights.hidden.weight, weights.hidden.bias, lanes.mixed, lanes.hidden, count)
+    dense_lanes(weights.hidden.weight, weights.hidden.bias, lanes.mixed, lanes.hidden, count)
     _add(embedded, lanes.operation, lanes.hidden, count)
     _relu(lanes.hidden, count, _SLOPE)
-    dense(weights.last.weight, weights.last.bias, lanes.hidden, lanes.last, count)
+    dense_lanes(weights.last.weight, weights.last.bias, lanes.hidden, lanes.last, count)
     _relu(lanes.last, count, _SLOPE)
     for at in range(count):
         lanes.logit[at] = _ZERO
@@ -100,20 +97,6 @@ def _add(embedded, operation, x, count):
         i = operation[at]
         for k in range(HIDDEN):
             x[k, at] += embedded[i, k]
-
-
-@kernel(inline=True)
-def exponential(x):
-    """exp of a float32 from -87 to 88: loops over it become vector code, which those over np.exp do not.
-
-    2^(n + f): a Taylor polynomial for f in -1/2..1/2, n into the exponent's bits. The relative error is below
-    3e-7 + 1.2e-7 |x|, the second part from the rounding of log2(e) and of its product with x.
-    """
-    t = x * _LOG2E
-    n = (t + _ROUND) - _ROUND
-    f = t - n
-    power = _ONE + f * (_P1 + f * (_P2 + f * (_P3 + f * (_P4 + f * (_P5 + f * _P6)))))
-    return power * np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
 @kernel

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.networks.compiled import dense_lanes, exponentials
 from corl.solvers.jobshop.slim.instance import SlimInstance
 from corl.solvers.jobshop.slim.weights import HEADS, WIDTH, Gat, Weights
 
-__all__ = ["Encoder", "dense", "encoded"]
+__all__ = ["Encoder", "encoded"]
 
 _EACH = WIDTH // HEADS
 _SLOPE = np.float32(0.2)  # of GATv2's leaky ReLU
@@ -54,7 +55,7 @@ class Encoder:
         """float32 [N, HIDDEN] once `advance` has said that it is done."""
         layer = self.weights.embed
         out = np.empty((len(layer.bias), self._input.shape[1]), np.float32)
-        dense(layer.weight, layer.bias, self._input, out, np.uint64(out.shape[1]))
+        dense_lanes(layer.weight, layer.bias, self._input, out, np.uint64(out.shape[1]))
         return np.ascontiguousarray(out.T)
 
     def _gat(self) -> Gat:
@@ -66,7 +67,7 @@ class Encoder:
         parts = []
         for part in (layer.source, layer.target):
             out = np.empty((WIDTH, n), np.float32)
-            dense(part.weight, part.bias, self._input, out, np.uint64(n))
+            dense_lanes(part.weight, part.bias, self._input, out, np.uint64(n))
             parts.append(np.ascontiguousarray(out.T))
         self._source, self._target = parts
         self._at = 0
@@ -78,26 +79,6 @@ def encoded(shop: SlimInstance, weights: Weights) -> NDArray[np.float32]:
     while not encoder.advance(2**31):
         pass
     return encoder.embedded()
-
-
-@kernel
-def dense(weight, bias, x, out, lanes):
-    """out[o, l] = bias[o] + sum_k weight[o, k] x[k, l]; as many inputs and outputs as `weight` has, multiples of 4 and 2.
-
-    lanes: uint64, since loops over an index that could be negative become slower code.
-    """
-    for o in range(0, weight.shape[0], 2):
-        a, b = bias[o], bias[o + 1]
-        for at in range(lanes):
-            out[o, at] = a
-            out[o + 1, at] = b
-        for k in range(0, weight.shape[1], 4):
-            a0, a1, a2, a3 = weight[o, k], weight[o, k + 1], weight[o, k + 2], weight[o, k + 3]
-            b0, b1, b2, b3 = weight[o + 1, k], weight[o + 1, k + 1], weight[o + 1, k + 2], weight[o + 1, k + 3]
-            for at in range(lanes):
-                x0, x1, x2, x3 = x[k, at], x[k + 1, at], x[k + 2, at], x[k + 3, at]
-                out[o, at] += a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
-                out[o + 1, at] += b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
 
 
 @kernel
@@ -136,18 +117,13 @@ def _attend(shop, attention, kind, bias, source, target, out, row, begin, end):
 def _scores(attention, kind, source, target, i, heard, of_kind, count, score):
     """Attention of node i to what it hears, a softmax in every head, into score [HEADS, count]."""
     for h in range(HEADS):
-        top = np.float32(-1e30)
         for c in range(count):
             j, e, value = heard[c], of_kind[c], _ZERO
             for d in range(h * _EACH, (h + 1) * _EACH):
                 x = source[j, d] + target[i, d] + kind[e, d]
                 value += attention[d] * (x if x > _ZERO else _SLOPE * x)
             score[h, c] = value
-            top = max(top, value)
-        whole = _ZERO
-        for c in range(count):
-            score[h, c] = np.exp(score[h, c] - top)
-            whole += score[h, c]
+        whole = exponentials(score[h], count)
         for c in range(count):
             score[h, c] /= whole
 

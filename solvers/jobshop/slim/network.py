@@ -13,6 +13,7 @@ from torch.nn import functional
 from torch_geometric.nn import GATv2Conv
 
 from corl.environment import Environment
+from corl.networks.compiled import Dense, array_of
 from corl.networks.policy import Arrays, Policy, Shape
 from corl.solvers.jobshop.slim.evaluator import SlimEvaluator, see, shop_of
 from corl.solvers.jobshop.slim.instance import STATIC, graph
@@ -27,7 +28,6 @@ from corl.solvers.jobshop.slim.weights import (
     MIXED,
     PADDED,
     WIDTH,
-    Dense,
     Gat,
     Weights,
 )
@@ -155,10 +155,10 @@ class SlimNetwork(Policy):
             second=_gat(self.second),
             embed=_dense(self.embed),
             attend=_dense(self.attend),
-            mix=_dense(self.mix)._replace(weight=_array(padded)),
+            mix=_dense(self.mix)._replace(weight=array_of(padded)),
             hidden=_dense(self.hidden),
             last=_dense(self.last),
-            score=_array(self.score.weight[0]),
+            score=array_of(self.score.weight[0]),
         )
 
 
@@ -169,15 +169,11 @@ def _widest(parts: Sequence[NDArray[Any]], empty: float = -1) -> NDArray[Any]:
     return np.concatenate([np.pad(part, wide, constant_values=empty) for part, wide in zip(parts, rest)])
 
 
-def _array(tensor: Any) -> NDArray[np.float32]:
-    return np.array(tensor.detach().cpu().numpy(), np.float32, order="C")
-
-
 def _dense(layer: Any) -> Dense:
-    weight = _array(layer.weight)
-    return Dense(np.pad(weight, ((0, 0), (0, -weight.shape[1] % 4))), _array(layer.bias))
+    weight = array_of(layer.weight)
+    return Dense(np.pad(weight, ((0, 0), (0, -weight.shape[1] % 4))), array_of(layer.bias))
 
 
 def _gat(layer: Any) -> Gat:
-    kind = np.ascontiguousarray(_array(layer.lin_edge.weight).T)
-    return Gat(_dense(layer.lin_l), _dense(layer.lin_r), _array(layer.att).ravel(), kind, _array(layer.bias))
+    kind = np.ascontiguousarray(array_of(layer.lin_edge.weight).T)
+    return Gat(_dense(layer.lin_l), _dense(layer.lin_r), array_of(layer.att).ravel(), kind, array_of(layer.bias))

@@ -7,8 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.networks.compiled import Dense
+
 __all__ = ["CONTEXT", "DECODER_HEADS", "DECODER_WIDTH", "HEADS", "HIDDEN", "KINDS", "LAST", "MIXED", "PADDED", "WIDTH"]
-__all__ += ["Dense", "Gat", "Weights"]
+__all__ += ["Gat", "Weights"]
 
 HEADS, WIDTH = 4, 64
 """Of both graph layers: heads, and numbers of all heads together."""
@@ -20,15 +22,6 @@ DECODER_HEADS, DECODER_WIDTH = 3, 24
 """Of the attention among jobs."""
 MIXED, HIDDEN, LAST = 32, 64, 32
 """Widths of the layers after it."""
-
-
-class Dense(NamedTuple):
-    """A linear layer."""
-
-    weight: NDArray[np.float32]
-    """[outputs, inputs], both multiples of 4 (zeros added)."""
-    bias: NDArray[np.float32]
-    """[outputs]"""
 
 
 class Gat(NamedTuple):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from corl.arrays import copy
 from corl.jit import kernel
+from corl.networks.compiled import dense
 from corl.problems.memory.timing import lowest_offset
 from corl.rng import uniform
 from corl.solvers.memory.greedy import repack, span, try_group
@@ -145,15 +146,19 @@ def _begin_round(program, layout, kept, placing):
 @kernel
 def _score(program, items, weights, layout, placing, noise, random):
     """Score some more items, minus infinity those that are not open; their order when it was the last of them."""
-    at, score, x, h = placing.at, placing.score, np.empty(FEATURES), np.empty(weights.hidden.shape[1])
+    at, score, units, found = placing.at, placing.score, np.empty(len(weights.out) - 1), np.empty(2)
+    x, hidden = units[:FEATURES], units[FEATURES:]
     if at[SCORED] == 0:
         _survey(program, layout, placing)
     for n in range(at[SCORED], min(len(score), at[SCORED] + _SCORES)):
         score[n] = -np.inf
         if placing.open[n]:
             observe(program, items, layout, placing.occupied, placing.served, n, x)
-            a, b = _network(weights, x, h)
-            score[n], placing.ratio[n] = a, math.exp(max(-1.5, min(1.5, b)))
+            dense(x, weights.hidden, hidden)
+            for u in range(len(hidden)):
+                hidden[u] = math.tanh(hidden[u])
+            dense(units, weights.out, found)
+            score[n], placing.ratio[n] = found[0], math.exp(max(-1.5, min(1.5, found[1])))
         if noise > 0.0:
             score[n] -= noise * math.log(-math.log(uniform(random) + 1e-300) + 1e-300)
     at[SCORED] = min(len(score), at[SCORED] + _SCORES)
@@ -172,24 +177,6 @@ def _survey(program, layout, placing):
             placing.occupied[i] += layout.rects[r, 3] / max(1.0, float(program.capacity))
         for a in range(program.first[t], program.first[t + 1]):
             placing.served[a] |= low <= program.use_op[a] < high
-
-
-@kernel
-def _network(weights, x, h):
-    """The two outputs for features x; h is memory for the hidden units."""
-    a, b = weights.out[-1, 0], weights.out[-1, 1]
-    for u in range(len(h)):
-        h[u] = weights.hidden[FEATURES, u]
-    for f in range(FEATURES):
-        a += x[f] * weights.out[f, 0]
-        b += x[f] * weights.out[f, 1]
-        for u in range(len(h)):
-            h[u] += x[f] * weights.hidden[f, u]
-    for u in range(len(h)):
-        active = math.tanh(h[u])
-        a += active * weights.out[FEATURES + u, 0]
-        b += active * weights.out[FEATURES + u, 1]
-    return a, b
 
 
 @kernel

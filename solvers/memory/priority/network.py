@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import torch
 from torch import nn
 
 from corl.errors import UsageError
+from corl.networks.compiled import array_of
 from corl.solvers.memory.priority.items import FEATURES
 
 if TYPE_CHECKING:
@@ -36,4 +38,4 @@ class PriorityNetwork(nn.Module):
         """The arrays that the kernels take."""
         from corl.solvers.memory.priority.construct import Weights
 
-        return Weights(*(part.detach().double().numpy().copy() for part in (self.hidden, self.out)))
+        return Weights(*(array_of(part, np.float64) for part in (self.hidden, self.out)))

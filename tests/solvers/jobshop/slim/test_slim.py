@@ -18,7 +18,7 @@ from corl.problems.jobshop.instance import from_jobs
 from corl.problems.jobshop.problem import JobShop
 from corl.run import Run
 from corl.solvers.jobshop.slim.construct import advance, complete, new_partial
-from corl.solvers.jobshop.slim.decoder import exponential, new_lanes
+from corl.solvers.jobshop.slim.decoder import new_lanes
 from corl.solvers.jobshop.slim.encoder import Encoder, encoded
 from corl.solvers.jobshop.slim.instance import STATIC, slim_instance
 from corl.solvers.jobshop.slim.network import SlimNetwork
@@ -105,14 +105,6 @@ def test_instances_and_environments_that_do_not_fit(network):
     ):  # fmt: skip
         with pytest.raises(UsageError, match=match):
             network.on(JobShop().environment([instance], 1, name=name))
-
-
-def test_the_exponential_is_one():
-    """Relative error below 3e-7 + 1.2e-7 |x| from -87 to 88, and exactly 1 at 0."""
-    x = np.linspace(-87.0, 88.0, 1001).astype(np.float32)
-    found = np.array([exponential(value) for value in x], np.float64)
-    assert (np.abs(found / np.exp(x.astype(np.float64)) - 1.0) < 3e-7 + 1.2e-7 * np.abs(x)).all()
-    assert exponential(np.float32(0.0)) == 1.0
 
 
 def first_makespan(instance):

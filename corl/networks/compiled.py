@@ -1,0 +1,157 @@
+"""What small networks compute inside kernels: a forward pass stays with its method, its arithmetic is here.
+
+Weights are C-contiguous arrays of float32, or of float64 where a method wants it (`array_of`). A *layer* is a matrix
+[inputs + 1, outputs] whose last row is the bias. Scratch may be longer than what is read or written of it. Every sum is made in
+the order of its inputs, without fastmath: the bits are those of the loop as it stands, whatever the length of a vector.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from corl.jit import kernel
+from corl.rng import uniform
+
+__all__ = ["Dense", "add_product", "array_of", "attend", "dense", "dense_lanes", "draw", "exponential", "exponentials"]
+__all__ += ["rectify"]
+
+_FLOOR = np.float32(-80.0)  # of a logit below the largest
+_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+_LOG2E, _ROUND = np.float32(1.4426950408889634), np.float32(12582912.0)
+_P1, _P2, _P3 = np.float32(0.6931471805599453), np.float32(0.2402265069591007), np.float32(0.05550410866482158)
+_P4, _P5, _P6 = np.float32(0.009618129107628477), np.float32(0.0013333558146428443), np.float32(0.00015403530393381608)
+
+
+class Dense(NamedTuple):
+    """A linear layer for `dense_lanes`."""
+
+    weight: NDArray[np.float32]
+    """[outputs, inputs], multiples of 2 and of 4 (zeros added)."""
+    bias: NDArray[np.float32]
+    """[outputs]"""
+
+
+def array_of(tensor: Any, dtype: DTypeLike = np.float32) -> NDArray[Any]:
+    """A C-contiguous copy of a torch tensor as it is now."""
+    return np.array(tensor.detach().cpu().numpy(), dtype, order="C")
+
+
+@kernel(inline=True)
+def add_product(x: Any, inputs: Any, matrix: Any, out: Any) -> None:
+    """out[:O] += x[:inputs] @ matrix[:inputs], for a matrix [at least inputs, O]."""
+    for i in range(inputs):
+        value = x[i]
+        for o in range(matrix.shape[1]):
+            out[o] += value * matrix[i, o]
+
+
+@kernel(inline=True)
+def dense(x: Any, layer: Any, out: Any) -> None:
+    """out[:O] = x[:I] @ layer[:I] + layer[I], for a layer [I + 1, O]."""
+    inputs = layer.shape[0] - 1
+    for o in range(layer.shape[1]):
+        out[o] = layer[inputs, o]
+    add_product(x, inputs, layer, out)
+
+
+@kernel(inline=True)
+def rectify(x: Any, count: Any) -> None:
+    """ReLU of x[:count], in place."""
+    for i in range(count):
+        x[i] = max(x[i], x.dtype.type(0.0))
+
+
+@kernel
+def dense_lanes(weight: Any, bias: Any, x: Any, out: Any, lanes: Any) -> None:
+    """out[o, l] = bias[o] + sum_k weight[o, k] x[k, l] for the first `lanes` columns l: many inputs at once, one a column.
+
+    As many outputs and inputs as `weight` has, multiples of 2 and of 4. lanes: uint64, since loops over an index that could be
+    negative become slower code. A column has the same bits whatever columns stand beside it.
+    """
+    for o in range(0, weight.shape[0], 2):
+        a, b = bias[o], bias[o + 1]
+        for at in range(lanes):
+            out[o, at] = a
+            out[o + 1, at] = b
+        for k in range(0, weight.shape[1], 4):
+            a0, a1, a2, a3 = weight[o, k], weight[o, k + 1], weight[o, k + 2], weight[o, k + 3]
+            b0, b1, b2, b3 = weight[o + 1, k], weight[o + 1, k + 1], weight[o + 1, k + 2], weight[o + 1, k + 3]
+            for at in range(lanes):
+                x0, x1, x2, x3 = x[k, at], x[k + 1, at], x[k + 2, at], x[k + 3, at]
+                out[o, at] += a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
+                out[o + 1, at] += b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
+
+
+@kernel(inline=True)
+def exponentials(score: Any, count: Any) -> Any:
+    """exp(score - the largest) of score[:count], at least one, in place; returns their sum: divided by it, a softmax."""
+    largest, total = score[0], score.dtype.type(0.0)
+    for k in range(1, count):
+        largest = max(largest, score[k])
+    for k in range(count):
+        score[k] = np.exp(score[k] - largest)
+        total += score[k]
+    return total
+
+
+@kernel(inline=True)
+def attend(query: Any, keys: Any, values: Any, size: Any, score: Any, out: Any) -> None:
+    """out [d] = softmax(keys @ query / sqrt(d)) @ values: one head, one query [d], to the first `size` of few keys [_, d].
+
+    All float32; score: scratch [size].
+    """
+    d = keys.shape[1]
+    scale = np.float32(1.0 / np.sqrt(d))
+    for k in range(size):
+        dot = _ZERO
+        for i in range(d):
+            dot += query[i] * keys[k, i]
+        score[k] = dot * scale
+    total = exponentials(score, size)
+    for i in range(d):
+        out[i] = _ZERO
+    add_product(score, size, values, out)
+    for i in range(d):
+        out[i] /= total
+
+
+@kernel(inline=True)
+def exponential(x: Any) -> Any:
+    """exp of a float32 from -87 to 88: loops over it become vector code, which those over np.exp do not.
+
+    2^(n + f): a Taylor polynomial for f in -1/2..1/2, n into the exponent's bits. The relative error is below
+    3e-7 + 1.2e-7 |x|, the second part from the rounding of log2(e) and of its product with x.
+    """
+    t = x * _LOG2E
+    n = (t + _ROUND) - _ROUND
+    f = t - n
+    power = _ONE + f * (_P1 + f * (_P2 + f * (_P3 + f * (_P4 + f * (_P5 + f * _P6)))))
+    return power * np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
+
+
+@kernel
+def draw(logits: Any, begin: Any, end: Any, temperature: Any, random: Any) -> Any:
+    """A place among begin..end - 1 of float32 logits, at random by the softmax of logits / temperature, which are lost.
+
+    temperature 0: the first of the largest logit, and nothing is lost or drawn. random: of corl.rng; one number is taken.
+    """
+    best = begin
+    for at in range(begin + 1, end):
+        if logits[at] > logits[best]:
+            best = at
+    if temperature <= 0.0:
+        return best
+    top, factor, whole = logits[best], _ONE / np.float32(temperature), _ZERO
+    for at in range(begin, end):
+        weight = exponential(max((logits[at] - top) * factor, _FLOOR))
+        logits[at] = weight
+        whole += weight
+    left = np.float32(uniform(random)) * whole
+    for at in range(begin, end):
+        left -= logits[at]
+        if left < _ZERO:
+            return at
+    return best
