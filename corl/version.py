@@ -1,6 +1,7 @@
 """The version of the package, as `corl --version` says it, and of what it computes with, as results and checkpoints note them."""
 
 import contextlib
+import functools
 import sys
 
 __all__ = ["__version__", "versions"]
@@ -18,5 +19,13 @@ def versions() -> dict[str, str]:
     for name in _ENGINES:
         if name in sys.modules:
             with contextlib.suppress(metadata.PackageNotFoundError):
-                found[name] = metadata.version(name)
+                found[name] = _installed(name)
     return found
+
+
+@functools.cache
+def _installed(name: str) -> str:
+    """Reading a package's metadata takes milliseconds."""
+    from importlib import metadata
+
+    return metadata.version(name)

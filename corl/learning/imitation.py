@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from corl.learning.replay import Replay
     from corl.networks.policy import Arrays, Policy
 
-__all__ = ["Batch", "Teacher", "batch_of", "demonstrate", "draw", "follow", "lessons", "loss"]
+__all__ = ["Batch", "Teacher", "batch_of", "demonstrate", "draw", "follow", "lessons", "loss", "taught_by"]
 
 _NEVER = -2  # stands for an action that there is not; -1 is an empty slot
 _FROM_THE_START = 0.3  # share of the episodes that a teacher completes from the beginning
@@ -38,6 +38,8 @@ class Teacher(NamedTuple):
     iterations: int
     completes: bool = False
     """Whether it completes what the policy began (Solver.complete), instead of solving an instance."""
+    starts: int = 1
+    """From how many random starts each of its solutions is followed, at most `Problem.starts`."""
 
 
 class Batch(NamedTuple):
@@ -99,16 +101,37 @@ def demonstrate(
     policy: Policy, problem: Problem, instances: Sequence[Any], teacher: Teacher, states: int | None, random: np.random.Generator
 ) -> Episodes:
     """The lessons of a teacher's solutions of instances, or, where it completes, of what it makes of the policy's beginnings."""
-    import corl
-
     if teacher.completes:
         return _completed(policy, problem, instances, teacher, states, random)
-    solutions = []
-    for given in instances:
-        seed = int(random.integers(2**31))
-        found = corl.solve(given, problem=problem.name, solver=teacher.solver, iterations=teacher.iterations, seed=seed)
-        solutions.append(found.solution)
-    return lessons(policy, problem, instances, solutions, states, random)
+    seeds = [int(random.integers(2**31)) for _ in instances]
+    solutions = taught_by(teacher, problem, instances, seeds)
+    which = [i for i, one in enumerate(instances) for _ in range(min(teacher.starts, problem.starts(one)))]
+    return lessons(policy, problem, [instances[i] for i in which], [solutions[i] for i in which], states, random)
+
+
+def taught_by(teacher: Teacher, problem: Problem, instances: Sequence[Any], seeds: Sequence[int]) -> list[Any]:
+    """A teacher's solutions of some instances, None where it finds none: those of `corl.solve`, without what that does for one
+    call alone (a solver is prepared once for all of them, and the versions of engines are not asked for)."""
+    import corl
+    from corl import registry
+    from corl.compilation.ahead import compile_for
+    from corl.run import Run
+
+    solver, found = registry.solver(problem.name, teacher.solver)(), []
+    for given, seed in zip(instances, seeds):
+        if solver.accepts(given) or solver.own_process(given):
+            alone = corl.solve(given, problem=problem.name, solver=solver, iterations=teacher.iterations, seed=seed)
+            found.append(alone.solution)
+            continue
+        if not found:
+            compile_for(solver, given)
+            solver.prepare(given)
+        run = Run(problem, given, iterations=teacher.iterations, seed=seed)
+        run.start()
+        if not run.should_stop:
+            solver.solve(given, run)
+        found.append(run.solution)
+    return found
 
 
 def lessons(
@@ -154,14 +177,15 @@ def follow(
         kept[row, begin + random.permutation(length - begin)[: length if states is None else states]] = True
     anything, sets = random_choice(random), any(plan.ndim > 1 for plan in plans)
     most = max((plan.shape[1] for plan in plans if plan.ndim > 1), default=1)
+    steps = np.full((len(plans), kept.shape[1] + 1, most), _NEVER, np.int64)
+    for row, plan in enumerate(plans):
+        right = plan if plan.ndim > 1 else plan[:, None]
+        steps[row, : len(plan), : right.shape[1]] = right
+    steps[steps < 0] = _NEVER
 
     def planned(turn: Turn) -> NDArray[np.int64]:
         """[R, most] the actions that are right; _NEVER for those that there are not."""
-        wished = np.full((len(turn.episode), most), _NEVER, np.int64)
-        for given, row in zip(wished, turn.episode):
-            if turn.number < lengths[row]:
-                right = np.atleast_1d(plans[row][turn.number])
-                given[: len(right)] = np.where(right >= 0, right, _NEVER)
+        wished: NDArray[np.int64] = steps[turn.episode, min(turn.number, kept.shape[1])]
         return wished
 
     def choose(turn: Turn, seen: Arrays) -> Choice:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from corl.problem import Problem
 
-__all__ = ["TokenBatch", "Tokens", "joined", "seen_through", "sizes_of", "token_sizes"]
+__all__ = ["TokenBatch", "Tokens", "groups", "joined", "seen_through", "sizes_of", "token_sizes"]
 
 
 class Tokens(NamedTuple):
@@ -71,6 +71,28 @@ def _filled(part: Mapping[str, NDArray[Any]], most: int, extra: int) -> dict[str
             else:
                 full[name][:, at[:, None], at] = array
     return full
+
+
+def groups(batch: TokenBatch, extra: int, size: int) -> list[tuple[Tensor, Tensor, TokenBatch]]:
+    """The rows of a batch in groups of about `size`, those with the fewest tokens first, cut to the tokens that are there.
+
+    For each group: its rows int64 [G]; for each of its slots, which slot of the row that was, int64 [G, K]; and its tokens, the
+    `extra` last ones behind the slots.
+    """
+    import torch
+
+    slots = batch.mask.shape[1] - extra
+    counts = batch.mask[:, :slots].sum(1)
+    order = batch.mask[:, :slots].to(dtype=batch.x.dtype).argsort(dim=1, descending=True, stable=True)
+    last = torch.arange(slots, slots + extra)
+    found = []
+    for rows in counts.argsort(stable=True).tensor_split(max(1, len(counts) // size)):
+        taken = order[rows, : max(1, int(counts[rows].max())) if slots else 0]
+        tokens = torch.cat([taken, last.expand(len(rows), extra)], 1)
+        at = rows[:, None]
+        pairs = None if batch.pairs is None else batch.pairs[at[..., None], tokens[:, :, None], tokens[:, None]]
+        found.append((rows, taken, TokenBatch(batch.x[at, tokens], batch.mask[at, tokens], pairs)))
+    return found
 
 
 def token_sizes(problem: Problem, features: str, environment: str, instance: Any) -> dict[str, Any]:

@@ -109,8 +109,9 @@ def test_instances_without_a_choice(recipe):
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_generation_without_a_choice_is_passed_over(recipe, monkeypatch):
-    """Two generations of instances that nothing fits into bring no loss; the third does."""
-    full = {int(np.random.SeedSequence([0, number]).generate_state(1)[0]) for number in range(4)}
+    """Two generations of instances that nothing fits into bring no loss; the third does. (Imitation's are of four lessons.)"""
+    count = 16 if recipe == "imitation" else 4
+    full = {int(np.random.SeedSequence([0, number]).generate_state(1)[0]) for number in range(count)}
     problem, logged = registry.problem("knapsack"), []
 
     def generate(*, size: int = 5, seed: int = 0) -> Any:

@@ -8,6 +8,7 @@ import torch
 
 from corl.errors import UsageError
 from corl.networks.attention import AttentionPolicy
+from corl.networks.tokens import TokenBatch
 from corl.problems.tsp.environment import TspEnvironment
 from corl.problems.tsp.features import PAIRS, TOKENS
 from corl.problems.tsp.generators import uniform
@@ -153,3 +154,28 @@ def test_grid(kind):
         torch.testing.assert_close(network((x[:1], mask[:1], None))[1], value[:1])
     with pytest.raises(UsageError):
         made("tsp", "plane", F, **shape, grid=-1)
+
+
+@pytest.mark.parametrize("pairs", [0, 3])
+def test_groups_change_nothing_but_rounding(pairs):
+    """Where gradients are asked for, rows are computed in groups without their empty slots: logits, values and gradients are
+    those of all together, to rounding, wherever the empty slots are; so padding changes none of them."""
+    torch.manual_seed(0)
+    network = AttentionPolicy("tsp", "plane", 5, pairs, width=16, layers=2, heads=4, feedforward=16).double()
+    for layer in network.layers:
+        torch.nn.init.ones_(layer.rezero)
+    rows, slots = 150, 11
+    mask = torch.rand(rows, slots + 2) < torch.rand(rows, 1)
+    mask[:, -2:] = True
+    mask[3], mask[7] = False, True
+    x = torch.randn(rows, slots + 2, 5).double()
+    batch = TokenBatch(x, mask, torch.randn(rows, slots + 2, slots + 2, pairs).double() if pairs else None)
+    found = []
+    for forward in (network, network._together):
+        network.zero_grad()
+        logits, values = forward(batch)
+        (torch.where(torch.isfinite(logits), logits, 0.0).square().sum() + values.square().sum()).backward()
+        found.append((logits, values, *(parameter.grad.clone() for parameter in network.parameters())))
+    for one, other in zip(*found):
+        torch.testing.assert_close(one, other)
+    assert (torch.isfinite(found[0][0]) == mask[:, :-2]).all()

@@ -1,0 +1,81 @@
+"""Rounds: labelled states that a training uses several times each, in a bounded, shuffled store.
+
+    rounds = Rounds(uses=4, size=128, seed=0)
+    while training.budget():
+        if not rounds.left:
+            rounds.begin(lessons)                  # a list of Episodes, the latest block
+        moves = rounds.next()                      # numbers of about `size` moves of rounds.replay
+
+The store holds the latest `uses` blocks. A round passes over all of it once, in random order, and the next one begins with a new
+block in place of the oldest: each state is used `uses` times, once in each round that it is there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.learning.episodes import Episodes
+from corl.learning.replay import Replay
+
+__all__ = ["Rounds"]
+
+
+class Rounds:
+    """A function of the seed and of the blocks that it was given; a snapshot can hold it."""
+
+    def __init__(self, uses: int, size: int, seed: int, whole: bool = False) -> None:
+        """`size`: moves that `next` gives, about. `whole`: whether the moves of an episode stay together, for networks that
+        encode an instance once."""
+        self.uses, self.size, self.seed, self.whole = uses, size, seed, whole
+        self.begun = 0
+        """How many rounds were begun."""
+        self.taken = 0
+        """How many parts of the present round were taken."""
+        self.replay = Replay(1)
+        self._blocks: deque[list[Episodes]] = deque(maxlen=uses)
+        self._parts: list[NDArray[np.int64]] = []
+
+    @property
+    def left(self) -> int:
+        """How many parts of the present round are left to take."""
+        return len(self._parts) - self.taken
+
+    def begin(self, block: Sequence[Episodes]) -> None:
+        """Begin a round with these episodes in place of the oldest block. A round has one part at least, be it empty."""
+        self._blocks.append(list(block))
+        self.begun, self.taken = self.begun + 1, 0
+        self._shuffle()
+
+    def next(self) -> NDArray[np.int64]:
+        """Numbers of moves in `replay`, int64, rising; the parts of a round are of nearly equal length."""
+        self.taken += 1
+        return self._parts[self.taken - 1]
+
+    def _shuffle(self) -> None:
+        episodes = [one for block in self._blocks for one in block]
+        moves = sum(int(one.lengths.sum()) for one in episodes)
+        self.replay = Replay(max(1, moves))
+        for one in episodes:
+            self.replay.add(one)
+        lengths = [length for one in episodes for length in one.lengths.tolist()] if self.whole else [1] * moves
+        random = np.random.default_rng([self.seed, 5, self.begun])
+        pieces = np.split(np.arange(moves), np.cumsum(lengths)[:-1])
+        order = np.concatenate([np.zeros(0, np.int64), *(pieces[i] for i in random.permutation(len(pieces)))])
+        self._parts = [np.sort(part) for part in np.array_split(order, max(1, round(moves / self.size)))]
+
+    def state_dict(self) -> dict[str, Any]:
+        """All blocks and the place in the round, for a snapshot."""
+        return {"begun": self.begun, "taken": self.taken, "blocks": [[tuple(one) for one in block] for block in self._blocks]}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """The inverse of `state_dict`."""
+        self._blocks.clear()
+        self._blocks.extend([Episodes(*one) for one in block] for block in state["blocks"])
+        self.begun, self.taken = int(state["begun"]), int(state["taken"])
+        if self.begun:
+            self._shuffle()
