@@ -6,8 +6,8 @@ own, whose solution is the rest. AlphaZero imitates what its search made of the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,12 @@ from corl.learning.episodes import Choice, Episodes, random_choice, record
 from corl.problem import Problem
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from corl.learning.replay import Replay
     from corl.networks.policy import Arrays, Policy
 
-__all__ = ["Batch", "Teacher", "batch_of", "demonstrate", "draw", "follow", "lessons", "loss", "taught_by"]
+__all__ = ["Batch", "Learner", "Teacher", "batch_of", "demonstrate", "draw", "follow", "lessons", "loss", "taught_by"]
 
 _NEVER = -2  # stands for an action that there is not; -1 is an empty slot
 _FROM_THE_START = 0.3  # share of the episodes that a teacher completes from the beginning
@@ -53,7 +53,20 @@ class Batch(NamedTuple):
     """float32 [N] the return of what remained, in the row's unit."""
 
 
-def draw(replay: Replay, at: NDArray[np.int64], network: Policy) -> Batch:
+class Learner(Protocol):
+    """What learns of a replay: a Policy, or another network that tells what its forward pass takes of what it saw."""
+
+    def collate(self, contexts: Sequence[Arrays], seen: Sequence[Arrays], which: NDArray[np.int64]) -> Any:
+        """See Policy.collate."""
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """See torch.nn.Module."""
+
+    def __call__(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """Logits [N, K] and values [N] of what `collate` gives."""
+
+
+def draw(replay: Replay, at: NDArray[np.int64], network: Learner) -> Batch:
     """The moves of these numbers [N], rising, on the network's device."""
     import torch
 
@@ -65,7 +78,7 @@ def draw(replay: Replay, at: NDArray[np.int64], network: Policy) -> Batch:
     return Batch(network.collate(*sight), target, torch.from_numpy(value).to(device))
 
 
-def batch_of(parts: Sequence[Episodes], network: Policy) -> Batch:
+def batch_of(parts: Sequence[Episodes], network: Learner) -> Batch:
     """All moves of some episodes, one at least."""
     from corl.learning.replay import Replay
 
@@ -75,7 +88,7 @@ def batch_of(parts: Sequence[Episodes], network: Policy) -> Batch:
     return draw(replay, np.arange(replay.size), network)
 
 
-def loss(network: Policy, batch: Batch, value_weight: float = 0.0) -> tuple[Tensor, dict[str, float]]:
+def loss(network: Learner, batch: Batch, value_weight: float = 0.0) -> tuple[Tensor, dict[str, float]]:
     """Cross-entropy with the target + `value_weight` times the squared error of the value; and both terms.
 
     Of a set of right actions it is minus the logarithm of the probability that one of them is taken.

@@ -1,9 +1,6 @@
 """What a branching policy sees of a node: features of the candidates, made of plain arrays, and the tokens of a network.
 
-Names and meanings are those that `corl.solvers.milp.branching.features` gives for SCIP's tree, of which these are the ones that
-do not need SCIP's bookkeeping (inferences, cutoffs, averages over solutions): a policy may use both trees. A row is tight
-where its activity is at a side; duals are multiplied by the row's norm and divided by the objective's, so that scaling a row or
-the objective changes nothing. All is of the minimised program.
+`candidates.Feature` says what each number is. Kernels read them in SCIP's tree (corl.solvers.milp.scip.candidates).
 """
 
 from __future__ import annotations
@@ -15,39 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.networks.tokens import Tokens
+from corl.problems.milp_branching.candidates import Feature
 
 __all__ = ["FEATURES", "TREE_FEATURES", "Columns", "Node", "candidate_features", "candidates", "columns_of"]
 
-FEATURES = (
-    ("fraction", "f, the fractional part of the LP value"),
-    ("to_integer", "min(f, 1 - f)"),
-    ("cost", "objective coefficient / the objective's norm"),
-    ("cost_size", "its absolute value"),
-    ("pseudocost_down", "/ the candidates' mean"),
-    ("pseudocost_up", "/ the candidates' mean"),
-    ("gain_down", "log of f x pseudocost_down"),
-    ("gain_up", "log of (1 - f) x pseudocost_up"),
-    ("gains", "their sum: the score of pseudocost branching"),
-    ("count_down", "log(1 + observations behind the pseudocost)"),
-    ("count_up", "likewise"),
-    ("from_root", "LP value - LP value at the root"),
-    ("from_incumbent", "LP value - incumbent's, 0 without one"),
-    ("depth", "log(1 + depth)"),
-    ("candidates", "log(1 + number of candidates)"),
-    ("rows", "log(1 + rows of the column)"),
-    ("tight", "log(1 + those that are tight)"),
-    ("dual_sum", "sum of |dual| over tight rows"),
-    ("dual_most", "the largest"),
-    ("dual_fraction", "dual_sum x min(f, 1 - f)"),
-    ("rivals_sum", "log(1 + fractional columns in tight rows, counted in each)"),
-    ("tight_share", "tight rows / rows"),
-    ("gap", "log of (what better solutions are below - LP objective) / objective's norm, clipped to -20..20; 20 without"),
-    ("gains_behind", "gains - the best candidate's"),
-    ("dual_share", "dual_sum / the largest among candidates"),
-    ("rows_share", "rows / the most among candidates"),
-    ("fraction_share", "min(f, 1 - f) / the largest among candidates"),
-)
-"""Name and meaning of each column of what `candidate_features` returns."""
+_OF_SCIP = {
+    Feature.INFERENCES_DOWN, Feature.INFERENCES_UP, Feature.CUTOFFS_DOWN, Feature.CUTOFFS_UP, Feature.FROM_AVERAGE,
+    Feature.DUAL_MEAN, Feature.RIVALS_MOST, Feature.RIVALS_MEAN, Feature.RIVALS_INVERSE, Feature.NEIGHBOURS, Feature.SLACK,
+    Feature.COEFFICIENTS, Feature.RIVALS_ABOVE,
+}  # fmt: skip
+FEATURES = tuple(feature for feature in Feature if feature not in _OF_SCIP)
+"""The columns of what `candidate_features` returns: those that need neither SCIP's bookkeeping nor more of its rows."""
 TREE_FEATURES = ("nodes solved", "nodes waiting", "depth", "candidates", "whether there is an incumbent")
 """Of the environment's "tree", each the logarithm of one more than it, but the last."""
 
@@ -143,19 +118,22 @@ def candidate_features(columns: Columns, node: Node, listed: NDArray[np.int32], 
     else:
         gap = 20.0
     parts = {
-        "fraction": f, "to_integer": near, "cost": cost, "cost_size": np.abs(cost), "pseudocost_down": down,
-        "pseudocost_up": up, "gain_down": gain_down, "gain_up": gain_up, "gains": gains,
-        "count_down": np.log1p(node.gain_count[0, listed]), "count_up": np.log1p(node.gain_count[1, listed]),
-        "from_root": node.x[listed] - node.root_x[listed],
-        "from_incumbent": 0.0 * f if node.incumbent is None else node.x[listed] - node.incumbent[listed],
-        "depth": np.full(len(f), np.log1p(node.depth)), "candidates": np.full(len(f), np.log1p(count)),
-        "rows": np.log1p(rows), "tight": np.log1p(tight), "dual_sum": dual_sum, "dual_most": dual_most,
-        "dual_fraction": dual_sum * near, "rivals_sum": np.log1p(rivals), "tight_share": tight / np.maximum(rows, 1),
-        "gap": np.full(len(f), gap), "gains_behind": gains - gains.max(initial=-np.inf),
-        "dual_share": dual_sum / max(float(dual_sum.max(initial=0.0)), _LEAST), "rows_share": rows / max(1, rows.max(initial=0)),
-        "fraction_share": near / max(float(near.max(initial=0.0)), _LEAST),
+        Feature.FRACTION: f, Feature.TO_INTEGER: near, Feature.COST: cost, Feature.COST_SIZE: np.abs(cost),
+        Feature.PSEUDOCOST_DOWN: down, Feature.PSEUDOCOST_UP: up,
+        Feature.GAIN_DOWN: gain_down, Feature.GAIN_UP: gain_up, Feature.GAINS: gains,
+        Feature.COUNT_DOWN: np.log1p(node.gain_count[0, listed]), Feature.COUNT_UP: np.log1p(node.gain_count[1, listed]),
+        Feature.FROM_ROOT: node.x[listed] - node.root_x[listed],
+        Feature.FROM_INCUMBENT: 0.0 * f if node.incumbent is None else node.x[listed] - node.incumbent[listed],
+        Feature.DEPTH: np.full(len(f), np.log1p(node.depth)), Feature.CANDIDATES: np.full(len(f), np.log1p(count)),
+        Feature.ROWS: np.log1p(rows), Feature.TIGHT: np.log1p(tight), Feature.TIGHT_SHARE: tight / np.maximum(rows, 1),
+        Feature.DUAL_SUM: dual_sum, Feature.DUAL_MOST: dual_most, Feature.DUAL_FRACTION: dual_sum * near,
+        Feature.RIVALS_SUM: np.log1p(rivals), Feature.GAP: np.full(len(f), gap),
+        Feature.GAINS_BEHIND: gains - gains.max(initial=-np.inf),
+        Feature.DUAL_SHARE: dual_sum / max(float(dual_sum.max(initial=0.0)), _LEAST),
+        Feature.ROWS_SHARE: rows / max(1, rows.max(initial=0)),
+        Feature.FRACTION_SHARE: near / max(float(near.max(initial=0.0)), _LEAST),
     }  # fmt: skip
-    return np.stack([parts[name] for name, _ in FEATURES], axis=1).astype(np.float32)
+    return np.stack([parts[feature] for feature in FEATURES], axis=1).astype(np.float32)
 
 
 def _pseudocosts(node: Node, listed: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

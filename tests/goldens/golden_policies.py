@@ -46,7 +46,7 @@ def _said(name: str, network: Any) -> dict[str, Any]:
 
 
 def _perceptron(network: Any, tensor: Any) -> dict[str, Tensor]:
-    return {"scores": network(tensor(_draw(6, len(network.mean))))}
+    return {"scores": network.score(tensor(_draw(6, len(network.mean))))}
 
 
 def _gated_graph(network: Any, tensor: Any) -> dict[str, Tensor]:

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pyscipopt.scip import PY_SCIP_RESULT as SCIP_RESULT
 
 from corl.errors import SolverError
 from corl.problems.milp.generators import auctions, facility_location, independent_set, set_cover
 from corl.problems.milp.instance import MilpInstance
 from corl.problems.milp.problem import Milp
 from corl.run import Run
+from corl.solvers.milp.scip import MEASURING
 from corl.solvers.milp.scip.model import Engine
-from corl.solvers.milp.scip.rule import Rule
+from corl.solvers.milp.scip.rule import Observation, Rule
 from corl.solvers.milp.scip.solver import Scip
 
 __all__ = ["FAMILIES", "FIELDS", "by_instance", "compare", "solve_timed", "table"]
@@ -40,20 +40,19 @@ FIELDS = (
     "family", "instance", "seed", "solver", "status", "objective", "seconds", "after_root", "nodes", "lp_iterations",
     "strong_iterations",
 )  # fmt: skip
-_HIGHEST = 536_870_911  # priority of a branching rule
 _SHIFTS = {"seconds": 1.0, "after_root": 1.0, "nodes": 10.0, "iterations": 1000.0}
 _SAME = 1e-6  # relative difference of two optima
 
 
-class _RootClock(Rule):
+class _RootClock:
     """Notes when the first branching is asked for, and leaves it to the next rule."""
 
     at = math.nan
 
-    def decide(self) -> int:
+    def __call__(self, node: Observation) -> int:
         if math.isnan(self.at):
             self.at = time.process_time()
-        return int(SCIP_RESULT.DIDNOTRUN)
+        return -1
 
 
 def solve_timed(solver: Scip, instance: MilpInstance, seed: int, time_limit: float | None = None) -> dict[str, Any]:
@@ -66,8 +65,8 @@ def solve_timed(solver: Scip, instance: MilpInstance, seed: int, time_limit: flo
     engine = Engine(instance, run, solver.parameters() | limits)
     try:
         solver.plug(engine)
-        clock = _RootClock(engine.model, engine.callbacks)
-        engine.model.includeBranchrule(clock, "corl_root_clock", "", _HIGHEST, -1, 1.0)
+        clock = _RootClock()
+        engine.add(Rule(engine.model, engine.callbacks, clock), "corl_root_clock", "", MEASURING)
         status = engine.solve(lambda kind, value: None)
         ended, model = time.process_time(), engine.model
         return {

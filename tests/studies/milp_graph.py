@@ -50,48 +50,61 @@ def ratio(rows: list[dict[str, str]], network: str, field: str, shift: float) ->
     return interval([math.log((mine + shift) / (theirs + shift)) for mine, theirs in pairs if theirs is not None])
 
 
+class _Eyes:
+    """What several networks see of the same nodes, each under its own names."""
+
+    def __init__(self, networks: list[Any]) -> None:
+        self.networks = networks
+
+    def context(self, node: Any) -> dict[str, Any]:
+        return {name: array for network in self.networks for name, array in network.context(node).items()}
+
+    def see(self, node: Any, slots: Any) -> dict[str, Any]:
+        return {name: array for network in self.networks for name, array in network.see(node, slots).items()}
+
+
 def _learn(folder: Path, given: argparse.Namespace) -> None:
     """Collect once, train all three, write checkpoints and agreements."""
     import torch
 
-    from corl.learning.session import Training
+    from corl.learning.imitation import loss
+    from corl.learning.optimise import gradient_step
     from corl.networks.checkpoints import save
     from corl.problems.milp.generators import auctions
     from corl.problems.milp.problem import Milp
+    from corl.run import Run
     from corl.solvers.milp.branching.network import BranchingNetwork
     from corl.solvers.milp.graph.networks import GcnnNetwork, RootGnnNetwork
-    from corl.solvers.milp.graph.pupil import GraphPupil, Network, agreement
     from corl.solvers.milp.graph.recipe import GcnnRecipe
-    from corl.solvers.milp.imitation.recipe import SEEDS, collect
+    from corl.solvers.milp.imitation.lessons import Lessons, agrees, choices
+    from corl.solvers.milp.imitation.recipe import SEEDS
+    from corl.solvers.milp.scip import functions as scip
 
-    training = Training(Milp(), device="cpu", workers=0, steps=1)
-    teaching = GraphPupil(GcnnNetwork(), lambda number: auctions(seed=SEEDS + number), 4)
-    lessons = teaching.lessons
-    while lessons.programs < given.programs:
-        instance = teaching.program(lessons.programs)
-        lessons.add(instance, collect(GcnnRecipe(), training, teaching, instance))
-        print(f"{lessons.programs} programs, {lessons.nodes} nodes", flush=True)
+    assert scip.load()
+    kinds: tuple[Callable[..., Any], ...] = (BranchingNetwork, RootGnnNetwork, GcnnNetwork)
+    recipe, lessons = GcnnRecipe(), Lessons(12 * given.programs, 4)
+    eyes = _Eyes([kind() for kind in kinds])
+    while len(lessons.signatures) < given.programs:
+        instance = auctions(seed=SEEDS + len(lessons.signatures))
+        run = Run(Milp().of(instance), instance, seed=len(lessons.signatures))
+        run.start()
+        lessons.add(instance, recipe.labelled(instance, run, eyes))
+        print(f"{len(lessons.signatures)} programs, {lessons.nodes} nodes", flush=True)
     with (folder / "gnn-accuracy.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["network", "training_nodes", "held_out_nodes", "agrees", "low", "high"])
-        kinds: tuple[Callable[..., Network], ...] = (BranchingNetwork, RootGnnNetwork, GcnnNetwork)
         for name, kind in zip(_NAMES, kinds):
             torch.manual_seed(0)
             network, random = kind(family="auctions"), np.random.default_rng(0)
-            network.config |= lessons.range()
-            pupil = GraphPupil(network, teaching.program, 4)
-            pupil.begin(lessons.ready())
+            lessons.begin(network)
+            lessons.describe(network)
             optimiser = torch.optim.AdamW(network.parameters(), lr=3e-3, weight_decay=0.05)
-            schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, given.updates)
-            for _ in range(given.updates):
-                loss = pupil.loss([lessons.train[int(k)] for k in random.integers(len(lessons.train), size=8)])
-                optimiser.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
-                optimiser.step()
-                schedule.step()
-            found = [round(x, 3) for x in share(agreement(network, lessons.held))]
-            writer.writerow([name, len(lessons.train), len(lessons.held), *found])
-            print(name, len(lessons.held), *found, flush=True)
+            for update in range(given.updates):
+                found_loss, _ = loss(network, lessons.sample(network, random, 8))
+                gradient_step(optimiser, found_loss, 3e-3, update / given.updates, clip=math.inf)
+            found = [round(x, 3) for x in share(agrees(*choices(network, lessons.held(network))).tolist())]
+            writer.writerow([name, lessons.train.size, lessons.others.size, *found])
+            print(name, lessons.others.size, *found, flush=True)
             save(folder / f"{name}.safetensors", network.eval(), {})
 
 

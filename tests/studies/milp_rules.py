@@ -22,32 +22,29 @@ from typing import Any
 import numpy as np
 import pyscipopt
 from milp_comparison import FAMILIES
-from pyscipopt.scip import PY_SCIP_RESULT as SCIP_RESULT
 
 from corl.problems.milp.instance import MilpInstance
 from corl.problems.milp.problem import Milp
-from corl.solvers.milp.scip import lp_reading
+from corl.solvers.milp.scip import MEASURING, lp_reading
 from corl.solvers.milp.scip.model import Callbacks, fill
-from corl.solvers.milp.scip.rule import Rule
+from corl.solvers.milp.scip.rule import Observation, Rule
 
 __all__ = ["main", "reading_times"]
 
-_FIRST = 536_870_911  # the highest priority of a branching rule
 
 
-class _Stopwatch(Rule):
+class _Stopwatch:
     """Reads the LP of every node in each of the ways, and leaves branching to SCIP."""
 
-    def __init__(self, model: Any) -> None:
-        super().__init__(model, Callbacks(model))
-        self.reader = lp_reading.LpReader(model)
+    def __init__(self) -> None:
         self.times: list[list[float]] = []
         self.differences = 0
 
-    def decide(self) -> int:
+    def __call__(self, node: Observation) -> int:
+        model, reader = node.model, lp_reading.LpReader(node.model)
         ways: list[Callable[[], Any]] = [
-            self.reader.read, lambda: self.reader.read(edges=False), self.model.getBipartiteGraphRepresentation,
-            lambda: lp_reading.builtin_graph(self.model),
+            reader.read, lambda: reader.read(edges=False), model.getBipartiteGraphRepresentation,
+            lambda: lp_reading.builtin_graph(model),
         ]  # fmt: skip
         found, line = [], []
         for way in ways:
@@ -56,7 +53,7 @@ class _Stopwatch(Rule):
             line.append(1e3 * (time.process_time() - began))
         self.times.append(line)
         self.differences += sum(not np.array_equal(one, two, equal_nan=True) for one, two in zip(found[0], found[3]))
-        return int(SCIP_RESULT.DIDNOTRUN)
+        return -1
 
 
 def reading_times(instance: MilpInstance, nodes: int) -> tuple[np.ndarray, int]:
@@ -66,14 +63,14 @@ def reading_times(instance: MilpInstance, nodes: int) -> tuple[np.ndarray, int]:
     fill(model, instance)
     for name, value in {"limits/nodes": nodes, "separating/maxrounds": 0, "presolving/maxrestarts": 0}.items():
         model.setParam(name, value)
-    watch = _Stopwatch(model)
-    model.includeBranchrule(watch, "corl_stopwatch", "measures", _FIRST, -1, 1.0)
+    watch, callbacks = _Stopwatch(), Callbacks(model)
+    model.includeBranchrule(Rule(model, callbacks, watch), "corl_stopwatch", "measures", MEASURING, -1, 1.0)
     try:
         model.optimize()
     finally:
         model.freeProb()
-    if watch.callbacks.error is not None:
-        raise watch.callbacks.error
+    if callbacks.error is not None:
+        raise callbacks.error
     return np.array(watch.times[1:]).reshape(-1, 4), watch.differences  # the first one compiled and compared
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from corl.solvers.milp.branching.features import FEATURES
+from corl.networks.compiled import array_of
+from corl.problems.milp_branching.candidates import Feature
+from corl.solvers.milp.branching.lists import Lists, lists, spread
+from corl.solvers.milp.branching.policy import PerceptronPolicy
 from corl.solvers.milp.branching.scoring import CLIP, Scorer
+from corl.solvers.milp.scip.rule import Observation
 
 __all__ = ["BranchingNetwork", "Perceptron", "scorer_of"]
 
@@ -28,16 +33,28 @@ class Perceptron(nn.Module):
         self.first, self.second = nn.Linear(inputs, hidden[0]), nn.Linear(hidden[0], hidden[1])
         self.last = nn.Linear(hidden[1], 1, bias=False)
 
-    def standardise(self, features: Tensor) -> None:
-        """Take mean and deviation from training features [N, F]."""
-        self.mean.copy_(features.mean(0))
-        self.scale.copy_(1.0 / features.std(0, correction=0).clamp(min=1e-3))
+    def context(self, node: Observation) -> Mapping[str, NDArray[Any]]:
+        """See Sees (scip.recorder): nothing."""
+        return {}
 
-    def forward(self, features: Tensor) -> Tensor:
+    def collate(self, contexts: Sequence[Any], seen: Sequence[Mapping[str, NDArray[Any]]], which: NDArray[np.int64]) -> Lists:
+        """See corl.networks.policy.Policy.collate."""
+        return lists(seen, "lines", self.mean.device)
+
+    def standardise(self, batch: Lists) -> None:
+        """Take mean and deviation from training features."""
+        self.mean.copy_(batch.lines.mean(0))
+        self.scale.copy_(1.0 / batch.lines.std(0, correction=0).clamp(min=1e-3))
+
+    def score(self, lines: Tensor) -> Tensor:
         """Numbers [...] of lines of features [..., F]."""
-        x = ((features - self.mean) * self.scale).clamp(-CLIP, CLIP)
+        x = ((lines - self.mean) * self.scale).clamp(-CLIP, CLIP)
         found: Tensor = self.last(torch.relu(self.second(torch.relu(self.first(x)))))
         return found.squeeze(-1)
+
+    def forward(self, batch: Lists) -> tuple[Tensor, Tensor]:
+        """Logits [N, K] and values [N], 0."""
+        return spread(self.score(batch.lines), batch.mask)
 
 
 class BranchingNetwork(Perceptron):
@@ -52,11 +69,19 @@ class BranchingNetwork(Perceptron):
         self, problem: str = "milp", family: str = "", lower: Sequence[float] = (), upper: Sequence[float] = (),
         hidden: tuple[int, int] = (32, 16),
     ) -> None:  # fmt: skip
-        super().__init__(len(FEATURES), hidden)
+        super().__init__(len(Feature), hidden)
         self.problem = problem
         self.config: dict[str, Any] = {
             "problem": problem, "family": family, "lower": list(lower), "upper": list(upper), "hidden": list(hidden),
         }  # fmt: skip
+
+    def see(self, node: Observation, slots: NDArray[np.int64]) -> Mapping[str, NDArray[Any]]:
+        """See Sees (scip.recorder): lines float32 [k, F]."""
+        return {"lines": node.features[slots].astype(np.float32)}
+
+    def branching(self) -> PerceptronPolicy:
+        """See Branches."""
+        return PerceptronPolicy(scorer_of(self))
 
 
 def scorer_of(network: Perceptron) -> Scorer:
@@ -65,4 +90,4 @@ def scorer_of(network: Perceptron) -> Scorer:
         network.mean, network.scale, network.first.weight.t(), network.first.bias, network.second.weight.t(), network.second.bias,
         network.last.weight[0],
     )  # fmt: skip
-    return Scorer(*(np.array(part.detach().cpu().numpy(), np.float32, order="C") for part in parts))
+    return Scorer(*map(array_of, parts))

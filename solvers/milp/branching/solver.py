@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from corl.errors import UsageError
 from corl.options import option
 from corl.solvers.milp.scip.solver import Scip
 
 if TYPE_CHECKING:
     from corl.problems.milp.instance import MilpInstance
-    from corl.solvers.milp.branching.scoring import Scorer
-    from corl.solvers.milp.graph.inference import GcnnPolicy, RootPolicy
+    from corl.solvers.milp.branching.policy import BranchingPolicy
     from corl.solvers.milp.scip.model import Engine
 
-__all__ = ["LearnedBranching", "load_branching"]
+__all__ = ["LearnedBranching"]
 
 
 @dataclass(frozen=True)
@@ -43,47 +41,17 @@ class LearnedBranching(Scip):
 
     def prepare(self, instance: MilpInstance) -> None:
         super().prepare(instance)
-        from corl.solvers.milp.branching.scoring import Scorer, branch
-        from corl.solvers.milp.scip.rule import compile_kernel
-
-        loaded = self._loaded(instance)
-        if isinstance(loaded, Scorer):
-            compile_kernel(branch, loaded)
-        else:
-            loaded.compile()
+        self._policy(instance).compile()
 
     def plug(self, engine: Engine) -> None:
         """Put the policy before SCIP's own branching rules."""
-        from corl.solvers.milp.branching.rule import LearnedRule
-        from corl.solvers.milp.branching.scoring import Scorer
+        from corl.solvers.milp.scip.rule import Rule
 
-        loaded = self._loaded(engine.run.instance)  # a program in other units may be like none that was trained on
-        rule: Any
-        if isinstance(loaded, Scorer):
-            rule = LearnedRule(engine.model, engine.callbacks, loaded)
-        else:
-            from corl.solvers.milp.graph.inference import GraphRule
+        policy = self._policy(engine.run.instance)  # a program in other units may be like none that was trained on
+        engine.add(Rule(engine.model, engine.callbacks, policy), "corl_learned", "a trained policy")
 
-            rule = GraphRule(engine.model, engine.callbacks, loaded)
-        engine.add(rule, "corl_learned", "a trained policy")
-
-    def _loaded(self, instance: MilpInstance) -> Scorer | RootPolicy | GcnnPolicy:
+    def _policy(self, instance: MilpInstance) -> BranchingPolicy:
+        from corl.solvers.milp.branching.policy import load_branching
         from corl.solvers.milp.branching.signature import family_of
 
         return load_branching(self.policy or family_of(instance))
-
-
-def load_branching(name_or_path: str) -> Scorer | RootPolicy | GcnnPolicy:
-    """The weights of a shipped policy or of a checkpoint, without torch. Raises UsageError, InputError."""
-    from corl.networks.checkpoints import loaded
-    from corl.solvers.milp.branching.network import BranchingNetwork, scorer_of
-
-    network, _ = loaded(name_or_path)
-    if isinstance(network, BranchingNetwork):
-        return scorer_of(network)
-    if network.__class__.__module__ == "corl.solvers.milp.graph.networks":
-        from corl.solvers.milp.graph.inference import policy_of
-
-        return policy_of(network)
-    accepted = "a checkpoint of milp's recipes branching, root-gnn or gcnn"
-    raise UsageError(f"policy: {name_or_path!r} is no branching policy; accepted: {accepted}")

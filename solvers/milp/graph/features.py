@@ -11,16 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.solvers.milp.scip.lp_reading import COLUMN_FEATURES, ROW_FEATURES, LpGraph
+from corl.solvers.milp.scip.lp_reading import Column, LpGraph, Row
 
 __all__ = ["COLUMN_INPUTS", "ROW_INPUTS", "GraphInputs", "graph_inputs"]
 
-COLUMN_INPUTS = COLUMN_FEATURES
-"""All 19 of the reading; 0 for the incumbent's two while there is none."""
-ROW_INPUTS = ("obj_cosine", "sol_at_lhs", "sol_at_rhs", "dual_sol", "age")
-_OBJECTIVE, _REDUCED_COST, _COLUMN_AGE = (COLUMN_FEATURES.index(name) for name in ("obj_coef", "red_cost", "age"))
-_KEPT = [ROW_FEATURES.index(name) for name in ROW_INPUTS]
-_NORM = ROW_FEATURES.index("norm")
+COLUMN_INPUTS = tuple(Column)
+"""All of the reading; 0 for the incumbent's two while there is none."""
+ROW_INPUTS = (Row.OBJ_COSINE, Row.SOL_AT_LHS, Row.SOL_AT_RHS, Row.DUAL_SOL, Row.AGE)
+_DUAL, _AGE = ROW_INPUTS.index(Row.DUAL_SOL), ROW_INPUTS.index(Row.AGE)
 _TINY = 1e-9
 
 
@@ -41,13 +39,13 @@ class GraphInputs(NamedTuple):
 
 def graph_inputs(graph: LpGraph) -> GraphInputs:
     """The inputs of the node that was read."""
-    columns, rows = np.nan_to_num(graph.columns), graph.rows[:, _KEPT]
-    objective = max(float(np.linalg.norm(columns[:, _OBJECTIVE])), _TINY)
-    norms = np.maximum(graph.rows[:, _NORM], _TINY)
-    columns[:, [_OBJECTIVE, _REDUCED_COST]] /= objective
-    columns[:, _COLUMN_AGE] /= max(float(columns[:, _COLUMN_AGE].max(initial=0.0)), 1.0)
-    rows[:, 3] /= norms * objective
-    rows[:, 4] /= max(float(rows[:, 4].max(initial=0.0)), 1.0)
+    columns, rows = np.nan_to_num(graph.columns), graph.rows[:, ROW_INPUTS]
+    objective = max(float(np.linalg.norm(columns[:, Column.OBJ_COEF])), _TINY)
+    norms = np.maximum(graph.rows[:, Row.NORM], _TINY)
+    columns[:, [Column.OBJ_COEF, Column.RED_COST]] /= objective
+    columns[:, Column.AGE] /= max(float(columns[:, Column.AGE].max(initial=0.0)), 1.0)
+    rows[:, _DUAL] /= norms * objective
+    rows[:, _AGE] /= max(float(rows[:, _AGE].max(initial=0.0)), 1.0)
     keep = graph.edge_column >= 0  # a column that is not in the LP has no place there
     edge_row, edge_column = graph.edge_row[keep].astype(np.int64), graph.edge_column[keep].astype(np.int64)
     values = (graph.edge_value[keep] / norms[edge_row]).astype(np.float32)

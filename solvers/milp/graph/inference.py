@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from corl.jit import kernel
-from corl.solvers.milp.branching.features import FEATURES, candidates, features
+from corl.solvers.milp.branching.policy import BranchingPolicy, PerceptronPolicy
 from corl.solvers.milp.branching.scoring import CLIP, Scorer, scores
 from corl.solvers.milp.graph.features import GraphInputs, graph_inputs
-from corl.solvers.milp.scip import functions as scip
-from corl.solvers.milp.scip.lp_reading import LpReader, pointers
-from corl.solvers.milp.scip.model import Callbacks
-from corl.solvers.milp.scip.rule import Rule, branched, compile_kernel
+from corl.solvers.milp.scip.candidates import indices, lp_variables, positions
+from corl.solvers.milp.scip.rule import Observation
 
-__all__ = ["GcnnPolicy", "GraphRule", "RootPolicy", "branch_on", "indices", "policy_of", "positions"]
+__all__ = ["GcnnPolicy", "RootPolicy"]
 
 _Weights = Mapping[str, NDArray[np.float32]]
 
@@ -40,22 +36,38 @@ def _relu(x: NDArray[np.float32]) -> NDArray[np.float32]:
     return found
 
 
-class RootPolicy:
-    """`RootGnnNetwork`: `table` at the root, then `scorer`, for kernels, on features with a line of the table each."""
+class RootPolicy(PerceptronPolicy):
+    """`RootGnnNetwork`: at the root a table with a line for each variable, which the perceptron sees beside the features."""
 
     def __init__(self, weights: _Weights) -> None:
-        self.weights = weights
         size, w = len(weights["embed.bias"]), weights
         parts = (
             np.concatenate((w["features.mean"], np.zeros(size))), np.concatenate((w["features.scale"], np.ones(size))),
             w["first.weight"].T, w["first.bias"], w["second.weight"].T, w["second.bias"], w["last.weight"][0],
         )  # fmt: skip
-        self.scorer = Scorer(*(np.array(part, np.float32, order="C") for part in parts))
-        self.size = size
+        super().__init__(Scorer(*(np.array(part, np.float32, order="C") for part in parts)), size)
+        self.weights, self.size = weights, size
 
-    def compile(self) -> None:
-        """What its rule calls at every node."""
-        compile_kernel(_branch_with, self.scorer, np.zeros((1, self.size), np.float32))
+    def scores(self, node: Observation) -> NDArray[np.float32]:
+        self.look(node)
+        found, known = indices(node.candidates), np.zeros((len(node.candidates), self.size), np.float32)
+        there = (found >= 0) & (found < len(self.table))
+        known[there] = self.table[found[there]]
+        scored: NDArray[np.float32] = scores(self.scorer, np.concatenate((node.features, known), 1))
+        return scored
+
+    def __call__(self, node: Observation) -> int:
+        self.look(node)
+        return super().__call__(node)
+
+    def look(self, node: Observation) -> None:
+        """Make the table at the first node; again after a restart, which numbers variables anew."""
+        if len(self.table) and node.model.getDepth():
+            return
+        where = indices(lp_variables(node.pointer))
+        known = where >= 0
+        self.table = np.zeros((int(where.max(initial=-1)) + 1, self.size), np.float32)
+        self.table[where[known]] = self.embedding(graph_inputs(node.lp))[known]
 
     def embedding(self, seen: GraphInputs) -> NDArray[np.float32]:
         """[n, size] of the LP's columns."""
@@ -68,8 +80,8 @@ class RootPolicy:
         return embedded
 
 
-class GcnnPolicy:
-    """`GcnnNetwork`: `scores` of all columns of a node's LP."""
+class GcnnPolicy(BranchingPolicy):
+    """`GcnnNetwork`, at every node."""
 
     def __init__(self, weights: _Weights) -> None:
         self.weights = weights
@@ -77,8 +89,11 @@ class GcnnPolicy:
     def compile(self) -> None:
         """Nothing but the reading is compiled, and that at its first use."""
 
-    def scores(self, seen: GraphInputs) -> NDArray[np.float32]:
-        """[n]"""
+    def scores(self, node: Observation) -> NDArray[np.float32]:
+        return self.score(graph_inputs(node.lp))[positions(node.candidates)]
+
+    def score(self, seen: GraphInputs) -> NDArray[np.float32]:
+        """[n] of all columns of an LP."""
         w = self.weights
         edges = _standard(w, "edges", seen.edge_value[:, None])
         one = _relu(self._twice("embed_columns", _standard(w, "columns", seen.columns)))
@@ -103,80 +118,3 @@ class GcnnPolicy:
         total = csr_array((ones, (end, np.arange(len(end)))), shape=(len(target), len(end))) @ messages
         total = _linear(w, f"{name}.message_out", total) * w[f"{name}.scale"]
         return _relu(self._twice(f"{name}.out", np.concatenate((total, target), 1)))
-
-
-def policy_of(network: Any) -> RootPolicy | GcnnPolicy:
-    """The policy with the weights, as they are now, of a RootGnnNetwork or a GcnnNetwork."""
-    weights = {name: value.detach().cpu().numpy().copy() for name, value in network.state_dict().items()}
-    return RootPolicy(weights) if network.architecture == "milp-root-gnn" else GcnnPolicy(weights)
-
-
-@kernel
-def indices(model: Any, count: Any) -> Any:
-    """Indices int64 [count] among SCIP's variables of the columns of its LP."""
-    columns, found = pointers(scip.get_lp_cols(model), count), np.empty(count, np.int64)
-    for j in range(count):
-        found[j] = scip.var_index(scip.col_var(columns[j]))
-    return found
-
-
-@kernel
-def positions(variables: Any) -> Any:
-    """Where in the LP the columns of these variables stand, int64 [k]."""
-    found = np.empty(len(variables), np.int64)
-    for k in range(len(variables)):
-        found[k] = scip.col_position(scip.var_col(variables[k]))
-    return found
-
-
-@kernel
-def _branch_with(model, scorer, table):
-    """As scoring.branch, with each variable's line of `table` [variables, size] after its features."""
-    variables = candidates(model)
-    if len(variables) == 0:
-        return 0
-    seen = np.zeros((len(variables), len(FEATURES) + table.shape[1]))
-    seen[:, : len(FEATURES)] = features(model, variables)
-    for k in range(len(variables)):
-        index = scip.var_index(variables[k])
-        if 0 <= index < len(table):
-            seen[k, len(FEATURES) :] = table[index]
-    return scip.branch_on(model, variables[np.argmax(scores(scorer, seen))], 0, 0, 0)
-
-
-class GraphRule(Rule):
-    """Branches on the candidate with the highest score of a graph policy."""
-
-    def __init__(self, model: Any, callbacks: Callbacks, policy: RootPolicy | GcnnPolicy) -> None:
-        super().__init__(model, callbacks)
-        self.policy, self.reader = policy, LpReader(model)
-        self.table: NDArray[np.float32] | None = None
-
-    def branchexit(self) -> None:
-        self.reader.model = None  # or the Model and this rule hold each other
-
-    def decide(self) -> int:
-        """See Rule."""
-        return branched(self._by_table(self.policy) if isinstance(self.policy, RootPolicy) else self._by_graph(self.policy))
-
-    def _by_table(self, policy: RootPolicy) -> int:
-        if self.table is None or self.model.getDepth() == 0:  # again after a restart, which numbers variables anew
-            seen = graph_inputs(self.reader.read())
-            where = indices(self.pointer, len(seen.columns))
-            self.table = np.zeros((int(where.max(initial=-1)) + 1, policy.size), np.float32)
-            known = where >= 0
-            self.table[where[known]] = policy.embedding(seen)[known]
-        return int(_branch_with(self.pointer, policy.scorer, self.table))
-
-    def _by_graph(self, policy: GcnnPolicy) -> int:
-        variables = candidates(self.pointer)
-        if len(variables) == 0:
-            return 0
-        found = policy.scores(graph_inputs(self.reader.read()))[positions(variables)]
-        return int(branch_on(self.pointer, variables[int(np.argmax(found))]))
-
-
-@kernel
-def branch_on(model: Any, variable: Any) -> Any:
-    """Branch at the present node on a variable (pointer); SCIP's code, 1: done."""
-    return scip.branch_on(model, variable, 0, 0, 0)

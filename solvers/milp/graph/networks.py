@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch_geometric.nn import GraphConv, MessagePassing
 
-from corl.solvers.milp.branching.features import FEATURES
+from corl.problems.milp_branching.candidates import Feature
+from corl.solvers.milp.branching.lists import Lists, lists, spread
 from corl.solvers.milp.branching.scoring import CLIP
-from corl.solvers.milp.graph.features import COLUMN_INPUTS, ROW_INPUTS
+from corl.solvers.milp.graph.features import COLUMN_INPUTS, ROW_INPUTS, GraphInputs, graph_inputs
+from corl.solvers.milp.graph.inference import GcnnPolicy, RootPolicy
+from corl.solvers.milp.scip.candidates import indices, lp_variables, positions
+from corl.solvers.milp.scip.rule import Observation
 
-__all__ = ["GcnnNetwork", "GraphTensors", "RootGnnNetwork", "Standard"]
+__all__ = ["GcnnNetwork", "GraphBatch", "GraphTensors", "RootGnnNetwork", "Standard"]
 
 GraphTensors = Sequence[Tensor]
 """columns, rows, edge_row, edge_column, edge_value as in `GraphInputs`; several graphs may stand in one, side by side."""
+_Arrays: TypeAlias = Mapping[str, NDArray[Any]]
+
+
+class GraphBatch(NamedTuple):
+    """N nodes with S candidates in all."""
+
+    graph: GraphTensors
+    columns: Tensor
+    """int64 [S] the candidates' in `graph`."""
+    lists: Lists
+    """Their features, or their columns, where these are all that is known of them."""
 
 
 class Standard(nn.Module):
@@ -62,9 +79,33 @@ class RootGnnNetwork(nn.Module):
         self.columns, self.rows = Standard(len(COLUMN_INPUTS)), Standard(len(ROW_INPUTS))
         self.to_rows = GraphConv((len(COLUMN_INPUTS), len(ROW_INPUTS)), width)
         self.to_columns = GraphConv((width, len(COLUMN_INPUTS)), width)
-        self.embed, self.features = nn.Linear(width, size), Standard(len(FEATURES))
-        self.first, self.second = nn.Linear(len(FEATURES) + size, hidden[0]), nn.Linear(hidden[0], hidden[1])
+        self.embed, self.features = nn.Linear(width, size), Standard(len(Feature))
+        self.first, self.second = nn.Linear(len(Feature) + size, hidden[0]), nn.Linear(hidden[0], hidden[1])
         self.last = nn.Linear(hidden[1], 1, bias=False)
+
+    def context(self, node: Observation) -> _Arrays:
+        """See Sees (scip.recorder): the root's LP as `GraphInputs`, and variables [n], whose its columns are."""
+        return {**graph_inputs(node.lp)._asdict(), "variables": indices(lp_variables(node.pointer))}
+
+    def see(self, node: Observation, slots: NDArray[np.int64]) -> _Arrays:
+        """See Sees: lines float32 [k, F] and variables int64 [k]."""
+        return {"lines": node.features[slots].astype(np.float32), "variables": indices(node.candidates[slots])}
+
+    def collate(self, contexts: Sequence[_Arrays], seen: Sequence[_Arrays], which: NDArray[np.int64]) -> GraphBatch:
+        """See corl.networks.policy.Policy.collate. A variable that is not in the root's LP has its first column."""
+        device = self.embed.weight.device
+        graph, starts = _side_by_side([_graph(one) for one in contexts], device)
+        places = [dict(zip(one["variables"].tolist(), range(len(one["variables"])))) for one in contexts]
+        variables, mask = lists(seen, "variables", torch.device("cpu"))
+        owners = which.repeat(mask.sum(1).numpy())
+        columns = [starts[i] + places[i].get(variable, 0) for i, variable in zip(owners.tolist(), variables.tolist())]
+        return GraphBatch(graph, torch.tensor(columns, device=device), lists(seen, "lines", device))
+
+    def standardise(self, batch: GraphBatch) -> None:
+        """Take means and scales from training nodes."""
+        self.columns.take(batch.graph[0])
+        self.rows.take(batch.graph[1])
+        self.features.take(batch.lists.lines)
 
     def embedding(self, graph: GraphTensors) -> Tensor:
         """[n, size] of the columns, within -1..1."""
@@ -74,11 +115,15 @@ class RootGnnNetwork(nn.Module):
         seen = torch.relu(self.to_columns((hidden, columns), torch.stack((edge_row, edge_column)), value))
         return torch.tanh(self.embed(seen))
 
-    def forward(self, features: Tensor, embedding: Tensor) -> Tensor:
-        """Scores [k] of candidates with features [k, F] and embeddings [k, size]."""
-        x = torch.cat((self.features(features), embedding), 1)
-        scores: Tensor = self.last(torch.relu(self.second(torch.relu(self.first(x)))))
-        return scores.squeeze(-1)
+    def forward(self, batch: GraphBatch) -> tuple[Tensor, Tensor]:
+        """Logits [N, K] and values [N], 0."""
+        x = torch.cat((self.features(batch.lists.lines), self.embedding(batch.graph)[batch.columns]), 1)
+        scores = self.last(torch.relu(self.second(torch.relu(self.first(x))))).squeeze(-1)
+        return spread(scores, batch.lists.mask)
+
+    def branching(self) -> RootPolicy:
+        """See Branches (branching.policy)."""
+        return RootPolicy(_weights(self))
 
 
 class GcnnNetwork(nn.Module):
@@ -102,8 +147,41 @@ class GcnnNetwork(nn.Module):
         self.to_rows, self.to_columns = _HalfConvolution(width), _HalfConvolution(width)
         self.head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1, bias=False))
 
-    def forward(self, graph: GraphTensors) -> Tensor:
-        """A score for every column [n]."""
+    def context(self, node: Observation) -> _Arrays:
+        """See Sees (scip.recorder): nothing."""
+        return {}
+
+    def see(self, node: Observation, slots: NDArray[np.int64]) -> _Arrays:
+        """See Sees: the LP as `GraphInputs`, sizes int64 [3] (columns, rows, edges), places int64 [k] (the candidates')."""
+        graph = graph_inputs(node.lp)
+        sizes = np.array([len(graph.columns), len(graph.rows), len(graph.edge_row)])
+        return {**graph._asdict(), "sizes": sizes, "places": positions(node.candidates[slots])}
+
+    def collate(self, contexts: Sequence[_Arrays], seen: Sequence[_Arrays], which: NDArray[np.int64]) -> GraphBatch:
+        """See corl.networks.policy.Policy.collate."""
+        device = self.edges.mean.device
+        graphs = [_graph(part, row) for part in seen for row in range(len(part["mask"]))]
+        graph, starts = _side_by_side(graphs, device)
+        places = lists(seen, "places", device)
+        first = torch.tensor(starts, device=device).repeat_interleave(places.mask.sum(1))
+        return GraphBatch(graph, places.lines + first, places)
+
+    def standardise(self, batch: GraphBatch) -> None:
+        """Take means and scales from training nodes."""
+        self.columns.take(batch.graph[0])
+        self.rows.take(batch.graph[1])
+        self.edges.take(batch.graph[4][:, None])
+
+    def forward(self, batch: GraphBatch) -> tuple[Tensor, Tensor]:
+        """Logits [N, K] and values [N], 0."""
+        return spread(self.score(batch.graph)[batch.columns], batch.lists.mask)
+
+    def branching(self) -> GcnnPolicy:
+        """See Branches (branching.policy)."""
+        return GcnnPolicy(_weights(self))
+
+    def score(self, graph: GraphTensors) -> Tensor:
+        """Of every column [n]."""
         columns, rows, edge_row, edge_column, value = graph
         edges = self.edges(value[:, None])
         one = torch.relu(self.embed_columns(self.columns(columns)))
@@ -137,3 +215,25 @@ class _HalfConvolution(MessagePassing):  # type: ignore[misc]
 
     def message(self, x_j: Tensor, x_i: Tensor, e: Tensor) -> Tensor:
         return torch.relu(x_j + x_i + e)
+
+
+def _weights(network: nn.Module) -> dict[str, NDArray[np.float32]]:
+    """As they are now."""
+    return {name: value.detach().cpu().numpy().copy() for name, value in network.state_dict().items()}
+
+
+def _graph(arrays: _Arrays, row: int | None = None) -> GraphInputs:
+    """The graph among arrays; that of a row, without what fills it up to others' sizes."""
+    if row is None:
+        return GraphInputs(*(arrays[name] for name in GraphInputs._fields))
+    columns, rows, edges = arrays["sizes"][row].tolist()
+    sizes = (columns, rows, edges, edges, edges)
+    return GraphInputs(*(arrays[name][row, :size] for name, size in zip(GraphInputs._fields, sizes)))
+
+
+def _side_by_side(graphs: Sequence[GraphInputs], device: torch.device) -> tuple[list[Tensor], list[int]]:
+    """(one graph of all, where each one's columns begin)."""
+    columns = np.cumsum([0, *(len(graph.columns) for graph in graphs)]).tolist()
+    rows = np.cumsum([0, *(len(graph.rows) for graph in graphs)]).tolist()
+    parts = [g._replace(edge_row=g.edge_row + rows[i], edge_column=g.edge_column + columns[i]) for i, g in enumerate(graphs)]
+    return [torch.from_numpy(np.concatenate(part)).to(device) for part in zip(*parts)], columns[:-1]

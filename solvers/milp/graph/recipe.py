@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from corl.options import option
 from corl.problems.milp.generators import GENERATORS
-from corl.solvers.milp.imitation.recipe import SEEDS, ImitationRecipe, imitate
+from corl.solvers.milp.imitation.recipe import SEEDS, ImitationRecipe
 
 if TYPE_CHECKING:
-    from corl.learning.session import Training
     from corl.problems.milp.instance import MilpInstance
-    from corl.solvers.milp.graph.pupil import Network
 
 __all__ = ["GcnnRecipe", "RootGnnRecipe"]
-
-_HELD_OUT, _EVERY = 4, 25
 
 
 @dataclass(frozen=True)
@@ -28,11 +24,16 @@ class RootGnnRecipe(ImitationRecipe):
 
     title: ClassVar[str] = "milp-root-gnn: a graph network at the root, a perceptron at the nodes, as strong branching does"
     collecting: ClassVar[float] = 0.7
+    held_out: ClassVar[int] = 4
+    every: ClassVar[int] = 25
 
-    def train(self, training: Training) -> None:
+    def network(self) -> Any:
         from corl.solvers.milp.graph.networks import RootGnnNetwork
 
-        _train(self, training, RootGnnNetwork(family="own" if self.instances else self.family))
+        return RootGnnNetwork(family="own" if self.instances else self.family)
+
+    def program(self, number: int, seed: int) -> MilpInstance:
+        return _program(self, number, seed)
 
 
 @dataclass(frozen=True)
@@ -44,21 +45,20 @@ class GcnnRecipe(ImitationRecipe):
 
     title: ClassVar[str] = "milp-gcnn: Gasse et al.'s graph network at every node, the reference"
     collecting: ClassVar[float] = 0.7
+    held_out: ClassVar[int] = 4
+    every: ClassVar[int] = 25
 
-    def train(self, training: Training) -> None:
+    def network(self) -> Any:
         from corl.solvers.milp.graph.networks import GcnnNetwork
 
-        _train(self, training, GcnnNetwork(family="own" if self.instances else self.family))
+        return GcnnNetwork(family="own" if self.instances else self.family)
+
+    def program(self, number: int, seed: int) -> MilpInstance:
+        return _program(self, number, seed)
 
 
-def _train(recipe: RootGnnRecipe | GcnnRecipe, training: Training, network: Network) -> None:
-    from corl.solvers.milp.graph.pupil import GraphPupil
-
-    def program(number: int) -> MilpInstance:
-        if recipe.instances:
-            return recipe.read(number, pupil.lessons.nodes)
-        made: MilpInstance = GENERATORS[recipe.family](seed=SEEDS + 10_000 * training.seed + number)
-        return made
-
-    pupil = GraphPupil(network, program, _HELD_OUT)
-    imitate(recipe, training, pupil, _EVERY)
+def _program(recipe: RootGnnRecipe | GcnnRecipe, number: int, seed: int) -> MilpInstance:
+    if recipe.instances:
+        return recipe.read(number)
+    made: MilpInstance = GENERATORS[recipe.family](seed=SEEDS + 10_000 * seed + number)
+    return made

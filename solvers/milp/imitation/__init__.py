@@ -1,1 +1,1 @@
-"""What learners of branching share: the teacher that labels nodes of SCIP's trees, the labels, and the training on them."""
+"""Imitation of strong branching: the teacher that labels nodes of SCIP's trees, and what the recipes do with its labels."""

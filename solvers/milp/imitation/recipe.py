@@ -1,30 +1,41 @@
-"""What the recipes of branching do alike: collect labelled nodes from the trees of small programs, then learn from them."""
+"""What the recipes of branching do alike: collect labelled nodes from the trees of small programs, then learn from them.
+
+They are a recipe of their own beside `any.imitation`, whose teacher is a solver that solves every instance of a step anew, in an
+environment: labels of strong branching are dear, and learned from again and again. Replay, loss and optimiser step are its.
+"""
 
 from __future__ import annotations
 
+import abc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from corl.errors import UsageError
 from corl.options import option
 from corl.recipe import Recipe
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    import numpy as np
+    from numpy.typing import NDArray
 
+    from corl.learning.episodes import Episodes
+    from corl.learning.imitation import Batch
     from corl.learning.session import Training
     from corl.problems.milp.instance import MilpInstance
-    from corl.solvers.milp.branching.scoring import Scorer
+    from corl.run import Run
+    from corl.solvers.milp.branching.policy import BranchingPolicy
     from corl.solvers.milp.imitation.lessons import Lessons
-    from corl.solvers.milp.imitation.teacher import Teacher
+    from corl.solvers.milp.imitation.teacher import Label
+    from corl.solvers.milp.scip.rule import Observation
 
-__all__ = ["SEEDS", "ImitationRecipe", "Pupil", "collect", "imitate"]
+__all__ = ["SEEDS", "ImitationRecipe"]
 
 SEEDS = 500_000
 """The first seed of generated programs; benchmarks take small ones."""
+_TEMPERATURE = 0.3  # of the target: a candidate whose two gains' product is half the best one's weighs a tenth of it
 
 
 @dataclass(frozen=True)
@@ -50,109 +61,115 @@ class ImitationRecipe(Recipe):
     """Of weights."""
     collecting: ClassVar[float] = 0.8
     """Share of the run after which nothing is collected any more."""
+    held_out: ClassVar[int] = 8
+    """Of so many programs the second one's nodes are held out."""
+    every: ClassVar[int] = 20
+    """Optimiser steps between two validations."""
 
-    def read(self, number: int, labelled: int) -> MilpInstance:
-        """The program of that number in the folder `instances`, where `labelled` nodes are labelled so far.
+    @abc.abstractmethod
+    def network(self) -> Any:
+        """A new one: a Learner (learning.imitation) that Sees (scip.recorder), with `standardise` of a batch of all lessons."""
 
-        Raises UsageError for a folder without files, and for one whose programs teach nothing.
-        """
-        from corl.problems.milp.problem import Milp
+    @abc.abstractmethod
+    def program(self, number: int, seed: int) -> MilpInstance:
+        """The program of that number; `seed` is the run's."""
 
+    def grower(self) -> BranchingPolicy | None:
+        """What grows the next tree instead of SCIP's pseudocosts; nothing, unless overridden."""
+        return None
+
+    def lesson(
+        self, node: Observation, seen: Mapping[str, NDArray[Any]], label: Label
+    ) -> tuple[Mapping[str, NDArray[Any]], NDArray[np.float32]] | None:
+        """See teacher.Lesson. Unless overridden, the distribution to imitate is a softmax of strong branching's scores."""
+        import numpy as np
+
+        weights = np.exp((label.scores - label.scores.max()) / _TEMPERATURE)
+        return seen, (weights / weights.sum()).astype(np.float32)
+
+    def validate(self, network: Any, held: Batch) -> dict[str, float]:
+        """Of lessons held out: how often the first choice is strong branching's, and the mean log that it loses by it."""
+        from corl.solvers.milp.imitation.lessons import agrees, choices
+
+        best, taken = choices(network, held)
+        return {"agrees": float(agrees(best, taken).float().mean()), "loses": float(_TEMPERATURE * (best / taken).log().mean())}
+
+    def train(self, training: Training) -> None:
+        import torch
+
+        from corl.learning import imitation
+        from corl.learning.optimise import gradient_step
+        from corl.solvers.milp.imitation.lessons import Lessons
+        from corl.solvers.milp.scip import functions as scip
+
+        if not scip.load():
+            raise UsageError("the SCIP functions that features are made of were not found in PySCIPOpt's library")
+        network, lessons = self.network().to(training.device), Lessons(self.samples + self.each, self.held_out)
+        random = training.generator(1)
+        optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate, weight_decay=self.decay)
+        training.manage(network=network, optimiser=optimiser, lessons=lessons, random=random)
+        while training.budget():
+            if lessons.nodes < self.samples and training.fraction < self.collecting and lessons.updates == 0:
+                self._collect(training, network, lessons)
+                continue
+            if lessons.updates >= self.updates:
+                break
+            if lessons.updates == 0:
+                lessons.begin(network)
+            loss, _ = imitation.loss(network, lessons.sample(network, random, self.batch))
+            gradient_step(optimiser, loss, self.rate, lessons.updates / self.updates, clip=math.inf)
+            lessons.updates += 1
+            training.log(loss=loss.item(), **(self._validated(network, lessons) if lessons.updates % self.every == 0 else {}))
+        if not lessons.updates:
+            lessons.check()
+            raise UsageError("the run ended before the first optimiser step; accepted: more time or steps")
+        lessons.describe(network)
+        training.log(**self._validated(network, lessons))
+        training.save(network.eval())
+
+    def _validated(self, network: Any, lessons: Lessons) -> dict[str, float]:
+        import torch
+
+        with torch.no_grad():
+            return self.validate(network, lessons.held(network)) if lessons.others.size else {}
+
+    def _collect(self, training: Training, network: Any, lessons: Lessons) -> None:
+        """Label the tree of the next program. Raises UsageError for a folder whose programs teach nothing."""
+        from corl.run import Run
+
+        number = len(lessons.signatures)
+        if self.instances and number >= (count := len(self._files())) and not lessons.nodes:
+            raise UsageError(
+                f"{self.instances}: SCIP solved each of the {count} programs there, or ran out of time, before it had to branch: "
+                "nothing to learn; accepted: programs that need branching"
+            )
+        instance = self.program(number, training.seed)
+        left = None if training.time_limit is None else max(1.0, self.collecting * training.time_limit - training.seconds)
+        run = Run(training.problem.of(instance), instance, seed=training.seed + number, time_limit=left)
+        run.start()
+        lessons.add(instance, self.labelled(instance, run, network))
+        training.log(nodes=lessons.nodes, programs=len(lessons.signatures))
+
+    def labelled(self, instance: MilpInstance, run: Run, network: Any) -> Episodes:
+        """The labelled nodes of a program's tree, as the network sees them."""
+        from corl.solvers.milp.imitation.teacher import Teacher
+        from corl.solvers.milp.scip.recorder import Recorder, record
+
+        recorder = Recorder(network)
+        teacher = Teacher(recorder, self.lesson, run.seed, self.share, self.each, self.width, self.grower())
+        return record(instance, run, teacher, recorder)
+
+    def _files(self) -> list[Path]:
+        """Of the folder `instances`. Raises UsageError where there are none."""
         folder = Path(self.instances)
         files = sorted(path for path in folder.glob("*") if path.name.endswith((".mps", ".lp", ".mps.gz", ".lp.gz")))
         if not files:
             raise UsageError(f"{folder}: no .mps or .lp file there; accepted: instances=FOLDER of such files")
-        if number >= len(files) and not labelled:
-            raise UsageError(
-                f"{folder}: SCIP solved each of the {number} programs there, or ran out of time, before it had to branch: "
-                "nothing to learn; accepted: programs that need branching"
-            )
+        return files
+
+    def read(self, number: int) -> MilpInstance:
+        """The program of that number in the folder `instances`. Raises UsageError for one without files."""
+        from corl.problems.milp.problem import Milp
+
+        files = self._files()
         return Milp().read(files[number % len(files)])
-
-
-class Pupil(Protocol):
-    """A network and how it learns from lessons."""
-
-    @property
-    def network(self) -> nn.Module:
-        """What is trained."""
-
-    @property
-    def lessons(self) -> Lessons:
-        """What there is to learn."""
-
-    @property
-    def teacher(self) -> type[Teacher]:
-        """Who makes lessons of labelled nodes."""
-
-    @property
-    def policy(self) -> Scorer | None:
-        """What grows the trees instead of SCIP's pseudocosts."""
-
-    @property
-    def program(self) -> Callable[[int], MilpInstance]:
-        """Makes the program of a number."""
-
-    def begin(self, lessons: Sequence[Any]) -> None:
-        """Once, before the first optimiser step: means and scales of what the network sees."""
-
-    def loss(self, lessons: Sequence[Any]) -> Tensor:
-        """Of a batch."""
-
-    def validate(self, lessons: Sequence[Any]) -> dict[str, float]:
-        """Of lessons held out, at least one."""
-
-
-def imitate(recipe: ImitationRecipe, training: Training, pupil: Pupil, every: int) -> None:
-    """Collect until there are enough nodes or the share of the time is over, then learn; validated `every` so many steps.
-
-    Raises UsageError where there is nothing to learn from, or no time to.
-    """
-    import torch
-
-    from corl.learning.optimise import gradient_step
-    from corl.solvers.milp.scip import functions as scip
-
-    if not scip.load():
-        raise UsageError("the SCIP functions that features are made of were not found in PySCIPOpt's library")
-    network, lessons, random = pupil.network, pupil.lessons, training.generator(1)
-    optimiser = torch.optim.AdamW(network.parameters(), lr=recipe.rate, weight_decay=recipe.decay)
-    training.manage(network=network, optimiser=optimiser, lessons=lessons, random=random)
-
-    def validated() -> dict[str, float]:
-        with torch.no_grad():
-            return pupil.validate(lessons.held) if lessons.held else {}
-
-    while training.budget():
-        if lessons.nodes < recipe.samples and training.fraction < recipe.collecting and lessons.updates == 0:
-            instance = pupil.program(lessons.programs)
-            lessons.add(instance, collect(recipe, training, pupil, instance))
-            training.log(nodes=lessons.nodes, programs=lessons.programs)
-            continue
-        if lessons.updates >= recipe.updates:
-            break
-        if lessons.updates == 0:
-            pupil.begin(lessons.ready())
-        loss = pupil.loss([lessons.train[int(k)] for k in random.integers(len(lessons.train), size=recipe.batch)])
-        gradient_step(optimiser, loss, recipe.rate, lessons.updates / recipe.updates, clip=math.inf)
-        lessons.updates += 1
-        training.log(loss=loss.item(), **(validated() if lessons.updates % every == 0 else {}))
-    if not lessons.updates:
-        lessons.ready()
-        raise UsageError("the run ended before the first optimiser step; accepted: more time or steps")
-    config: Any = network.config
-    config |= {key: value for key, value in lessons.range().items() if key in config}
-    training.log(**validated())
-    training.save(network.eval())
-
-
-def collect(recipe: ImitationRecipe, training: Training, pupil: Pupil, instance: MilpInstance) -> list[Any]:
-    """The lessons of one program's tree."""
-    from corl.run import Run
-    from corl.solvers.milp.imitation.teacher import teach
-
-    left = None if training.time_limit is None else max(1.0, recipe.collecting * training.time_limit - training.seconds)
-    run = Run(training.problem.of(instance), instance, seed=training.seed + pupil.lessons.programs, time_limit=left)
-    run.start()
-    options: dict[str, Any] = {"share": recipe.share, "most": recipe.each, "width": recipe.width, "policy": pupil.policy}
-    return teach(pupil.teacher, instance, run, **options).lessons

@@ -8,23 +8,17 @@ trees, the states are those that it comes to (DAgger: Ross, Gordon and Bagnell, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pyscipopt.scip import PY_SCIP_RESULT as SCIP_RESULT
 
-from corl.problems.milp.instance import MilpInstance
-from corl.solvers.milp.branching.features import candidates, features
-from corl.solvers.milp.branching.scoring import Scorer, scores
-from corl.solvers.milp.scip import FIRST, MEASURING
-from corl.solvers.milp.scip.model import Callbacks, Engine
-from corl.solvers.milp.scip.rule import Rule
+from corl.solvers.milp.branching.policy import BranchingPolicy
+from corl.solvers.milp.scip.recorder import Recorder
+from corl.solvers.milp.scip.rule import Observation
 
-if TYPE_CHECKING:
-    from corl.run import Run
-
-__all__ = ["Labelled", "Teacher", "product_scores", "strong_branching", "teach"]
+__all__ = ["Label", "Lesson", "Teacher", "product_scores", "strong_branching"]
 
 _SMALLEST = 1e-6  # a gain counts at least so much (SCIP's own product rule)
 _UNLIMITED = 2**31 - 1  # iterations of a child's LP
@@ -59,85 +53,67 @@ def product_scores(gains: NDArray[np.float64], cutoff: float) -> NDArray[np.floa
     return scores
 
 
-class Labelled(NamedTuple):
-    """A node of which strong branching was asked: C candidates, about k of which it was asked."""
+class Label(NamedTuple):
+    """What strong branching says of k candidates of a node."""
 
-    pointers: NDArray[np.int64]
-    """[C] SCIP_VAR* of the candidates."""
-    features: NDArray[np.float64]
-    """[C, 40] of `branching.features`."""
-    asked: NDArray[np.int64]
-    """[k] places among the candidates, rising."""
+    slots: NDArray[np.int64]
+    """[k] theirs, rising."""
     gains: NDArray[np.float64]
     """[k, 2] of the LP's value down and up; inf for a child without a solution."""
     scores: NDArray[np.float64]
     """[k] `product_scores` of these."""
 
 
-class Teacher(Rule):
-    """Asks strong branching with probability `share`, up to `most` times, and leaves the other nodes to `policy`, or without
-    one to SCIP's next rule. Keeps a lesson of every labelled node.
+_Arrays: TypeAlias = Mapping[str, NDArray[Any]]
+Lesson: TypeAlias = Callable[[Observation, _Arrays, Label], "tuple[_Arrays, NDArray[np.float32]] | None"]
+"""What is seen of a node and the policy [K] to learn there, from what the network saw and a label; None for nothing."""
+
+
+class Teacher:
+    """A `Choose` that asks strong branching with probability `share`, until `most` nodes are labelled, and leaves the others to
+    `policy`, or without one to SCIP's next rule. A recorder keeps what is learned of labelled nodes.
 
     Of more than `width` candidates it asks about so many: with a policy about its best for one half, the others at random; one LP
     of a child may take 10 ms.
     """
 
     def __init__(
-        self, model: Any, callbacks: Callbacks, seed: int, share: float, most: int, width: int, policy: Scorer | None = None
-    ) -> None:
-        super().__init__(model, callbacks)
-        self.share, self.most, self.width, self.policy = share, most, width, policy
+        self, recorder: Recorder, lesson: Lesson, seed: int, share: float, most: int, width: int,
+        policy: BranchingPolicy | None = None,
+    ) -> None:  # fmt: skip
+        self.recorder, self.lesson, self.policy = recorder, lesson, policy
+        self.share, self.most, self.width = share, most, width
         self.random, self.asked = np.random.default_rng(seed), 0
-        self.lessons: list[Any] = []
 
-    def lesson(self, node: Labelled) -> Any:
-        """What is learned from a labelled node; None for nothing."""
-        raise NotImplementedError
-
-    def decide(self) -> int:
-        """See Rule."""
-        pointers = candidates(self.pointer)
-        seen = features(self.pointer, pointers)
-        choice = self.choose(pointers, seen)
-        if choice >= 0:
-            self.model.branchVar(self.model.getLPBranchCands()[0][choice])
+    def __call__(self, node: Observation) -> int:
+        slot = -1
+        if (self.asked == 0 or self.random.random() < self.share) and len(node.candidates) > 1:
+            slot = self._labelled(node)
+        if slot < 0 and self.policy is not None:
+            slot = self.policy(node)
         if self.asked >= self.most:
-            self.model.interruptSolve()
-        return int(SCIP_RESULT.BRANCHED if choice >= 0 else SCIP_RESULT.DIDNOTRUN)
+            node.model.interruptSolve()
+        return slot
 
-    def choose(self, pointers: NDArray[np.int64], seen: NDArray[np.float64]) -> int:
-        """The place among the candidates of the one to branch on, -1 to leave it to SCIP; the node may be labelled for it."""
-        order = None if self.policy is None else np.argsort(-scores(self.policy, seen), kind="stable")
-        asked = self.asked == 0 or self.random.random() < self.share
-        if asked and len(pointers) > 1:
-            places, model = self._places(len(pointers), order), self.model
-            variables = model.getLPBranchCands()[0]
-            gains = strong_branching(model, [variables[k] for k in places])
-            if gains is not None:
-                found = product_scores(gains, model.getCutoffbound() - model.getLPObjVal())
-                lesson = self.lesson(Labelled(pointers, seen, places, gains, found))
-                self.lessons += [] if lesson is None else [lesson]
-                self.asked += 1
-                return int(places[np.argmax(found)])
-        return int(order[0]) if order is not None and len(order) else -1
+    def _labelled(self, node: Observation) -> int:
+        """The slot of strong branching's choice, after the node is labelled; -1 where there is an error of the LP."""
+        slots, variables = self._slots(node), node.model.getLPBranchCands()[0]
+        seen = self.recorder.see(node, slots)
+        gains = strong_branching(node.model, [variables[slot] for slot in slots])
+        if gains is None:
+            return -1
+        self.asked += 1
+        label = Label(slots, gains, product_scores(gains, node.model.getCutoffbound() - node.model.getLPObjVal()))
+        slot = int(slots[np.argmax(label.scores)])
+        if (lesson := self.lesson(node, seen, label)) is not None:
+            learned, policy = lesson
+            self.recorder.keep(node, learned, slots, slot, policy)
+        return slot
 
-    def _places(self, count: int, order: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """Sorted places of the candidates that strong branching is asked about; order: the policy's, best first."""
-        best = np.zeros(0, np.int64) if order is None else order[: self.width // 2]
-        others = np.setdiff1d(self.random.permutation(count), best, assume_unique=True)[: self.width - len(best)]
+    def _slots(self, node: Observation) -> NDArray[np.int64]:
+        """Of the candidates that strong branching is asked about, rising."""
+        best = np.zeros(0, np.int64)
+        if self.policy is not None:
+            best = np.argsort(-self.policy.scores(node), kind="stable")[: self.width // 2]
+        others = np.setdiff1d(self.random.permutation(len(node.candidates)), best, assume_unique=True)[: self.width - len(best)]
         return np.sort(np.concatenate([best, others]))
-
-
-def teach(
-    kind: type[Teacher], instance: MilpInstance, run: Run, *, share: float, most: int, width: int, policy: Scorer | None = None
-) -> Teacher:
-    """Solve `instance` so, in Gasse's setting, until `most` nodes are labelled or `run` ends; returns who taught."""
-    settings = {"separating/maxrounds": 0, "presolving/maxrestarts": 0, "branching/pscost/priority": FIRST}
-    engine = Engine(instance, run, settings)
-    teacher = kind(engine.model, engine.callbacks, run.seed, share, most, width, policy)
-    engine.add(teacher, "corl_teacher", "strong branching now and then", MEASURING)
-    try:
-        engine.solve(lambda kind, value: None)
-        return teacher
-    finally:
-        engine.close()

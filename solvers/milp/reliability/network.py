@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from corl.solvers.milp.branching.network import Perceptron
-from corl.solvers.milp.reliability.features import WIDTH
+from corl.solvers.milp.reliability.features import WIDTH, inputs
+from corl.solvers.milp.scip.rule import Observation
 
 __all__ = ["GainNetwork"]
 
@@ -27,6 +31,11 @@ class GainNetwork(Perceptron):
         self.problem = problem
         self.config: dict[str, Any] = {"problem": problem, "family": family, "hidden": list(hidden)}
 
-    def forward(self, inputs: Tensor) -> Tensor:
+    def see(self, node: Observation, slots: NDArray[np.int64]) -> Mapping[str, NDArray[Any]]:
+        """See Sees (scip.recorder): lines float32 [2 k, WIDTH], down and up of each candidate."""
+        lines = inputs(node.pointer, node.candidates, node.features).reshape(len(node.candidates), 2, WIDTH)
+        return {"lines": lines[slots].reshape(-1, WIDTH)}
+
+    def score(self, lines: Tensor) -> Tensor:
         """Logs of gains [...] of lines [..., WIDTH]."""
-        return super().forward(inputs).clamp(-_CLIP, _CLIP)
+        return super().score(lines).clamp(-_CLIP, _CLIP)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from corl.jit import kernel
-from corl.solvers.milp.branching.features import candidates, features
 from corl.solvers.milp.branching.scoring import scores
 from corl.solvers.milp.reliability.features import inputs
 from corl.solvers.milp.scip import functions as scip
+from corl.solvers.milp.scip.candidates import candidates, features
 
 __all__ = ["place"]
 
@@ -37,7 +37,7 @@ def _scale(model, variables, gains, least):
 
 
 @kernel
-def place(model: Any, scorer: Any, plain: Any, weight: float, learned: bool, placed: Any, known: Any) -> Any:
+def place(model: Any, scorer: Any, weight: float, learned: bool, placed: Any, known: Any) -> Any:
     """Give the present node's candidates their priors: `weight` observations of the predicted gain of each direction.
 
     SCIP's pseudocost of a direction with n observations is then (n x their mean + weight x prediction) / (n + weight).
@@ -50,7 +50,7 @@ def place(model: Any, scorer: Any, plain: Any, weight: float, learned: bool, pla
         return 0
     gains = np.ones(2 * len(variables), np.float32)
     if learned:
-        gains[:] = np.exp(scores(scorer, inputs(model, variables, features(model, variables), plain)))
+        gains[:] = np.exp(scores(scorer, inputs(model, variables, features(model, variables, 0))))
     scale = _scale(model, variables, gains, 0.5)
     if scale > 0.0:
         known[0] = scale

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,21 +11,31 @@ import numpy as np
 from corl.errors import UsageError
 from corl.options import option
 from corl.problems.milp import generators
-from corl.solvers.milp.imitation.recipe import ImitationRecipe, imitate
+from corl.problems.milp_branching.candidates import Feature
+from corl.solvers.milp.imitation.recipe import ImitationRecipe
 
 if TYPE_CHECKING:
-    from corl.learning.session import Training
-    from corl.problems.milp.instance import MilpInstance
+    from numpy.typing import NDArray
 
-__all__ = ["FAMILIES", "GainsRecipe"]
+    from corl.learning.imitation import Batch
+    from corl.problems.milp.instance import MilpInstance
+    from corl.solvers.milp.imitation.teacher import Label
+    from corl.solvers.milp.scip.rule import Observation
+
+__all__ = ["FAMILIES", "GainsRecipe", "shares"]
 
 _SEEDS = 600_000  # first seed of the programs that are generated; benchmarks take small ones
-_HELD_OUT, _EVERY = 8, 50
+_LEAST = 1e-3  # of a step; SCIP divides by no less either where it is sure of the fraction
+_NOTHING = 1e-9  # in sum
 
 
 @dataclass(frozen=True)
 class GainsRecipe(ImitationRecipe):
-    """A perceptron on what is known of a candidate before it is branched on, from the trees of small random programs."""
+    """A perceptron on what is known of a candidate before it is branched on, from the trees of small random programs.
+
+    The loss is Poisson's deviance (less a constant), its means softmax of the logs: a mean is what a pseudocost is, gains are
+    often 0, and the common factor is left out.
+    """
 
     family: str = option(
         "set-cover,auctions,facility-location,independent-set,multiple-knapsack",
@@ -39,6 +49,7 @@ class GainsRecipe(ImitationRecipe):
 
     title: ClassVar[str] = "milp-gains: predicts strong branching's gains, for learned reliability"
     decay: ClassVar[float] = 0.01
+    every: ClassVar[int] = 50
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,17 +61,42 @@ class GainsRecipe(ImitationRecipe):
         """Of the families."""
         return [name.strip() for name in self.family.split(",")]
 
-    def train(self, training: Training) -> None:
-        from corl.solvers.milp.reliability.pupil import GainPupil
+    def network(self) -> Any:
+        from corl.solvers.milp.reliability.network import GainNetwork
 
-        def program(number: int) -> MilpInstance:
-            if self.instances:
-                return self.read(number, pupil.lessons.nodes)
-            make = FAMILIES[self.names[number % len(self.names)]]
-            return make(np.random.default_rng([training.seed, number]), _SEEDS + number)
+        return GainNetwork(family="own" if self.instances else self.family)
 
-        pupil = GainPupil("own" if self.instances else self.family, program, _HELD_OUT)
-        imitate(self, training, pupil, _EVERY)
+    def program(self, number: int, seed: int) -> MilpInstance:
+        if self.instances:
+            return self.read(number)
+        make = FAMILIES[self.names[number % len(self.names)]]
+        return make(np.random.default_rng([seed, number]), _SEEDS + number)
+
+    def lesson(
+        self, node: Observation, seen: Mapping[str, NDArray[Any]], label: Label
+    ) -> tuple[Mapping[str, NDArray[Any]], NDArray[np.float32]] | None:
+        """The shares of the gains, without directions that had no solution."""
+        down = np.clip(node.features[label.slots, Feature.FRACTION], _LEAST, 1.0 - _LEAST)
+        found = shares(label.gains, np.stack([down, 1.0 - down], 1))
+        return None if found is None else ({**seen, "mask": np.isfinite(label.gains).ravel()}, found)
+
+    def validate(self, network: Any, held: Batch) -> dict[str, float]:
+        """The loss, and `uniform`, what it is where all predictions are the same."""
+        from corl.learning.imitation import loss
+
+        found, _ = loss(network, held)
+        return {"held_out": found.item(), "uniform": float(held.states.mask.sum(1).log().mean())}
+
+
+def shares(gains: NDArray[np.float64], steps: NDArray[np.float64]) -> NDArray[np.float32] | None:
+    """Gains of a step by 1 / their sum, [2 k], 0 in directions without a solution; None where nothing was gained.
+
+    gains [k, 2] of whole children, inf without a solution; steps [k, 2] how far the variable moves in them.
+    """
+    kept = np.isfinite(gains)
+    unit = np.where(kept, np.maximum(gains, 0.0), 0.0) / steps
+    total = unit.sum()
+    return None if kept.sum() < 2 or total <= _NOTHING else (unit / total).ravel().astype(np.float32)
 
 
 def _between(random: np.random.Generator, low: int, high: int) -> int:

@@ -1,37 +1,36 @@
-"""The branching rule that places priors and leaves the choice to SCIP's reliability branching."""
+"""What places priors at a node and leaves the choice to SCIP's reliability branching.
+
+It stands outside the contract of learned branching, deliberately: it writes pseudocosts and chooses nothing, so that there is no
+slot to imitate, no move to record and no policy to put in its place. It is asked as a `Choose` that never chooses, and shares
+lessons, loss, optimiser step, validation and checkpoints with the policies.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from pyscipopt.scip import PY_SCIP_RESULT as SCIP_RESULT
 
 from corl.solvers.milp.branching.scoring import Scorer
-from corl.solvers.milp.reliability.features import PLAIN
 from corl.solvers.milp.reliability.priors import place
 from corl.solvers.milp.scip import functions as scip
-from corl.solvers.milp.scip.model import Callbacks
-from corl.solvers.milp.scip.rule import Rule
+from corl.solvers.milp.scip.rule import Observation
 
-__all__ = ["PriorRule"]
+__all__ = ["Priors"]
 
 
-class PriorRule(Rule):
-    """Branches on nothing; each candidate gets its prior at the first node of each run where it is one."""
+class Priors:
+    """Each candidate gets its prior at the first node of each run where it is one."""
 
-    def __init__(self, model: Any, callbacks: Callbacks, scorer: Scorer, weight: float, learned: bool) -> None:
-        super().__init__(model, callbacks)
+    def __init__(self, scorer: Scorer, weight: float, learned: bool) -> None:
         self.scorer, self.weight, self.learned = scorer, weight, learned
         self.run, self.placed, self.known = 0, np.zeros(0, np.bool_), np.zeros(1)
 
-    def decide(self) -> int:
-        """See Rule."""
-        self.place()
-        return int(SCIP_RESULT.DIDNOTRUN)
+    def __call__(self, node: Observation) -> int:
+        """-1, always."""
+        self.place(node.pointer)
+        return -1
 
-    def place(self) -> int:
+    def place(self, pointer: int) -> int:
         """How many priors were placed at the present node."""
-        if (run := scip.call("SCIPgetNRuns", self.pointer)) != self.run:  # a restart: SCIP counts anew
-            self.run, self.placed = run, np.zeros(scip.call("SCIPgetNVars", self.pointer), np.bool_)
-        return int(place(self.pointer, self.scorer, PLAIN, self.weight, self.learned, self.placed, self.known))
+        if (run := scip.call("SCIPgetNRuns", pointer)) != self.run:  # a restart: SCIP counts anew
+            self.run, self.placed = run, np.zeros(scip.call("SCIPgetNVars", pointer), np.bool_)
+        return int(place(pointer, self.scorer, self.weight, self.learned, self.placed, self.known))

@@ -19,7 +19,10 @@ __all__ = ["LearnedReliability", "load_gains"]
 @dataclass(frozen=True)
 class LearnedReliability(Scip):
     """SCIP with its default branching (Achterberg, Koch and Martin 2005), told what gains to expect of variables that it has not
-    branched on; where the prediction is wrong, its own observations outweigh it. For any program."""
+    branched on; where the prediction is wrong, its own observations outweigh it. For any program.
+
+    It is outside the contract of learned branching: it writes pseudocosts and chooses nothing (rule.py).
+    """
 
     policy: str = option("milp-general", "A shipped policy's name or a checkpoint of the recipe `gains`.")
     weight: float = option(
@@ -42,18 +45,18 @@ class LearnedReliability(Scip):
         super().prepare(instance)
         import numpy as np
 
-        from corl.solvers.milp.reliability.features import PLAIN
         from corl.solvers.milp.reliability.priors import place
         from corl.solvers.milp.scip.rule import compile_kernel
 
-        compile_kernel(place, load_gains(self.policy), PLAIN, self.weight, True, np.zeros(1, np.bool_), np.zeros(1))
+        compile_kernel(place, load_gains(self.policy), self.weight, True, np.zeros(1, np.bool_), np.zeros(1))
 
     def plug(self, engine: Engine) -> None:
         """Put the rule before SCIP's own, to which it leaves every choice."""
-        from corl.solvers.milp.reliability.rule import PriorRule
+        from corl.solvers.milp.reliability.rule import Priors
+        from corl.solvers.milp.scip.rule import Rule
 
-        rule = PriorRule(engine.model, engine.callbacks, load_gains(self.policy), self.weight, self.prior == "network")
-        engine.add(rule, "corl_priors", "predicted gains as pseudocosts")
+        priors = Priors(load_gains(self.policy), self.weight, self.prior == "network")
+        engine.add(Rule(engine.model, engine.callbacks, priors), "corl_priors", "predicted gains as pseudocosts")
 
 
 def load_gains(name_or_path: str) -> Scorer:

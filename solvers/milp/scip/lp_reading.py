@@ -7,6 +7,7 @@ where libscip's functions cannot be found, every later one comes from there too,
 from __future__ import annotations
 
 import logging
+from enum import IntEnum
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -19,20 +20,23 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.solvers.milp.scip import functions as scip
 
-__all__ = ["COLUMN_FEATURES", "ROW_FEATURES", "LpGraph", "LpReader", "builtin_graph", "doubles", "pointers"]
+__all__ = ["Column", "LpGraph", "LpReader", "Row", "builtin_graph", "doubles", "pointers"]
 
-COLUMN_FEATURES = (
-    "continuous", "binary", "integer", "implicit_integer", "obj_coef", "has_lb", "has_ub", "sol_at_lb", "sol_at_ub", "sol_val",
-    "sol_frac", "red_cost", "basis_lower", "basis_basic", "basis_upper", "basis_zero", "best_incumbent_val", "avg_incumbent_val",
-    "age",
-)  # fmt: skip
+Column = IntEnum(
+    "Column",
+    "CONTINUOUS BINARY INTEGER IMPLICIT_INTEGER OBJ_COEF HAS_LB HAS_UB SOL_AT_LB SOL_AT_UB SOL_VAL SOL_FRAC RED_COST BASIS_LOWER "
+    "BASIS_BASIC BASIS_UPPER BASIS_ZERO BEST_INCUMBENT_VAL AVG_INCUMBENT_VAL AGE",
+    start=0,
+)
 """Of `LpGraph.columns`; the names are PySCIPOpt's. The incumbent's two are NaN while there is none."""
-ROW_FEATURES = (
-    "has_lhs", "has_rhs", "n_non_zeros", "obj_cosine", "bias", "norm", "sol_at_lhs", "sol_at_rhs", "dual_sol", "age",
-    "basis_lower", "basis_basic", "basis_upper", "basis_zero",
-)  # fmt: skip
+Row = IntEnum(
+    "Row",
+    "HAS_LHS HAS_RHS N_NON_ZEROS OBJ_COSINE BIAS NORM SOL_AT_LHS SOL_AT_RHS DUAL_SOL AGE BASIS_LOWER BASIS_BASIC BASIS_UPPER "
+    "BASIS_ZERO",
+    start=0,
+)
 """Of `LpGraph.rows`."""
-_KINDS = np.array([1, 2, 3, 0])  # SCIP's binary, integer, implicit, continuous -> their column above
+_KINDS = np.array([Column.BINARY, Column.INTEGER, Column.IMPLICIT_INTEGER, Column.CONTINUOUS])  # in SCIP's order of types
 _log = logging.getLogger(__name__)
 
 
@@ -40,9 +44,9 @@ class LpGraph(NamedTuple):
     """The LP of a node: n columns, m rows, one edge a nonzero, sorted by row."""
 
     columns: NDArray[np.float64]
-    """[n, len(COLUMN_FEATURES)], by position in the LP."""
+    """[n, len(Column)], by position in the LP."""
     rows: NDArray[np.float64]
-    """[m, len(ROW_FEATURES)]"""
+    """[m, len(Row)]"""
     edge_row: NDArray[np.int32]
     """[edges]"""
     edge_column: NDArray[np.int32]
@@ -79,7 +83,7 @@ def doubles(address, count):
 
 @kernel
 def _read_columns(model, best, kinds, out):
-    """Fill `out` [n, 19]; `best` is the incumbent or 0."""
+    """Fill `out` [n, len(Column)]; `best` is the incumbent or 0."""
     columns = pointers(scip.get_lp_cols(model), len(out))
     for j in range(len(out)):
         column, line = columns[j], out[j]
@@ -87,24 +91,24 @@ def _read_columns(model, best, kinds, out):
         low, high, x = scip.col_lb(column), scip.col_ub(column), scip.col_primal(column)
         line[:] = 0.0
         line[kinds[scip.var_type(variable)]] = 1.0
-        line[4] = scip.col_obj(column)
+        line[Column.OBJ_COEF] = scip.col_obj(column)
         if not scip.is_infinite(model, abs(low)):
-            line[5] = 1.0
-            line[7] = scip.is_equal(model, x, low)
+            line[Column.HAS_LB] = 1.0
+            line[Column.SOL_AT_LB] = scip.is_equal(model, x, low)
         if not scip.is_infinite(model, abs(high)):
-            line[6] = 1.0
-            line[8] = scip.is_equal(model, x, high)
-        line[9], line[10] = x, scip.feasible_fraction(model, x)
-        line[11] = scip.col_reduced_cost(model, column)
-        line[12 + scip.col_basis(column)] = 1.0
-        line[16] = scip.get_solution_value(model, best, variable) if best else np.nan
-        line[17] = scip.var_average(variable) if best else np.nan
-        line[18] = scip.col_age(column)
+            line[Column.HAS_UB] = 1.0
+            line[Column.SOL_AT_UB] = scip.is_equal(model, x, high)
+        line[Column.SOL_VAL], line[Column.SOL_FRAC] = x, scip.feasible_fraction(model, x)
+        line[Column.RED_COST] = scip.col_reduced_cost(model, column)
+        line[Column.BASIS_LOWER + scip.col_basis(column)] = 1.0
+        line[Column.BEST_INCUMBENT_VAL] = scip.get_solution_value(model, best, variable) if best else np.nan
+        line[Column.AVG_INCUMBENT_VAL] = scip.var_average(variable) if best else np.nan
+        line[Column.AGE] = scip.col_age(column)
 
 
 @kernel
 def _read_rows(model, out):
-    """Fill `out` [m, 14]; returns the number of edges."""
+    """Fill `out` [m, len(Row)]; returns the number of edges."""
     rows, edges = pointers(scip.get_lp_rows(model), len(out)), 0
     for i in range(len(out)):
         row, line = rows[i], out[i]
@@ -113,12 +117,13 @@ def _read_rows(model, out):
         edges += count
         line[:] = 0.0
         if not scip.is_infinite(model, abs(low)):
-            line[0], line[6] = 1.0, scip.is_equal(model, activity, low)
+            line[Row.HAS_LHS], line[Row.SOL_AT_LHS] = 1.0, scip.is_equal(model, activity, low)
         if not scip.is_infinite(model, abs(high)):
-            line[1], line[7] = 1.0, scip.is_equal(model, activity, high)
-        line[2], line[3], line[4], line[5] = count, scip.row_parallelism(model, row), scip.row_constant(row), scip.row_norm(row)
-        line[8], line[9] = scip.row_dual(row), scip.row_age(row)
-        line[10 + scip.row_basis(row)] = 1.0
+            line[Row.HAS_RHS], line[Row.SOL_AT_RHS] = 1.0, scip.is_equal(model, activity, high)
+        line[Row.N_NON_ZEROS], line[Row.OBJ_COSINE] = count, scip.row_parallelism(model, row)
+        line[Row.BIAS], line[Row.NORM] = scip.row_constant(row), scip.row_norm(row)
+        line[Row.DUAL_SOL], line[Row.AGE] = scip.row_dual(row), scip.row_age(row)
+        line[Row.BASIS_LOWER + scip.row_basis(row)] = 1.0
     return edges
 
 
@@ -136,8 +141,8 @@ def _read_edges(model, m, edge_row, edge_column, edge_value):
 
 def _fast_graph(model: int, edges: bool) -> LpGraph:
     """By the kernels; model: a SCIP* while it solves, its LP solved."""
-    columns = np.empty((scip.call("SCIPgetNLPCols", model), len(COLUMN_FEATURES)))
-    rows = np.empty((scip.call("SCIPgetNLPRows", model), len(ROW_FEATURES)))
+    columns = np.empty((scip.call("SCIPgetNLPCols", model), len(Column)))
+    rows = np.empty((scip.call("SCIPgetNLPRows", model), len(Row)))
     _read_columns(model, scip.call("SCIPgetBestSol", model), _KINDS, columns)
     count = _read_rows(model, rows) if edges else _read_rows(model, rows) * 0
     edge_row, edge_column, edge_value = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count)
@@ -151,8 +156,8 @@ def builtin_graph(model: Any, edges: bool = True) -> LpGraph:
     columns, links, rows, _ = model.getBipartiteGraphRepresentation(suppress_warnings=True)
     link = np.array(links if edges else [], np.float64).reshape(-1, 3)
     return LpGraph(
-        np.array(columns, np.float64).reshape(-1, len(COLUMN_FEATURES)),
-        np.array(rows, np.float64).reshape(-1, len(ROW_FEATURES)),
+        np.array(columns, np.float64).reshape(-1, len(Column)),
+        np.array(rows, np.float64).reshape(-1, len(Row)),
         link[:, 1].astype(np.int32), link[:, 0].astype(np.int32), np.ascontiguousarray(link[:, 2]),
     )  # fmt: skip
 

@@ -1,29 +1,85 @@
-"""A branching rule of ours in SCIP: how it is asked, what it says, and kernels that are compiled before the clock starts."""
+"""Branching in SCIP by a function of ours: what it sees of a node, and how its choice is done."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeAlias
 
+import numpy as np
 import pyscipopt
 from numba import typeof, types
+from numpy.typing import NDArray
 from pyscipopt.scip import PY_SCIP_RESULT as SCIP_RESULT
 
 from corl.errors import SolverError
 from corl.solvers.milp.scip import functions as scip
+from corl.solvers.milp.scip.candidates import branch_on, candidates, features
+from corl.solvers.milp.scip.lp_reading import LpGraph, LpReader
 from corl.solvers.milp.scip.model import Callbacks
 
-__all__ = ["Rule", "branched", "compile_kernel"]
+__all__ = ["Choose", "Observation", "Rule", "compile_kernel"]
+
+
+class Observation:
+    """The present node of SCIP's tree, one with a fractional LP solution. It is read when it is asked for; after the branching
+    nothing more may be asked."""
+
+    def __init__(self, model: Any, pointer: int) -> None:
+        self.model = model
+        """The pyscipopt Model."""
+        self.pointer = pointer
+        """Its SCIP*, for kernels."""
+        self.branched = False
+
+    @cached_property
+    def candidates(self) -> NDArray[np.int64]:
+        """[K] pointers of the variables that may be branched on; slot k of a choice is candidate k."""
+        found: NDArray[np.int64] = candidates(self.pointer)
+        return found
+
+    @cached_property
+    def features(self) -> NDArray[np.float64]:
+        """[K, len(Feature)] of the candidates."""
+        found: NDArray[np.float64] = features(self.pointer, self.candidates, 0)
+        return found
+
+    @cached_property
+    def lp(self) -> LpGraph:
+        """The LP as arrays."""
+        return LpReader(self.model).read()
+
+    def branch(self, slot: int) -> None:
+        """Branch on the candidate in a slot."""
+        self.done(slot, branch_on(self.pointer, self.candidates[slot]))
+
+    def done(self, slot: int, code: int) -> int:
+        """The slot that a kernel chose, and has branched on, with SCIP's code. Raises SolverError for an error's."""
+        if slot >= 0 and code != 1:
+            raise SolverError(f"SCIP could not branch (its code {code})")
+        self.branched = slot >= 0
+        return slot
+
+
+Choose: TypeAlias = Callable[[Observation], int]
+"""The slot of the candidate to branch on; -1 leaves the node to SCIP's next rule. A kernel that chooses may branch at once
+(`Observation.done`), so that the node is read once."""
 
 
 class Rule(pyscipopt.Branchrule):
-    """Asked at every node with a fractional LP solution; what it raises ends the solve and reaches the user."""
+    """Branches where `choose` says, asked at every node with a fractional LP solution; what it raises ends the solve and reaches
+    the user."""
 
-    def __init__(self, model: Any, callbacks: Callbacks) -> None:
-        self.pointer, self.callbacks = scip.pointer_of(model), callbacks
+    def __init__(self, model: Any, callbacks: Callbacks, choose: Choose) -> None:
+        self.pointer, self.callbacks, self.choose = scip.pointer_of(model), callbacks, choose
 
     def decide(self) -> int:
-        """Branch at the present node, or leave it to SCIP's next rule; a value of SCIP_RESULT says which."""
-        raise NotImplementedError
+        """SCIP's result at the present node."""
+        node = Observation(self.model, self.pointer)
+        slot = self.choose(node)
+        if slot >= 0 and not node.branched:
+            node.branch(slot)
+        return int(SCIP_RESULT.BRANCHED if slot >= 0 else SCIP_RESULT.DIDNOTRUN)
 
     def branchexeclp(self, allowaddcons: bool) -> dict[str, Any]:
         return {"result": self.callbacks.call(self.decide, SCIP_RESULT.DIDNOTRUN)}
@@ -35,13 +91,6 @@ class Rule(pyscipopt.Branchrule):
     def branchexecext(self, allowaddcons: bool) -> dict[str, Any]:
         """Candidates outside the LP, which constraints of nonlinear programs name: SCIP's own rules branch there."""
         return {"result": SCIP_RESULT.DIDNOTRUN}
-
-
-def branched(code: int) -> int:
-    """The result of a rule whose kernel returned 0, for no candidates, or SCIP's code. Raises SolverError for an error's code."""
-    if code not in (0, 1):
-        raise SolverError(f"SCIP could not branch (its code {code})")
-    return int(SCIP_RESULT.BRANCHED if code else SCIP_RESULT.DIDNOTRUN)
 
 
 def compile_kernel(kernel: Any, *arguments: Any) -> None:

@@ -13,6 +13,7 @@ from corl.errors import Infeasible, InputError, UsageError
 from corl.policy import RulePolicy
 from corl.problems.milp.instance import from_triplets
 from corl.problems.milp.problem import Milp
+from corl.problems.milp_branching.candidates import Feature
 from corl.problems.milp_branching.environment import BranchingEnvironment
 from corl.problems.milp_branching.features import FEATURES, TREE_FEATURES
 from corl.problems.milp_branching.generators import GENERATORS
@@ -119,15 +120,15 @@ def test_observations_say_what_the_node_is(tiny):
     state = environment.tree(0)[1]
     assert seen["candidates"].shape == (2, 12, len(FEATURES)) and seen["tree"].shape == (2, len(TREE_FEATURES))
     assert np.isfinite(seen["candidates"]).all() and not seen["candidates"][~seen["mask"]].any()
-    names = [name for name, _ in FEATURES]
     listed = seen["action"][0][seen["mask"][0]]
-    assert len(listed) and (np.diff(seen["candidates"][0, : len(listed), names.index("to_integer")]) <= 1e-6).all()
+    of = dict(zip(FEATURES, seen["candidates"][0, : len(listed)].T))
+    assert len(listed) and (np.diff(of[Feature.TO_INTEGER]) <= 1e-6).all()
     x = state.relaxation.x[listed]
-    np.testing.assert_allclose(seen["candidates"][0, : len(listed), 0], x - np.floor(x), atol=1e-6)
+    np.testing.assert_allclose(of[Feature.FRACTION], x - np.floor(x), atol=1e-6)
     cost = -instance.program.c / np.linalg.norm(instance.program.c)  # a program that is maximised
-    np.testing.assert_allclose(seen["candidates"][0, : len(listed), names.index("cost")], cost[listed], rtol=1e-6)
+    np.testing.assert_allclose(of[Feature.COST], cost[listed], rtol=1e-6)
     rows = np.bincount(instance.program.column, minlength=instance.program.n)
-    np.testing.assert_allclose(seen["candidates"][0, : len(listed), names.index("rows")], np.log1p(rows[listed]), rtol=1e-6)
+    np.testing.assert_allclose(of[Feature.ROWS], np.log1p(rows[listed]), rtol=1e-6)
 
 
 def test_bad_steps_and_programs():

@@ -11,15 +11,22 @@ import torch
 
 import corl
 from corl.errors import UsageError
+from corl.learning import imitation
+from corl.learning.episodes import Episodes
 from corl.learning.training import train
+from corl.networks.checkpoints import save
 from corl.problems.milp import generators
-from corl.solvers.milp.branching.features import FEATURES, candidates
+from corl.problems.milp.problem import Milp
+from corl.problems.milp_branching.candidates import Feature
+from corl.run import Run
 from corl.solvers.milp.branching.network import BranchingNetwork
-from corl.solvers.milp.graph import inference
-from corl.solvers.milp.graph.features import COLUMN_INPUTS, ROW_INPUTS, GraphInputs
+from corl.solvers.milp.branching.policy import load_branching
+from corl.solvers.milp.graph.features import COLUMN_INPUTS, ROW_INPUTS, GraphInputs, graph_inputs
 from corl.solvers.milp.graph.networks import GcnnNetwork, RootGnnNetwork
-from corl.solvers.milp.graph.pupil import GraphLessons, GraphPupil, Node, agreement, scored, standardise
+from corl.solvers.milp.imitation.lessons import Lessons, agrees, choices
 from corl.solvers.milp.scip import functions as scip_functions
+from corl.solvers.milp.scip.candidates import indices, positions
+from corl.solvers.milp.scip.recorder import Recorder, record
 
 NETWORKS = (RootGnnNetwork, GcnnNetwork)
 
@@ -41,62 +48,95 @@ def graph(seed, columns=9, rows=5):
     )  # fmt: skip
 
 
-def node(seed, candidates=4):
-    """All candidates with the same features; the best one is that whose column has the largest first number."""
-    seen = tuple(torch.from_numpy(part) for part in graph(seed))
-    columns = torch.from_numpy(np.random.default_rng(seed).permutation(9)[:candidates])
-    features = torch.zeros(candidates, len(FEATURES))
-    return Node(features, seen[0][columns, 0], columns, columns, seen, seen)
+def episode(seed, candidates=4):
+    """One labelled node with what each network sees of it; all candidates have the same features, and the best one is that whose
+    column has the largest first number."""
+    seen, random = graph(seed), np.random.default_rng(seed)
+    places = random.permutation(9)[:candidates]
+    numbers = random.permutation(20)[:9]  # of the columns' variables
+    sizes = np.array([len(seen.columns), len(seen.rows), len(seen.edge_row)])
+    own = {"lines": np.zeros((candidates, len(Feature)), np.float32), "variables": numbers[places], "places": places}
+    arrays = {**seen._asdict(), **own, "sizes": sizes, "mask": np.ones(candidates, bool), "scale": np.ones(())}
+    target = np.exp(seen.columns[places, 0] / 0.3)
+    moves = {"policy": (target / target.sum()).astype(np.float32)[None], "returns": np.zeros(1)}
+    context = {**seen._asdict(), "variables": numbers}
+    return Episodes([context], np.zeros(1, int), {k: a[None] for k, a in arrays.items()}, moves, np.ones(1, int), np.zeros(1))
 
 
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_inference_without_torch(kind):
     """The same numbers as the network's, whatever its weights; several graphs side by side change nothing."""
     torch.manual_seed(1)
-    nodes = [node(seed) for seed in range(4)]
-    network = kind()
-    standardise(network, nodes)
-    together, single = scored(network, nodes), [scored(network, [one])[0] for one in nodes]
-    assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(together, single))
-    policy = inference.policy_of(network)
+    episodes, network = [episode(seed, 2 + seed) for seed in range(4)], kind()
+    batch = imitation.batch_of(episodes, network)
+    network.standardise(batch.states)
+    together = network(batch.states)[0]
+    single = [network(imitation.batch_of([one], network).states)[0][0] for one in episodes]
+    assert all(torch.allclose(a[: len(b)], b, atol=1e-5) for a, b in zip(together, single))
+    assert torch.isfinite(together).sum(1).tolist() == [2, 3, 4, 5]
+    policy = network.branching()
     for seed in range(4):
         tensors = [torch.from_numpy(part) for part in graph(seed)]
-        found = policy.embedding(graph(seed)) if kind is RootGnnNetwork else policy.scores(graph(seed))
-        expected = network.embedding(tensors) if kind is RootGnnNetwork else network(tensors)
+        found = policy.embedding(graph(seed)) if kind is RootGnnNetwork else policy.score(graph(seed))
+        expected = network.embedding(tensors) if kind is RootGnnNetwork else network.score(tensors)
         assert found == pytest.approx(expected.detach().numpy(), rel=1e-4, abs=1e-4)
 
 
 def test_what_only_the_graph_shows_is_learned():
     """By both graph networks, on nodes never seen; the perceptron sees no difference and takes the first: one in four."""
-    lessons, held = [node(seed) for seed in range(60)], [node(seed) for seed in range(100, 140)]
     for kind in (*NETWORKS, BranchingNetwork):
         torch.manual_seed(0)
-        network, random = kind(), np.random.default_rng(0)
-        pupil = GraphPupil(network, small, 4)
-        pupil.begin(lessons)
+        network, random, lessons = kind(), np.random.default_rng(0), Lessons(100, 1000)
+        for seed in range(60):
+            lessons.train.add(episode(seed))
+        for seed in range(100, 140):
+            lessons.others.add(episode(seed))
+        lessons.begin(network)
         optimiser = torch.optim.Adam(network.parameters(), lr=1e-2)
         for _ in range(120):
-            loss = pupil.loss([lessons[k] for k in random.integers(len(lessons), size=16)])
             optimiser.zero_grad()
-            loss.backward()
+            imitation.loss(network, lessons.sample(network, random, 16))[0].backward()
             optimiser.step()
-        share = np.mean(agreement(network, held))
+        share = float(agrees(*choices(network, lessons.held(network))).float().mean())
         assert share < 0.55 if kind is BranchingNetwork else share > 0.75, kind
 
 
 def test_lessons_go_through_snapshots():
-    """Nodes, and which of them have one root; a node without anybody to learn from is an error."""
-    lessons, again = GraphLessons(4), GraphLessons(4)
+    """Nodes with their trees' roots; without anybody to learn from it is an error."""
+    lessons, again = Lessons(20, 4), Lessons(20, 4)
     with pytest.raises(UsageError, match="no node was labelled"):
-        lessons.ready()
-    first, second, third = node(1), node(2), node(3)
-    lessons.train = [first, Node(second.features, second.scores, second.columns, second.columns, second.graph, first.root)]
-    lessons.held, lessons.programs = [third], 2
+        lessons.check()
+    for seed in range(3):
+        lessons.add(small(seed=seed), episode(seed))
     again.load_state_dict(lessons.state_dict())
-    assert again.train[0].root is again.train[1].root and again.train[0].root is not again.held[0].root
-    for one, two in zip((*lessons.train, *lessons.held), (*again.train, *again.held), strict=True):
-        assert torch.equal(one.scores, two.scores) and all(map(torch.equal, one.graph, two.graph))
-        assert all(map(torch.equal, one.root, two.root))
+    assert (again.train.size, again.others.size, again.nodes) == (2, 1, 3)
+    network = RootGnnNetwork()
+    graphs = [network.collate(*kept.train.seen(np.arange(2))).graph for kept in (lessons, again)]
+    assert all(map(torch.equal, *graphs))
+    again.describe(network)
+    assert len(network.config["lower"]) == len(network.config["upper"]) > 0
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_trees_under_graph_policies_become_episodes(kind):
+    """What the network makes of a recorded tree is what its policy made of each node, and it chose the best."""
+    assert scip_functions.load()
+    torch.manual_seed(3)
+    network, instance, told = kind().eval(), small(seed=1), []
+    network(imitation.batch_of([episode(1)], network).states)  # the first batch sets the scale of convolutions
+    recorder, policy = Recorder(network), network.branching()
+    run = Run(Milp().of(instance), instance, seed=3, iterations=40)
+    run.start()
+
+    def chosen(node):
+        told.append(policy.scores(node))
+        return policy(node)
+
+    episodes = record(instance, run, recorder.watching(chosen), recorder)
+    logits = network(imitation.batch_of([episodes], network).states)[0].detach()
+    assert len(told) >= 5 and episodes.moves["slot"].tolist() == [int(scores.argmax()) for scores in told]
+    for line, scores in zip(logits, told):
+        assert line[: len(scores)].numpy() == pytest.approx(scores, rel=1e-3, abs=1e-4)
 
 
 @pytest.mark.slow
@@ -121,29 +161,26 @@ def test_recipes_train_policies(recipe, tmp_path, monkeypatch):
         gc.enable()
 
 
-def test_embeddings_go_to_their_variables(tmp_path, monkeypatch):
+def test_embeddings_go_to_their_variables(tmp_path):
     """The table that the kernel gets has, for every candidate of the root, the embedding of its own column."""
-    from corl.networks.checkpoints import save
-
     assert scip_functions.load()
     torch.manual_seed(2)
-    network, seen, reading = RootGnnNetwork(), [], []
+    network, seen, instance = RootGnnNetwork(), [], small(seed=1)
     save(tmp_path / "r.safetensors", network.eval(), {})
-    branch, inputs = inference._branch_with, inference.graph_inputs
+    policy = load_branching(str(tmp_path / "r.safetensors"))
+    run = Run(Milp().of(instance), instance, seed=3, iterations=5)
+    run.start()
 
-    def record(pointer, scorer, table):
-        variables = candidates(pointer)
-        places, columns = inference.positions(variables), inference.indices(pointer, len(reading[-1].columns))
-        seen.append((table[columns[places]], places))
-        return branch(pointer, scorer, table)
+    def look(node):
+        graph, places, variables = graph_inputs(node.lp), positions(node.candidates), indices(node.candidates)
+        slot = policy(node)
+        seen.append((policy.table[variables], places, graph))
+        return slot
 
-    monkeypatch.setattr(inference, "graph_inputs", lambda read: reading.append(inputs(read)) or reading[-1])
-    monkeypatch.setattr(inference, "_branch_with", record)
-    monkeypatch.setattr(inference.RootPolicy, "compile", lambda self: None)
-    corl.solve(small(seed=1), solver="learned-branching", policy=str(tmp_path / "r.safetensors"), root_cuts=True, iterations=5)
-    lines, places = seen[0]
-    assert len(seen) >= 3 and len(reading) == 1 and len(places) >= 2
-    expected = network.embedding([torch.from_numpy(part) for part in reading[0]]).detach().numpy()[places]
+    record(instance, run, look, Recorder(network))
+    lines, places, reading = seen[0]
+    assert len(seen) >= 3 and len(places) >= 2
+    expected = network.embedding([torch.from_numpy(part) for part in reading]).detach().numpy()[places]
     assert lines == pytest.approx(expected, abs=1e-4) and np.ptp(expected, axis=0).max() > 1e-3
 
 

@@ -9,52 +9,64 @@ import numpy as np
 import pyscipopt
 import pytest
 import torch
+from scipy.special import softmax
 
 import corl
 from corl.errors import UsageError
+from corl.learning import imitation
+from corl.learning.replay import Replay
 from corl.learning.training import train
 from corl.networks import checkpoints
 from corl.problems.milp.generators import auctions, facility_location, independent_set, multiple_knapsack, set_cover
 from corl.problems.milp.problem import Milp
+from corl.problems.milp_branching.candidates import Feature
 from corl.run import Run
-from corl.solvers.milp.branching.features import FEATURES, candidates, features
 from corl.solvers.milp.branching.network import BranchingNetwork, scorer_of
-from corl.solvers.milp.branching.pupil import BranchingPupil, BranchingTeacher
+from corl.solvers.milp.branching.policy import load_branching
+from corl.solvers.milp.branching.recipe import BranchingRecipe
 from corl.solvers.milp.branching.scoring import scores
 from corl.solvers.milp.branching.signature import family_of, matches, shipped_policies, signature, signature_range
-from corl.solvers.milp.branching.solver import load_branching
-from corl.solvers.milp.imitation.teacher import strong_branching, teach
+from corl.solvers.milp.imitation.teacher import Teacher, strong_branching
 from corl.solvers.milp.scip import functions as scip_functions
+from corl.solvers.milp.scip.candidates import candidates, features
 from corl.solvers.milp.scip.model import Engine, fill
+from corl.solvers.milp.scip.recorder import Recorder, record
 from corl.solvers.milp.scip.rule import Rule
 
-NAMES = [name for name, _ in FEATURES]
+RECIPE = BranchingRecipe(family="auctions")
 
 
-class Watched(BranchingTeacher):
-    """Keeps what it saw and did at every node: features, the choice, and the places that it asked about (none: not labelled)."""
+class Watched(Teacher):
+    """Keeps what it saw and did at every node: features, the choice, and the label (None: not labelled)."""
 
-    def __init__(self, *given):
-        super().__init__(*given)
-        self.nodes, self.labelled = [], None
+    def __init__(self, recorder, lesson, *given):
+        super().__init__(recorder, self.watch, *given)
+        self.learned, self.nodes, self.label = lesson, [], None
 
-    def lesson(self, node):
-        self.labelled = node
-        return super().lesson(node)
+    def watch(self, node, seen, label):
+        self.label = label
+        return self.learned(node, seen, label)
 
-    def choose(self, pointers, seen):
-        self.labelled = None
-        self.nodes.append((seen, super().choose(pointers, seen), self.labelled))
+    def __call__(self, node):
+        self.label, seen = None, node.features.copy()
+        self.nodes.append((seen, super().__call__(node), self.label))
         return self.nodes[-1][1]
 
 
-def taught(kind=Watched, iterations=None, **options):
-    """Who taught a small program's tree."""
+def recorded(choose, recorder, iterations=None):
+    """The episode of a small program's tree."""
     assert scip_functions.load()
     instance = multiple_knapsack(items=30, knapsacks=4, seed=1)
     run = Run(Milp().of(instance), instance, seed=3, iterations=iterations)
     run.start()
-    return teach(kind, instance, run, **options)
+    return record(instance, run, choose, recorder)
+
+
+def taught(*given, iterations=None):
+    """(who taught a small program's tree, the episode)."""
+    recorder = Recorder(BranchingNetwork())
+    teacher = Watched(recorder, RECIPE.lesson, 3, *given)
+    return teacher, recorded(teacher, recorder, iterations)
 
 
 @pytest.fixture(scope="module")
@@ -79,10 +91,10 @@ def test_features_of_a_node():
             variables, values, fractions, *_ = self.model.getLPBranchCands()
             assert [v.ptr() for v in variables] == pointers.tolist()
             known = {
-                "fraction": np.array(fractions), "to_integer": np.minimum(fractions, 1.0 - np.array(fractions)),
-                "depth": np.log1p(self.model.getDepth()) * np.ones(len(values)),
+                "FRACTION": np.array(fractions), "TO_INTEGER": np.minimum(fractions, 1.0 - np.array(fractions)),
+                "DEPTH": np.log1p(self.model.getDepth()) * np.ones(len(values)),
             }  # fmt: skip
-            seen.append((features(scip_functions.pointer_of(self.model), pointers), known))
+            seen.append((features(scip_functions.pointer_of(self.model), pointers, 0), known))
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
 
     model = pyscipopt.Model()
@@ -96,10 +108,10 @@ def test_features_of_a_node():
     for found, known in seen:
         assert np.isfinite(found).all()
         for name, values in known.items():
-            assert found[:, NAMES.index(name)] == pytest.approx(values, abs=1e-9), name
-        for name in ("dual_share", "fraction_share", "rows_share", "tight_share"):
-            assert (found[:, NAMES.index(name)] >= -1e-9).all() and (found[:, NAMES.index(name)] <= 1.0 + 1e-9).all()
-        assert found[:, NAMES.index("gains_behind")].max() == 0.0
+            assert found[:, Feature[name]] == pytest.approx(values, abs=1e-9), name
+        for name in ("DUAL_SHARE", "FRACTION_SHARE", "ROWS_SHARE", "TIGHT_SHARE"):
+            assert (found[:, Feature[name]] >= -1e-9).all() and (found[:, Feature[name]] <= 1.0 + 1e-9).all()
+        assert found[:, Feature.GAINS_BEHIND].max() == 0.0
 
 
 def test_nodes_without_lp_are_left_to_scip():
@@ -109,7 +121,7 @@ def test_nodes_without_lp_are_left_to_scip():
     run.start()
     engine = Engine(instance, run, {"lp/solvefreq": -1, "presolving/maxrounds": 0})
     try:
-        engine.add(Rule(engine.model, engine.callbacks), "ours", "")
+        engine.add(Rule(engine.model, engine.callbacks, lambda node: pytest.fail("asked")), "ours", "")
         assert engine.solve(lambda kind, value: None) == "optimal" and engine.model.getNTotalNodes() > 1
         assert engine.model.getObjVal() == pytest.approx(corl.solve(instance, solver="scip").objective)
     finally:
@@ -120,70 +132,109 @@ def test_kernel_scores_as_torch_does():
     """The same network, to float32's accuracy, with inputs beyond the clip among them."""
     torch.manual_seed(3)
     network = BranchingNetwork()
-    inputs = torch.randn(50, len(FEATURES)) * 4.0
-    network.standardise(inputs[:20])
-    expected = network(inputs).detach().numpy()
+    inputs = torch.randn(50, len(Feature)) * 4.0
+    network.standardise(network.collate([], [{"lines": inputs[None, :20].numpy(), "mask": np.ones((1, 20), bool)}], np.zeros(1)))
+    expected = network.score(inputs).detach().numpy()
     assert scores(scorer_of(network), inputs.double().numpy()) == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
 def test_strong_branching_leaves_no_trace():
     """What SCIP knows of the candidates (pseudocosts, their counts, inferences, cutoffs) is as before. The choice is the best."""
-    nodes = [(choice, node) for _, choice, node in taught(share=1.0, most=12, width=1000).nodes if node is not None]
+    nodes = [(choice, label) for _, choice, label in taught(1.0, 12, 1000)[0].nodes if label is not None]
     assert len(nodes) >= 3
-    for choice, node in nodes:
-        assert node.scores[node.asked.tolist().index(choice)] == node.scores.max()
+    for choice, label in nodes:
+        assert label.scores[label.slots.tolist().index(choice)] == label.scores.max()
     seen = []
 
-    class Look(BranchingTeacher):
-        def decide(self):
-            pointers = candidates(self.pointer)
-            before = features(self.pointer, pointers)
-            strong_branching(self.model, self.model.getLPBranchCands()[0])
-            seen.append((before, features(self.pointer, pointers)))
-            return pyscipopt.SCIP_RESULT.DIDNOTRUN
+    def look(node):
+        before = node.features
+        strong_branching(node.model, node.model.getLPBranchCands()[0])
+        seen.append((before, features(node.pointer, node.candidates, 0)))
+        return -1
 
-    taught(Look, 8, share=0.05, most=20, width=1000)
+    recorded(look, Recorder(BranchingNetwork()), 8)
     assert len(seen) >= 3
+    history = slice(Feature.PSEUDOCOST_DOWN, Feature.FROM_INCUMBENT + 1)
     for before, after in seen:
-        assert after[:, 4:18] == pytest.approx(before[:, 4:18], rel=1e-6, abs=1e-6)
+        assert after[:, history] == pytest.approx(before[:, history], rel=1e-6, abs=1e-6)
 
 
 def test_lessons_of_the_states_that_a_policy_comes_to(policy, tmp_path):
     """It chooses where strong branching is not asked; where it is, its best candidates are asked about. The recipe takes it."""
-    scorer = load_branching(str(policy))
-    teacher = taught(iterations=60, share=0.3, most=20, width=4, policy=scorer)
-    for seen, choice, node in teacher.nodes:
-        order = np.argsort(-scores(scorer, seen), kind="stable")
-        if node is None:
+    grower = load_branching(str(policy))
+    teacher, episode = taught(0.3, 20, 4, grower, iterations=60)
+    for seen, choice, label in teacher.nodes:
+        order = np.argsort(-scores(grower.scorer, seen), kind="stable")
+        if label is None:
             assert choice == order[0]
         else:
-            assert len(node.asked) == min(4, len(seen)) and set(order[:2]) <= set(node.asked)
-            assert node.scores[node.asked.tolist().index(choice)] == node.scores.max()
-    assert 2 <= len(teacher.lessons) < len(teacher.nodes)
-    labelled = [node for _, _, node in teacher.nodes if node is not None]
-    for (inputs, labels), node in zip(teacher.lessons, labelled, strict=True):
-        assert inputs.numpy() == pytest.approx(node.features[node.asked], rel=1e-6)
-        assert labels.numpy() == pytest.approx(node.scores)
+            assert len(label.slots) == min(4, len(seen)) and set(order[:2]) <= set(label.slots)
+            assert label.scores[label.slots.tolist().index(choice)] == label.scores.max()
+    labelled = [(seen, label) for seen, _, label in teacher.nodes if label is not None]
+    assert 2 <= len(labelled) == int(episode.lengths.sum()) < len(teacher.nodes)
+    for lines, mask, target, (seen, label) in zip(
+        episode.seen["lines"], episode.seen["mask"], episode.moves["policy"], labelled, strict=True
+    ):
+        assert lines[mask] == pytest.approx(seen[label.slots], rel=1e-6)
+        assert target[mask] == pytest.approx(softmax(label.scores / 0.3), rel=1e-4, abs=1e-9)
     options = {"family": "multiple-knapsack", "samples": 8, "each": 8, "share": 1.0, "updates": 2, "policy": str(policy)}
     output = tmp_path / "p.safetensors"
     training = train("milp", "branching", steps=20, device="cpu", workers=0, output=output, **options)
     assert training.limit == "finished" and training.metrics["nodes"] >= 8
 
 
-def test_listwise_loss_prefers_the_best():
-    """Least where the scores are the targets' logarithms; its gradient raises the best candidate's."""
-    pupil = BranchingPupil("", lambda number: None, 8)
-    network = pupil.network
-    inputs, labels = torch.randn(6, len(FEATURES)), torch.tensor([0.0, 0.1, 2.0, 0.0, 0.3, 0.2])
-    before = network(inputs).detach()
-    optimiser = torch.optim.Adam(network.parameters(), lr=1e-2)
+def test_the_loss_prefers_the_best():
+    """Learning one labelled node, beside one with fewer candidates, raises the best candidate's score."""
+    torch.manual_seed(0)
+    network, inputs = BranchingNetwork(), torch.randn(2, 6, len(Feature))
+    seen = [{"lines": inputs.numpy(), "mask": np.arange(6) < np.array([[6], [2]])}]
+    target = torch.softmax(torch.tensor([[0.0, 0.1, 2.0, 0.0, 0.3, 0.2], [1.0, 0.0, *[-torch.inf] * 4]]) / 0.3, 1)
+    batch = imitation.Batch(network.collate([], seen, np.zeros(2)), target, torch.zeros(2))
+    before, optimiser = network.score(inputs).detach(), torch.optim.Adam(network.parameters(), lr=1e-2)
     for _ in range(40):
-        loss = pupil.loss([(inputs, labels)])
         optimiser.zero_grad()
-        loss.backward()
+        imitation.loss(network, batch)[0].backward()
         optimiser.step()
-    after = network(inputs).detach()
-    assert int(after.argmax()) == 2 and after[2] - after.mean() > before[2] - before.mean()
+    after = network.score(inputs).detach()
+    assert after.argmax(1)[0] == 2 and after[1, 0] > after[1, 1]
+    assert after[0, 2] - after[0].mean() > before[0, 2] - before[0].mean()
+    logits, values = network(batch.states)
+    assert torch.equal(torch.isfinite(logits), torch.from_numpy(seen[0]["mask"])) and not values.any()
+
+
+def test_a_tree_becomes_an_episode(policy):
+    """Under a compiled policy: the same tree as without a recorder, its choices, its nodes as rewards, which children are whose;
+    and a replay takes it."""
+    grower, plain, recorder, slots, lower = load_branching(str(policy)), [], Recorder(BranchingNetwork()), [], []
+
+    def chosen(node):
+        best = int(np.argmax(grower.scores(node)))
+        lower.append([variable.getLbLocal() for variable in node.model.getVars(transformed=True)])
+        slots.append((best, grower(node), node.model.getDepth(), node.model.getNTotalNodes()))
+        return slots[-1][1]
+
+    def counted(node):
+        plain.append(grower(node))
+        return plain[-1]
+
+    episode = recorded(recorder.watching(chosen), recorder, 60)
+    assert not recorded(counted, Recorder(BranchingNetwork()), 60).lengths.any()
+    best, taken, depth, nodes = np.array(slots).T
+    count, moves, seen = len(slots), episode.moves, episode.seen
+    assert count >= 8 and plain == taken.tolist() == best.tolist() == moves["slot"].tolist()
+    assert (moves["policy"].argmax(1) == taken).all() and (moves["actions"] >= 0).sum(1).tolist() == seen["mask"].sum(1).tolist()
+    assert seen["lines"][:, 0, Feature.DEPTH] == pytest.approx(np.log1p(depth))
+    assert -nodes[0] + moves["reward"].sum() == episode.objective[0] and (moves["reward"][:-1] == -np.diff(nodes)).all()
+    assert (moves["returns"] == moves["reward"][::-1].cumsum()[::-1]).all()
+    parents, ways = np.nonzero(moves["children"])
+    below = parents + moves["children"][parents, ways]
+    assert sorted(below) == list(range(1, count)) and (depth[below] == depth[parents] + 1).all() and set(ways) == {0, 1}
+    variables = moves["actions"][parents, taken[parents]]  # all are binary
+    assert (np.array(lower)[below, variables] == ways).all() and not np.array(lower)[parents, variables].any()
+    replay = Replay(count)
+    replay.add(episode)
+    batch = imitation.draw(replay, np.arange(count), BranchingNetwork())
+    assert batch.states.mask.shape == batch.target.shape and (batch.value.numpy() == moves["returns"]).all()
 
 
 def test_a_policy_of_ones_own(policy):

@@ -9,21 +9,22 @@ import torch
 
 import corl
 from corl.errors import UsageError
+from corl.learning import imitation
 from corl.learning.training import train
 from corl.problems.milp.generators import multiple_knapsack, set_cover
 from corl.problems.milp.problem import Milp
+from corl.problems.milp_branching.candidates import Feature
 from corl.run import Run
-from corl.solvers.milp.branching.features import candidates, features
 from corl.solvers.milp.branching.network import scorer_of
-from corl.solvers.milp.imitation.teacher import teach
-from corl.solvers.milp.reliability.features import INPUTS, PLAIN, WIDTH, inputs
+from corl.solvers.milp.reliability.features import WIDTH, Input, inputs
 from corl.solvers.milp.reliability.network import GainNetwork
-from corl.solvers.milp.reliability.pupil import GainPupil, GainTeacher, lesson
-from corl.solvers.milp.reliability.rule import PriorRule
+from corl.solvers.milp.reliability.recipe import GainsRecipe, shares
+from corl.solvers.milp.reliability.rule import Priors
 from corl.solvers.milp.scip import functions as scip_functions
+from corl.solvers.milp.scip.candidates import candidates, features
 from corl.solvers.milp.scip.model import Callbacks, fill
+from corl.solvers.milp.scip.rule import Rule
 
-NAMES = [name for name, _ in INPUTS]
 INSTANCE = multiple_knapsack(items=30, knapsacks=4, seed=1)
 COVER = set_cover(rows=100, columns=200, density=0.08, seed=2)
 
@@ -54,7 +55,7 @@ def test_inputs_of_a_node():
         def branchexeclp(self, allowaddcons):
             pointer = scip_functions.pointer_of(self.model)
             variables = candidates(pointer)
-            seen.append((inputs(pointer, variables, features(pointer, variables), PLAIN), self.model.getLPBranchCands()[2]))
+            seen.append((inputs(pointer, variables, features(pointer, variables, 0)), self.model.getLPBranchCands()[2]))
             return {"result": pyscipopt.SCIP_RESULT.DIDNOTRUN}
 
     model = _model(INSTANCE, 6)
@@ -66,60 +67,60 @@ def test_inputs_of_a_node():
     for lines, fractions in seen:
         down, up = lines[0::2], lines[1::2]
         assert lines.shape == (2 * len(fractions), WIDTH) and np.isfinite(lines).all()
-        assert np.exp(down[:, 0]) == pytest.approx(fractions, abs=1e-5)
-        assert np.exp(down[:, 0]) + np.exp(up[:, 0]) == pytest.approx(1.0, abs=1e-5)
-        assert np.exp(down[:, NAMES.index("hurt")]) == pytest.approx(np.exp(up[:, NAMES.index("hurt")]), rel=1e-3, abs=1e-4)
-        assert down[:, NAMES.index("cost")] == pytest.approx(-up[:, NAMES.index("cost")])
-        assert down[:, len(INPUTS) - 1 :] == pytest.approx(up[:, len(INPUTS) - 1 :])
+        assert np.exp(down[:, Input.DISTANCE]) == pytest.approx(fractions, abs=1e-5)
+        assert np.exp(down[:, Input.DISTANCE]) + np.exp(up[:, Input.DISTANCE]) == pytest.approx(1.0, abs=1e-5)
+        assert np.exp(down[:, Input.HURT]) == pytest.approx(np.exp(up[:, Input.HURT]), rel=1e-3, abs=1e-4)
+        assert down[:, Input.COST] == pytest.approx(-up[:, Input.COST])
+        assert down[:, len(Input) :] == pytest.approx(up[:, len(Input) :])
 
 
 def test_lessons():
     """Gains of steps, in sum 1, without children that had no solution; of a real tree, as many as nodes labelled at most."""
     gains, steps = np.array([[1.0, np.inf], [0.0, 3.0]]), np.array([[0.5, 0.5], [0.25, 0.75]])
-    lines, shares = lesson(np.arange(8, dtype=np.float32).reshape(4, 2), gains, steps)
-    assert lines[:, 0].tolist() == [0.0, 4.0, 6.0] and shares == pytest.approx([2 / 6, 0.0, 4 / 6])
-    assert lesson(np.zeros((2, 2), np.float32), np.zeros((1, 2)), np.ones((1, 2))) is None
+    assert shares(gains, steps) == pytest.approx([2 / 6, 0.0, 0.0, 4 / 6])
+    assert shares(np.zeros((1, 2)), np.ones((1, 2))) is None
     run = Run(Milp().of(INSTANCE), INSTANCE, seed=3)
     run.start()
-    teacher = teach(GainTeacher, INSTANCE, run, share=1.0, most=6, width=5)
-    assert 1 <= len(teacher.lessons) <= teacher.asked
-    for lines, shares in teacher.lessons:
-        assert len(lines) == len(shares) <= 10 and float(shares.sum()) == pytest.approx(1.0, abs=1e-5) and (shares >= 0.0).all()
+    episode = GainsRecipe(share=1.0, each=6, width=5).labelled(INSTANCE, run, GainNetwork())
+    assert 1 <= int(episode.lengths.sum()) <= 6
+    for mask, found in zip(episode.seen["mask"], episode.moves["policy"]):
+        assert 2 <= mask.sum() <= 10 and float(found.sum()) == pytest.approx(1.0, abs=1e-5)
+        assert (found >= 0.0).all() and not found[~mask].any()
 
 
 def test_the_loss_is_least_at_the_gains():
     """Learning one lesson brings the predictions near its gains, up to a common factor."""
     torch.manual_seed(1)
-    pupil = GainPupil("", lambda number: INSTANCE, 8)
-    network, lines, shares = pupil.network, torch.randn(5, WIDTH), torch.tensor([0.5, 0.3, 0.1, 0.1, 0.0])
+    network, found = GainNetwork(), torch.tensor([[0.5, 0.3, 0.1, 0.1, 0.0, 0.0]])
+    seen = [{"lines": torch.randn(1, 6, WIDTH).numpy(), "mask": np.arange(6)[None] < 5}]
+    batch = imitation.Batch(network.collate([], seen, np.zeros(1)), found, torch.zeros(1))
     optimiser = torch.optim.Adam(network.parameters(), lr=1e-2)
     for _ in range(300):
-        loss = pupil.loss([(lines, shares)])
         optimiser.zero_grad()
-        loss.backward()
+        imitation.loss(network, batch)[0].backward()
         optimiser.step()
-    assert torch.softmax(network(lines), 0).detach().numpy() == pytest.approx(shares.numpy(), abs=0.05)
+    assert torch.softmax(network(batch.states)[0], 1).detach().numpy() == pytest.approx(found.numpy(), abs=0.05)
 
 
 def test_a_prior_is_as_many_observations():
     """After it a pseudocost is (n x mean + weight x prediction) / (n + weight), once a variable; means keep SCIP's scale."""
-    placed, weight = [], 3.0
+    placed, weight, counts = [], 3.0, [Feature.COUNT_DOWN, Feature.COUNT_UP]
 
-    class Look(PriorRule):
-        def place(self):
-            variables = candidates(self.pointer)
-            before, flags = features(self.pointer, variables), self.placed.copy()
-            count = super().place()
-            after = features(self.pointer, variables)
+    class Look(Priors):
+        def place(self, pointer):
+            variables = candidates(pointer)
+            before, flags = features(pointer, variables, 0), self.placed.copy()
+            count = super().place(pointer)
+            after = features(pointer, variables, 0)
             index = [scip_functions.call("SCIPvarGetProbindex", variable) for variable in variables.tolist()]
             fresh = ~flags[index] if len(flags) else np.ones(len(index), np.bool_)
-            grown = np.expm1(after[:, 9:11]) - np.expm1(before[:, 9:11])
+            grown = np.expm1(after[:, counts]) - np.expm1(before[:, counts])
             placed.append((count, fresh.sum(), np.abs(grown - weight * (fresh & (count > 0))[:, None]).max()))
             return count
 
     model = _model(INSTANCE, 30)
     callbacks = Callbacks(model)
-    rule = Look(model, callbacks, scorer_of(GainNetwork()), weight, True)
+    rule = Rule(model, callbacks, Look(scorer_of(GainNetwork()), weight, True))
     model.includeBranchrule(rule, "look", "", 536870911, -1, 1.0)
     model.optimize()
     model.freeProb()
@@ -140,7 +141,7 @@ def test_solves(policy):
 
 def test_nothing_is_done_at_the_root(policy, monkeypatch):
     """A program that SCIP solves without branching never comes to the rule."""
-    monkeypatch.setattr(PriorRule, "branchexeclp", lambda *given: pytest.fail("the rule was asked"))
+    monkeypatch.setattr(Priors, "__call__", lambda *given: pytest.fail("the rule was asked"))
     easy = set_cover(rows=60, columns=120, density=0.08, seed=2)
     assert corl.solve(easy, solver="learned-reliability", policy=str(policy), time_limit=600).status == "optimal"
 
