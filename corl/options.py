@@ -33,7 +33,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from corl.errors import UsageError, unknown
 
-__all__ = ["Declared", "Options", "Row", "build", "call", "declarations", "option", "option_table", "parse_pairs", "values"]
+__all__ = [
+    "Declared", "Options", "Row", "build", "call", "changed", "declarations", "option", "option_table", "parse_pairs", "values",
+]  # fmt: skip
 
 _T = TypeVar("_T")
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
@@ -117,6 +119,12 @@ def option(
     """
     known = Declared(" ".join(help.split()), low, high, above, below, also, choices, scale, accepted)
     field: Any = dataclasses.field(default=default, metadata={"option": known})
+    return field  # type: ignore[no-any-return]
+
+
+def changed(kind: type[Any], name: str, default: _T) -> _T:
+    """The field of an option of another class (of which this one is a case, with other defaults), with this default."""
+    field: Any = dataclasses.field(default=default, metadata=kind.__dataclass_fields__[name].metadata)
     return field  # type: ignore[no-any-return]
 
 

@@ -54,8 +54,11 @@ class Run:
         workers: int = 1,
         warm_start: Any = None,
         on_improvement: Callable[[Improvement], object] | None = None,
+        proves: bool = True,
     ) -> None:
         self.problem, self.instance = problem, instance
+        self.proves = proves
+        """Whether bounds are wanted; where not, a solver may leave out what only proves one."""
         self.time_limit, self.iterations, self.target = time_limit, iterations, target
         self.seed, self.workers, self.warm_start = seed, workers, warm_start
         self.objective: float | None = None

@@ -124,7 +124,7 @@ def demonstrate(
 
 def taught_by(teacher: Teacher, problem: Problem, instances: Sequence[Any], seeds: Sequence[int]) -> list[Any]:
     """A teacher's solutions of some instances, None where it finds none: those of `corl.solve`, without what that does for one
-    call alone (a solver is prepared once for all of them, and the versions of engines are not asked for)."""
+    call alone: a solver is prepared once for all of them and proves no bounds, and the versions of engines are not asked for."""
     import corl
     from corl import registry
     from corl.compilation.ahead import compile_for
@@ -139,7 +139,7 @@ def taught_by(teacher: Teacher, problem: Problem, instances: Sequence[Any], seed
         if not found:
             compile_for(solver, given)
             solver.prepare(given)
-        run = Run(problem, given, iterations=teacher.iterations, seed=seed)
+        run = Run(problem, given, iterations=teacher.iterations, seed=seed, proves=False)
         run.start()
         if not run.should_stop:
             solver.solve(given, run)

@@ -14,8 +14,8 @@ from corl import options, registry
 PAIRS = [(problem, recipe) for problem in registry.problems() for recipe in registry.recipes(problem)]
 GENERIC = {name.partition(".")[2] for name in registry.declared("corl.recipes") if name.startswith("any.")}
 FEW: dict[str, dict[str, Any]] = {
-    "bq": {"tours": 2, "batch": 8, "width": 8, "heads": 2, "layers": 1},
-    "atsp-bq": {"tours": 2, "width": 8, "heads": 2, "layers": 1},
+    "bq": {"batch": 2, "states": 4, "watch": 0, "teacher_iterations": 50, "width": 8, "heads": 2, "layers": 1},
+    "atsp-bq": {"batch": 2, "states": 4, "watch": 0, "teacher_iterations": 50, "width": 8, "heads": 2, "layers": 1},
     "heatmap": {"every": 2, "batch": 20, "width": 8, "layers": 1},
     "priority": {"programs": 2, "watched": 2, "batch": 2, "pairs": 2, "every": 1},
     "alphazero": {"episodes": 2, "updates": 1, "batch": 4, "simulations": 2, "width": 8, "heads": 2, "layers": 1,

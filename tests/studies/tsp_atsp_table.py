@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from corl.benchmark.reporting.statistics import resampled_mean
 from corl.benchmark.running.references import read_references
 from corl.policy import RulePolicy
+from corl.problems.tsp.assignment_outlook import least_estimate
 from corl.problems.tsp.environment import TspEnvironment
 from corl.problems.tsp.generators import asymmetric
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.problem import Tsp
-from corl.solvers.tsp.bq.asymmetric_lessons import least_estimate
 
 if TYPE_CHECKING:
     from corl.decoding import Decoder

@@ -14,6 +14,10 @@ from corl.options import option
 from corl.solver import Solver
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from corl.environment import Environment
     from corl.problems.tsp.instance import TspInstance
     from corl.run import Run
     from corl.solvers.tsp.eax.breeding import Breeding
@@ -80,7 +84,8 @@ class Eax(Solver):
             return
         breeding = Breeding(instance, run, self.candidates, self.per_quadrant, self.children, self.noise)
         breeding.first_tour()
-        breeding.report_bound()
+        if run.proves:
+            breeding.report_bound()
         size = self.population or breeding.fitting_size()
         while not run.should_stop:
             began = run.fraction
@@ -89,6 +94,11 @@ class Eax(Solver):
             if not self.population:
                 size = breeding.next_size(size, left / spent if spent > 0.0 else 1.0)
         breeding.report()
+
+    def complete(self, environment: Environment, row: int, iterations: int, seed: int) -> list[NDArray[np.int64]]:
+        from corl.solvers.tsp.completing import completion
+
+        return completion(self, environment, row, iterations, seed)
 
 
 def epoch(breeding: Breeding, size: int) -> None:

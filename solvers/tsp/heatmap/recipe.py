@@ -31,7 +31,8 @@ _WARM_UP = 0.02  # share of the run in which the learning rate rises
 class HeatmapRecipe(Recipe):
     """Cross-entropy on every candidate edge of mixed instances: is it in the tour or not.
 
-    New instances are solved while the network trains, one every few steps, and are drawn again and again from then on.
+    New instances are solved while the network trains, one every few steps, and are drawn again and again from then on. It is no
+    imitation of decisions: the network sees an instance once and scores its edges, so it has neither environment nor policy.
     """
 
     smallest: int = option(100, "Fewest cities of an instance.", low=12, scale="log")

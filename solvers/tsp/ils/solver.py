@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from corl.environment import Environment
     from corl.problems.tsp.instance import TspInstance
     from corl.run import Run
     from corl.solvers.tsp.ils.kicks import ChainedSearch
@@ -94,6 +95,11 @@ class Ils(Solver):
         else:
             self._solve_symmetric(instance, run)
 
+    def complete(self, environment: Environment, row: int, iterations: int, seed: int) -> list[NDArray[np.int64]]:
+        from corl.solvers.tsp.completing import completion
+
+        return completion(self, environment, row, iterations, seed)
+
     def _solve_symmetric(self, instance: TspInstance, run: Run) -> None:
         from corl.rng import random_state
         from corl.solvers.tsp.ils.kicks import begin, chained_search, iterate
@@ -114,7 +120,7 @@ class Ils(Solver):
         begin(search, tour, space.length(tour))
         longest = space.longest(tour, lengths)
         search.cooling[:] = self.heat * space.length(tour) / instance.n, float("inf")
-        bound_due, reported, reporting = self.bound, float("inf"), 0.0
+        bound_due, reported, reporting = self.bound and run.proves, float("inf"), 0.0
         counted, every = run.iterations is not None, max(100, instance.n // 10)
         while run.remaining >= 1.5 * reporting:
             if not (units := run.budget(every - int(search.done[0]) % every if counted else None)):

@@ -79,12 +79,11 @@ def test_distances_serve_as_well_as_coordinates():
 
 def test_the_unit_is_close_to_what_remains():
     """With all remaining cities in sight, `scale` bounds the shortest remaining path from below, and closely."""
-    from corl.solvers.tsp.bq.teacher import path_of
+    from corl.solvers.tsp.eax.solver import Eax
 
     instance = uniform(size=50, edge_weight_type="EXACT_2D", seed=7)
     tokens, environment = after(instance, 25)
-    order = environment.state.order[0]
-    points = instance.points[np.concatenate([order[environment.state.visited[0] - 1 : 50], order[:1]])]
-    way = points[path_of(points, 0)]
+    order, t = environment.state.order[0], environment.state.visited[0]
+    way = instance.points[[order[t - 1], *(int(step[0]) for step in Eax().complete(environment, 0, 1000, 0)), order[0]]]
     length = np.sqrt((np.diff(way, axis=0) ** 2).sum(-1)).sum()
     assert 0.95 * length < tokens.scale[0] <= length * (1 + 1e-9)
