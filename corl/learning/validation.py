@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,36 @@ if TYPE_CHECKING:
     from corl.networks.policy import Policy
     from corl.problem import Problem
 
-__all__ = ["Validation", "greedy"]
+__all__ = ["BestWeights", "Validation", "greedy"]
+
+
+class _Network(Protocol):
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state: dict[str, Any]) -> Any: ...
+
+
+class BestWeights:
+    """The weights with the least score that was offered, and the score; a snapshot holds them (`state_dict`)."""
+
+    def __init__(self) -> None:
+        self.score, self._weights = math.inf, dict[str, Any]()
+
+    def offer(self, score: float, network: _Network) -> None:
+        """Copy the weights of the network where its score is less than all before."""
+        if score < self.score:
+            self.score = score
+            self._weights = {name: tensor.detach().cpu().clone() for name, tensor in network.state_dict().items()}
+
+    def restore(self, network: _Network) -> None:
+        """Give the network the best weights, if any were offered."""
+        if self._weights:
+            network.load_state_dict(self._weights)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"best": self.score, "weights": self._weights}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.score, self._weights = float(state["best"]), dict(state["weights"])
 
 
 class Validation:
@@ -33,7 +62,7 @@ class Validation:
         """On `count` instances; none where it is 0. `keep`: whether to remember the best weights."""
         self.problem, self.keep = training.problem, keep
         self.instances = source.watched(count)
-        self._first, self._best, self._weights = np.zeros(0), math.inf, dict[str, Any]()
+        self._first, self._best = np.zeros(0), BestWeights()
 
     def __call__(self, network: Policy, episodes: Sequence[Episodes] = ()) -> dict[str, float]:
         """The mean objectives, in the user's sense: "objective" of the episodes, if any, "greedy" of the instances."""
@@ -45,27 +74,25 @@ class Validation:
             network.train()
             if self.keep:
                 self._compare(objectives, network)
-                seen["best"] = self._best
+                seen["best"] = self._best.score
         return seen
 
     def _compare(self, objectives: NDArray[np.float64], network: Policy) -> None:
         if not len(self._first):
             self._first = np.maximum(np.abs(objectives), 1e-12)
         score = float((objectives / self._first).mean()) * (-1.0 if self.problem.sense == "max" else 1.0)
-        if score < self._best:
-            self._best = score
-            self._weights = {name: tensor.detach().cpu().clone() for name, tensor in network.state_dict().items()}
+        self._best.offer(score, network)
 
     def restore(self, network: Policy) -> None:
         """Give the network the best weights that were seen, if they were kept."""
-        if self._weights:
-            network.load_state_dict(self._weights)
+        self._best.restore(network)
 
     def state_dict(self) -> dict[str, Any]:
-        return {"first": self._first, "best": self._best, "weights": self._weights}
+        return {"first": self._first, **self._best.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._first, self._best, self._weights = np.asarray(state["first"]), float(state["best"]), dict(state["weights"])
+        self._first = np.asarray(state["first"])
+        self._best.load_state_dict(state)
 
 
 def greedy(problem: Problem, instances: list[Any], network: Policy) -> NDArray[np.float64]:

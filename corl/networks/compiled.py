@@ -48,7 +48,7 @@ def add_product(x: Any, inputs: Any, matrix: Any, out: Any) -> None:
             out[o] += value * matrix[i, o]
 
 
-@kernel(inline=True)
+@kernel
 def dense(x: Any, layer: Any, out: Any) -> None:
     """out[:O] = x[:I] @ layer[:I] + layer[I], for a layer [I + 1, O]."""
     inputs = layer.shape[0] - 1
@@ -85,7 +85,7 @@ def dense_lanes(weight: Any, bias: Any, x: Any, out: Any, lanes: Any) -> None:
                 out[o + 1, at] += b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
 
 
-@kernel(inline=True)
+@kernel
 def exponentials(score: Any, count: Any) -> Any:
     """exp(score - the largest) of score[:count], at least one, in place; returns their sum: divided by it, a softmax."""
     largest, total = score[0], score.dtype.type(0.0)
@@ -97,7 +97,7 @@ def exponentials(score: Any, count: Any) -> Any:
     return total
 
 
-@kernel(inline=True)
+@kernel
 def attend(query: Any, keys: Any, values: Any, size: Any, score: Any, out: Any) -> None:
     """out [d] = softmax(keys @ query / sqrt(d)) @ values: one head, one query [d], to the first `size` of few keys [_, d].
 

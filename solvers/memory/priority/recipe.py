@@ -1,4 +1,8 @@
-"""Recipe `memory.priority`: evolution strategies through the simulator."""
+"""Recipe `memory.priority`: evolution strategies through the simulator.
+
+Outside the learning contract on purpose: the scores only order the items of a greedy, which no environment steps through, and
+only the seconds of a whole plan say how good they are. Session, optimiser step, best weights and checkpoints are everybody's.
+"""
 
 from __future__ import annotations
 
@@ -54,20 +58,18 @@ class PriorityRecipe(Recipe):
         import torch
 
         from corl.learning.optimise import optimiser_step
+        from corl.learning.validation import BestWeights
         from corl.solvers.memory.priority.network import PriorityNetwork
 
-        network, kept = PriorityNetwork(self.width), PriorityNetwork(self.width)
-        kept.load_state_dict(network.state_dict())
-        optimiser, record = torch.optim.Adam(network.parameters(), lr=self.rate), _Record()
-        training.manage(network=network, kept=kept, optimiser=optimiser, record=record)
+        network, best = PriorityNetwork(self.width), BestWeights()
+        optimiser = torch.optim.Adam(network.parameters(), lr=self.rate)
+        training.manage(network=network, best=best, optimiser=optimiser)
         tasks, watched = ([_task(program) for program in part] for part in self._programs(training))
         while training.budget():
             random, seen = training.generator(3, training.step), {}
             if training.step % self.every == 0:
                 seen["watched"] = _mean_log(network.weights(), watched)
-                if seen["watched"] < record.best:
-                    record.best = seen["watched"]
-                    kept.load_state_dict(network.state_dict())
+                best.offer(seen["watched"], network)
             chosen = [tasks[i] for i in random.choice(len(tasks), min(self.batch, len(tasks)), replace=False)]
             gradient, mean = self._gradient(network, chosen, random)
             at = 0
@@ -77,9 +79,9 @@ class PriorityRecipe(Recipe):
                 at += parameter.numel()
             optimiser_step(optimiser, self.rate, training.fraction, last=0.1, clip=math.inf)
             training.log(excess=mean, **seen)
-        if _mean_log(network.weights(), watched) < record.best:
-            kept.load_state_dict(network.state_dict())
-        training.save(kept)
+        best.offer(_mean_log(network.weights(), watched), network)
+        best.restore(network)
+        training.save(network)
 
     def _programs(self, training: Training) -> tuple[list[Any], list[Any]]:
         """Those to learn from, and those that are watched: as many files as there are, or generated ones."""
@@ -112,19 +114,6 @@ class PriorityRecipe(Recipe):
                 found[pair, side] = _mean_log(Weights(*parts), tasks)
         ranks = found.ravel().argsort().argsort().reshape(found.shape) / (found.size - 1.0) - 0.5
         return (ranks[:, 0] - ranks[:, 1]) @ noise / (self.pairs * self.spread), float(found.mean())
-
-
-class _Record:
-    """The least mean on the watched programs so far."""
-
-    def __init__(self) -> None:
-        self.best = float("inf")
-
-    def state_dict(self) -> dict[str, float]:
-        return {"best": self.best}
-
-    def load_state_dict(self, state: dict[str, float]) -> None:
-        self.best = state["best"]
 
 
 def _generated(random: np.random.Generator, largest: int) -> Any:

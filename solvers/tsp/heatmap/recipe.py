@@ -1,4 +1,8 @@
-"""Recipe `tsp.heatmap`: a graph network learns which candidate edges are in the tours that our eax finds."""
+"""Recipe `tsp.heatmap`: a graph network learns which candidate edges are in the tours that our eax finds.
+
+Outside the learning contract on purpose: the network says once what all edges are worth, to a search of its own, and chooses no
+action of an environment. Session, optimiser step and checkpoints are everybody's.
+"""
 
 from __future__ import annotations
 
