@@ -85,7 +85,7 @@ def dense_lanes(weight: Any, bias: Any, x: Any, out: Any, lanes: Any) -> None:
                 out[o + 1, at] += b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
 
 
-@kernel
+@kernel(inline=True)
 def exponentials(score: Any, count: Any) -> Any:
     """exp(score - the largest) of score[:count], at least one, in place; returns their sum: divided by it, a softmax."""
     largest, total = score[0], score.dtype.type(0.0)
@@ -97,7 +97,7 @@ def exponentials(score: Any, count: Any) -> Any:
     return total
 
 
-@kernel
+@kernel(inline=True)
 def attend(query: Any, keys: Any, values: Any, size: Any, score: Any, out: Any) -> None:
     """out [d] = softmax(keys @ query / sqrt(d)) @ values: one head, one query [d], to the first `size` of few keys [_, d].
 
