@@ -1,7 +1,7 @@
 """What the recipes of branching do alike: collect labelled nodes from the trees of small programs, then learn from them.
 
-They are a recipe of their own beside `any.imitation`, whose teacher is a solver that solves every instance of a step anew, in an
-environment: labels of strong branching are dear, and learned from again and again. Replay, loss and optimiser step are its.
+They stand beside `any.imitation`, whose teacher solves instances of an environment: here nodes are labelled inside SCIP's solve,
+all before the first optimiser step. Replay, loss and optimiser step are the shared ones.
 """
 
 from __future__ import annotations
