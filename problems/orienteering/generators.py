@@ -2,7 +2,8 @@
 
 Scores are those of the three generations of M. Fischetti, J. Salazar and P. Toth, INFORMS Journal on Computing 10, 1998,
 section 5: all 1; pseudo-random; growing with the distance from the depot. Their nodes are TSPLIB's, and their limits half the
-length of an optimal tour; here nodes are uniform in a square, and the length of a tour is what it is asymptotically.
+length of an optimal tour; here nodes are uniform in a square, and the length of a tour is what it is asymptotically. `distance`
+is what the learning literature has.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.problems.tsp.instance import TspInstance
 from corl.routing.edge_weights import edge_lengths
 
-__all__ = ["GENERATORS", "generation_1", "generation_2", "generation_3", "scores"]
+__all__ = ["GENERATORS", "distance", "generation_1", "generation_2", "generation_3", "scores"]
 
 _SIDE = 1000  # of the square
 _TOUR = 0.7124  # times the root of nodes and area: an optimal tour (Johnson, McGeoch and Rothberg, 1996)
 _LARGEST = 1_000_000
+_LIMITS = {20: 2.0, 50: 3.0, 100: 4.0}
 
 
 def scores(graph: TspInstance, generation: int) -> NDArray[np.float64]:
@@ -53,10 +55,31 @@ def generation_3(*, size: int = 400, share: float = 0.5, seed: int = 0) -> Orien
     return _instance(3, size, share, seed)
 
 
+def distance(*, size: int = 100, limit: float = 0.0, seed: int = 0) -> OrienteeringInstance:
+    """A closed tour from a depot to `size` nodes uniform in the unit square, distances not rounded; a node scores 0.01 to 1, in
+    proportion to its distance from the depot. OP20, OP50 and OP100 of Kool, van Hoof and Welling (ICLR 2019, appendix).
+
+    `limit` 0: 2, 3, 4 from 20, 50, 100 nodes on.
+    """
+    if not 1 <= size <= _LARGEST:
+        raise UsageError(f"size: {size} is not accepted; accepted: 1 to {_LARGEST:,}")
+    if not 0.0 <= limit <= _LARGEST:
+        raise UsageError(f"limit: {limit} is not accepted; accepted: 0 to {_LARGEST:,}")
+    points = np.random.default_rng(seed).random((size + 1, 2))
+    far = np.hypot(*(points - points[0]).T)
+    found = (1.0 + np.floor(99.0 * far / far.max())) / 100.0
+    found[0] = 0.0
+    name, given = f"distance-{size}", f" --option limit={limit!r}" if limit else ""
+    comment = f"corl generate orienteering distance --option size={size}{given} --seed {seed}"
+    longest = limit or _LIMITS[max((n for n in _LIMITS if n <= size), default=20)]
+    return OrienteeringInstance(TspInstance(name, "EXACT_2D", points), found, longest, name=name, comment=comment)
+
+
 GENERATORS: dict[str, Callable[..., OrienteeringInstance]] = {
     "generation-1": generation_1,
     "generation-2": generation_2,
     "generation-3": generation_3,
+    "distance": distance,
 }
 
 

@@ -148,13 +148,17 @@ def test_generators_are_what_they_say():
         instance = generate(size=50, seed=7)
         assert same(instance, generate(size=50, seed=7)) and not same(instance, generate(size=50, seed=8))
         assert name in instance.comment and "--seed 7" in instance.comment and instance.closed
-        for parameters in ({"size": 0}, {"share": -1.0}):
+        for parameters in ({"size": 0}, {"limit" if name == "distance" else "share": -1.0}):
             with pytest.raises(UsageError):
                 generate(**parameters)
     assert (ORIENTEERING.generators["generation-1"]().scores == 1).all()
     assert ORIENTEERING.generators["generation-2"]().scores[:3].tolist() == [74, 15, 56]
     far = ORIENTEERING.generators["generation-3"]().scores
     assert far[0] == 0 and far.max() == 100 and far[1:].min() >= 1
+    kool = ORIENTEERING.generators["distance"]
+    assert [kool(size=n).limit for n in (10, 20, 50, 99, 100)] == [2, 2, 3, 3, 4] and kool(limit=2.5).limit == 2.5
+    found = kool().scores
+    assert len(found) == 101 and found[0] == 0 and found.max() == 1 and found[1:].min() >= 0.01
 
 
 @pytest.mark.parametrize("generation", [1, 2, 3])
