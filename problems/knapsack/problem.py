@@ -34,6 +34,13 @@ def _items(observation: Mapping[str, Any]) -> Tokens:
     return items(observation)
 
 
+def _core(observation: Mapping[str, Any]) -> Tokens:
+    """See corl.problems.knapsack.features.core."""
+    from corl.problems.knapsack.features import core
+
+    return core(observation)
+
+
 class Knapsack(Problem):
     """The 0-1 knapsack with one or several capacities.
 
@@ -46,7 +53,8 @@ class Knapsack(Problem):
     sense = "max"
     instance_type = KnapsackInstance
     generators = GENERATORS
-    features = {"items": _items}  # noqa: RUF012
+    environments = ("items", "core")
+    features = {"items": _items, "core": _core}  # noqa: RUF012
 
     def evaluate(self, instance: KnapsackInstance, solution: Any) -> float:
         """The value of the items taken. Raises Infeasible, naming the first fault in the file's numbers."""
@@ -118,30 +126,25 @@ class Knapsack(Problem):
     def environment(
         self, instances: Sequence[KnapsackInstance], rows: int, width: int | None = None, name: str = ""
     ) -> KnapsackEnvironment:
-        """Filling knapsacks item by item: `rows` states over `instances`; the `width` densest items that fit are listed."""
-        from corl.problems.knapsack.environment import KnapsackEnvironment
+        """Filling knapsacks item by item: `rows` states over `instances`; the `width` densest items that fit are listed. In
+        "core" the items that are certain are taken already."""
+        from corl.problems.knapsack.environment import CoreEnvironment, KnapsackEnvironment
 
-        self.environment_name(name)
-        return KnapsackEnvironment(instances, rows) if width is None else KnapsackEnvironment(instances, rows, width)
+        kind = CoreEnvironment if self.environment_name(name) == "core" else KnapsackEnvironment
+        return kind(instances, rows) if width is None else kind(instances, rows, width)
 
     def decisions(self, instance: KnapsackInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """The items of the solution, the densest first, and then those that still fit beside them, by the same order.
 
         An episode goes on until nothing fits, so it may end in a better solution.
         """
-        from corl.problems.knapsack.environment import KnapsackEnvironment, density
-        from corl.problems.knapsack.evaluation import check_items
+        from corl.problems.knapsack.decisions import decisions
 
-        items = check_items(instance, solution)
-        items = items[np.argsort(-density(instance)[items], kind="stable")]
-        environment = KnapsackEnvironment([instance], 1, 1)
-        for item in items:
-            environment.step([0], [0], [item])
-        more = []
-        while (item := int(environment.actions([0])[0, 0])) >= 0:
-            more.append(item)
-            environment.step([0], [0], [item])
-        return np.append(items, np.array(more, np.int64))
+        return decisions(instance, solution, self.environment_name(name))
+
+    def default_policy(self, instance: KnapsackInstance) -> str:
+        """"knapsack-bq" where there is one capacity."""
+        return "knapsack-bq" if instance.m == 1 else ""
 
     def miniature(self, instance: KnapsackInstance) -> KnapsackInstance:
         """Its first dozen items, with as much of the capacities."""

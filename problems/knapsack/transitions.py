@@ -12,7 +12,7 @@ from corl.jit import kernel
 from corl.search import hooks
 from corl.search.hooks import attach
 
-__all__ = ["KnapsackState", "look", "reset_rows"]
+__all__ = ["KnapsackState", "look", "reset_rows", "take_rows"]
 
 
 class KnapsackState(NamedTuple):
@@ -105,6 +105,32 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     state.picks[dst] = picks + 1
     state.fitting[dst] = _keep(state, dst, state.open[src, :fitting], action)
     return state.values[state.first[instance] + action]
+
+
+@kernel
+def take_rows(state: Any, rows: Any, items: Any, ends: Any, worth: Any) -> None:
+    """Take items into empty knapsacks, those of rows[k] up to ends[k] of `items`, which fit together; `worth` adds them up."""
+    begin = 0
+    for k in range(len(rows)):
+        row, picks = rows[k], ends[k] - begin
+        instance = state.instance[row]
+        m, first = state.constraints[instance], state.first[instance]
+        inside = np.zeros(state.size[instance], np.bool_)
+        for i in range(picks):
+            item = items[begin + i]
+            inside[item] = True
+            state.taken[row, i] = item
+            worth[k] += state.values[first + item]
+            for c in range(m):
+                state.used[row, c] += state.weights[state.weights_first[instance] + item * m + c]
+        open, kept = state.open[row], 0
+        for item in open[: state.fitting[row]]:
+            if not inside[item]:
+                open[kept] = item
+                kept += 1
+        state.picks[row] = picks
+        state.fitting[row] = _keep(state, row, open[:kept], -1)
+        begin = ends[k]
 
 
 @attach(hooks.actions, KnapsackState)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,13 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.orienteering.evaluation import path_length
+from corl.problems.orienteering.insertion import Outlook, look_ahead, plan_anew
 from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.problems.orienteering.metric import metric_of
 from corl.problems.orienteering.transitions import OrienteeringState, look, reset_rows
 from corl.routing.graph_pool import graph_pool
 from corl.tolerance import LIMIT
 
-__all__ = ["OrienteeringEnvironment"]
+__all__ = ["InsertionEnvironment", "OrienteeringEnvironment"]
+
+_TURNS = 64  # how often the first plan is taken apart
+_POWER = 0.25  # of the score, in the order of InsertionEnvironment's list
+_RATIO = 1.5  # of the score over the detour, by which plans are filled
 
 
 class OrienteeringEnvironment(Environment):
@@ -28,13 +33,16 @@ class OrienteeringEnvironment(Environment):
     enough. Raises UsageError for instances whose direct way from start to end is longer than the limit.
     """
 
+    plans: ClassVar[bool] = False
+    """Whether each row has a plan for the rest of its path."""
+
     def __init__(self, instances: Sequence[OrienteeringInstance], rows: int, width: int = 48) -> None:
         super().__init__(instances, rows, width)
         for instance in instances:
             if path_length(instance, np.array([instance.start, instance.end])) > instance.limit * (1.0 + 0.5 * LIMIT):
                 raise UsageError("an environment takes no instance whose way from start to end is longer than the limit")
         self.width = min(width, max(1, max(instance.n for instance in instances) - 1))
-        self.state = _pool(self.instances, rows)
+        self.state = _pool(self.instances, rows, self.plans)
         self.reset(np.arange(rows), 0)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
@@ -67,7 +75,37 @@ class OrienteeringEnvironment(Environment):
         return np.append(state.order[at, : state.visited[at]], np.int32(state.end[state.instance[at]]))
 
 
-def _pool(instances: list[OrienteeringInstance], rows: int) -> OrienteeringState:
+class InsertionEnvironment(OrienteeringEnvironment):
+    """The same with a plan for the rest of each path, made by insertion and exchanges and mended after every step, and a look at
+    what becomes of it by each listed node. In the list nearness counts for more."""
+
+    plans = True
+
+    def __init__(self, instances: Sequence[OrienteeringInstance], rows: int, width: int = 12) -> None:
+        self._first: dict[int, NDArray[np.int32]] = {}
+        super().__init__(instances, rows, width)
+
+    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+        self.state.power[:] = _POWER, _RATIO
+        bases = super()._reset(rows, which, keys)
+        for row, number in zip(rows.tolist(), which.tolist()):
+            if number not in self._first:
+                self.state.planned[row] = 0
+                plan_anew(self.state, row, 0, _TURNS)
+                self._first[number] = self.state.plan[row, : self.state.planned[row]].copy()
+            plan = self._first[number]
+            self.state.planned[row], self.state.plan[row, : len(plan)] = len(plan), plan
+        return bases
+
+    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+        """What OrienteeringEnvironment has, and the arrays of corl.problems.orienteering.insertion.Outlook."""
+        found = super().observe(rows)
+        seen = Outlook.empty(len(found["action"]), self.width)
+        look_ahead(self.state, self._checked(rows), found["action"], seen)
+        return found | seen._asdict()
+
+
+def _pool(instances: list[OrienteeringInstance], rows: int, plans: bool) -> OrienteeringState:
     """The pool over `instances`; the rows are for `reset`."""
     graphs = graph_pool([metric_of(instance) for instance in instances])
     n = int(graphs.size.max())
@@ -82,4 +120,7 @@ def _pool(instances: list[OrienteeringInstance], rows: int) -> OrienteeringState
         length=np.zeros(rows),
         order=np.zeros((rows, n), np.int32),
         open=np.zeros(rows, np.int32),
+        power=np.ones(2),
+        plan=np.zeros((rows, n) if plans else (0, 0), np.int32),
+        planned=np.zeros(rows if plans else 0, np.int32),
     )

@@ -33,6 +33,13 @@ def _nodes(observation: Mapping[str, Any]) -> Tokens:
     return nodes(observation)
 
 
+def _insertion(observation: Mapping[str, Any]) -> Tokens:
+    """See corl.problems.orienteering.features_insertion.insertion."""
+    from corl.problems.orienteering.features_insertion import insertion
+
+    return insertion(observation)
+
+
 class Orienteering(Problem):
     """The orienteering problem: a path or a closed tour within a limit on its length that scores the most.
 
@@ -45,7 +52,8 @@ class Orienteering(Problem):
     sense = "max"
     instance_type = OrienteeringInstance
     generators = GENERATORS
-    features = {"nodes": _nodes}  # noqa: RUF012
+    environments = ("nodes", "insertion")
+    features = {"nodes": _nodes, "insertion": _insertion}  # noqa: RUF012
 
     def infeasible(self, instance: OrienteeringInstance) -> str:
         """Whether the shortest way from start to end is above the limit."""
@@ -128,10 +136,10 @@ class Orienteering(Problem):
         self, instances: Sequence[OrienteeringInstance], rows: int, width: int | None = None, name: str = ""
     ) -> OrienteeringEnvironment:
         """Building paths node by node: `rows` states over `instances`; the `width` best by score and distance are listed."""
-        from corl.problems.orienteering.environment import OrienteeringEnvironment
+        from corl.problems.orienteering.environment import InsertionEnvironment, OrienteeringEnvironment
 
-        self.environment_name(name)
-        return OrienteeringEnvironment(instances, rows) if width is None else OrienteeringEnvironment(instances, rows, width)
+        kind = InsertionEnvironment if self.environment_name(name) == "insertion" else OrienteeringEnvironment
+        return kind(instances, rows) if width is None else kind(instances, rows, width)
 
     def decisions(self, instance: OrienteeringInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """The nodes between the ends, and then those that can still be visited behind them, as the environment lists them.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.problems.orienteering.insertion import TURNS, plan_anew
 from corl.routing.graph_pool import GraphPool, distances_between, graph_metric, insert_nearest
 from corl.routing.metric import distance
 from corl.search import hooks
@@ -38,6 +39,12 @@ class OrienteeringState(NamedTuple):
     order: NDArray[np.int32]
     """[R, N] the path, then the nodes that can still be visited."""
     open: NDArray[np.int32]
+    """[R] how many these are."""
+    power: NDArray[np.float64]
+    """[2] nodes are listed by this power of their score over the distance, and plans filled by that over the detour."""
+    plan: NDArray[np.int32]
+    """[R, N] the nodes of a plan for the rest of the path, in order; [0, 0] where there are no plans."""
+    planned: NDArray[np.int32]
     """[R] how many these are."""
 
 
@@ -94,18 +101,27 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
             break
     state.visited[dst], state.length[dst] = t + 1, length
     state.open[dst] = _keep(state, dst, order[t + 1 : t + count])
+    if len(state.plan):
+        planned = state.planned[src]
+        if src != dst:
+            state.planned[dst] = planned
+            state.plan[dst, :planned] = state.plan[src, :planned]
+        plan_anew(state, dst, 1 if planned > 0 and state.plan[dst, 0] == action else 0, TURNS)
     return state.scores[state.graphs.first[instance] + action]
 
 
 @attach(hooks.actions, OrienteeringState)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """The nodes that can be visited, the most score for the distance first; of two alike the lower one."""
+    """The nodes that can be visited, the most score (to `power`) for the distance first; of two alike the lower one."""
     instance, t = state.instance[row], state.visited[row]
     metric, first, here = graph_metric(state.graphs, instance), state.graphs.first[instance], state.order[row, t - 1]
     lengths = np.empty(len(out))
     count = 0
     for node in state.order[row, t : t + state.open[row]]:
-        worth = state.scores[first + node] / max(1e-12, distance(metric, here, node))
+        worth = state.scores[first + node]
+        if state.power[0] != 1.0:
+            worth = worth ** state.power[0]
+        worth /= max(1e-12, distance(metric, here, node))
         count = insert_nearest(lengths, out, count, -worth, node)
     return count
 

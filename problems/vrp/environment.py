@@ -18,10 +18,11 @@ from corl.problems.vrp.evaluation import Route
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.metric import metric_of
 from corl.problems.vrp.observation import Seen, describe
+from corl.problems.vrp.savings import Outlook, look_ahead, savings_of
 from corl.problems.vrp.transitions import VrpState, alone, reset_rows
 from corl.routing.graph_pool import graph_pool
 
-__all__ = ["VrpEnvironment", "refusal"]
+__all__ = ["SavingsEnvironment", "VrpEnvironment", "refusal"]
 
 _LISTED = 2  # times K nodes are in a neighbour list: half of them may be visited before a scan is needed
 
@@ -88,6 +89,38 @@ class VrpEnvironment(Environment):
         return [Route(0, part.copy()) for part in np.split(state.order[at, :t], begins[1:])] if t else []
 
 
+class SavingsEnvironment(VrpEnvironment):
+    """Symmetric instances with capacities alone. A new vehicle's clients are listed by their distance from the depot, and a look
+    ahead says what the plan by savings costs after each action. Raises UsageError for other instances."""
+
+    def __init__(self, instances: Sequence[VrpInstance], rows: int, width: int = 24) -> None:
+        for instance in instances:
+            if reason := _beyond(instance):
+                raise UsageError(f"{instance.name or 'vrp'}: {reason}; the environment 'savings' takes capacities alone")
+        super().__init__(instances, rows, width)
+        self.state.from_depot[0] = True
+        self._savings = savings_of([metric_of(instance) for instance in instances])
+
+    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+        """What VrpEnvironment has, and the arrays of corl.problems.vrp.savings.Outlook."""
+        at = self._checked(rows)
+        seen = Outlook.empty(len(at), self.width)
+        look_ahead(self.state, at, self.actions(at), self._savings, seen)
+        return super().observe(at) | seen._asdict()
+
+
+def _beyond(instance: VrpInstance) -> str:
+    """What an instance has that savings do not know of; "" if there is nothing."""
+    vehicles = instance.vehicles
+    if instance.timed or np.isfinite(vehicles.max_distance).any() or not np.isfinite(vehicles.capacity).all():
+        return "time, distance or loads are limited otherwise"
+    if not instance.required[instance.depots :].all():
+        return "there are optional clients"
+    if not instance.symmetric or instance.route_weight or vehicles.fixed_cost.any() or (vehicles.unit_cost != 1.0).any():
+        return "routes cost more than symmetric distances"
+    return ""
+
+
 def _pool(instances: list[VrpInstance], rows: int, width: int) -> VrpState:
     """The pool over `instances`; the rows are for `reset`."""
     graphs = graph_pool([metric_of(instance) for instance in instances], _LISTED * width)
@@ -117,6 +150,7 @@ def _pool(instances: list[VrpInstance], rows: int, width: int) -> VrpState:
         place=np.zeros((rows, largest), np.int32),
         opens=np.zeros((rows, largest), bool),
         vehicle=np.zeros((rows, 5)),
+        from_depot=np.zeros(1, bool),
     )
 
 

@@ -29,6 +29,13 @@ def _routes(observation: Mapping[str, Any]) -> Tokens:
     return routes(observation)
 
 
+def _savings(observation: Mapping[str, Any]) -> Tokens:
+    """See corl.problems.vrp.features_savings.savings."""
+    from corl.problems.vrp.features_savings import savings
+
+    return savings(observation)
+
+
 class Vrp(Problem):
     """Vehicle routing: capacities, time windows, several depots, different vehicles, optional clients with prizes.
 
@@ -41,7 +48,8 @@ class Vrp(Problem):
     sense = "min"
     instance_type = VrpInstance
     generators = {"uniform": uniform, "x": x, "solomon": solomon}  # noqa: RUF012
-    features = {"routes": _routes}  # noqa: RUF012
+    environments = ("routes", "savings")
+    features = {"routes": _routes, "savings": _savings}  # noqa: RUF012
     suffixes = (".sol",)
 
     def infeasible(self, instance: VrpInstance) -> str:
@@ -124,10 +132,10 @@ class Vrp(Problem):
         Raises UsageError, naming it, for what the decision process does not know: several depots or vehicle types, fewer
         vehicles than clients.
         """
-        from corl.problems.vrp.environment import VrpEnvironment
+        from corl.problems.vrp.environment import SavingsEnvironment, VrpEnvironment
 
-        self.environment_name(name)
-        return VrpEnvironment(instances, rows) if width is None else VrpEnvironment(instances, rows, width)
+        kind = SavingsEnvironment if self.environment_name(name) == "savings" else VrpEnvironment
+        return kind(instances, rows) if width is None else kind(instances, rows, width)
 
     def decisions(self, instance: VrpInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.integer]:
         """The actions that build a solution, the fullest routes first; int64 [T]."""

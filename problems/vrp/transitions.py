@@ -52,6 +52,8 @@ class VrpState(NamedTuple):
     """[R, N] whether the t-th visit begins a route."""
     vehicle: NDArray[np.float64]
     """[R, 5] the Position of the vehicle that is under way, after service at the last client."""
+    from_depot: NDArray[np.bool_]
+    """[1] whether a new vehicle's clients are listed by their distance from the depot instead of from the vehicle under way."""
 
 
 class Position(NamedTuple):
@@ -232,7 +234,7 @@ def _nearest(state: Any, row: Any, fresh: Any, out: Any) -> Any:
     instance, t = state.instance[row], state.visited[row]
     graphs, metric = state.graphs, graph_metric(state.graphs, instance)
     n, listed, first = graphs.size[instance], graphs.listed[instance], graphs.first[instance]
-    origin = state.order[row, t - 1] if t > 0 else 0
+    origin = state.order[row, t - 1] if t > 0 and not (fresh and state.from_depot[0]) else 0
     at = under_way(state, row) if t > 0 else at_depot(state, instance)
     wanted, count = min(len(out), n - 1 - t), 0
     begin = graphs.lists_first[instance] + origin * listed

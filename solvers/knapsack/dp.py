@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from corl.environment import Environment
     from corl.problems.knapsack.instance import KnapsackInstance
     from corl.run import Run
 
@@ -54,6 +55,11 @@ class Dp(Solver):
         upper_bound(core)
         collect(core)
         decisions(core, np.array([True, False]))
+
+    def complete(self, environment: Environment, row: int, iterations: int, seed: int) -> list[NDArray[np.int64]]:
+        from corl.solvers.knapsack.completing import completion
+
+        return completion(self, environment, row, iterations)
 
     def solve(self, instance: KnapsackInstance, run: Run) -> None:
         import numpy as np

@@ -14,6 +14,7 @@ import corl
 
 _STATES = {
     "tsp-bq": ("tsp", "plane"), "atsp-bq": ("tsp", "larger"), "memory": ("memory", "dag"), "jobshop": ("jobshop", "classic"),
+    "knapsack": ("knapsack", "strong"),
 }  # fmt: skip
 _STEPS = 3  # before a policy is asked
 _DIGITS = 5  # decimals kept; compared to 1e-4

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from corl.environment import Environment
     from corl.problems.orienteering.instance import OrienteeringInstance
     from corl.run import Run
     from corl.solvers.orienteering.ruin.search import Search
@@ -52,6 +53,11 @@ class RuinRecreate(Solver):
 
         tiny = generation_2(size=20, share=0.6)
         self.solve(tiny, Run(Orienteering(), tiny, iterations=50))
+
+    def complete(self, environment: Environment, row: int, iterations: int, seed: int) -> list[NDArray[np.int64]]:
+        from corl.solvers.orienteering.ruin.completing import completion
+
+        return completion(self, environment, row, iterations, seed)
 
     def solve(self, instance: OrienteeringInstance, run: Run) -> None:
         from corl.problems.orienteering.evaluation import shortest_path

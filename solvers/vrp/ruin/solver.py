@@ -10,6 +10,10 @@ from corl.options import option
 from corl.solver import Solver
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from corl.environment import Environment
     from corl.problems.vrp.instance import VrpInstance
     from corl.run import Run
     from corl.solvers.vrp.ruin.search import Search
@@ -81,6 +85,11 @@ class RuinRecreate(Solver):
         self.solve(tiny, Run(Vrp(), tiny, iterations=20))
         scarce = instance.fleet == "fewest" or bool((instance.vehicles.count >= 0).any())
         compile_rest(tiny, scarce)
+
+    def complete(self, environment: Environment, row: int, iterations: int, seed: int) -> list[NDArray[np.int64]]:
+        from corl.solvers.vrp.ruin.completing import completion
+
+        return completion(self, environment, row, iterations, seed)
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
         from corl.solvers.vrp.bounds import radial_bound

@@ -1,0 +1,53 @@
+"""How ruin and recreate goes on from a partial path."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.problems.orienteering.environment import OrienteeringEnvironment
+from corl.problems.orienteering.instance import OrienteeringInstance
+from corl.problems.orienteering.problem import Orienteering
+from corl.problems.tsp.instance import TspInstance
+from corl.routing.edge_weights import edge_lengths
+from corl.run import Run
+from corl.solver import Solver
+from corl.tolerance import LIMIT
+
+__all__ = ["completion"]
+
+
+def completion(solver: Solver, environment: Environment, row: int, iterations: int, seed: int) -> list[NDArray[np.int64]]:
+    """The nodes in the order of the best path from where a row is to the end, and those that can be visited behind it.
+
+    Raises UsageError for an environment that is no orienteering problem's.
+    """
+    if not isinstance(environment, OrienteeringEnvironment):
+        raise UsageError("it completes paths; accepted: an environment of the problem orienteering")
+    state = environment.state
+    number, t, count = int(state.instance[row]), int(state.visited[row]), int(state.open[row])
+    if not count:
+        return []
+    instance = environment.instances[number]
+    nodes = np.concatenate([state.order[row, t - 1 : t + count], [state.end[number]]]).astype(np.int64)
+    left = float(state.limit[number] - state.length[row]) / (1.0 + 0.5 * LIMIT)  # the judge's tolerance is in the former
+    rest = _rest(instance, nodes, left)
+    run = Run(Orienteering(), rest, iterations=iterations, seed=seed)
+    solver.solve(rest, run)
+    actions = Orienteering().decisions(rest, run.solution)
+    return [np.array([node]) for node in nodes[actions]]
+
+
+def _rest(instance: OrienteeringInstance, nodes: NDArray[np.int64], limit: float) -> OrienteeringInstance:
+    """The instance of some nodes, from the first to the last of them."""
+    graph = instance.graph
+    points = None if graph.points is None else graph.points[nodes]
+    matrix = None if graph.matrix is None else graph.matrix[np.ix_(nodes, nodes)]
+    part = TspInstance("rest", graph.edge_weight_type, points, matrix)
+    direct = float(edge_lengths(part.edge_weight_type, part.points, part.matrix, np.array([0]), np.array([len(nodes) - 1]))[0])
+    limit = max(limit, direct)  # but for rounding it is: else the first of the nodes would not have been legal
+    return replace(instance, graph=part, scores=instance.scores[nodes], limit=limit, start=0, end=len(nodes) - 1, name="rest")
