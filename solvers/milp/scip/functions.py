@@ -4,8 +4,8 @@ OR-Tools brings a libscip too, so a look-up by symbol name in the process may fi
 library is therefore reached through the file of PySCIPOpt's extension module (the dynamic linker looks through what that file
 is linked with), or, where the linker does not look there (Windows), by its file in the folder `pyscipopt.libs` of the wheel.
 
-A kernel calls a function here as any other: pointers are int64, `SCIP_Bool` is unsigned int, `SCIP_Real` is double. `pointer_of`
-gives a kernel its SCIP*, and makes the functions known; without that a call would end the process.
+A kernel calls a function here as any other: pointers are int64, `SCIP_Bool` is unsigned int, `SCIP_Real` is double. The
+functions are known when this module is imported; `pointer_of` gives a kernel its SCIP*.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ _capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.p
 
 
 def pointer_of(model: Any) -> int:
-    """The SCIP* of a pyscipopt Model, which stays its owner: valid until the Model is freed. Makes the functions known first.
+    """The SCIP* of a pyscipopt Model, which stays its owner: valid until the Model is freed.
 
     Raises SolverError where they were not found.
     """
@@ -151,3 +151,6 @@ def pointer_of(model: Any) -> int:
         raise SolverError("the SCIP functions that kernels call were not found in PySCIPOpt's library")
     capsule = model.to_ptr(False)
     return int(_capsule_pointer(capsule, _capsule_name(capsule)))
+
+
+load()  # now: a kernel that calls them may be compiled, or come from the cache, before there is a Model

@@ -25,9 +25,12 @@ def after(instance, steps, nearest=32, seed=0):
 
 
 @settings(deadline=None, max_examples=20)
-@given(st.integers(2, 90), st.integers(0, 80), st.floats(0, 6.3), st.booleans(), st.floats(1e-3, 1e3), st.integers(0, 99))
+@given(st.integers(3, 90), st.integers(0, 80), st.floats(0, 6.3), st.booleans(), st.floats(1e-3, 1e3), st.integers(0, 99))
 def test_motions_of_the_plane_change_nothing(n, steps, angle, mirrored, factor, seed):
-    """Turned, mirrored, moved and scaled cities have the same features; the unit scales with them."""
+    """Turned, mirrored, moved and scaled cities have the same features; the unit scales with them.
+
+    Of two cities both edges are in every tree, and what others would cost more is rounding.
+    """
     points = np.random.default_rng(seed).random((n, 2))
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     moved = factor * (points * [1, -1 if mirrored else 1]) @ turn + [3.0, -7.0]

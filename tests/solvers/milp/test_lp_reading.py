@@ -67,6 +67,14 @@ def test_functions_are_those_of_pyscipopts_library():
     assert len(files) == 1 and "ortools" not in files.pop()
 
 
+def test_functions_are_known_to_kernels_without_a_model():
+    """`corl warm-up` compiles kernels that call them before there is any; LLVM ended the process at the next kernel."""
+    code = "import corl.solvers.milp.branching.scoring as _, llvmlite.binding as binding; "
+    code += "print(binding.address_of_symbol('corl_pyscipopt_SCIPbranchVar'))"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, env=dict(os.environ))
+    assert int(done.stdout) > 0, done.stderr
+
+
 @pytest.mark.parametrize(
     "instance",
     [set_cover(rows=100, columns=200, density=0.08, seed=2), facility_location(customers=15, facilities=15, seed=1),

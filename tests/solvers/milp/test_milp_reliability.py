@@ -54,7 +54,8 @@ def test_interruption_of_learned_branching_at_the_command_line(tmp_path):
     command = [sys.executable, "-P", "-m", "corl", "solve", "k.mps", "--solver", "learned-branching", "--json", "--progress"]
     command += ["--option", "policy=milp-auctions", "--time-limit", "600"]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
-    first = child.stderr.readline()  # progress: there is an incumbent
+    while "compil" in (first := child.stderr.readline()):  # then progress: there is an incumbent
+        pass
     time.sleep(0.3)
     child.send_signal(signal.SIGINT)
     out, rest = child.communicate(timeout=120)
@@ -101,14 +102,16 @@ def test_an_exception_within_scip_reaches_the_user_as_itself(monkeypatch):
 
 def test_an_exception_in_the_branching_rule_reaches_the_user_as_itself(monkeypatch):
     """After some nodes; the solve ends, and the next one is well."""
-    from corl.solvers.milp.branching import rule as branching_rule
+    from corl.solvers.milp.branching import policy
+    from corl.solvers.milp.scip.rule import compile_kernel
 
-    branch, calls = branching_rule.branch, itertools.count()
+    branch, calls = policy.branch, itertools.count()
 
-    def fails(pointer, scorer):
-        return {}["lost"] if next(calls) == 3 else branch(pointer, scorer)
+    def fails(pointer, scorer, table):
+        return {}["lost"] if next(calls) == 3 else branch(pointer, scorer, table)
 
-    monkeypatch.setattr(branching_rule, "branch", fails)
+    monkeypatch.setattr(policy, "branch", fails)
+    monkeypatch.setattr(policy, "compile_kernel", lambda kernel, *arguments: compile_kernel(branch, *arguments))
     instance = multiple_knapsack(items=30, knapsacks=4, seed=1)
     with pytest.raises(corl.SolverError, match="KeyError: 'lost'") as error:
         solve(instance, "learned-branching")
