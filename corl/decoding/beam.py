@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.decoding.decode import Decoded, Entries
-from corl.decoding.evaluator import CountedEvaluator
+from corl.decoding.evaluator import CountedEvaluator, log_softmax
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.options import Options, option
@@ -18,13 +18,23 @@ __all__ = ["Beam", "Frontier", "best_of_each", "chunks", "free_rows", "needs_row
 
 @dataclass(frozen=True)
 class Beam(Options):
-    """At each depth the `width` partial solutions of highest probability go on; finished ones are noted and keep their place."""
+    """At each depth the `width` best partial solutions go on; finished ones are noted and keep their place.
+
+    The best are those of highest probability. With `nat` they are those of highest estimate: what is collected, the value of the
+    state, and `nat` times the logarithm of the last action's probability, which is what it is worth beside the others where a
+    policy is soft-optimal (Haarnoja, Tang, Abbeel and Levine, ICML 2017).
+    """
 
     width: int = option(16, "States of each entry; 1 is greedy.", low=1)
+    nat: float = option(
+        0.0, "What a factor e of probability is worth, as a share of the estimate at the start; 0: probability alone.", low=0
+    )
 
     def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
         """`width` rows for each entry, so many entries at a time as there are rows for."""
         cut = False
+        if self.nat and not evaluator.policy.has_value:
+            raise UsageError("a beam with nat needs a policy with a value")
         for part in chunks(evaluator, entries, self.width, f"a beam of width {self.width}"):
             cut |= self._search(evaluator, part, found)
         found.exhausted = not cut
@@ -33,6 +43,7 @@ class Beam(Options):
         """Returns whether anything was cut off."""
         environment, cut = evaluator.environment, False
         beam = Frontier.roots(environment, entries)
+        unit = np.zeros(0)
         while True:
             before = beam.over
             actions = beam.offered(environment)
@@ -40,10 +51,18 @@ class Beam(Options):
             live = np.flatnonzero(~beam.over)
             if not live.size:
                 return cut
-            gained = np.full(actions.shape, -np.inf)
-            gained[live] = evaluator.log_probabilities(beam.row[live], actions[live])
+            gained, worth = np.full(actions.shape, -np.inf), beam.log_probability
+            if self.nat:
+                logits, values = evaluator.evaluate(beam.row[live])
+                gained[live] = log_softmax(np.where(actions[live] >= 0, logits.astype(np.float64), -np.inf))
+                worth = beam.total.copy()
+                worth[live] += values
+                unit = unit if len(unit) else np.maximum(self.nat * np.abs(worth), 1e-12)
+                worth /= unit[beam.entry]
+            else:
+                gained[live] = evaluator.log_probabilities(beam.row[live], actions[live])
             gained[beam.over, 0] = 0.0
-            scores = (beam.log_probability[:, None] + gained).ravel()
+            scores = (worth[:, None] + gained).ravel()
             kept = best_of_each(np.repeat(beam.entry, actions.shape[1]), scores, self.width)
             cut |= len(kept) < np.isfinite(scores).sum()
             parent, slot = np.divmod(kept, actions.shape[1])

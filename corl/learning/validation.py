@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from corl.learning.episodes import Episodes
-    from corl.learning.session import Training
     from corl.learning.source import Source
     from corl.networks.policy import Policy
     from corl.problem import Problem
@@ -58,9 +57,9 @@ class Validation:
     snapshot holds it (`state_dict`).
     """
 
-    def __init__(self, training: Training, source: Source, count: int, keep: bool = False) -> None:
+    def __init__(self, source: Source, count: int, keep: bool = False) -> None:
         """On `count` instances; none where it is 0. `keep`: whether to remember the best weights."""
-        self.problem, self.keep = training.problem, keep
+        self.problem, self.keep = source.problem, keep
         self.instances = source.watched(count)
         self._first, self._best = np.zeros(0), BestWeights()
 

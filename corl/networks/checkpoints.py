@@ -16,6 +16,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from corl import registry
 from corl.errors import CorlError, InputError, UsageError, described, unknown
 from corl.files.json_values import from_json, to_json
 from corl.files.opening import reading, replacing
@@ -25,7 +26,7 @@ from corl.version import __version__
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-__all__ = ["FORMAT", "load", "load_policy", "loaded", "loaded_as", "read_header", "save", "shipped"]
+__all__ = ["FORMAT", "load", "load_policy", "loaded", "loaded_as", "playing", "read_header", "save", "shipped"]
 
 _Network = TypeVar("_Network")
 FORMAT = 1
@@ -60,13 +61,12 @@ def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
     Raises InputError, naming the file, where it is damaged, of another program, too new, or does not fit its architecture.
     """
     from corl.networks.configurations import check_config, check_finite
-    from corl.networks.policy import Policy
 
     header, weights = _read(path)
     try:
         kind = network_class(header["architecture"])
         check_config(kind, header["config"], weights)
-        network: nn.Module = kind(**header["config"])
+        network: Any = kind(**header["config"])
         network.load_state_dict(weights)
         check_finite(dict(network.named_buffers()))  # those among them that no file holds
     except CorlError as error:
@@ -74,17 +74,36 @@ def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
     except Exception as error:  # a constructor may raise anything; load_state_dict a RuntimeError of many lines
         reason = " ".join(described(error).split())
         raise InputError(f"does not fit the architecture {header['architecture']!r} ({reason})", file=str(path)) from error
-    if isinstance(network, Policy):
+    if hasattr(kind, "file"):
         network.file = str(path)
-    return network.eval(), header
+    network.eval()
+    return network, header
 
 
-def load_policy(name_or_path: str | os.PathLike[str]) -> nn.Module:
+def load_policy(name_or_path: str | os.PathLike[str], problem: str = "", instance: Any = None) -> nn.Module:
     """The network of that name among the shipped ones ("tsp-bq"), or in a checkpoint file, in evaluation mode.
 
-    Raises UsageError for an unknown name, listing those there are, and InputError for a bad file.
+    problem, instance: where either is given, the policy for it: of a network that plays several problems the one of this, which
+    an instance chooses where there are several kinds; otherwise the network, which must be of that problem.
+
+    Raises UsageError for an unknown name, listing those there are, and for a network of others; InputError for a bad file.
     """
-    return load(resolve(name_or_path))[0]
+    network = load(resolve(name_or_path))[0]
+    if instance is not None and not problem:
+        found = registry.problem_of(instance)
+        problem = "" if found is None else found.name
+    return playing(network, problem, instance) if problem else network
+
+
+def playing(network: Any, problem: str, instance: Any = None) -> Any:
+    """The policy that plays a problem, or instances like this one: the network itself, or what its `of` gives.
+
+    Raises UsageError where it plays others.
+    """
+    policy = network.of(problem, instance) if hasattr(network, "of") else network
+    if (other := getattr(policy, "problem", "")) not in ("", problem):
+        raise UsageError(f"policy {getattr(policy, 'file', '') or type(policy).__name__} is for {other}, not for {problem}")
+    return policy
 
 
 def loaded(name_or_path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from corl import registry
-from corl.errors import unknown
+from corl.errors import described, unknown
 from corl.files.json_values import is_number
 from corl.networks.policy import Policy
 
@@ -34,21 +34,32 @@ def check_config(kind: type[Any], config: Mapping[str, Any], weights: Mapping[st
 
     Every entry must be of the type that the constructor is annotated with; no integer and no list's length may exceed the
     largest axis of a tensor (or 1000); a "problem" must be registered and have the "features" and the "environment" that a
-    Policy names. The error is a ValueError, or whatever the constructor raises.
+    Policy names. What a class's `members` names (an argument -> a class) is a list of such configurations, of which the same
+    holds. The error is a ValueError, or whatever the constructor raises.
     """
     check_finite(weights)
+    _check_entries(kind, config, max(_FREE, *(size for tensor in weights.values() for size in tensor.shape), 0))
+    _check_shapes(kind, config, weights)
+
+
+def _check_entries(kind: type[Any], config: Mapping[str, Any], most: int) -> None:
+    """Compare names and types with the constructor's, with integers and lists' lengths up to `most`."""
     inspect.signature(kind).bind(**config)
     hints: dict[str, Any] = {}
     with contextlib.suppress(NameError, AttributeError):  # names that a plug-in imports for type checkers alone
         hints = typing.get_type_hints(kind.__init__)
-    most = max(_FREE, *(size for tensor in weights.values() for size in tensor.shape), 0)
     for name, value in config.items():
         hint = hints.get(name, Any)
         if not _fits(hint, value, most):
             limit = f" up to {most}, as its tensors are" if _fits(hint, value, math.inf) else ""
             raise ValueError(f"{name} is {_shown(value)}; accepted: {_words(hint)}{limit}")
     _check_names(kind, config)
-    _check_shapes(kind, config, weights)
+    for name, member in getattr(kind, "members", {}).items():
+        for entries in config[name]:
+            try:
+                _check_entries(member, entries, most)
+            except Exception as error:
+                raise ValueError(f"{name}: {described(error)}") from error
 
 
 def check_finite(tensors: Mapping[str, Tensor]) -> None:

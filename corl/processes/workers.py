@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeAlias
 
@@ -55,10 +54,15 @@ class Workers:
     def __exit__(self, *exception: object) -> None:
         self._executor.close()
 
-    def submit(self, payload: Any) -> None:
-        """Have a payload answered."""
+    def submit(self, payload: Any) -> int:
+        """Have a payload answered; its number, for `take`."""
         self._executor.submit(self._submitted, payload)
         self._submitted += 1
+        return self._submitted - 1
+
+    def take(self, number: int) -> Any:
+        """The answer to the payload of that number, once. Whoever takes by number does not call `next` or `map`."""
+        return self._executor.take(number, None)
 
     def next(self, look: Callable[[], object] | None = None) -> Any:
         """The answer to the first payload whose answer was not taken yet.
@@ -94,13 +98,13 @@ class _Here:
 
     def __init__(self, make: Maker, arguments: tuple[Any, ...]) -> None:
         self._answer = make(*arguments)
-        self._waiting: deque[Any] = deque()
+        self._waiting: dict[int, Any] = {}
 
     def submit(self, number: int, payload: Any) -> None:
-        self._waiting.append(payload)
+        self._waiting[number] = payload
 
     def take(self, number: int, look: Callable[[], object] | None) -> Any:
-        return self._answer(self._waiting.popleft())
+        return self._answer(self._waiting.pop(number))
 
     def close(self) -> None:
         self._waiting.clear()

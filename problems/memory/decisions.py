@@ -17,7 +17,7 @@ _WISHES = {KEEP: (KEEP, COPY_KEEP), COPY: (COPY,), PASS: ()}  # of what is wante
 def decisions(instance: MappingInstance, plan: MappingPlan) -> NDArray[np.int64]:
     """The actions, int64 [T], of the game that keeps and copies tensors where `plan` has them in fast memory.
 
-    The game chooses offsets and the beginnings of copies by itself, so what the plan keeps may have no room in it: it is passed.
+    The game chooses the beginnings of copies by itself, so what the plan keeps may have no room in it: it is passed.
     """
     wanted = _wanted(instance, plan)
     environment, row = MappingEnvironment([instance], 1), np.zeros(1, np.int64)

@@ -22,8 +22,9 @@ class MappingEnvironment(Environment):
     """A pool of games. Accesses are decided in schedule order; those without a choice are passed over.
 
     Actions: KEEP (0) a tensor in fast memory to its next use, COPY_KEEP (1) or COPY (2) it there for this use, PASS (3): leave
-    it in slow memory, or release it. The reward is by how many microseconds the program gets faster, if all that is not decided
-    stays in slow memory; the base is minus its time with nothing in fast memory.
+    it in slow memory, or release it. COPY of what is written is to write it to fast memory and copy it out by idle bandwidth.
+    The reward is by how many microseconds the program gets faster, if all that is not decided stays in slow memory; the base is
+    minus its time with nothing in fast memory.
     """
 
     def __init__(self, instances: Sequence[MappingInstance], rows: int, width: int = ACTIONS) -> None:
@@ -42,7 +43,7 @@ class MappingEnvironment(Environment):
 
         action: int32 [R, K], as `actions` lists them, -1 where there are fewer; mask: bool [R, K], whether there is one.
         slots: float32 [R, K, F] of the listed actions; upcoming: float32 [R, U, F] of the accesses that follow.
-        times: float32 [R, W, F] of spans of operations from here on: occupied shares of bands of offsets, idle bandwidth.
+        times: float32 [R, W, F] of spans of operations from here on: occupied shares of bands of it, idle bandwidth.
         remaining: int32 [R], accesses from the present one on; scale: float64 [R], the unit of values, in microseconds.
         """
         at = self._checked(rows)

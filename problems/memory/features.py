@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.networks.tokens import Tokens
 from corl.problems.memory.pool import COPY, KEEP, PASS
-from corl.problems.memory.transitions import copy_start
+from corl.problems.memory.room import copy_start
 
 __all__ = ["BANDS", "FEATURES", "SPANS", "UNIT", "UPCOMING", "game", "look", "potential"]
 
@@ -23,7 +23,7 @@ UPCOMING = 8
 SPANS = 10
 """W: spans of operations shown; they begin at the present one and are 1, 1, 2, 2, 4, 4, ... operations long."""
 BANDS = 8
-"""Equal parts of the fast memory whose occupied shares are shown for each span."""
+"""Equal parts of the fast memory whose occupied shares are shown for each span, as if all lay at the bottom."""
 UNIT = 0.1
 """What values are in units of, as a share of what the rest of the program could still save."""
 _KEEPING = (12, 16, 17, 18, 19)  # features of the time up to the next use
@@ -85,8 +85,9 @@ def _look(state: Any, rows: Any, actions: Any, slots: Any, upcoming: Any, times:
                 slots[i, k, 4] = actions[i, k] == COPY
                 slots[i, k, 5] = actions[i, k] == PASS
                 slots[i, k, 6] = at / state.accesses[instance]
-                start = copy_start(state, row, state.tensor[a], state.op[a])
-                slots[i, k, 15] = (state.op[a] - start) / 16.0 if start >= 0 else -1.0
+                start, left = copy_start(state, row, state.tensor[a], state.op[a])
+                slots[i, k, 2] = left / max(1.0, float(state.sizes[state.tensor_at[instance] + state.tensor[a]]))
+                slots[i, k, 15] = (state.op[a] - start) / 16.0 if start < state.op[a] else -1.0
         for k in range(min(UPCOMING, state.accesses[instance] - at - 1)):
             _access(state, row, a, a + k + 1, seconds, upcoming[i, k])
         low, length = state.op[a], 1
@@ -112,10 +113,8 @@ def _access(state: Any, row: Any, now: Any, a: Any, seconds: Any, out: Any) -> N
     out[12] = -1.0
     if following >= 0:
         until, taken = state.op[state.access_at[instance] + following], 0.0
-        for r in range(state.places[row]):
-            width = min(state.rects[row, r, 1], until + 1) - max(state.rects[row, r, 0], op)
-            if width > 0:
-                taken += width * float(state.rects[row, r, 3])
+        for i in range(op, until + 1):
+            taken += state.load[row, i]
         out[12] = (until - op) / 16.0
         out[16] = _saving(state, row, state.access_at[instance] + following) / seconds
         out[17] = state.crowd[a]
@@ -140,23 +139,17 @@ def _saving(state: Any, row: Any, a: Any) -> Any:
 
 @kernel
 def _span(state: Any, row: Any, low: Any, high: Any, out: Any) -> None:
-    """Of operations low..high - 1: occupied shares of the bands of offsets, idle bytes, and what all live tensors take."""
+    """Of operations low..high - 1: occupied shares of the bands, idle bytes, and what all live tensors take."""
     if high <= low:
         return
     instance = state.instance[row]
     capacity = max(1.0, float(state.capacity[instance]))
     band, idle = capacity / BANDS, 0.0
     out[2] = 1.0
-    for r in range(state.places[row]):
-        rect = state.rects[row, r]
-        width = min(rect[1], high) - max(rect[0], low)
-        if width > 0:
-            for b in range(BANDS):
-                height = min(float(rect[2] + rect[3]), (b + 1) * band) - max(float(rect[2]), b * band)
-                if height > 0.0:
-                    out[3 + b] += height / band * width / (high - low)
     for i in range(low, high):
         idle += state.idle[row, i]
+        for b in range(BANDS):
+            out[3 + b] += max(0.0, min(1.0, state.load[row, i] / band - b)) / (high - low)
         out[16] += min(4.0, state.wanted[state.op_at[instance] + i]) / (high - low)
     out[11] = idle / capacity / 4.0
     out[12] = (low - state.op[state.access_at[instance] + state.at[row]]) / 32.0

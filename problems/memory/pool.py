@@ -74,7 +74,11 @@ class MappingState(NamedTuple):
     places: NDArray[np.int64]
     """[R] how many rectangles there are."""
     rects: NDArray[np.int64]
-    """[R, A, 4] from, to, offset, size."""
+    """[R, A, 4] from, to, offset (when the game is over), size."""
+    over: NDArray[np.int64]
+    """[R, A] the rectangle at whose offset one begins, of an input of its alias group that ends there; -1: none."""
+    load: NDArray[np.int64]
+    """[R, O] bytes that rectangles take at each operation; of one over another, the larger."""
     held: NDArray[np.int64]
     """[R, A, 2] a rectangle's tensor, and from which operation on it holds the data."""
     live: NDArray[np.int64]
@@ -133,6 +137,8 @@ def new_pool(instances: list[MappingInstance], rows: int) -> MappingState:
         idle=np.zeros((rows, o)),
         places=np.zeros(rows, np.int64),
         rects=np.zeros((rows, a, 4), np.int64),
+        over=np.zeros((rows, a), np.int64),
+        load=np.zeros((rows, o), np.int64),
         held=np.zeros((rows, a, 2), np.int64),
         live=np.zeros((rows, t), np.int64),
         free=np.zeros((rows, t), np.int64),

@@ -11,7 +11,7 @@ import numpy as np
 
 from corl.jit import kernel
 
-__all__ = ["is_free", "lowest_offset", "serve"]
+__all__ = ["lowest_offset", "serve"]
 
 SLOW, FAST, COPY, OVERHEAD = range(4)  # entries of `rates`: three bandwidths in bytes a second, seconds
 
@@ -61,8 +61,8 @@ def serve(compute: Any, slow: Any, fast: Any, rates: Any, copies: Any, count: An
 
 
 @kernel
-def lowest_offset(rects: Any, count: Any, low: Any, high: Any, size: Any, capacity: Any) -> Any:
-    """The lowest offset at which `size` bytes are free over operations low..high - 1; -1: there is none.
+def lowest_offset(rects: Any, count: Any, low: Any, high: Any, size: Any, capacity: Any, floor: Any = 0) -> Any:
+    """The lowest offset from `floor` on at which `size` bytes are free over operations low..high - 1; -1: there is none.
 
     rects: int64 [>= count, 4], from, to, offset, size of what is there already.
     """
@@ -75,21 +75,9 @@ def lowest_offset(rects: Any, count: Any, low: Any, high: Any, size: Any, capaci
                 k -= 1
             begin[k], end[k] = rects[r, 2], rects[r, 2] + rects[r, 3]
             found += 1
-    offset = 0
+    offset = floor
     for k in range(found):
         if begin[k] - offset >= size:
             break
         offset = max(offset, end[k])
     return offset if offset + size <= capacity else -1
-
-
-@kernel
-def is_free(rects: Any, count: Any, low: Any, high: Any, offset: Any, size: Any, capacity: Any, but: Any) -> Any:
-    """Whether bytes offset..offset + size are free over operations low..high - 1, leaving rectangle `but` aside (-1: none)."""
-    if offset + size > capacity:
-        return False
-    for r in range(count):
-        inside = rects[r, 0] < high and low < rects[r, 1] and rects[r, 2] < offset + size and offset < rects[r, 2] + rects[r, 3]
-        if inside and r != but:
-            return False
-    return True

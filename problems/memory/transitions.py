@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from corl.jit import kernel
+from corl.problems.memory.packing import pack
 from corl.problems.memory.pool import ACTIONS, COPY, COPY_KEEP, KEEP, PASS, MappingState
-from corl.problems.memory.timing import is_free, lowest_offset, serve
+from corl.problems.memory.room import copied_out, copy_start, fits, is_resident, kept_until, next_use, rectangle_under
+from corl.problems.memory.timing import serve
 from corl.search import hooks
 from corl.search.hooks import attach
 
-__all__ = ["copy_start", "reset_rows"]
+__all__ = ["reset_rows"]
 
 _OPEN, _FAST, _SLOW = range(3)  # what an alias group has decided
 
@@ -37,7 +39,7 @@ def _begin(state: Any, row: Any) -> None:
     n, o, base = state.ops[instance], state.op_at[instance], state.tensor_at[instance]
     state.at[row], state.places[row] = 0, 0
     for i in range(n):
-        state.slow[row, i], state.fast[row, i] = state.bytes[o + i], 0.0
+        state.slow[row, i], state.fast[row, i], state.load[row, i] = state.bytes[o + i], 0.0, 0
     for t in range(state.tensors[instance]):
         state.live[row, t] = -1
         state.free[row, t] = state.made[base + t] + 1
@@ -69,87 +71,34 @@ def _simulate(state: Any, row: Any) -> None:
 
 
 @kernel
-def copy_start(state: Any, row: Any, t: Any, op: Any) -> Any:
-    """The latest operation from which on idle bandwidth moves tensor t before `op`; -1: there is none."""
-    start, room = op, 0.0
-    size = state.sizes[state.tensor_at[state.instance[row]] + t]
-    while start > state.free[row, t]:
-        start -= 1
-        room += state.idle[row, start]
-        if room >= size:
-            return start
-    return -1
-
-
-@kernel
-def _resident(state: Any, row: Any, t: Any, op: Any) -> Any:
-    """Whether a tensor is in fast memory at an operation (it has a place that has not ended)."""
-    r = state.live[row, t]
-    return r >= 0 and state.rects[row, r, 1] > op
-
-
-@kernel
-def _until(state: Any, row: Any, a: Any) -> Any:
-    """To where a tensor that is kept at access a (an index into all instances') has its place; -1: keeping it is in vain.
-
-    To its next use; an output without one, until idle bandwidth has copied it out.
-    """
-    instance = state.instance[row]
-    following, op, n = state.following[a], state.op[a], state.ops[instance]
-    if following >= 0:
-        return state.op[state.access_at[instance] + following] + 1
-    t = state.tensor_at[instance] + state.tensor[a]
-    if not (state.write[a] and state.output[t]) or op + 2 > n:
-        return -1
-    end, room = op + 2, state.idle[row, op + 1]
-    while end < n and room < state.sizes[t]:
-        room += state.idle[row, end]
-        end += 1
-    return end
-
-
-@kernel
-def _defined_at(state: Any, row: Any, a: Any, high: Any) -> Any:
-    """The offset for a tensor written at access a and kept to `high`: over an input of its alias group that ends here, or the
-    lowest free one; -1: there is none."""
-    instance = state.instance[row]
-    base, t, low = state.tensor_at[instance], state.tensor[a], state.op[a]
-    size, capacity, count, rects = state.sizes[base + t], state.capacity[instance], state.places[row], state.rects[row]
-    group = state.group[base + t]
-    if group >= 0:
-        for r in range(count):
-            old = state.held[row, r, 0]
-            ends = rects[r, 1] == low + 1 and state.held[row, r, 1] <= low and rects[r, 0] < low and state.last[base + old] == low
-            if state.group[base + old] == group and ends and is_free(rects, count, low, high, rects[r, 2], size, capacity, r):
-                return rects[r, 2]
-    return lowest_offset(rects, count, low, high, size, capacity)
-
-
-@kernel
 def _options(state: Any, row: Any, out: Any) -> Any:
     """The legal actions at the access to be decided into out [4]; how many. PASS always is."""
     instance = state.instance[row]
     a = state.access_at[instance] + state.at[row]
     t, op, base = state.tensor[a], state.op[a], state.tensor_at[instance]
-    size, capacity, group, found = state.sizes[base + t], state.capacity[instance], state.group[base + t], 0
+    size, group, found = state.sizes[base + t], state.group[base + t], 0
     if group < 0 or state.side[row, group] != _SLOW:
-        high, count, rects = _until(state, row, a), state.places[row], state.rects[row]
+        high = kept_until(state, row, a)
         if state.write[a]:
-            if high >= 0 and _defined_at(state, row, a, high) >= 0:
+            if high >= 0 and fits(state, row, op, high, size, rectangle_under(state, row, a)):
                 out[found] = KEEP
                 found += 1
-        elif _resident(state, row, t, op):
-            r = state.live[row, t]
-            if high >= 0 and is_free(rects, count, rects[r, 1], high, rects[r, 2], size, capacity, r):
+            use = next_use(state, row, a)
+            spills = group < 0 and state.following[a] >= 0 and op + 2 <= use
+            if spills and fits(state, row, op, copied_out(state, row, a, use), size, -1):
+                out[found] = COPY
+                found += 1
+        elif is_resident(state, row, t, op):
+            if high >= 0 and fits(state, row, state.rects[row, state.live[row, t], 1], high, size, -1):
                 out[found] = KEEP
                 found += 1
         else:
-            start = copy_start(state, row, t, op)
-            if start >= 0:
-                if high >= 0 and lowest_offset(rects, count, start, high, size, capacity) >= 0:
+            start, _ = copy_start(state, row, t, op)
+            if start < op:
+                if high >= 0 and fits(state, row, start, high, size, -1):
                     out[found] = COPY_KEEP
                     found += 1
-                if lowest_offset(rects, count, start, op + 1, size, capacity) >= 0:
+                if fits(state, row, start, op + 1, size, -1):
                     out[found] = COPY
                     found += 1
     out[found] = PASS
@@ -170,34 +119,66 @@ def _perform(state: Any, row: Any, action: Any) -> Any:
     here = state.at[row]
     a, base = state.access_at[instance] + here, state.tensor_at[instance]
     t, op = state.tensor[a], state.op[a]
-    group, resident = state.group[base + t], not state.write[a] and _resident(state, row, t, op)
+    group, resident = state.group[base + t], not state.write[a] and is_resident(state, row, t, op)
     if group >= 0 and not resident:
         if action == PASS and state.side[row, group] == _FAST:
             return group
         state.side[row, group] = _SLOW if action == PASS else _FAST
     state.log[row, here], state.at[row] = action, here + 1
     if action == PASS:
+        if resident:
+            _release(state, row, a)
         return -1
-    high = op + 1 if action == COPY else _until(state, row, a)
+    size = state.sizes[base + t]
+    if action == COPY:
+        high = copied_out(state, row, a, next_use(state, row, a)) if state.write[a] else op + 1
+    else:
+        high = kept_until(state, row, a)
     if resident:
         r = state.live[row, t]
+        low = state.rects[row, r, 1]
     else:
         r = state.places[row]
-        low = op if state.write[a] else copy_start(state, row, t, op)
-        size, capacity = state.sizes[base + t], state.capacity[instance]
-        if state.write[a]:
-            offset = _defined_at(state, row, a, high)
-        else:
-            offset = lowest_offset(state.rects[row], r, low, high, size, capacity)
-        state.rects[row, r, 0], state.rects[row, r, 2], state.rects[row, r, 3] = low, offset, size
+        low = op if state.write[a] else copy_start(state, row, t, op)[0]
+        under = rectangle_under(state, row, a) if state.write[a] else -1
+        state.rects[row, r, 0], state.rects[row, r, 2], state.rects[row, r, 3] = low, 0, size
+        state.over[row, r] = under
+        if under >= 0:
+            state.load[row, low] -= min(size, state.rects[row, under, 3])
         state.held[row, r, 0], state.held[row, r, 1] = t, op
         state.live[row, t], state.places[row] = r, r + 1
         _from_fast(state, row, a)
+    for i in range(low, high):
+        state.load[row, i] += size
     state.rects[row, r, 1], state.free[row, t] = high, high
     if action != COPY and state.following[a] >= 0:
         _from_fast(state, row, state.access_at[instance] + state.following[a])
     _simulate(state, row)
     return -1
+
+
+@kernel
+def _release(state: Any, row: Any, a: Any) -> None:
+    """Let a tensor stay after access a for as long as that makes the program faster, because it is still being copied out."""
+    base, t = state.tensor_at[state.instance[row]], state.tensor[a]
+    r, size = state.live[row, t], state.sizes[base + t]
+    low, high = state.rects[row, r, 0], state.rects[row, r, 1]
+    if low != state.made[base + t] or not (state.output[base + t] or state.last[base + t] >= high):
+        return
+    latest, end, before = next_use(state, row, a), high, state.value[row]
+    while end < latest and fits(state, row, end, end + 1, size, -1):
+        end += 1
+        if state.idle[row, end - 1] > 0.0 or end == latest:
+            state.rects[row, r, 1] = end
+            _simulate(state, row)
+            if state.value[row] >= before * (1.0 - 1e-12):
+                state.rects[row, r, 1] = high
+                _simulate(state, row)
+                break
+            for i in range(high, end):
+                state.load[row, i] += size
+            before, high = state.value[row], end
+    state.rects[row, r, 1], state.free[row, t] = high, high
 
 
 @kernel
@@ -234,12 +215,53 @@ def _replay(state: Any, row: Any) -> None:
 
 @kernel
 def _settle(state: Any, row: Any) -> None:
-    """Go on to the next access with a choice, dropping the alias groups that are contradicted on the way."""
+    """Go on to the next access with a choice, dropping the alias groups that are contradicted on the way; at the end choose the
+    offsets, and take back what finds none."""
     group = _advance(state, row)
-    while group >= 0:
-        state.banned[row, group] = True
+    while True:
+        if group >= 0:
+            state.banned[row, group] = True
+        else:
+            if state.at[row] < state.accesses[state.instance[row]]:
+                return
+            left = pack(state.rects[row], state.over[row], state.places[row], state.capacity[state.instance[row]])
+            if left == 0 or not _take_back(state, row):
+                return
         _replay(state, row)
         group = _advance(state, row)
+
+
+@kernel
+def _take_back(state: Any, row: Any) -> Any:
+    """Take the rectangles without an offset away from a game that is over; where some are of alias groups, ban these instead, so
+    that it has to be played again: whether it has."""
+    instance, places, rects = state.instance[row], state.places[row], state.rects[row]
+    first, again = state.access_at[instance], False
+    for r in range(places):
+        group = state.group[state.tensor_at[instance] + state.held[row, r, 0]]
+        if rects[r, 2] < 0 and group >= 0:
+            state.banned[row, group] = again = True
+    if again:
+        return True
+    kept, place = 0, np.full(places, -1)
+    for r in range(places):
+        low, high = rects[r, 0], rects[r, 1]
+        if rects[r, 2] < 0:
+            for a in range(first, first + state.accesses[instance]):
+                if state.tensor[a] == state.held[row, r, 0] and state.held[row, r, 1] <= state.op[a] < high:
+                    state.slow[row, state.op[a]] += state.traffic[a]
+                    state.fast[row, state.op[a]] -= state.traffic[a]
+            for i in range(low, high):
+                state.load[row, i] -= rects[r, 3]
+            continue
+        place[r] = kept
+        rects[kept] = rects[r]
+        state.held[row, kept] = state.held[row, r]
+        state.over[row, kept] = place[state.over[row, r]] if state.over[row, r] >= 0 else -1
+        kept += 1
+    state.places[row] = kept
+    _simulate(state, row)
+    return False
 
 
 @attach(hooks.step, MappingState)
@@ -270,6 +292,7 @@ def _copy(state: Any, src: Any, dst: Any) -> None:
     state.places[dst] = count
     state.slow[dst, :n], state.fast[dst, :n], state.idle[dst, :n] = state.slow[src, :n], state.fast[src, :n], state.idle[src, :n]
     state.rects[dst, :count], state.held[dst, :count] = state.rects[src, :count], state.held[src, :count]
+    state.over[dst, :count], state.load[dst, :n] = state.over[src, :count], state.load[src, :n]
     state.live[dst, :m], state.free[dst, :m] = state.live[src, :m], state.free[src, :m]
     state.side[dst, :g], state.banned[dst, :g] = state.side[src, :g], state.banned[src, :g]
     state.log[dst, : state.at[src]] = state.log[src, : state.at[src]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,8 +53,8 @@ def evaluate(instance: VrpInstance, solution: Any) -> float:
         name = "" if vehicles.types == 1 else f" of type {kind}"
         raise Infeasible(f"{used[kind]} vehicles{name} are used; there are {vehicles.count[kind]}")
     cost = float(vehicles.fixed_cost @ used) + instance.route_weight * len(routes)
-    for number, route in enumerate(routes, 1):
-        cost += _checked_distance(instance, number, route) * float(vehicles.unit_cost[route.vehicle])
+    for route, length in zip(routes, _checked_distances(instance, routes)):
+        cost += length * float(vehicles.unit_cost[route.vehicle])
     missed = np.ones(instance.n, bool)
     for route in routes:
         missed[route.visits] = False
@@ -92,7 +93,7 @@ def routes_of(instance: VrpInstance, solution: Any) -> list[Route]:
 
 def schedule(instance: VrpInstance, route: Route) -> Schedule:
     """Distance, load and times of a route, whether or not they keep to the limits (windows too late are not waited for)."""
-    path, legs = _legs(instance, route)
+    path, legs = _ways(instance, [route])[0]
     service = np.zeros(len(path)) if instance.service is None else instance.service[path]
     opens = np.zeros(len(path)) if instance.earliest is None else instance.earliest[path]
     closes = np.full(len(path), np.inf) if instance.latest is None else instance.latest[path]
@@ -112,11 +113,17 @@ def schedule(instance: VrpInstance, route: Route) -> Schedule:
     return Schedule(float(legs.sum()), float(instance.demand[path].sum()), begin[1:-1], leave, back, max(busy, back - leave))
 
 
-def _legs(instance: VrpInstance, route: Route) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The nodes that a route comes to, from depot to depot, and the distances between them."""
-    vehicles, kind = instance.vehicles, route.vehicle
-    path = np.concatenate([[vehicles.start[kind]], route.visits, [vehicles.end[kind]]]).astype(np.int64)
-    return path, edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])
+def _ways(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """The nodes that each route comes to, from depot to depot, and the distances between them, which are asked for at once."""
+    vehicles = instance.vehicles
+    parts: list[NDArray[np.integer]] = [np.zeros(0, np.int64)]
+    for route in routes:
+        kind = slice(route.vehicle, route.vehicle + 1)
+        parts += [vehicles.start[kind], route.visits, vehicles.end[kind]]
+    path = np.concatenate(parts)
+    legs = edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])
+    ends = np.cumsum([0, *(len(route.visits) + 2 for route in routes)]).tolist()
+    return [(path[begin:end], legs[begin : end - 1]) for begin, end in pairwise(ends)]
 
 
 def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
@@ -132,16 +139,26 @@ def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
         raise Infeasible(f"client {instance.ids[node]} must be visited and is not ({int(missing.sum())} such)")
 
 
-def _checked_distance(instance: VrpInstance, number: int, route: Route) -> float:
-    """The length of a route that keeps to every limit of its own. Raises Infeasible."""
+def _checked_distances(instance: VrpInstance, routes: Sequence[Route]) -> list[float]:
+    """The lengths of routes that keep to every limit of their own. Raises Infeasible, naming the first that does not."""
+    vehicles, ways = instance.vehicles, _ways(instance, routes)
+    kinds = np.array([route.vehicle for route in routes], np.int64)
+    loads = np.array([instance.demand[path].sum() for path, _ in ways])
+    lengths = np.array([legs.sum() for _, legs in ways])
+    kept = keeps(loads, vehicles.capacity[kinds]) & keeps(lengths, vehicles.max_distance[kinds])
+    # Where time does not matter there is no need to look at it, which takes longest.
+    for k in range(len(routes)) if instance.timed else np.flatnonzero(~kept).tolist():
+        _check_limits(instance, k + 1, routes[k], float(loads[k]), float(lengths[k]))
+    return [float(length) for length in lengths]
+
+
+def _check_limits(instance: VrpInstance, number: int, route: Route, load: float, length: float) -> None:
+    """Whether a route keeps to every limit of its own. Raises Infeasible."""
     vehicles, kind = instance.vehicles, route.vehicle
-    path, legs = _legs(instance, route)
-    load, distance = float(instance.demand[path].sum()), float(legs.sum())
     _within(load, float(vehicles.capacity[kind]), f"route {number} has load", "the capacity is", 1)
-    _within(distance, float(vehicles.max_distance[kind]), f"route {number} has length", "the limit is", instance.scale)
-    if instance.timed:  # where time does not matter there is no need to look at it, which takes longest
+    _within(length, float(vehicles.max_distance[kind]), f"route {number} has length", "the limit is", instance.scale)
+    if instance.timed:
         _check_times(instance, number, route)
-    return distance
 
 
 def _check_times(instance: VrpInstance, number: int, route: Route) -> None:

@@ -59,11 +59,14 @@ class BranchAndBound(Solver):
 
     def solve(self, instance: StaticInstance, run: Run) -> None:
         from corl.rng import random_state
+        from corl.solvers.memory_static.best_fit import best_fit
         from corl.solvers.memory_static.capacity import lower_bound, open_run, report
         from corl.solvers.memory_static.fitting import BEST, CEILING, first_passes, new_fit, orders, search
         from corl.solvers.memory_static.restarts import Restarts
 
         ceiling = open_run(instance, run, self.capacity)
+        if self.fitting and not run.should_stop:
+            ceiling = best_fit(instance, run, ceiling, self.capacity)
         if run.should_stop:
             return
         fit = new_fit(instance, list(orders(instance).values()), ceiling, random_state(run.seed))

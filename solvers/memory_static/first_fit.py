@@ -20,7 +20,7 @@ class FirstFit(Solver):
     """Each buffer goes to the lowest offset at which it fits, in the order of one rule after another.
 
     From the best of these orders on, a pass ends where a buffer would reach the best height; that buffer is placed earlier in
-    the next one. Made for up to about a hundred thousand buffers: a pass over n takes time in proportion to n squared at worst.
+    the next one. up to about a hundred thousand buffers: a pass over n takes time in proportion to n squared at worst.
     """
 
     capacity: int | None = option(
@@ -42,17 +42,22 @@ class FirstFit(Solver):
     def prepare(self, instance: StaticInstance) -> None:
         from corl.problems.memory_static.instance import make_instance
         from corl.rng import random_state
+        from corl.solvers.memory_static.best_fit import prepare
         from corl.solvers.memory_static.fitting import new_fit, orders, search
 
+        prepare()
         tiny = make_instance("", [0, 1], [2, 3], [1, 1])
         search(new_fit(tiny, list(orders(tiny).values()), 2, random_state(0)), 2)
 
     def solve(self, instance: StaticInstance, run: Run) -> None:
         from corl.rng import random_state
+        from corl.solvers.memory_static.best_fit import best_fit
         from corl.solvers.memory_static.capacity import open_run, report
         from corl.solvers.memory_static.fitting import BEST, PASSES, new_fit, orders, search
 
         ceiling = open_run(instance, run, self.capacity)
+        if self.order == "all" and not self.passes and not run.should_stop:
+            ceiling = best_fit(instance, run, ceiling, self.capacity)
         if run.should_stop:
             return
         rules = [order for name, order in orders(instance).items() if self.order in ("all", name)]

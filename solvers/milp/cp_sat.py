@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import mul
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -98,15 +99,15 @@ def _misfit(instance: MilpInstance) -> str:
             worst = next((v for v in coefficients if known[v, unit] is None), None)
             what = f"the coefficients have no common denominator in {place}" if worst is None else f"{worst!r} stands in {place}"
             return f"{what}; accepted: fractions with a common denominator up to 10**6"
-        if sum(abs(v) * largest[j] for v, j in zip(whole, row)) >= _LARGEST_SUM:
+        if sum(map(mul, map(abs, whole), map(largest.__getitem__, row))) >= _LARGEST_SUM:
             return f"{place} may reach 2**60; accepted: smaller sums"
     return ""
 
 
 def _integers(coefficients: Sequence[float], unit: float, known: _Known) -> tuple[list[int], Fraction]:
     """(the coefficients as integers, the least factor that makes them so); ([], 0) where there is no factor that is accepted."""
-    scale = 1
-    for value in coefficients:
+    scale, distinct = 1, dict.fromkeys(coefficients)  # a row of thousands often has few
+    for value in distinct:
         if (value, unit) not in known:
             fraction = Fraction(value / unit).limit_denominator(_LARGEST_DENOMINATOR)
             known[value, unit] = fraction if float(fraction) == value / unit else None
@@ -114,10 +115,10 @@ def _integers(coefficients: Sequence[float], unit: float, known: _Known) -> tupl
         scale = 0 if found is None else math.lcm(scale, found.denominator)
         if not 0 < scale <= _LARGEST_DENOMINATOR:
             return [], Fraction(0)
-    fractions = [known[value, unit] or Fraction(0) for value in coefficients]
-    whole = [fraction.numerator * (scale // fraction.denominator) for fraction in fractions]
-    divisor = math.gcd(*whole) or 1
-    return [value // divisor for value in whole], Fraction(scale, divisor) / Fraction(unit)
+    whole = {value: int((known[value, unit] or Fraction(0)) * scale) for value in distinct}
+    divisor = math.gcd(*whole.values()) or 1
+    whole = {value: number // divisor for value, number in whole.items()}
+    return [whole[value] for value in coefficients], Fraction(scale, divisor) / Fraction(unit)
 
 
 def _model(instance: MilpInstance, run: Run) -> tuple[Any, list[Any], Fraction]:

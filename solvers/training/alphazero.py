@@ -63,7 +63,7 @@ class AlphaZero(PolicyRecipe):
             named = f"start: {self.start}" if self.start else f"network: {self.network}"
             raise UsageError(f"{named} has no value, which the search needs")
         optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
-        replay, validate = Replay(self.replay), Validation(training, source, self.watch, self.keep)
+        replay, validate = Replay(self.replay), Validation(source, self.watch, self.keep)
         training.manage(network=network, optimiser=optimiser, replay=replay, watch=validate)
         kind = type(network), network.config
         with SelfPlay(training, _player, self, source, *kind) as games:

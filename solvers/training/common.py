@@ -53,17 +53,19 @@ def source_of(recipe: PolicyRecipe, problem: Problem, seed: int) -> Source:
 def begin(recipe: Any, training: Training, source: Source) -> Policy:
     """The network that a recipe trains: that of the checkpoint `recipe.start`, or a new one of its architecture and sizes."""
     from corl.networks.architectures import network_class
-    from corl.networks.checkpoints import load_policy
+    from corl.networks.checkpoints import load_policy, playing
     from corl.networks.policy import Policy, Shape
 
-    name = training.problem.name
+    name, instance = training.problem.name, source.instances(0, 1)[0]
     if not recipe.start:
         kind, grid = network_class(recipe.network), getattr(recipe, "grid", 0)
         if not issubclass(kind, Policy):
             raise UsageError(f"network: {kind.__name__} is no architecture of a policy")
         shape = Shape(recipe.features, recipe.environment, recipe.width, recipe.layers, recipe.heads, grid)
-        return kind.sized(training.problem, source.instances(0, 1)[0], shape).to(training.device)
+        return kind.sized(training.problem, instance, shape).to(training.device)
     network = load_policy(recipe.start)
+    if hasattr(network, "of"):
+        network = playing(network, name, instance)
     if not isinstance(network, Policy) or network.problem != name:
         raise UsageError(f"start: {recipe.start} holds no policy for {name}")
     return network.to(training.device).train()

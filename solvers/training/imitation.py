@@ -10,20 +10,12 @@ from corl.options import option
 from corl.solvers.training.common import PolicyRecipe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from torch import nn
 
-    from numpy.typing import NDArray
-
-    from corl.learning.episodes import Episodes
-    from corl.learning.selfplay import Job
     from corl.learning.session import Training
-    from corl.learning.source import Source
-    from corl.networks.policy import Policy
-    from corl.processes.workers import Workers
+    from corl.solvers.training.lessons import Stream
 
 __all__ = ["Imitation"]
-
-_BLOCK = 4  # lessons that come into the store together, each of `batch` instances
 
 
 @dataclass(frozen=True)
@@ -33,6 +25,8 @@ class Imitation(PolicyRecipe):
     The store has states of `uses` * 4 * `batch` solutions; each round passes over it once, in random order, then a quarter (with
     `uses` = 4) gives way to new ones. Where the teacher completes what the policy began, the policy is the one that it was when
     the round before began: one to two rounds old, a round being `uses` * 4 steps.
+
+    With `beside`, the network is one of several tasks (corl.networks.shared), this one the first.
     """
 
     teacher: str = option("", "The solver to imitate, one that iterations can limit (corl list solvers); it must be named.")
@@ -50,7 +44,12 @@ class Imitation(PolicyRecipe):
     )
     uses: int = option(4, "How many times each state is learned from; with 1, every step looks at new ones.", low=1, scale="log")
     value_weight: float = option(0.0, "Weight of the squared error of the value, what the rest of the solution brings.", low=0)
-    every: int = option(20, "Steps between two looks at the watched instances.", low=1)
+    every: int = option(20, "Steps on the task between two looks at the watched instances.", low=1)
+    beside: str = option(
+        "",
+        "A TOML file of other tasks, [[task]] with problem, recipe and options, that one network learns besides: the layers are "
+        "shared, and a step is one on each task in turns.",
+    )
 
     title: ClassVar[str] = "imitation of a solver's solutions"
     step: ClassVar[str] = "one optimiser step on `batch` * `states` states"
@@ -65,105 +64,47 @@ class Imitation(PolicyRecipe):
 
         from corl.learning import imitation
         from corl.learning.optimise import gradient_step
-        from corl.learning.rounds import Rounds
-        from corl.learning.validation import Validation
-        from corl.networks.policy import Policy
-        from corl.processes.workers import Workers
-        from corl.solvers.training.common import begin, check_learned, check_teacher, source_of
+        from corl.solvers.training.common import begin, check_learned, source_of
+        from corl.solvers.training.lessons import Stream, teaching
 
-        check_teacher(self, training.problem.name)
-        self._check_completing(training.problem.name)
+        self.check(training.problem.name)
         source = source_of(self, training.problem, training.seed)
-        network = begin(self, training, source)
+        policy = begin(self, training, source)
+        network, streams = self._streams(Stream(self, training, source, policy), training)
         optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
-        validate = Validation(training, source, self.watch)
-        encodes = type(network).context is not Policy.context
-        rounds, asked = Rounds(self.uses, self.batch * self.states, training.seed, encodes), _Asked(self)
-        training.manage(network=network, optimiser=optimiser, rounds=rounds, asked=asked)
-        made = _lessons, self, source, type(network), network.config
-        with Workers(training.workers, *made, executor=training.executor) as workers:
-            asked.again(workers, rounds.begun)
+        parts: dict[str, Any] = {f"rounds {stream.name}".rstrip(): stream.rounds for stream in streams}
+        parts |= {f"asked {stream.name}".rstrip(): stream.asked for stream in streams}
+        training.manage(network=network, optimiser=optimiser, **parts)
+        with teaching(streams, training) as workers:
             while training.budget():
-                seen = validate(network) if training.step % self.every == 0 else {}
-                if not rounds.left:
-                    rounds.begin(asked.next(workers, network, rounds.begun))
-                at = rounds.next()
-                if len(at):
+                turn, number = divmod(training.step, len(streams))
+                stream = streams[number]
+                seen = stream.watched(turn)
+                batch = stream.batch(workers)
+                if batch is not None:
                     with training.autocast():
-                        batch = imitation.draw(rounds.replay, at, network)
-                        loss, terms = imitation.loss(network, batch, self.value_weight)
+                        loss, terms = imitation.loss(stream.policy, batch, stream.recipe.value_weight)
                     gradient_step(optimiser, loss, self.rate, training.fraction)
                     seen = {"loss": loss.item(), **terms, **seen}
                 else:
                     check_learned(training, optimiser)
-                training.log(**seen)
+                training.log(**stream.named(seen))
         check_learned(training, optimiser, over=True)
         training.save(network)
 
-    def _check_completing(self, problem: str) -> None:
-        """Raise UsageError where the teacher shall complete and cannot."""
+    def _streams(self, first: Stream, training: Training) -> tuple[nn.Module, list[Stream]]:
+        """The network, and the stream of batches of each task."""
+        from corl.solvers.training.beside import together
+
+        return together(first, training) if self.beside else (first.policy, [first])
+
+    def check(self, problem: str) -> None:
+        """Raise UsageError where the teacher is no solver that iterations can limit, or shall complete and cannot."""
         from corl import registry
         from corl.solver import Solver
+        from corl.solvers.training.common import check_teacher
 
+        check_teacher(self, problem)
         able = [name for name in registry.solvers(problem) if registry.solver(problem, name).complete is not Solver.complete]
         if self.completing and self.teacher not in able:
             raise UsageError(f"teacher is {self.teacher}; accepted with completing: {', '.join(able) or 'none'}")
-
-
-class _Asked:
-    """The block of lessons that the workers make while the network trains on those before it."""
-
-    def __init__(self, recipe: Imitation) -> None:
-        self.recipe = recipe
-        self.weights: Mapping[str, NDArray[Any]] = {}
-        """With which it was asked for; none where the lessons do not depend on them."""
-
-    def next(self, workers: Workers, network: Policy, number: int) -> list[Episodes]:
-        """Block `number`, having asked for the one after it with the weights of today."""
-        from corl.learning.selfplay import weights_of
-
-        weights = weights_of(network) if self.recipe.completing else {}
-        if not number:
-            self._ask(workers, 0, weights)
-        lessons = [workers.next() for _ in range(_BLOCK)]
-        self.weights = weights
-        self._ask(workers, number + 1, weights)
-        return lessons
-
-    def again(self, workers: Workers, number: int) -> None:
-        """Ask in a run that goes on for what was asked for before it stopped."""
-        if number:
-            self._ask(workers, number, self.weights)
-
-    def _ask(self, workers: Workers, number: int, weights: Mapping[str, NDArray[Any]]) -> None:
-        from corl.learning.selfplay import Job
-
-        count = self.recipe.batch
-        for lesson in range(number * _BLOCK, (number + 1) * _BLOCK):
-            workers.submit(Job(dict(weights), lesson * count, count))
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"weights": dict(self.weights)}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self.weights = dict(state["weights"])
-
-
-def _lessons(recipe: Imitation, source: Source, network_kind: type[Policy], config: dict[str, Any]) -> Any:
-    """What a worker calls: Job -> the episodes of `batch` instances."""
-    import numpy as np
-
-    from corl.learning.imitation import Teacher, demonstrate
-    from corl.learning.selfplay import load_weights
-
-    network = network_kind(**config).eval()
-    teacher = Teacher(recipe.teacher, recipe.teacher_iterations, recipe.completing, recipe.starts)
-
-    def lesson(job: Job) -> Any:
-        if job.weights:
-            load_weights(network, job.weights)
-        random = np.random.default_rng([source.seed, 2, job.first // job.count])
-        instances = source.instances(job.first, job.count)
-        return demonstrate(network, source.problem, instances, teacher, recipe.states, random)
-
-    return lesson

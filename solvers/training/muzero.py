@@ -70,7 +70,7 @@ class MuZero(PolicyRecipe):
         source = source_of(self, training.problem, training.seed)
         network = MuZeroNetwork(**self._config(source)).to(training.device)
         optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
-        replay, validate = Replay(self.replay), Validation(training, source, self.watch, self.keep)
+        replay, validate = Replay(self.replay), Validation(source, self.watch, self.keep)
         weights = muzero.Weights(self.value_weight, self.reward_weight, self.consistency)
         training.manage(network=network, optimiser=optimiser, replay=replay, watch=validate)
         with SelfPlay(training, _player, self, source, network.config) as games:

@@ -75,7 +75,7 @@ class PolicyGradient(PolicyRecipe):
         source = source_of(self, training.problem, training.seed)
         network = begin(self, training, source)
         optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
-        validate = Validation(training, source, self.watch)
+        validate = Validation(source, self.watch)
         rollout = GreedyRollout(training.problem, network, validate.instances) if self.baseline == "greedy-rollout" else None
         training.manage(network=network, optimiser=optimiser, **({"rollout": rollout} if rollout else {}))
         while training.budget():

@@ -60,7 +60,7 @@ class SelfImprovement(PolicyRecipe):
         source = source_of(self, training.problem, training.seed)
         network = begin(self, training, source)
         optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
-        replay, validate = Replay(self.replay), Validation(training, source, self.watch)
+        replay, validate = Replay(self.replay), Validation(source, self.watch)
         training.manage(network=network, optimiser=optimiser, replay=replay)
         with in_turns(training, _sampler, self, source, type(network), network.config) as workers:
             while training.budget():

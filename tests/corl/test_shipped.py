@@ -44,7 +44,7 @@ def test_every_shipped_suite_is_listed(capsys):
     assert str(read_suite("tsp/smoke").file) in {row["path"] for row in rows if row["name"] == "tsp/smoke"}
     assert main(["list", "suites", "memory-static"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
-        "memory/static-challenging", "memory/static-smoke", "memory/static-standard",
+        "memory/static-challenging", "memory/static-large", "memory/static-smoke", "memory/static-standard",
     ]  # fmt: skip
 
 

@@ -4,7 +4,8 @@ python tests/studies/memory_static.py > instances/memory/results/static.csv
 
 Two sets, where the environment variable CORL_DATA names the folder of benchmark data: minimalloc's challenging instances, each
 until an allocation is within the capacity in its file's name, and the large instances in memory/static_large, whose height is
-minimised. A row an instance and solver; every allocation is judged before it counts. Compilation is not in the times.
+minimised, as is that of a third set, a million generated buffers (`--sets generated --seconds 60`). A row an instance and solver;
+every allocation is judged before it counts. Compilation is not in the times.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ import argparse
 import csv
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from processor_run import ProcessorRun
 
+from corl.problems.memory_static.generators import large
+from corl.problems.memory_static.instance import StaticInstance
 from corl.problems.memory_static.problem import StaticAllocation
 
 __all__ = ["main"]
@@ -30,34 +34,37 @@ def main(arguments: list[str] | None = None) -> None:
     """Write the table to standard output, row by row."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=10.0, help="processor seconds for every instance")
-    parser.add_argument("--sets", nargs="+", choices=["challenging", "large"], default=["challenging", "large"])
+    parser.add_argument("--sets", nargs="+", choices=["challenging", "large", "generated"], default=["challenging", "large"])
     parser.add_argument("--solvers", nargs="+", default=["auto"])
     given = parser.parse_args(arguments)
     table = csv.DictWriter(sys.stdout, _COLUMNS, lineterminator="\n")
     table.writeheader()
-    for name, path, capacity in _files(given.sets):
+    for name, stem, load, capacity in _instances(given.sets):
         for solver in given.solvers:
-            table.writerow({"set": name} | _row(path, solver, capacity, given.seconds))
+            table.writerow({"set": name, "instance": stem} | _row(load(), solver, capacity, given.seconds))
             sys.stdout.flush()
 
 
-def _files(sets: list[str]) -> Iterator[tuple[str, Path, int | None]]:
-    """(set, file, capacity) of what there is."""
+def _instances(sets: list[str]) -> Iterator[tuple[str, str, Callable[[], StaticInstance], int | None]]:
+    """(set, name, what makes the instance, capacity) of what there is."""
+    read = StaticAllocation().read
     folder = Path(os.environ.get("CORL_DATA", ".")) / "memory"
     for name in sets:
         if name == "challenging":
             for path in sorted((folder / "minimalloc").glob("[A-Z].*.csv")):
-                yield name, path, int(path.name.split(".")[1])
+                yield name, path.stem, partial(read, path), int(path.name.split(".")[1])
+        elif name == "large":
+            for path in sorted((folder / "static_large").glob("*.csv")):
+                yield name, path.stem, partial(read, path), None
         else:
-            yield from ((name, path, None) for path in sorted((folder / "static_large").glob("*.csv")))
+            yield name, "large-1000000", partial(large, size=1_000_000, seed=1), None
 
 
-def _row(path: Path, name: str, capacity: int | None, seconds: float) -> dict[str, Any]:
+def _row(instance: StaticInstance, name: str, capacity: int | None, seconds: float) -> dict[str, Any]:
     """One run. `within_2`: after how many seconds the height was within 2 % of the bound; empty if never, or with a capacity."""
     from corl import registry
 
     problem = StaticAllocation()
-    instance = problem.read(path)
     chosen = registry.choose(problem.name, name, instance, seconds, None)
     solver: Any = registry.solver(problem.name, chosen)
     solver = solver(capacity=capacity)
@@ -66,7 +73,7 @@ def _row(path: Path, name: str, capacity: int | None, seconds: float) -> dict[st
     run.start()
     solver.solve(instance, run)
     run.finish()
-    row: dict[str, Any] = {"instance": path.stem, "buffers": instance.n, "solver": chosen, "capacity": capacity}
+    row: dict[str, Any] = {"buffers": instance.n, "solver": chosen, "capacity": capacity}
     met = run.objective is not None and capacity is not None
     row["status"] = "within" if met else "optimal" if run.optimal else "feasible" if run.objective is not None else "none"
     row |= {"height": run.objective, "bound": run.bound, "seconds": f"{run.runtime:.2f}"}

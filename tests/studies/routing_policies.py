@@ -2,13 +2,14 @@
 
 PROBLEM is knapsack, orienteering or vrp, at 100 items, nodes or clients, as the learning literature has them: KP100 with capacity
 25, OP100 with scores by distance and limit 4 (Kool et al., 2019), CVRP100 with capacity 50. Training draws its seeds below
-2**32 at random, so that none is likely among those of SPLITS; rules are tuned and curves watched on "choose", and "judge" is for
-the figures that are published, once.
+2**32 at random, so that none is likely among those of SPLITS; rules are tuned and curves watched on "choose", and "judge"
+and "judge-2" are for the figures that are published, once each.
 
 A row is POLICY-DECODER or solver-NAME-ITERATIONS: a policy is "rule", a shipped one's name or a checkpoint file; a decoder is
-"greedy" or "beamW". Gaps are to the best solver's, which the CSV file --reference keeps. Each row is a line of CSV: mean gap with
-its bootstrap interval, the same of what it is above the greedy rule's on the same instances, and instances a second of processor
-time on one core.
+"greedy", "beamW" or "beamW:NAT" (Beam's option nat, for policies with a value). Gaps are to the best solver's, which the CSV file
+--reference keeps; --count takes the first so many instances of the split. Each row is a line of CSV: mean gap with its bootstrap
+interval, the same of what it is above the greedy rule's on the same instances, and instances a second of processor time on one
+core.
 
 `--tune SECONDS` looks for the rule: weights of the features that the network sees of an action, the first of which stands alone
 at first, by a (1 + 1) evolution strategy on half of "choose", in so many seconds of processor time; it prints them, and those in
@@ -22,11 +23,12 @@ import csv
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from best_known import best_known
 from numpy.typing import NDArray
 
 import corl
@@ -37,8 +39,8 @@ from corl.policy import RulePolicy
 
 __all__ = ["SPLITS", "Linear", "fresh", "gaps", "objectives", "tuned"]
 
-SPLITS = {"choose": 4_310_000_000, "judge": 4_320_000_000}
-"""The first seed of each."""
+SPLITS = {"choose": 4_310_000_000, "judge": 4_320_000_000, "judge-2": 4_330_000_000}
+"""The first seed of each; a later round is judged on "judge-2"."""
 COUNT = 128
 """Instances of each."""
 GENERATED: dict[str, tuple[str, dict[str, Any]]] = {
@@ -51,6 +53,11 @@ SEEN = {"knapsack": "core", "orienteering": "insertion", "vrp": "savings"}
 """Environment and features of the shipped policy and the rule."""
 FIRST = {"knapsack": (15, -1.0), "orienteering": (0, -1.0), "vrp": (0, -1.0)}
 """The feature that says how much worse than the best action one looks, and its weight at first."""
+WORTH: dict[str, Callable[[Mapping[str, NDArray[Any]]], NDArray[np.float64]]] = {
+    "orienteering": lambda seen: seen["best"],
+    "vrp": lambda seen: -np.minimum(seen["plan"], np.where(seen["mask"][:, :-2], seen["plans"], np.inf).min(axis=1)),
+}
+"""What a rule expects of the rest of a state: the best plan that is known of it."""
 BEST = {"knapsack": ("dp", 100_000), "orienteering": ("ruin-recreate", 100_000), "vrp": ("ruin-recreate", 60_000)}
 """Our best solver, and its iterations: proven optima, about half a second and a second an instance."""
 FIELDS = ("row", "split", "instances", "mean_gap", "low", "high", "above_rule", "rule_low", "rule_high", "instances_per_second")
@@ -72,27 +79,31 @@ class Linear(RulePolicy):
 
     def __init__(self, problem: str, weights: NDArray[np.float64]) -> None:
         self.problem, self.environment, self.weights = problem, SEEN[problem], weights
+        self.has_value = problem in WORTH
         self._tokens = registry.problem(problem).features[SEEN[problem]]
 
     def evaluate(self, observation: Mapping[str, NDArray[Any]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The sums, of equal ones the first slot ahead; no value."""
+        """The sums, of equal ones the first slot ahead; and what is expected of the rest."""
         tokens = self._tokens(observation)
         slots = observation["action" if "action" in observation else "plans"].shape[1]
         sums = tokens.x[:, :slots].astype(np.float64) @ self.weights - 1e-9 * np.arange(slots)
-        return np.where(tokens.mask[:, :slots], sums, -np.inf), np.zeros(len(sums))
+        worth = WORTH[self.problem](observation) if self.has_value else np.zeros(len(sums))
+        return np.where(tokens.mask[:, :slots], sums, -np.inf), worth
 
 
 def objectives(policy: Any, instances: list[Any], decoder: str) -> NDArray[np.float64]:
-    """float64 [I] of "greedy" or "beamW"."""
+    """float64 [I] of "greedy", "beamW" or "beamW:NAT"."""
     problem = registry.problem(policy.problem)
-    width = 1 if decoder == "greedy" else int(decoder.removeprefix("beam"))
+    states, _, nat = decoder.removeprefix("beam").partition(":")
+    width = 1 if decoder == "greedy" else int(states)
+    search = Greedy() if decoder == "greedy" else Beam(width, float(nat or 0.0))
     found = np.full(len(instances), -np.inf)
     together = max(1, _TOGETHER // width)
     for at in range(0, len(instances), together):
         part = instances[at : at + together]
         rows = (1 if width == 1 else 2 * width) * len(part)
         environment = problem.environment(part, rows, name=policy.environment)
-        decoded = decode(Greedy() if width == 1 else Beam(width), CountedEvaluator(environment, policy), range(len(part)))
+        decoded = decode(search, CountedEvaluator(environment, policy), range(len(part)))
         for entry, total in zip(decoded.entry, decoded.total):
             found[at + entry] = max(found[at + entry], total)
     return found if problem.sense == "max" else -found
@@ -111,20 +122,9 @@ def gaps(problem: str, found: NDArray[np.float64], best: NDArray[np.float64]) ->
 
 def reference(problem: str, split: str, instances: list[Any], known: Path | None) -> NDArray[np.float64]:
     """The best solver's objectives, float64 [I]; kept in and taken from the CSV file `known`, where given."""
-    table: dict[str, float] = {}
-    if known is not None and known.exists():
-        with known.open(newline="") as file:
-            table = {row["name"]: float(row["value"]) for row in csv.DictReader(file)}
-    names = [f"{problem}-{split}-{k}" for k in range(len(instances))]
-    missing = [k for k, name in enumerate(names) if name not in table]
     solver, iterations = BEST[problem]
-    table |= dict(zip([names[k] for k in missing], solved(problem, solver, iterations, [instances[k] for k in missing])))
-    if known is not None and missing:
-        with known.open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(("name", "value"))
-            writer.writerows((name, repr(float(value))) for name, value in sorted(table.items()))
-    return np.array([table[name] for name in names])
+    names, source = [f"{problem}-{split}-{k}" for k in range(len(instances))], f"corl {solver} iterations={iterations} seed=1"
+    return best_known(names, lambda k: float(solved(problem, solver, iterations, [instances[k]])[0]), source, known)
 
 
 def tuned(problem: str, instances: list[Any], best: NDArray[np.float64], seconds: float, seed: int = 0) -> NDArray[np.float64]:
@@ -164,6 +164,7 @@ def main() -> None:
     parser.add_argument("problem", choices=sorted(GENERATED))
     parser.add_argument("rows", nargs="*", metavar="ROW")
     parser.add_argument("--split", choices=sorted(SPLITS), default="choose")
+    parser.add_argument("--count", type=int, default=COUNT, help="instances of the split, the first")
     parser.add_argument("--reference", type=Path, help="CSV file that keeps the best solver's objectives")
     parser.add_argument("--tune", type=float, default=0.0, metavar="SECONDS")
     args = parser.parse_intermixed_args()
@@ -173,7 +174,7 @@ def main() -> None:
         weights = tuned(problem, instances, reference(problem, "choose", instances, args.reference), args.tune)
         print(json.dumps({problem: [round(float(weight), 4) for weight in weights]}))
         return
-    instances = fresh(problem, args.split)
+    instances = fresh(problem, args.split, args.count)
     best = reference(problem, args.split, instances, args.reference)
     rule = Linear(problem, np.array(json.loads(RULES.read_text())[problem]))
     base = {"greedy": gaps(problem, objectives(rule, instances, "greedy"), best)}

@@ -9,10 +9,14 @@ import math
 import memory_mapping
 import memory_players as players
 import memory_priority as priority
+import memory_replays
 import numpy as np
 import pytest
 
+import corl
+from corl import registry
 from corl.problems.memory.generators import mixed
+from corl.problems.memory.instance import MappingPlan
 from corl.solvers.memory.constructions import by_priority
 from corl.solvers.memory.layout import program_of
 from corl.solvers.memory.priority.network import PriorityNetwork
@@ -75,3 +79,17 @@ def test_learning_pays():
         logs.append([math.log(other / value) for other in others])
     means = np.mean(logs, axis=0)
     assert (means > 0.002).all() and means[1] > 0.01
+
+
+def test_replays_of_a_plan():
+    """The empty plan loses nothing in any game; of a plan whose runs are timed as the study times them, neither does that."""
+    instance = mixed(size=12, seed=3)
+    nothing = MappingPlan(np.zeros((0, 4), np.int64), np.zeros((0, 4), np.int64))
+    slow = registry.problem("memory").evaluate(instance, nothing)
+    found = memory_replays.replayed(instance, nothing)
+    assert found.pop("load") == 0.0 and found.pop("left") == 0.0
+    assert list(found.values()) == pytest.approx([slow] * len(found))
+    kept = corl.solve(instance, problem="memory", solver="greedy-keep")  # it copies nothing in
+    found = memory_replays.replayed(instance, kept.solution)
+    assert found["stall"] == found["hidden"] == found["either"] == pytest.approx(kept.objective)
+    assert found["load"] <= 1.0 and found["left"] == 0.0 and kept.objective < slow

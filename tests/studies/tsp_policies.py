@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from best_known import best_known
 from numpy.typing import NDArray
 
 import corl
@@ -36,42 +37,31 @@ ROWS = (
 )  # fmt: skip
 FIELDS = ("row", "policy", "instances", "mean_gap", "low", "high", "median_gap", "worst_gap", "tours_per_second")
 FIRST_SEED = 90_000_000
-"""Of the instances measured on; training draws its seeds below 2^31 at random, so that none is likely among them."""
+"""Of the instances measured on unless `--first-seed` says another; training draws its seeds below 2^32 at random, so that none is
+likely among them, and those from 2^32 on are surely not."""
 _POPULATION = 150
 _ITERATIONS = 40 * _POPULATION  # in which it converges
 _TOGETHER = 128  # instances decoded at once; a beam's are fewer
 
 
-def fresh(kind: str, size: int, count: int) -> list[TspInstance]:
-    """`count` instances that no training saw; the uniform ones in the unit square, unrounded."""
-    seeds = range(FIRST_SEED, FIRST_SEED + count)
+def fresh(kind: str, size: int, count: int, first: int = FIRST_SEED) -> list[TspInstance]:
+    """`count` instances that no training saw, with seeds from `first` on; the uniform ones in the unit square, unrounded."""
+    seeds = range(first, first + count)
     if kind == "clustered":
         return [clustered(size=size, seed=seed) for seed in seeds]
     return [uniform(size=size, edge_weight_type="EXACT_2D", seed=seed) for seed in seeds]
 
 
-def optima(instances: list[TspInstance], known: Path | None = None) -> NDArray[np.float64]:
+def optima(instances: list[TspInstance], known: Path | None = None, first: int = FIRST_SEED) -> NDArray[np.float64]:
     """The lengths of eax's tours (population 150), float64 [I]; kept in and taken from the CSV file `known`, where given."""
-    table: dict[str, float] = {}
-    if known is not None and known.exists():
-        with known.open(newline="") as file:
-            table = {row["name"]: float(row["value"]) for row in csv.DictReader(file)}
-    best = np.empty(len(instances))
-    for i, instance in enumerate(instances):
-        name = f"{instance.name}-{FIRST_SEED + i}"
-        if name in table:
-            best[i] = table[name]
-            continue
-        found = corl.solve(instance, solver="eax", population=_POPULATION, iterations=_ITERATIONS, seed=i)
+
+    def find(i: int) -> float:
+        found = corl.solve(instances[i], solver="eax", population=_POPULATION, iterations=_ITERATIONS, seed=i)
         assert found.objective is not None
-        best[i] = found.objective
-        if known is not None:
-            new = not known.exists()
-            with known.open("a", newline="") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                writer.writerows([("name", "value", "status", "source")] if new else [])
-                writer.writerow((name, repr(float(best[i])), "best known", f"eax, one population of {_POPULATION} tours"))
-    return best
+        return found.objective
+
+    names = [f"{instance.name}-{first + i}" for i, instance in enumerate(instances)]
+    return best_known(names, find, f"eax, one population of {_POPULATION} tours", known)
 
 
 def gaps(policy: Any, instances: list[TspInstance], best: NDArray[np.float64], decoder: str) -> NDArray[np.float64]:
@@ -113,6 +103,7 @@ def main() -> None:
     parser.add_argument("rows", nargs="*", default=list(ROWS), metavar="ROW")
     parser.add_argument("--policy", default="tsp-bq", help="a shipped policy's name or a checkpoint file")
     parser.add_argument("--reference", type=Path, help="CSV file that keeps the best known lengths")
+    parser.add_argument("--first-seed", type=int, default=FIRST_SEED, help="of the generated instances")
     args = parser.parse_args()
     policy, writer = load_policy(args.policy), csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(FIELDS)
@@ -122,8 +113,8 @@ def main() -> None:
         if kind == "tsplib":
             instances, best = _tsplib(Path(size), int(count))
         else:
-            instances = fresh(kind, int(size), int(count))
-            best = optima(instances, args.reference)
+            instances = fresh(kind, int(size), int(count), args.first_seed)
+            best = optima(instances, args.reference, args.first_seed)
         gaps(policy, instances[:1], best[:1], decoder)  # compiles
         began = time.process_time()
         over = gaps(policy, instances, best, decoder)

@@ -1,6 +1,6 @@
 """Recipes `memory.alphazero` and `memory.muzero`: the generic ones, with programs and a network for the mallocGame.
 
-The network is that of the paper (Wang et al., 2023) in small: a convolution over the time x offset grid of what fast memory
+The network is that of the paper (Wang et al., 2023) in small: a convolution over the time x height grid of what fast memory
 holds, attention over the actions, the upcoming accesses and the spans of time.
 """
 
@@ -35,9 +35,9 @@ class _Game(Recipe):
     rate: float = option(2e-3, "Learning rate at first; it falls to 0 as a cosine.", above=0, scale="log")
     value_scale: float = option(0.02, "How much the values of a search count beside the network's logits.", low=0)
     taught: float = option(
-        0.4, "The share of the training in which games replay plans of `learned-priority` instead of self-play.", low=0, high=1
+        0.4, "The share of the training in which games replay plans of `annealing` instead of self-play.", low=0, high=1
     )
-    plans: int = option(8, "Plans that `learned-priority` builds for a program; the best one is replayed.", low=1, scale="log")
+    moves: int = option(10_000, "Moves of the annealing whose plan of a program is replayed.", low=1, scale="log")
     watch: int = option(
         96,
         "Programs never trained on that the policy alone solves after every generation; the weights kept are the best on "
@@ -82,5 +82,5 @@ def _shared(recipe: _Game) -> dict[str, Any]:
 
     same = ("instances", "episodes", "updates", "batch", "simulations", "width", "layers", "heads", "rate", "taught", "watch")
     own = {"generator": "mixed", "size": recipe.operations, "features": "game", "considered": 3, "grid": SPANS, "keep": True}
-    own |= {"teacher": "learned-priority", "teacher_iterations": recipe.plans, "value_scale": recipe.value_scale}
+    own |= {"teacher": "annealing", "teacher_iterations": recipe.moves, "value_scale": recipe.value_scale}
     return {name: getattr(recipe, name) for name in same} | own

@@ -22,8 +22,9 @@ from corl.rng import below, next_u64, uniform
 from corl.routing.metric import distance
 from corl.solvers.orienteering.ruin.path import LENGTH, SCORE, Path, insert, remove, undo
 
-__all__ = ["CANDIDATES", "PRICE", "Search", "advance", "new_search"]
+__all__ = ["CANDIDATES", "MORE", "PRICE", "Search", "advance", "new_search"]
 
+MORE = 1.0 + 1e-9  # times a score: what is not above that differs by the rounding of sums, which the judge does not see
 CANDIDATES = 64  # nodes that a step looks at for insertion, at the most
 _BLINK = 128  # one in so many positions is passed over (Christiaens and Vanden Berghe: one in a hundred)
 _PLANNED, _HOT, _COLD, PRICE, _LIMIT, _EXCESS, _CAP = range(7)  # what `plan` holds
@@ -118,7 +119,7 @@ def advance(search, steps):
         late = length > plan[_CAP] and path.sums[LENGTH] < length  # it has to get shorter, whatever it costs
         if gain < 0.0 and not late and gain < temperature * math.log(1.0 - uniform(random)):
             undo(path, length, score)
-        elif path.sums[SCORE] > search.record[SCORE] and path.sums[LENGTH] <= plan[_LIMIT]:
+        elif path.sums[SCORE] > MORE * search.record[SCORE] and path.sums[LENGTH] <= plan[_LIMIT]:
             # of paths alike the first, whatever is reported when
             copy(path.sums, search.record, len(search.record))
             copy(path.after, search.best, len(search.best))

@@ -76,13 +76,14 @@ class RuinRecreate(Solver):
 
     def _search(self, space: Space, run: Run) -> None:
         from corl.solvers.orienteering.ruin.path import SCORE
+        from corl.solvers.orienteering.ruin.search import MORE
 
         best: Search | None = None
         neighbours = space.neighbours(self.neighbours)
         for part in range(self.coolings):
             search = self._begin(space, neighbours, run, part, best)
             self._cool(search, space, run, part, float(search.record[SCORE] if best is None else best.record[SCORE]))
-            if best is None or search.record[SCORE] > best.record[SCORE]:
+            if best is None or search.record[SCORE] > MORE * best.record[SCORE]:
                 best = search
             if run.should_stop:
                 break
@@ -92,7 +93,7 @@ class RuinRecreate(Solver):
     def _cool(self, search: Search, space: Space, run: Run, part: int, reported: float) -> None:
         """One cooling, over its share of the budget; only paths that score more than `reported` are: of paths alike the first."""
         from corl.solvers.orienteering.ruin.path import SCORE
-        from corl.solvers.orienteering.ruin.search import advance
+        from corl.solvers.orienteering.ruin.search import MORE, advance
 
         begin, end = part / self.coolings, (part + 1) / self.coolings
         planned = None
@@ -109,7 +110,7 @@ class RuinRecreate(Solver):
             if planned is None and run.fraction > begin:
                 search.plan[0] = max(1.0, search.counts[0] * (end - begin) / (run.fraction - begin))
             advance(search, steps)
-            if search.record[SCORE] > reported and run.report_due:
+            if search.record[SCORE] > MORE * reported and run.report_due:
                 reported = float(search.record[SCORE])
                 run.report(space.path(search.best))
 

@@ -138,13 +138,13 @@ def routes_in(instance: VrpInstance, plan: Plan, before: NDArray[np.int32]) -> l
     behind = np.full(len(plan.next), -1, np.int32)
     served = np.flatnonzero(before >= 0)
     behind[before[served]] = served
-    routes = []
-    for slot in np.flatnonzero(behind[n:] >= 0):
-        visits, node = [], behind[n + slot]
+    routes, types, next_of = [], plan.type.tolist(), behind.tolist()  # lists, as single numbers are read
+    for slot in np.flatnonzero(behind[n:] >= 0).tolist():
+        visits, node = [], next_of[n + slot]
         while node >= 0:
             visits.append(node + instance.depots)
-            node = behind[node]
-        routes.append(Route(int(plan.type[slot]), np.array(visits, np.int32)))
+            node = next_of[node]
+        routes.append(Route(types[slot], np.array(visits, np.int32)))
     return sorted(routes, key=lambda route: (route.vehicle, route.visits[0]))
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from corl.problems.vrp.instance import VrpInstance
 from corl.routing.metric import EXPLICIT, GEO, MANHATTAN, MAXIMUM, Metric
-from corl.solvers.vrp.ruin.pairs import pair_distances
+from corl.solvers.vrp.ruin.pairs import fill_keys, pair_distances
 
 __all__ = ["nearest"]
 
@@ -77,12 +77,13 @@ def _farther(
 
 def _at_ranks(apart: NDArray[np.float64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     """int [rows, len(ranks)]: in which column the number of each rank is, of two alike the left one first."""
-    if not (apart == np.floor(apart)).all():
-        return np.asarray(np.argsort(apart, axis=1, kind="stable")[:, ranks])
-    columns = apart.shape[1]  # sorting integers that hold their column is three times faster
-    keys: NDArray[np.int64] = np.minimum(apart, 2.0**61 / columns).astype(np.int64) * columns + np.arange(columns)
-    keys.sort(axis=1)
-    return np.asarray(keys[:, ranks] % columns)
+    columns = apart.shape[1]
+    for kind, bits in ((np.int32, 30), (np.int64, 61)):  # sorting integers that hold their column is three to five times faster
+        keys = np.empty(apart.shape, kind)
+        if fill_keys(apart, keys, 2.0**bits // columns):
+            keys.sort(axis=1)
+            return np.asarray(keys[:, ranks] % columns, np.int64)
+    return np.asarray(np.argsort(apart, axis=1, kind="stable")[:, ranks])
 
 
 def _closest(instance: VrpInstance, metric: Metric, block: NDArray[np.int64], count: int) -> NDArray[np.int64]:

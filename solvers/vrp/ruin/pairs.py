@@ -1,4 +1,4 @@
-"""Distances of many pairs at once."""
+"""Distances of many pairs at once, and integers to sort them by."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from corl.jit import kernel
 from corl.routing.metric import distance
 
-__all__ = ["pair_distances"]
+__all__ = ["fill_keys", "pair_distances"]
 
 
 @kernel
@@ -19,3 +19,21 @@ def pair_distances(metric, rows, others):
             if rows[i] != others[i, k]:
                 out[i, k] = distance(metric, rows[i], others[i, k])
     return out
+
+
+@kernel
+def fill_keys(apart, keys, most):
+    """Set keys [R, K] to apart * K + column, of an infinite distance to `most` * K + column.
+
+    False: a finite distance is not whole, or `most` or longer, and `keys` are of no use.
+    """
+    columns = apart.shape[1]
+    for i in range(len(apart)):
+        for k in range(columns):
+            value = apart[i, k]
+            if value == np.inf:
+                value = most
+            elif value >= most or value != np.floor(value):
+                return False
+            keys[i, k] = np.int64(value) * columns + k
+    return True

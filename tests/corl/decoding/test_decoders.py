@@ -7,6 +7,8 @@ import pytest
 
 from corl.decoding import Beam, CountedEvaluator, Greedy, Sampling, Sgbs, WithoutReplacement, decode
 from corl.errors import UsageError
+from corl.policy import RulePolicy
+from corl.problems.tsp.environment import TspEnvironment
 from corl.problems.tsp.problem import Tsp
 
 TSP = Tsp()
@@ -109,6 +111,44 @@ def test_beam_keeps_the_most_probable(instances, evaluator):
     likeliest = sorted(prefixes, key=prefixes.get, reverse=True)[:3]
     found = decode(Beam(3), evaluator([instance], 3), [0])
     assert {tuple(actions[:2].tolist()) for actions in found.actions} <= set(likeliest)
+
+
+class Knowing(RulePolicy):
+    """Knows what the rest of a tour is worth, and nothing of the actions; the pool's last rows are its scratch."""
+
+    has_value = True
+
+    def on(self, environment):
+        """See RulePolicy."""
+        self.environment = environment
+        return self
+
+    def evaluate(self, rows):
+        """Logits that are alike, and exact values."""
+        return np.zeros((len(rows), self.environment.width), np.float32), np.array([self.rest(row, 1) for row in rows])
+
+    def rest(self, row, depth):
+        """The most that can still be collected."""
+        actions = self.environment.actions([row])[0]
+        there = actions[actions >= 0]
+        scratch = self.environment.rows - depth
+        return max((self.environment.step([row], [scratch], [a])[0] + self.rest(scratch, depth + 1) for a in there), default=0.0)
+
+
+def test_beam_by_estimate(instances, evaluator, shortest):
+    """With exact values a beam that holds all children of one state finds the shortest tour whatever the probabilities; without
+    them it does not; `nat` needs a policy that has values."""
+    given = instances(6, 5, 6, 6)
+    optima = [shortest(instance) for instance in given]
+
+    def lengths(beam):
+        found = decode(beam, CountedEvaluator(TspEnvironment(given, 40), Knowing()), range(4))
+        return [-found.total[i] for i in found.best(4)]
+
+    assert lengths(Beam(5, nat=0.1)) == pytest.approx(optima, rel=1e-12)
+    assert max(np.array(lengths(Beam(5))) / optima) > 1.01
+    with pytest.raises(UsageError, match="needs a policy with a value"):
+        decode(Beam(5, nat=0.1), evaluator(given, 40), range(4))
 
 
 def test_samples_follow_the_policy(instances, evaluator):

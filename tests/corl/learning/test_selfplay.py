@@ -81,8 +81,7 @@ def test_the_best_weights_are_kept(knapsack):
 
     problem = knapsack.Knapsack()
     source = Source(problem, "uniform", [6], 3)
-    training = Training(problem, steps=1)
-    validate, seen, first = Validation(training, source, 8, keep=True), [], None
+    validate, seen, first = Validation(source, 8, keep=True), [], None
     sizes = token_sizes(problem, "items", "", source.instances(0, 1)[0])
     for seed in range(4):
         torch.manual_seed(seed)
@@ -91,7 +90,7 @@ def test_the_best_weights_are_kept(knapsack):
         first = found if first is None else first
         seen.append(float((found / first).mean()))
         assert validate(network)["best"] == pytest.approx(-max(seen))
-    again = Validation(training, source, 8, keep=True)
+    again = Validation(source, 8, keep=True)
     again.load_state_dict(validate.state_dict())
     again.restore(network)
     assert float((greedy(problem, validate.instances, network.eval()) / first).mean()) == pytest.approx(max(seen))

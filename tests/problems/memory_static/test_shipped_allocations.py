@@ -53,7 +53,7 @@ def test_the_lowest_heights_are_reached():
         assert result.objective == float(references()[path.stem]["value"]), path.name
 
 
-@pytest.mark.parametrize("name", ["static-smoke", "static-standard", "static-challenging"])
+@pytest.mark.parametrize("name", ["static-smoke", "static-standard", "static-large", "static-challenging"])
 def test_suites_are_read(name, monkeypatch, tmp_path):
     """Every suite is read; what is generated or shipped can be loaded."""
     monkeypatch.setenv("CORL_DATA", str(tmp_path))

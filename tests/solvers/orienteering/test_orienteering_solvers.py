@@ -14,7 +14,7 @@ import corl
 from corl import registry
 from corl.errors import UsageError
 from corl.problems.orienteering.evaluation import check_path, path_length
-from corl.problems.orienteering.generators import generation_1, generation_2, generation_3
+from corl.problems.orienteering.generators import distance, generation_1, generation_2, generation_3
 from corl.rng import random_state
 from corl.solvers.orienteering.ruin.path import LENGTH, SCORE, insert, new_path, remove, undo
 from corl.solvers.orienteering.ruin.search import advance, new_search
@@ -188,3 +188,13 @@ def test_tree_search_runs_with_random_weights(untrained):
     instance = generation_2(size=8, seed=1)
     result = corl.solve(instance, solver="tree-search", policy=untrained, iterations=60)
     assert result.verified and 0 < result.objective <= upper_bound(instance)
+
+
+def test_reports_on_the_way_choose_no_path(monkeypatch):
+    """With iterations a seed gives the same path whether or not there was time for reports, also where scores are no integers."""
+    instances, found = [distance(size=50, seed=seed) for seed in range(12)], []
+    for due in (False, True):
+        monkeypatch.setattr("corl.run.Run.report_due", due)
+        runs = [corl.solve(one, problem="orienteering", solver="ruin-recreate", iterations=3000, seed=1) for one in instances]
+        found.append([run.solution.tolist() for run in runs])
+    assert found[0] == found[1]

@@ -169,10 +169,10 @@ def least_cost(instance: VrpInstance) -> float:
 def _route_cost(instance: VrpInstance, route: Route) -> float:
     """What one feasible route costs; ValueError for another."""
     from corl.errors import Infeasible
-    from corl.problems.vrp.evaluation import _checked_distance
+    from corl.problems.vrp.evaluation import _checked_distances
 
     try:
-        length = _checked_distance(instance, 1, route)
+        (length,) = _checked_distances(instance, [route])
     except Infeasible as error:
         raise ValueError from error
     vehicles = instance.vehicles

@@ -1,0 +1,93 @@
+"""What the rules of the game ask of a row: whether fast memory has room, and from when and until when a tensor would be there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from corl.jit import kernel
+
+__all__ = ["copied_out", "copy_start", "fits", "is_resident", "kept_until", "next_use", "rectangle_under"]
+
+
+@kernel
+def copy_start(state: Any, row: Any, t: Any, op: Any) -> Any:
+    """(the latest operation from which on idle bandwidth moves tensor t before `op`, the bytes that it does not move).
+
+    Where there is none, the earliest one from which on there is room, and `op` itself where the operation before has none.
+    """
+    start, instance = op, state.instance[row]
+    size = state.sizes[state.tensor_at[instance] + t]
+    left, room = float(size), state.capacity[instance] - size
+    while start > state.free[row, t] and (left > 0.0 or start == op) and state.load[row, start - 1] <= room:
+        start -= 1
+        left -= state.idle[row, start]
+    return start, max(0.0, left)
+
+
+@kernel
+def is_resident(state: Any, row: Any, t: Any, op: Any) -> Any:
+    """Whether a tensor is in fast memory at an operation (it has a place that has not ended)."""
+    r = state.live[row, t]
+    return r >= 0 and state.rects[row, r, 1] > op
+
+
+@kernel
+def kept_until(state: Any, row: Any, a: Any) -> Any:
+    """To where a tensor that is kept at access a (an index into all instances') has its place; -1: keeping it is in vain.
+
+    To its next use; an output without one, until idle bandwidth has copied it out.
+    """
+    instance = state.instance[row]
+    following = state.following[a]
+    if following >= 0:
+        return state.op[state.access_at[instance] + following] + 1
+    t = state.tensor_at[instance] + state.tensor[a]
+    if not (state.write[a] and state.output[t]) or state.op[a] + 2 > state.ops[instance]:
+        return -1
+    return copied_out(state, row, a, state.ops[instance])
+
+
+@kernel
+def copied_out(state: Any, row: Any, a: Any, latest: Any) -> Any:
+    """To where a tensor written at access a has to be in fast memory for idle bandwidth to copy it out; at most to `latest`."""
+    end, room = state.op[a] + 2, state.idle[row, state.op[a] + 1]
+    size = state.sizes[state.tensor_at[state.instance[row]] + state.tensor[a]]
+    while end < latest and room < size:
+        room += state.idle[row, end]
+        end += 1
+    return end
+
+
+@kernel
+def next_use(state: Any, row: Any, a: Any) -> Any:
+    """The operation that accesses the tensor of access a next; the program's end where none does."""
+    instance = state.instance[row]
+    following = state.following[a]
+    return state.op[state.access_at[instance] + following] if following >= 0 else state.ops[instance]
+
+
+@kernel
+def rectangle_under(state: Any, row: Any, a: Any) -> Any:
+    """The rectangle of an input of its alias group that ends where access a writes its tensor, so that it may be written over
+    it; -1: there is none."""
+    instance = state.instance[row]
+    base, t, low = state.tensor_at[instance], state.tensor[a], state.op[a]
+    group, rects = state.group[base + t], state.rects[row]
+    if group >= 0:
+        for r in range(state.places[row]):
+            old = state.held[row, r, 0]
+            ends = rects[r, 1] == low + 1 and state.held[row, r, 1] <= low and rects[r, 0] < low and state.last[base + old] == low
+            if state.group[base + old] == group and ends:
+                return r
+    return -1
+
+
+@kernel
+def fits(state: Any, row: Any, low: Any, high: Any, size: Any, under: Any) -> Any:
+    """Whether fast memory has room for so many bytes more over operations low..high - 1, the first of them over a rectangle."""
+    capacity = state.capacity[state.instance[row]]
+    for i in range(low, high):
+        shared = min(size, state.rects[row, under, 3]) if under >= 0 and i == low else 0
+        if state.load[row, i] - shared + size > capacity:
+            return False
+    return True

@@ -1,0 +1,226 @@
+"""Best fit: the lowest niche of the skyline first, and into it the buffer with the longest lifetime that it has room for.
+
+After E. Burke, G. Kendall and G. Whitwell, "A new placement heuristic for the orthogonal stock-cutting problem" (Operations
+Research 52, 2004), with lifetimes in place of widths, as T. Sekiyama et al. take it to buffers ("Profile-guided memory
+optimization for deep neural networks", 2018). The skyline is the upper end of what is placed, section by section. A niche is a
+run of sections of one level that is lower than its neighbours. A buffer lies in it with all of its lifetime; where nothing that
+is left does, the niche rises to the lower neighbour. Each step places a buffer or does away with a niche: O(n) steps a pass.
+
+Buffers are kept in classes of lifetimes that differ by a tenth at most, sorted by their start; those placed are skipped by paths
+that are halved (union-find). So a long one that fits is found among the first few of each class, from long to short.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.problems.memory_static.instance import Sections, StaticInstance
+
+__all__ = ["LEFT", "TOP", "Niches", "advance", "new_niches"]
+
+HEAP, SPANS, LEFT, TOP = range(4)
+"""Places in `at`."""
+_RATIO = 1.1
+"""Lifetimes of one class differ by less than this factor."""
+_LOOKED_AT = 32
+"""Buffers of a class that are compared for a niche, those that start first in it."""
+_GAP = 0.5
+"""What a section left free between a buffer and the nearer wall of its niche counts, in sections of its lifetime."""
+
+
+class Niches(NamedTuple):
+    """One pass over n buffers of size above 0, in C classes, and the skyline: up to 2 n + 2 spans of equal level."""
+
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    """[n] the sections of a buffer: first to last - 1."""
+    size: NDArray[np.int64]
+    alignment: NDArray[np.int64]
+    score: NDArray[np.float64]
+    """[n] lifetimes, with noise where there is any: of the buffers compared that of the highest is taken, less its gap."""
+    member: NDArray[np.int32]
+    """[n] the buffers, class by class from long to short, by their first section."""
+    start: NDArray[np.int64]
+    """[C + 1] where a class begins in `member`."""
+    shortest: NDArray[np.int64]
+    """[C] the shortest lifetime of a class, in sections."""
+    following: NDArray[np.int32]
+    """[n + 1] leads from a place in `member` to the first that is not placed, from there on."""
+    begin: NDArray[np.int64]
+    level: NDArray[np.int64]
+    before: NDArray[np.int32]
+    after: NDArray[np.int32]
+    """[spans] the first section of a span, its level, and its neighbours, -1 for none; level -1: it is no more."""
+    heap: NDArray[np.int32]
+    key: NDArray[np.int64]
+    """[spans] a heap of spans, the lowest first, and the level that each had when it was put there."""
+    offset: NDArray[np.int64]
+    """[n]"""
+    at: NDArray[np.int64]
+    """[4] spans in the heap; spans made; buffers that are not placed; the height so far."""
+
+
+def new_niches(
+    instance: StaticInstance, found: Sections, chosen: NDArray[np.int64], noise: NDArray[np.float64] | None = None
+) -> Niches:
+    """A pass that has not begun, over the buffers `chosen`, none of which is fixed; `noise` [n] multiplies their lifetimes."""
+    n = len(chosen)
+    first, last = found.first[chosen].astype(np.int64), found.last[chosen].astype(np.int64)
+    length = (last - first) * (np.ones(n) if noise is None else noise)
+    kind = np.floor(np.log(length) / np.log(_RATIO)).astype(np.int64)
+    member = np.lexsort((first, -kind)).astype(np.int32)
+    start = np.flatnonzero(np.diff(kind[member], prepend=kind.max() + 1))
+    spans = 2 * n + 2
+    before, after = np.full(spans, -1, np.int32), np.full(spans, -1, np.int32)
+    begin, level = np.zeros(spans, np.int64), np.full(spans, -1)
+    begin[1], level[0], level[1], after[0], before[1] = len(found.load), 0, 2**62, 1, 0  # the last is a wall at the end of time
+    return Niches(
+        first, last, instance.size[chosen], instance.alignment[chosen], length, member,
+        np.append(start, n), np.minimum.reduceat((last - first)[member], start),
+        np.arange(n + 1, dtype=np.int32), begin, level, before, after,
+        np.zeros(spans, np.int32), np.zeros(spans, np.int64), np.zeros(n, np.int64), np.array([1, 2, n, 0]),
+    )  # fmt: skip
+
+
+@kernel(nogil=True)
+def advance(niches, steps, ceiling):
+    """Place a buffer or do away with a niche, `steps` times or until all are placed; False: one would end above the ceiling."""
+    for _ in range(steps):
+        if niches.at[LEFT] == 0:
+            break
+        s = np.int64(niches.heap[0])
+        if niches.level[s] < 0:
+            _pop(niches)
+            continue
+        _merge(niches, s)
+        place = _longest(niches, niches.begin[s], niches.begin[niches.after[s]])
+        if place >= 0:
+            if not _put(niches, s, place, ceiling):
+                return False
+            continue
+        wall = niches.level[niches.after[s]]
+        if niches.before[s] >= 0:
+            wall = min(wall, niches.level[niches.before[s]])
+        niches.level[s] = wall
+        _sift(niches, wall, s)
+    return True
+
+
+@kernel(borrow=True)
+def _merge(niches, s):
+    """The lowest span takes in its neighbours of the same level; these are left in the heap with level -1 until they come up."""
+    key = niches.level[s]
+    while niches.level[niches.after[s]] == key:
+        q = niches.after[s]
+        niches.level[q] = -1
+        niches.after[s] = niches.after[q]
+        niches.before[niches.after[q]] = s
+    while niches.before[s] >= 0 and niches.level[niches.before[s]] == key:
+        q = niches.before[s]
+        niches.level[q] = -1
+        niches.begin[s], niches.before[s] = niches.begin[q], niches.before[q]
+        if niches.before[q] >= 0:
+            niches.after[niches.before[q]] = s
+
+
+@kernel(borrow=True)
+def _longest(niches, begin, end):
+    """The place in `member` of the best of the longest class of which something fits into sections begin to end - 1; or -1."""
+    for c in range(len(niches.shortest)):
+        if niches.shortest[c] > end - begin:
+            continue
+        low, high = niches.start[c], niches.start[c + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if niches.first[niches.member[middle]] < begin:
+                low = middle + 1
+            else:
+                high = middle
+        best, highest, seen = -1, -np.inf, 0
+        k = _left(niches, low)
+        while seen < _LOOKED_AT and k < niches.start[c + 1]:
+            b = niches.member[k]
+            if niches.first[b] >= end:
+                break
+            if niches.last[b] <= end:
+                seen += 1
+                score = niches.score[b] - _GAP * min(niches.first[b] - begin, end - niches.last[b])
+                if score > highest:
+                    best, highest = k, score
+            k = _left(niches, k + 1)
+        if best >= 0:
+            return best
+    return -1
+
+
+@kernel(borrow=True)
+def _left(niches, k):
+    """The first place from k on whose buffer is not placed."""
+    while niches.following[k] != k:
+        niches.following[k] = niches.following[niches.following[k]]
+        k = np.int64(niches.following[k])
+    return k
+
+
+@kernel(borrow=True)
+def _put(niches, s, place, ceiling):
+    """Lay the buffer into the niche s, of which up to three spans become; False where it would end above the ceiling."""
+    b, level, end = niches.member[place], niches.level[s], niches.begin[niches.after[s]]
+    offset = (level + niches.alignment[b] - 1) // niches.alignment[b] * niches.alignment[b]
+    top = offset + niches.size[b]
+    if top > ceiling:
+        return False
+    niches.offset[b] = offset
+    niches.following[place] = place + 1
+    niches.at[LEFT] -= 1
+    niches.at[TOP] = max(niches.at[TOP], top)
+    if niches.last[b] < end:
+        _split(niches, s, niches.last[b], level)
+    if niches.first[b] > niches.begin[s]:
+        _split(niches, s, niches.first[b], top)
+    else:
+        niches.level[s] = top
+        _sift(niches, top, s)
+    return True
+
+
+@kernel(borrow=True)
+def _split(niches, s, begin, level):
+    """From section `begin` on the span s becomes one of its own, of this level."""
+    q, after = niches.at[SPANS], niches.after[s]
+    niches.at[SPANS] = q + 1
+    niches.begin[q], niches.level[q], niches.before[q], niches.after[q] = begin, level, s, after
+    niches.before[after] = niches.after[s] = q
+    i = niches.at[HEAP]
+    niches.at[HEAP] = i + 1
+    while i > 0 and niches.key[(i - 1) // 2] > level:
+        niches.heap[i], niches.key[i] = niches.heap[(i - 1) // 2], niches.key[(i - 1) // 2]
+        i = (i - 1) // 2
+    niches.heap[i], niches.key[i] = q, level
+
+
+@kernel(borrow=True)
+def _pop(niches):
+    """Take the first span out of the heap."""
+    niches.at[HEAP] -= 1
+    end = niches.at[HEAP]
+    _sift(niches, niches.key[end], np.int64(niches.heap[end]))
+
+
+@kernel(borrow=True)
+def _sift(niches, key, s):
+    """Put the span s, of this key, in place of the first of the heap, and let it sink."""
+    i, count = 0, niches.at[HEAP]
+    while 2 * i + 1 < count:
+        child = 2 * i + 1
+        if child + 1 < count and niches.key[child + 1] < niches.key[child]:
+            child += 1
+        if niches.key[child] >= key:
+            break
+        niches.heap[i], niches.key[i] = niches.heap[child], niches.key[child]
+        i = child
+    niches.heap[i], niches.key[i] = s, key
