@@ -17,15 +17,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from corl.errors import Infeasible, hint
+from corl.errors import hint
 from corl.files.json_instances import Field, generated, heading, read_object
 from corl.files.opening import plain_name, writing
 from corl.files.text import Text, quoted
-from corl.problems.memory.instance import IN, KINDS, LARGEST, OUT, Machine, MappingInstance, MappingPlan, Op, from_program
+from corl.problems.memory.instance import KINDS, LARGEST, Machine, MappingInstance, Op, from_program
 
-__all__ = ["plan_from_json", "plan_to_json", "read_instance", "recognises", "write_instance"]
+__all__ = ["read_instance", "recognises", "write_instance"]
 
 _KEYS = ("problem", "name", "comment", "machine", "tensors", "ops", "aliases")
 _TENSOR_KEYS, _OP_KEYS = ("name", "size", "kind"), ("name", "unit", "flops", "reads", "writes")
@@ -33,8 +31,6 @@ _TRACED = "corl-memmap-1"
 _TRACED_KEYS = ("format", "name", "comment", "machine", "ops", "tensors")
 _TRACED_TENSOR_KEYS, _TRACED_OP_KEYS = ("id", *_TENSOR_KEYS), ("name", "kind", "flops", "mat", "ins", "outs")
 _TRACED_KINDS = {kind: kind for kind in KINDS} | {"act": "activation"}
-_RESIDENCY, _COPY, _SECONDS = ("tensor", "from", "to", "offset"), ("tensor", "direction", "from", "to"), ("start", "end")
-_DIRECTIONS = {"in": IN, "out": OUT}
 _HEAD = re.compile(r'\s*\{\s*("problem"\s*:\s*"memory"|"format"\s*:\s*"corl-memmap-)')
 _Generators = Mapping[str, Callable[..., MappingInstance]]
 
@@ -167,55 +163,3 @@ def _op(instance: MappingInstance, i: int) -> dict[str, Any]:
         name = instance.tensor_names[t]
         row["writes" if instance.access_write[a] else "reads"].append(name if count == instance.sizes[t] else [name, count])
     return row
-
-
-# -------------------------------------------------------------------- plans
-def plan_to_json(instance: MappingInstance, plan: MappingPlan) -> dict[str, list[dict[str, Any]]]:
-    """Residencies and copies by the tensors' names; of copies also when, in seconds, they begin and end."""
-    from corl.problems.memory.evaluation import run_plan
-
-    timeline, names = run_plan(instance, plan), instance.tensor_names
-    directions = {way: text for text, way in _DIRECTIONS.items()}
-    return {
-        "residencies": [dict(zip(_RESIDENCY, (names[t], *rest))) for t, *rest in plan.residencies.tolist()],
-        "copies": [
-            dict(zip(_COPY, (names[t], directions[way], low, high))) | dict(zip(_SECONDS, map(float, span)))
-            for (t, way, low, high), span in zip(plan.copies.tolist(), zip(timeline.copy_start, timeline.copy_end))
-        ],
-    }
-
-
-def plan_from_json(instance: MappingInstance, value: Any) -> MappingPlan:
-    """The plan in the form of `plan_to_json`; raises InputError for anything else, and for seconds not the simulator's."""
-    given = Field(value, "solution").record(("residencies", "copies"))
-    numbers = {name: t for t, name in enumerate(instance.tensor_names)}
-    tables = []
-    for part, keys, others in (("residencies", _RESIDENCY, ()), ("copies", _COPY, _SECONDS)):
-        rows = []
-        for entry in given[part].entries():
-            facts = entry.record((*keys, *others))
-            way = [_DIRECTIONS[facts["direction"].choice(_DIRECTIONS)]] if others else []
-            rows.append([_tensor(facts["tensor"], numbers), *way, *(facts[key].integer(0) for key in keys[1 + len(way) :])])
-        tables.append(np.array(rows, np.int64).reshape(-1, 4))
-    plan = MappingPlan(*tables)
-    _check_seconds(instance, plan, given["copies"])
-    return plan
-
-
-def _check_seconds(instance: MappingInstance, plan: MappingPlan, copies: Field) -> None:
-    """Seconds that a file claims for copies have to be those of the simulator (where the plan can be carried out at all)."""
-    from corl.problems.memory.evaluation import run_plan
-
-    claims = [entry.record((*_COPY, *_SECONDS)) for entry in copies.entries()]
-    if not any(key in claim for claim in claims for key in _SECONDS):
-        return
-    try:
-        timeline = run_plan(instance, plan)
-    except Infeasible:
-        return  # evaluate says why
-    for claim, *times in zip(claims, timeline.copy_start.tolist(), timeline.copy_end.tolist()):
-        for key, seen in zip(_SECONDS, times):
-            claimed = claim.get(key, seen)
-            if abs(claimed.number() - seen) > 1e-6 * timeline.total:
-                message = f"{claimed.value!r} is not accepted; accepted: {seen!r}, when the copy engine is there, or nothing"
-                raise claimed.error(message)

@@ -41,6 +41,7 @@ class Mapping(Problem):
     instance_type = MappingInstance
     generators = GENERATORS
     features = {"game": _game}  # noqa: RUF012
+    suffixes = (".csv",)
 
     def evaluate(self, instance: MappingInstance, solution: Any) -> float:
         """The run time in microseconds. Raises Infeasible, naming the first rule that is broken."""
@@ -77,15 +78,27 @@ class Mapping(Problem):
         accepted = "a path, a MappingInstance, a torch.export.ExportedProgram or (torch.nn.Module, inputs)"
         raise InputError(f"{kind_of(data)} cannot be read as a program; accepted: {accepted}")
 
+    def read_solution(self, instance: MappingInstance, path: Path) -> MappingPlan:
+        """The plan in a buffer table (CSV). Raises InputError."""
+        from corl.problems.memory.plans import read_plan
+
+        return read_plan(instance, path)
+
+    def write_solution(self, instance: MappingInstance, solution: Any, path: Path) -> None:
+        """Write the plan as a buffer table: places in fast memory and copies, with bytes and names of operations."""
+        from corl.problems.memory.plans import write_plan
+
+        write_plan(instance, MappingPlan(*solution), path)
+
     def to_json(self, instance: MappingInstance, solution: Any) -> dict[str, list[dict[str, Any]]]:
         """Residencies and copies by the tensors' names; of copies also when, in seconds, they begin and end."""
-        from corl.problems.memory.formats import plan_to_json
+        from corl.problems.memory.plans import plan_to_json
 
         return plan_to_json(instance, MappingPlan(*solution))
 
     def from_json(self, instance: MappingInstance, value: Any) -> MappingPlan:
         """The plan in the form of `to_json`; raises InputError for anything else, and for seconds not the simulator's."""
-        from corl.problems.memory.formats import plan_from_json
+        from corl.problems.memory.plans import plan_from_json
 
         return plan_from_json(instance, value)
 

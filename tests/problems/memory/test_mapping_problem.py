@@ -1,4 +1,4 @@
-"""Files, generators, solutions in JSON and the drawing of memory mapping."""
+"""Files, generators and the drawing of memory mapping."""
 
 from __future__ import annotations
 
@@ -181,28 +181,6 @@ def test_all_slow_alexnet(data, monkeypatch):
     monkeypatch.setenv("CORL_DATA", str(data))
     instance = generators.model(file="memory/models/alexnet_b32.json")
     assert MAPPING.describe(instance)["all_slow_microseconds"] == pytest.approx(605.636, abs=1e-3)
-
-
-def test_solutions_in_json(tiny, random_plan):
-    """A plan comes back from JSON the same; seconds that are not the simulator's are refused, wrong keys too."""
-    instance = tiny(2, aliases=False)
-    random, found = np.random.default_rng(1), None
-    while found is None or not len(found.copies):
-        found = random_plan(instance, random)
-        try:
-            value = json.loads(json.dumps(MAPPING.to_json(instance, found)))
-        except Exception:
-            found = None
-    again = MAPPING.from_json(instance, value)
-    assert again.residencies.tolist() == found.residencies.tolist() and again.copies.tolist() == found.copies.tolist()
-    assert set(value["copies"][0]) == {"tensor", "direction", "from", "to", "start", "end"}
-    with pytest.raises(InputError, match=r"solution\.copies\[0\]\.end"):
-        MAPPING.from_json(instance, changed(value, "copies", 0, "end", value=1e9))
-    wrongs = [changed(value, "copies", 0, "direction", value="up"), changed(value, "residencies", 0, "from", value=-1)]
-    wrongs += [changed(value, "residencies", 0, "tensor", value="q"), {"copies": []}, [], changed(value, "copies", value=1)]
-    for wrong in wrongs:
-        with pytest.raises(InputError, match="accepted"):
-            MAPPING.from_json(instance, wrong)
 
 
 def test_drawing(tiny):

@@ -1,0 +1,187 @@
+"""Plans as files: the buffer table, in JSON and in CSV (formats.md, "Plans").
+
+A row is a place in fast memory (a residency) or a copy. Operations are numbers from 0 and, beside them, their names; in CSV a
+column `what` says place, in or out, and cells of columns that a row does not have are empty.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corl.errors import Infeasible, InputError, hint
+from corl.files.json_instances import Field, Record
+from corl.files.opening import writing
+from corl.files.text import Text, quoted
+from corl.problems.memory.instance import IN, OUT, MappingInstance, MappingPlan
+
+__all__ = ["plan_from_json", "plan_to_json", "read_plan", "write_plan"]
+
+_PLACE = ("tensor", "bytes", "offset", "from", "to", "from_op", "to_op")
+_SECONDS = ("start", "end")
+_KEYS = {"residencies": _PLACE, "copies": ("tensor", "direction", "bytes", "from", "to", "from_op", "to_op", *_SECONDS)}
+_ARRAYS = {"residencies": ("from", "to", "offset"), "copies": ("direction", "from", "to")}
+"""What must be there beside the tensor, in the order of a MappingPlan's columns."""
+_COLUMNS = ("what", *_PLACE, *_SECONDS)
+_DIRECTIONS = {"in": IN, "out": OUT}
+_Rows = dict[str, list[dict[str, Any]]]
+
+
+# -------------------------------------------------------------------- JSON
+def plan_to_json(instance: MappingInstance, plan: MappingPlan) -> _Rows:
+    """Residencies and copies by the tensors' names; of copies also when, in seconds, they begin and end."""
+    from corl.problems.memory.evaluation import run_plan
+
+    timeline = run_plan(instance, plan)
+    directions = {way: text for text, way in _DIRECTIONS.items()}
+    rows: _Rows = {"residencies": [], "copies": []}
+    for t, low, high, offset in plan.residencies.tolist():
+        rows["residencies"].append(_row(instance, t, low, high) | {"offset": offset})
+    for (t, way, low, high), *span in zip(plan.copies.tolist(), timeline.copy_start.tolist(), timeline.copy_end.tolist()):
+        rows["copies"].append(_row(instance, t, low, high) | {"direction": directions[way]} | dict(zip(_SECONDS, span)))
+    return {part: [{key: row[key] for key in _KEYS[part]} for row in found] for part, found in rows.items()}
+
+
+def _row(instance: MappingInstance, tensor: int, low: int, high: int) -> dict[str, Any]:
+    """What places and copies have in common."""
+    begin, end = _name(instance, low), _name(instance, high)
+    of = {"tensor": instance.tensor_names[tensor], "bytes": int(instance.sizes[tensor])}
+    return of | {"from": low, "to": high, "from_op": begin, "to_op": end}
+
+
+def _name(instance: MappingInstance, op: int) -> str:
+    """The operation's name; "" for the end of the program."""
+    return instance.op_names[op] if op < instance.ops else ""
+
+
+def plan_from_json(instance: MappingInstance, value: Any) -> MappingPlan:
+    """The plan in the form of `plan_to_json`, where bytes, names of operations and seconds may be left out.
+
+    Raises InputError for anything else, and for bytes, names and seconds that are not the instance's or the simulator's.
+    """
+    given = Field(value, "solution").record(("residencies", "copies"))
+    numbers = {name: t for t, name in enumerate(instance.tensor_names)}
+    tables = []
+    for part, keys in _KEYS.items():
+        rows, records = [], [entry.record(keys) for entry in given[part].entries()]
+        for record in records:
+            name = record["tensor"].text()
+            if name not in numbers:
+                message = f"there is no tensor {quoted(name)}{hint(name, numbers)}; accepted: names of `tensors`"
+                raise record["tensor"].error(message)
+            row = [numbers[name]]
+            for key in _ARRAYS[part]:
+                field = record[key]
+                row.append(_DIRECTIONS[field.choice(_DIRECTIONS)] if key == "direction" else field.integer(0))
+            _check_facts(record, _row(instance, row[0], record["from"].value, record["to"].value))
+            rows.append(row)
+        tables.append(np.array(rows, np.int64).reshape(-1, 4))
+    plan = MappingPlan(*tables)
+    _check_seconds(instance, plan, records)
+    return plan
+
+
+def _check_facts(record: Record, facts: Mapping[str, Any]) -> None:
+    """Bytes and names of operations, where they are given, have to be the instance's."""
+    for key in ("bytes", "from_op", "to_op"):
+        expected = facts[key]
+        field = record.get(key, expected)
+        if (field.integer() if key == "bytes" else field.text()) != expected:
+            shown = expected if key == "bytes" else quoted(expected)
+            raise field.error(f"{quoted(str(field.value))} is not accepted; accepted: {shown}, as in the program, or nothing")
+
+
+def _check_seconds(instance: MappingInstance, plan: MappingPlan, claims: list[Record]) -> None:
+    """Seconds that a file claims for copies have to be those of the simulator (where the plan can be carried out at all)."""
+    from corl.problems.memory.evaluation import run_plan
+
+    if not any(key in claim for claim in claims for key in _SECONDS):
+        return
+    try:
+        timeline = run_plan(instance, plan)
+    except Infeasible:
+        return  # evaluate says why
+    for claim, *times in zip(claims, timeline.copy_start.tolist(), timeline.copy_end.tolist()):
+        for key, seen in zip(_SECONDS, times):
+            claimed = claim.get(key, seen)
+            if abs(claimed.number() - seen) > 1e-6 * timeline.total:
+                message = f"{claimed.value!r} is not accepted; accepted: {seen!r}, when the copy engine is there, or nothing"
+                raise claimed.error(message)
+
+
+# -------------------------------------------------------------------- CSV
+def write_plan(instance: MappingInstance, plan: MappingPlan, path: Path) -> None:
+    """Write the buffer table as CSV: places in the order of their first operation, then copies in theirs."""
+    rows = plan_to_json(instance, plan)
+    with writing(path) as stream:
+        table = csv.DictWriter(stream, _COLUMNS, lineterminator="\n")
+        table.writeheader()
+        for part, found in rows.items():
+            for row in sorted(found, key=lambda row: (row["from"], row["to"])):
+                table.writerow({key: value for key, value in row.items() if key != "direction"} | {"what": _what(part, row)})
+
+
+def _what(part: str, row: Mapping[str, Any]) -> str:
+    return "place" if part == "residencies" else str(row["direction"])
+
+
+def read_plan(instance: MappingInstance, path: Path) -> MappingPlan:
+    """The plan in a buffer table, whose columns and rows may come in any order. Raises InputError with line and column."""
+    text = Text.read(path)
+    values: _Rows = {"residencies": [], "copies": []}
+    lines: dict[str, list[int]] = {part: [] for part in values}
+    for line, cells in _cells(text):
+        what = cells.pop("what", "")
+        if what not in ("place", *_DIRECTIONS):
+            raise text.error(f"{quoted(what)} is not accepted; accepted: place, in, out", line=line, field="what")
+        part = "residencies" if what == "place" else "copies"
+        row = {} if what == "place" else {"direction": what}
+        for key, cell in cells.items():
+            if key in _KEYS[part]:
+                row |= {key: _value(text, key, cell, line)} if cell or key == "tensor" else {}
+            elif cell:
+                raise text.error(f"{quoted(cell)} in a line of {what}; accepted: an empty cell", line=line, field=key)
+        values[part].append(row)
+        lines[part].append(line)
+    try:
+        return plan_from_json(instance, values)
+    except InputError as error:
+        found = re.match(r"solution\.(\w+)\[(\d+)\]\.?(\w*)", error.field or "")
+        line = lines[found[1]][int(found[2])] if found else None
+        raise text.error(error.reason, line=line, field=found[3] if found and found[3] else None) from None
+
+
+def _value(text: Text, key: str, cell: str, line: int) -> Any:
+    """A cell as JSON would have it."""
+    if key in _SECONDS:
+        return text.number(cell, key, line)
+    return cell if key in ("tensor", "from_op", "to_op") else text.integer(cell, key, line)
+
+
+def _cells(text: Text) -> Iterator[tuple[int, dict[str, str]]]:
+    """(line number, column -> cell) of each row."""
+    names: list[str] = []
+    reader = csv.reader(io.StringIO(text.content, newline="\n"), strict=True)
+    try:
+        for cells in reader:
+            if not any(cells):
+                continue
+            if names:
+                if len(cells) != len(names):
+                    raise text.error(f"{len(cells)} cells; the header names {len(names)} columns", line=reader.line_num)
+                yield reader.line_num, dict(zip(names, cells))
+                continue
+            names = cells
+            if unknown := [name for name in names if name not in _COLUMNS]:
+                message = f"no column {quoted(unknown[0])} is known; accepted: {', '.join(_COLUMNS)}"
+                raise text.error(message, line=reader.line_num, field="header")
+            if missing := [key for key in ("what", "tensor", "offset", "from", "to") if names.count(key) != 1]:
+                raise text.error(f"column {missing[0]!r} is not there once", line=reader.line_num, field="header")
+    except csv.Error as error:
+        raise text.error(f"no row of a table ({error}); accepted: CSV", line=reader.line_num) from None
