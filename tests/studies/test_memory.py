@@ -6,6 +6,7 @@ import csv
 import io
 import math
 
+import memory_cost_model as cost_model
 import memory_mapping
 import memory_players as players
 import memory_priority as priority
@@ -16,7 +17,7 @@ import pytest
 import corl
 from corl import registry
 from corl.problems.memory.generators import mixed
-from corl.problems.memory.instance import MappingPlan
+from corl.problems.memory.instance import Machine, MappingPlan
 from corl.solvers.memory.constructions import by_priority
 from corl.solvers.memory.layout import program_of
 from corl.solvers.memory.priority.network import PriorityNetwork
@@ -93,3 +94,29 @@ def test_replays_of_a_plan():
     found = memory_replays.replayed(instance, kept.solution)
     assert found["stall"] == found["hidden"] == found["either"] == pytest.approx(kept.objective)
     assert found["load"] <= 1.0 and found["left"] == 0.0 and kept.objective < slow
+
+
+def test_operations_of_the_cost_model():
+    """Every operation of ResNet-50 is there as often as it runs; the rows' numbers are the traced ones."""
+    rows = [row for _, row in cost_model.operations("resnet50", 1, Machine())]
+    counts = {kind: sum(row["count"] for row in rows if row["operation"] == kind) for kind in {row["operation"] for row in rows}}
+    others = {"batch_norm": 53, "relu": 49, "add": 16, "max_pool2d": 1, "mean": 1, "linear": 1}
+    assert counts == {"conv2d": 53} | others
+    first = rows[0]
+    assert (first["shapes"], first["flops"]) == ("1x3x224x224 64x3x7x7", 2 * 64 * 112 * 112 * 3 * 49)
+    assert first["bytes"] == 4 * (3 * 224 * 224 + 64 * 3 * 49 + 64 * 112 * 112)
+    assert len({(row["operation"], row["shapes"]) for row in rows}) > 40
+
+
+def test_calls_are_measured_apart_and_summed_up():
+    """Longer calls measure longer; rows in the model's order correlate fully, rows against it fully the other way round."""
+    short, long = cost_model.measured([lambda: sum(range(10)), lambda: sum(range(100_000))], 3)
+    assert 0 < 10 * short < long
+    rows = [
+        {"model": "m", "batch": "1", "operation": "conv2d", "flops": str(100 - k), "bytes": str(k * k), "modelled_us": str(k + 1),
+         "measured_us": str(2 * (k + 1) ** 2)} for k in range(8)
+    ]  # fmt: skip
+    _, _, whole, conv = cost_model.summary(rows)
+    one = "1.000 [1.000, 1.000] | -1.000 [-1.000, -1.000] | 1.000 [1.000, 1.000]"
+    assert whole.startswith(f"| m 1, all | 8 | {one} |") and conv.startswith(f"| m 1, conv2d | 8 | {one} |")
+    assert whole.endswith("| 9.00 |")
