@@ -5,8 +5,8 @@ python tests/studies/memory_cost_model.py --table instances/memory/results/cost-
 
 A model is traced in float32 without fusion, since PyTorch's eager mode does not fuse, and run once on the CPU; then each
 operation that differs from those before in kind, shapes or parameters is run again alone on its tensors, all in turn, and the
-median of its processor seconds is taken. The modelled time is the judge's, with everything in slow memory, on a machine whose rates are
-measured on other kernels (`calibrated`): nothing is fitted to the rows. `--table` gives Spearman's rank correlation between the
+median of its processor seconds is taken. The modelled time is the judge's, everything in slow memory, on a machine whose rates
+are measured on other kernels (`calibrated`): nothing is fitted to the rows. `--table` gives Spearman's rank correlation of the
 two, with a 95 % interval (bootstrap over the operations). For models whose operations are traced one by one, as
 convolutional ones are.
 """
