@@ -2,8 +2,8 @@
 
 PROBLEM is knapsack, orienteering or vrp, at 100 items, nodes or clients, as the learning literature has them: KP100 with capacity
 25, OP100 with scores by distance and limit 4 (Kool et al., 2019), CVRP100 with capacity 50. Training draws its seeds below
-2**32 at random, so that none is likely among those of SPLITS; rules are tuned and curves watched on "choose", and "judge"
-and "judge-2" are for the figures that are published, once each.
+2**32 at random, so that none is likely among those of SPLITS; rules are tuned and curves watched on "choose", and "judge",
+"judge-2" and "judge-3" are for the figures that are published, once each.
 
 A row is POLICY-DECODER or solver-NAME-ITERATIONS: a policy is "rule", a shipped one's name or a checkpoint file; a decoder is
 "greedy", "beamW" or "beamW:NAT" (Beam's option nat, for policies with a value). Gaps are to the best solver's, which the CSV file
@@ -39,8 +39,8 @@ from corl.policy import RulePolicy
 
 __all__ = ["SPLITS", "Linear", "fresh", "gaps", "objectives", "tuned"]
 
-SPLITS = {"choose": 4_310_000_000, "judge": 4_320_000_000, "judge-2": 4_330_000_000}
-"""The first seed of each; a later round is judged on "judge-2"."""
+SPLITS = {"choose": 4_310_000_000, "judge": 4_320_000_000, "judge-2": 4_330_000_000, "judge-3": 4_340_000_000}
+"""The first seed of each; the second round was judged on "judge-2", what begins as the rule is on "judge-3"."""
 COUNT = 128
 """Instances of each."""
 GENERATED: dict[str, tuple[str, dict[str, Any]]] = {
