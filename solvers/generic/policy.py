@@ -51,6 +51,12 @@ class Policy(Solver):
         scale="log",
     )
     expansion: int = option(4, "Children of each state that SGBS plays out.", low=2)
+    nat: float = option(
+        0.0,
+        "Of beams: rank states by what is collected, the policy's value and this share of that times the logarithm of the last "
+        "action's probability, for policies with a value; 0: by probability alone.",
+        low=0,
+    )
     temperature: float = option(1.0, "Of samples of all kinds: logits are divided by it.", above=0, scale="log")
     augment: int = option(1, "Copies of the instance by symmetry, at most as many as the problem knows (8 in the plane).", low=1)
     multi_start: int = option(
@@ -145,7 +151,7 @@ class Policy(Solver):
             return Sampling(width, self.temperature)
         if self.decoder == "greedy":
             return Greedy()
-        return Beam(width) if self.decoder == "beam" else Sgbs(width, self.expansion)
+        return Beam(width, self.nat) if self.decoder == "beam" else Sgbs(width, self.expansion)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,10 @@ import pytest
 
 import corl
 from corl.decoding import Beam, CountedEvaluator, Sgbs, decode
+from corl.errors import UsageError
+from corl.policy import RulePolicy
+from corl.problems.orienteering.generators import distance
+from corl.problems.orienteering.problem import Orienteering
 from corl.problems.tsp.generators import asymmetric, uniform
 from corl.problems.tsp.problem import Tsp
 from corl.run import Run
@@ -89,6 +93,34 @@ def test_one_round_is_the_decoder(nearness, decoder, made, rows):
     pool = TSP.environment(TSP.symmetries(instance)[:3], 12 * rows)
     found = decode(made, CountedEvaluator(pool, nearness), [0, 1, 2] * 4, keys=np.repeat(np.arange(4), 3))
     assert run.limit == "finished" and run.objective == pytest.approx(-max(found.total))
+
+
+class Expecting(RulePolicy):
+    """Of orienteering: any action is as likely as another; the value is what the best plan that is known collects."""
+
+    problem, environment, has_value = "orienteering", "insertion", True
+
+    def evaluate(self, observation):
+        there = observation["action"] >= 0
+        return np.where(there, 0.0, -np.inf), observation["best"]
+
+
+def test_a_beam_by_estimate():
+    """With `nat` a round is Beam with that option, which finds more than one by probability; a policy without a value is refused."""
+    instance, problem = distance(size=40, seed=1), Orienteering()
+
+    def solved(nat, policy):
+        run = Run(problem, instance, iterations=10**6)
+        Policy(policy=policy, width=6, rounds=1, nat=nat).solve(instance, run)
+        return run.objective
+
+    pool = problem.environment([instance], 12, name="insertion")
+    decoded = max(decode(Beam(6, 0.01), CountedEvaluator(pool, Expecting()), [0]).total)
+    assert solved(0.01, Expecting()) == pytest.approx(decoded) and decoded > 1.05 * solved(0.0, Expecting())
+    without = Expecting()
+    without.has_value = False
+    with pytest.raises(UsageError, match="a beam with nat needs a policy with a value"):
+        solved(0.01, without)
 
 
 def test_greedy_from_all_starts(nearness):
