@@ -7,7 +7,8 @@ PROBLEM is knapsack, orienteering or vrp, at 100 items, nodes or clients, as the
 
 A row is POLICY-DECODER or solver-NAME-ITERATIONS: a policy is "rule", a shipped one's name or a checkpoint file; a decoder is
 "greedy", "beamW" or "beamW:NAT" (Beam's option nat, for policies with a value). Gaps are to the best solver's, which the CSV file
---reference keeps; --count takes the first so many instances of the split. Each row is a line of CSV: mean gap with its bootstrap
+--reference keeps; with --paired they are to the greedy rule. --count takes the first so many instances of the split; of "judge-3"
+the first 128 are for gaps, and the first 512 for what is paired. Each row is a line of CSV: mean gap with its bootstrap
 interval, the same of what it is above the greedy rule's on the same instances, and instances a second of processor time on one
 core.
 
@@ -166,6 +167,7 @@ def main() -> None:
     parser.add_argument("--split", choices=sorted(SPLITS), default="choose")
     parser.add_argument("--count", type=int, default=COUNT, help="instances of the split, the first")
     parser.add_argument("--reference", type=Path, help="CSV file that keeps the best solver's objectives")
+    parser.add_argument("--paired", action="store_true", help="no best solver: gaps are to the greedy rule's objectives")
     parser.add_argument("--tune", type=float, default=0.0, metavar="SECONDS")
     args = parser.parse_intermixed_args()
     problem = args.problem
@@ -175,9 +177,10 @@ def main() -> None:
         print(json.dumps({problem: [round(float(weight), 4) for weight in weights]}))
         return
     instances = fresh(problem, args.split, args.count)
-    best = reference(problem, args.split, instances, args.reference)
     rule = Linear(problem, np.array(json.loads(RULES.read_text())[problem]))
-    base = {"greedy": gaps(problem, objectives(rule, instances, "greedy"), best)}
+    by_rule = objectives(rule, instances, "greedy")
+    best = by_rule if args.paired else reference(problem, args.split, instances, args.reference)
+    base = gaps(problem, by_rule, best)
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(FIELDS)
     for row in args.rows:
@@ -189,7 +192,7 @@ def main() -> None:
             found = objectives(rule if name == "rule" else load_policy(name), instances, how)
         speed = len(instances) / (time.process_time() - began)
         over = gaps(problem, found, best)
-        mean, above = resampled_mean(over), resampled_mean(over - base["greedy"])
+        mean, above = resampled_mean(over), resampled_mean(over - base)
         numbers = (mean.value, mean.low, mean.high, above.value, above.low, above.high)
         texts = ("" if value is None else f"{value:.6f}" for value in numbers)
         writer.writerow([row, args.split, len(over), *texts, f"{speed:.2f}"])

@@ -106,7 +106,7 @@ class Expecting(RulePolicy):
 
 
 def test_a_beam_by_estimate():
-    """With `nat` a round is Beam with that option, which finds more than one by probability; a policy without a value is refused."""
+    """With `nat` a round is Beam with that option, which finds more than one by probability; without a value it is refused."""
     instance, problem = distance(size=40, seed=1), Orienteering()
 
     def solved(nat, policy):
