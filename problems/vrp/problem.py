@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corl.files.json_instances import Field, plain
+from corl.networks.tokens import LinearRule
 from corl.problem import Problem
 from corl.problems.vrp.generators import solomon, uniform, x
 from corl.problems.vrp.instance import VrpInstance
@@ -50,6 +51,7 @@ class Vrp(Problem):
     generators = {"uniform": uniform, "x": x, "solomon": solomon}  # noqa: RUF012
     environments = ("routes", "savings")
     features = {"routes": _routes, "savings": _savings}  # noqa: RUF012
+    rules = {"savings": LinearRule({0: -1.0, 3: 0.01}, -1.0)}  # noqa: RUF012
     suffixes = (".sol",)
 
     def infeasible(self, instance: VrpInstance) -> str:
@@ -142,6 +144,12 @@ class Vrp(Problem):
         from corl.problems.vrp.decisions import decisions
 
         return decisions(instance, solution)
+
+    def default_policy(self, instance: VrpInstance) -> str:
+        """"vrp-bq" where there are capacities alone."""
+        from corl.problems.vrp.environment import beyond_savings, refusal
+
+        return "" if refusal(instance) or beyond_savings(instance) else "vrp-bq"
 
     def miniature(self, instance: VrpInstance) -> VrpInstance:
         """Its first dozen clients."""

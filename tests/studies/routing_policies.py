@@ -14,7 +14,7 @@ core.
 
 `--tune SECONDS` looks for the rule: weights of the features that the network sees of an action, the first of which stands alone
 at first, by a (1 + 1) evolution strategy on half of "choose", in so many seconds of processor time; it prints them, and those in
-routing_rules.json are what it found.
+Problem.rules are what it found.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from corl.benchmark.reporting.statistics import resampled_mean
 from corl.decoding import Beam, CountedEvaluator, Greedy, decode
 from corl.policy import RulePolicy
 
-__all__ = ["SPLITS", "Linear", "fresh", "gaps", "objectives", "tuned"]
+__all__ = ["SPLITS", "Linear", "fresh", "gaps", "by_hand", "objectives", "tuned"]
 
 SPLITS = {"choose": 4_310_000_000, "judge": 4_320_000_000, "judge-2": 4_330_000_000, "judge-3": 4_340_000_000}
 """The first seed of each; the second round was judged on "judge-2", what begins as the rule is on "judge-3"."""
@@ -62,7 +62,6 @@ WORTH: dict[str, Callable[[Mapping[str, NDArray[Any]]], NDArray[np.float64]]] = 
 BEST = {"knapsack": ("dp", 100_000), "orienteering": ("ruin-recreate", 100_000), "vrp": ("ruin-recreate", 60_000)}
 """Our best solver, and its iterations: proven optima, about half a second and a second an instance."""
 FIELDS = ("row", "split", "instances", "mean_gap", "low", "high", "above_rule", "rule_low", "rule_high", "instances_per_second")
-RULES = Path(__file__).with_name("routing_rules.json")
 _TOGETHER = 128  # instances decoded at once; a beam's are fewer
 _SPREAD = 0.3  # of a mutated weight at first
 _MUTATED = 3  # weights at once
@@ -79,6 +78,7 @@ class Linear(RulePolicy):
     """A rule by hand: the action whose features, weighed, add up to the most."""
 
     def __init__(self, problem: str, weights: NDArray[np.float64]) -> None:
+        """`weights` are of the first features; those of the others are 0."""
         self.problem, self.environment, self.weights = problem, SEEN[problem], weights
         self.has_value = problem in WORTH
         self._tokens = registry.problem(problem).features[SEEN[problem]]
@@ -87,9 +87,15 @@ class Linear(RulePolicy):
         """The sums, of equal ones the first slot ahead; and what is expected of the rest."""
         tokens = self._tokens(observation)
         slots = observation["action" if "action" in observation else "plans"].shape[1]
-        sums = tokens.x[:, :slots].astype(np.float64) @ self.weights - 1e-9 * np.arange(slots)
+        sums = tokens.x[:, :slots, : len(self.weights)].astype(np.float64) @ self.weights - 1e-9 * np.arange(slots)
         worth = WORTH[self.problem](observation) if self.has_value else np.zeros(len(sums))
         return np.where(tokens.mask[:, :slots], sums, -np.inf), worth
+
+
+def by_hand(problem: str) -> Linear:
+    """The rule that the problem declares."""
+    weights = registry.problem(problem).rules[SEEN[problem]].weights
+    return Linear(problem, np.array([weights.get(feature, 0.0) for feature in range(max(weights) + 1)]))
 
 
 def objectives(policy: Any, instances: list[Any], decoder: str) -> NDArray[np.float64]:
@@ -177,7 +183,7 @@ def main() -> None:
         print(json.dumps({problem: [round(float(weight), 4) for weight in weights]}))
         return
     instances = fresh(problem, args.split, args.count)
-    rule = Linear(problem, np.array(json.loads(RULES.read_text())[problem]))
+    rule = by_hand(problem)
     by_rule = objectives(rule, instances, "greedy")
     best = by_rule if args.paired else reference(problem, args.split, instances, args.reference)
     base = gaps(problem, by_rule, best)
