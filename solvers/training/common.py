@@ -72,6 +72,8 @@ def begin(recipe: Any, training: Training, source: Source) -> Policy:
         if recipe.rule and not made.config.get("skip"):
             raise UsageError(f"rule: a network of {kind.architecture} begins as none; accepted: 0, or the network attention")
         return made
+    if recipe.rule:
+        raise UsageError("rule is for a new network; accepted: 0 with the option start")
     network = load_policy(recipe.start)
     if hasattr(network, "of"):
         network = playing(network, name, instance)

@@ -9,6 +9,7 @@ import torch
 from corl import registry
 from corl.errors import UsageError
 from corl.networks.attention import AttentionPolicy
+from corl.networks.checkpoints import load_policy
 from corl.networks.policy import Shape
 
 TIMES = 20.0
@@ -64,6 +65,7 @@ def test_rules_are_there():
         ("tsp", {}, "tsp has none for the features"),
         ("orienteering", {"features": "nodes"}, "accepted: insertion"),
         ("jobshop", {"network": "slim"}, "a network of slim begins as none"),
+        ("knapsack", {"start": "knapsack-bq"}, "rule is for a new network"),
     ],
 )
 def test_a_rule_that_there_is_not(problem, options, words, tmp_path):
@@ -72,3 +74,16 @@ def test_a_rule_that_there_is_not(problem, options, words, tmp_path):
 
     with pytest.raises(UsageError, match=words):
         train(problem, "policy-gradient", rule=5.0, size=8, steps=1, workers=0, output=tmp_path / "x.safetensors", **options)
+
+
+def test_what_begins_as_a_rule_learns(tmp_path):
+    """After two steps of policy gradient the weights of the features are others, and a layer adds something."""
+    from corl.learning.training import train
+
+    options = {"features": "insertion", "environment": "insertion", "generator": "distance", "size": 12, "width": 8, "batch": 4}
+    path = tmp_path / "x.safetensors"
+    network = train("orienteering", "policy-gradient", rule=5.0, steps=2, workers=0, watch=0, output=path, **options).network
+    weights = registry.problem("orienteering").rules["insertion"].weights
+    assert abs(float(network.skip.weight[0, 0]) - weights[0]) > 1e-4 and network.score.weight.abs().max() > 1e-4
+    again = load_policy(path)
+    assert again.config["skip"] == 5.0 and torch.equal(again.skip.weight, network.skip.weight)
