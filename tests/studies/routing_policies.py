@@ -3,12 +3,12 @@
 PROBLEM is knapsack, orienteering or vrp, at 100 items, nodes or clients, as the learning literature has them: KP100 with capacity
 25, OP100 with scores by distance and limit 4 (Kool et al., 2019), CVRP100 with capacity 50. Training draws its seeds below
 2**32 at random, so that none is likely among those of SPLITS; rules are tuned and curves watched on "choose", and "judge",
-"judge-2" and "judge-3" are for the figures that are published, once each.
+"judge-2", "judge-3" and "judge-4" are for the figures that are published, once each.
 
 A row is POLICY-DECODER or solver-NAME-ITERATIONS: a policy is "rule", a shipped one's name or a checkpoint file; a decoder is
 "greedy", "beamW" or "beamW:NAT" (Beam's option nat, for policies with a value). Gaps are to the best solver's, which the CSV file
 --reference keeps; with --paired they are to the greedy rule. --count takes the first so many instances of the split; of "judge-3"
-the first 128 are for gaps, and the first 512 for what is paired. Each row is a line of CSV: mean gap with its bootstrap
+and "judge-4" the first 128 are for gaps, and the first 512 for what is paired. Each row is a line of CSV: mean gap with its bootstrap
 interval, the same of what it is above the greedy rule's on the same instances, and instances a second of processor time on one
 core.
 
@@ -40,8 +40,9 @@ from corl.policy import RulePolicy
 
 __all__ = ["SPLITS", "Linear", "fresh", "gaps", "by_hand", "objectives", "tuned"]
 
-SPLITS = {"choose": 4_310_000_000, "judge": 4_320_000_000, "judge-2": 4_330_000_000, "judge-3": 4_340_000_000}
-"""The first seed of each; the second round was judged on "judge-2", what begins as the rule is on "judge-3"."""
+SPLITS = {"choose": 4_310_000_000, "judge": 4_320_000_000, "judge-2": 4_330_000_000, "judge-3": 4_340_000_000, "judge-4": 4_350_000_000}
+"""The first seed of each; the second round was judged on "judge-2", what began as the untuned rule of
+routes on "judge-3", as the tuned one on "judge-4"."""
 COUNT = 128
 """Instances of each."""
 GENERATED: dict[str, tuple[str, dict[str, Any]]] = {
