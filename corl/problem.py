@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from corl.environment import Environment
-    from corl.networks.tokens import LinearRule, Tokens
+    from corl.networks.tokens import Tokens
 
 __all__ = ["Problem"]
 
@@ -41,8 +41,6 @@ class Problem(abc.ABC):
     """The generators' parameter that says how large an instance is."""
     features: ClassVar[Mapping[str, Callable[[Mapping[str, Any]], Tokens]]] = {}
     """Name -> function from an observation of the environment to what networks see; the first is the default."""
-    rules: ClassVar[Mapping[str, LinearRule]] = {}
-    """Name of features -> a good rule that sees the same, as which a network can begin (recipes' option `rule`)."""
     environments: ClassVar[Sequence[str]] = ()
     """Names of its environments, where it has several; the first is the default."""
     suffixes: ClassVar[Sequence[str]] = ()

@@ -16,7 +16,7 @@ from torch.nn import functional
 from corl.errors import UsageError
 from corl.networks.policy import Policy, Shape
 from corl.networks.stem import Stem
-from corl.networks.tokens import LinearRule, TokenBatch, groups, token_sizes
+from corl.networks.tokens import TokenBatch, groups, token_sizes
 
 if TYPE_CHECKING:
     from corl.problem import Problem
@@ -45,28 +45,25 @@ class AttentionPolicy(Policy):
         value: bool = True,
         grid: int = 0,
         environment: str = "",
-        skip: float = 0.0,
     ) -> None:
         """`inputs` is F of the features, `pairs` P (0: none), `extra` the tokens after the action slots.
 
         `value`: whether there is a value head. `grid`: how many of the last tokens a convolution sees
-        (Stem). `skip`: where positive, a weighted sum of a slot's features is added to what the layers make of it, and the
-        logit is both times this. Raises UsageError for numbers that make no network.
+        (Stem). Raises UsageError for numbers that make no network.
         """
         super().__init__(problem, features, environment)
-        if min(inputs, width, layers, heads, feedforward) < 1 or min(pairs, extra, grid, skip) < 0 or width % heads:
+        if min(inputs, width, layers, heads, feedforward) < 1 or min(pairs, extra, grid) < 0 or width % heads:
             raise UsageError(f"width is {width} and heads {heads}; accepted: a multiple of heads, and positive sizes")
         self.config = {
             "problem": problem, "features": features, "inputs": inputs, "pairs": pairs, "extra": extra, "width": width,
             "layers": layers, "heads": heads, "feedforward": feedforward, "value": value, "grid": grid,
-            "environment": environment, "skip": skip,
+            "environment": environment,
         }  # fmt: skip
         self.extra, self.heads, self.has_value = extra, heads, value
         self.embed = Stem(inputs, width, grid) if grid else nn.Linear(inputs, width)
         self.bias = nn.Linear(pairs, layers * heads, bias=False) if pairs else None
         self.layers = nn.ModuleList(Layer(width, heads, feedforward) for _ in range(layers))
         self.score = nn.Linear(width, 1)
-        self.times, self.skip = skip, nn.Linear(inputs, 1, bias=False) if skip else None
         self.value = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, 1)) if value else None
 
     @classmethod
@@ -74,27 +71,7 @@ class AttentionPolicy(Policy):
         """See Policy.sized."""
         sizes = token_sizes(problem, shape.features, shape.environment, instance)
         width, layers, heads, grid = shape.width, shape.layers, shape.heads, shape.grid
-        made = cls(**sizes, width=width, layers=layers, heads=heads, feedforward=2 * width, grid=grid, skip=shape.rule)
-        if shape.rule:
-            if made.features not in problem.rules:
-                accepted = ", ".join(problem.rules) or "none"
-                raise UsageError(f"rule: {problem.name} has none for the features {made.features!r}; accepted: {accepted}")
-            made.begin_as(problem.rules[made.features])
-        return made
-
-    def begin_as(self, rule: LinearRule) -> None:
-        """Become a network, one with `skip`, that plays as the rule: logits are `skip` times its sums, and values what it
-        expects. What layers add is 0 until they learn."""
-        assert self.skip is not None
-        last = self.value[-1] if self.value is not None else self.score
-        with torch.no_grad():
-            for part in (self.skip, self.score, last):
-                for weights in part.parameters():
-                    weights.zero_()
-            for feature, weight in rule.weights.items():
-                self.skip.weight[0, feature] = weight
-            if self.value is not None and isinstance(last, nn.Linear):
-                last.bias.fill_(rule.value)
+        return cls(**sizes, width=width, layers=layers, heads=heads, feedforward=2 * width, grid=grid)
 
     def forward(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
         """See Policy.forward. Rows without any token give value 0 and no NaN.
@@ -126,10 +103,7 @@ class AttentionPolicy(Policy):
             hidden = layer(hidden, bias)
         there = len(kept) - self.extra
         logits = hidden.new_full((len(mask), slots), float("-inf"))
-        scores = self.score(hidden[:, :there])
-        if self.skip is not None:
-            scores = self.times * (scores + self.skip(x[:, :there]))
-        scores = scores.squeeze(-1).masked_fill(~mask[:, :there], float("-inf"))
+        scores = self.score(hidden[:, :there]).squeeze(-1).masked_fill(~mask[:, :there], float("-inf"))
         return logits.index_copy(1, kept[:there], scores), self._value(hidden, mask)
 
     def _biases(self, mask: Tensor, pairs: Tensor | None) -> list[Tensor]:

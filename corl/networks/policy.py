@@ -36,8 +36,6 @@ class Shape(NamedTuple):
     layers: int = 2
     heads: int = 4
     grid: int = 0
-    rule: float = 0.0
-    """Where positive, the network begins as the problem's rule for the features, whose sums times this are the logits."""
 
 
 class Policy(nn.Module, abc.ABC):

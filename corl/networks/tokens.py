@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from corl.problem import Problem
 
-__all__ = ["LinearRule", "TokenBatch", "Tokens", "groups", "joined", "seen_through", "sizes_of", "token_sizes"]
+__all__ = ["TokenBatch", "Tokens", "groups", "joined", "seen_through", "sizes_of", "token_sizes"]
 
 
 class Tokens(NamedTuple):
@@ -35,15 +35,6 @@ class Tokens(NamedTuple):
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Those that are there, by name."""
         return {name: array for name, array in self._asdict().items() if array is not None}
-
-
-class LinearRule(NamedTuple):
-    """A rule by hand for a problem's features: the action whose token's features, weighed, add up to the most."""
-
-    weights: Mapping[int, float]
-    """The number of a feature -> its weight; those of the others are 0."""
-    value: float = 0.0
-    """What the rest of an episode is expected to bring, in the row's unit (`Tokens.scale`)."""
 
 
 class TokenBatch(NamedTuple):

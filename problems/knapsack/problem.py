@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible, InputError, kind_of, shortened
 from corl.files.json_instances import Field, plain
-from corl.networks.tokens import LinearRule
 from corl.problem import Problem
 from corl.problems.knapsack.generators import GENERATORS
 from corl.problems.knapsack.instance import KnapsackInstance, make_instance
@@ -26,12 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Knapsack"]
 
 _ADAPTED = "accepted: (values, weights, capacity), or an object with values, weights and capacities"
-
-_RULE = LinearRule({
-    0: 0.9454, 1: -0.2587, 2: 0.4376, 3: 0.1432, 4: -0.4171, 5: 0.1372, 6: 0.4524, 7: 0.6134, 8: 0.5602, 9: -0.1664,
-    10: 0.1579, 11: -0.0057, 12: -0.1, 13: -1.0984, 14: -0.9652, 15: -1.4601, 16: 0.916,
-})  # fmt: skip
-"""Tuned on KP100 (tests/studies/routing_policies.py)."""
 
 
 def _items(observation: Mapping[str, Any]) -> Tokens:
@@ -62,7 +55,6 @@ class Knapsack(Problem):
     generators = GENERATORS
     environments = ("items", "core")
     features = {"items": _items, "core": _core}  # noqa: RUF012
-    rules = {"core": _RULE}  # noqa: RUF012
 
     def evaluate(self, instance: KnapsackInstance, solution: Any) -> float:
         """The value of the items taken. Raises Infeasible, naming the first fault in the file's numbers."""

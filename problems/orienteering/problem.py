@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible, InputError, UsageError, kind_of
 from corl.files.json_instances import Field, plain
-from corl.networks.tokens import LinearRule
 from corl.problem import Problem
 from corl.problems.orienteering.generators import GENERATORS
 from corl.problems.orienteering.instance import OrienteeringInstance
@@ -25,10 +24,6 @@ if TYPE_CHECKING:
     from corl.problems.orienteering.environment import OrienteeringEnvironment
 
 __all__ = ["Orienteering"]
-
-
-_RULE = LinearRule({0: -0.9662, 4: 0.0257, 5: -0.6406, 7: 0.1546, 18: 0.0383}, 1.0)
-"""What the completion by a node is worse, and little besides; tuned for 150 s on OP100 (tests/studies/routing_policies.py)."""
 
 
 def _nodes(observation: Mapping[str, Any]) -> Tokens:
@@ -59,7 +54,6 @@ class Orienteering(Problem):
     generators = GENERATORS
     environments = ("nodes", "insertion")
     features = {"nodes": _nodes, "insertion": _insertion}  # noqa: RUF012
-    rules = {"insertion": _RULE}  # noqa: RUF012
 
     def infeasible(self, instance: OrienteeringInstance) -> str:
         """Whether the shortest way from start to end is above the limit."""

@@ -22,7 +22,7 @@ from corl.problems.vrp.savings import Outlook, look_ahead, savings_of
 from corl.problems.vrp.transitions import VrpState, alone, reset_rows
 from corl.routing.graph_pool import graph_pool
 
-__all__ = ["SavingsEnvironment", "VrpEnvironment", "beyond_savings", "refusal"]
+__all__ = ["SavingsEnvironment", "VrpEnvironment", "refusal"]
 
 _LISTED = 2  # times K nodes are in a neighbour list: half of them may be visited before a scan is needed
 
@@ -95,7 +95,7 @@ class SavingsEnvironment(VrpEnvironment):
 
     def __init__(self, instances: Sequence[VrpInstance], rows: int, width: int = 24) -> None:
         for instance in instances:
-            if reason := beyond_savings(instance):
+            if reason := _beyond(instance):
                 raise UsageError(f"{instance.name or 'vrp'}: {reason}; the environment 'savings' takes capacities alone")
         super().__init__(instances, rows, width)
         self.state.from_depot[0] = True
@@ -109,7 +109,7 @@ class SavingsEnvironment(VrpEnvironment):
         return super().observe(at) | seen._asdict()
 
 
-def beyond_savings(instance: VrpInstance) -> str:
+def _beyond(instance: VrpInstance) -> str:
     """What an instance has that savings do not know of; "" if there is nothing."""
     vehicles = instance.vehicles
     if instance.timed or np.isfinite(vehicles.max_distance).any() or not np.isfinite(vehicles.capacity).all():

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corl.files.json_instances import Field, plain
-from corl.networks.tokens import LinearRule
 from corl.problem import Problem
 from corl.problems.vrp.generators import solomon, uniform, x
 from corl.problems.vrp.instance import VrpInstance
@@ -21,12 +20,6 @@ if TYPE_CHECKING:
     from corl.problems.vrp.environment import VrpEnvironment
 
 __all__ = ["Vrp"]
-
-
-_RULE = LinearRule(
-    {0: -0.9698, 1: 0.0999, 3: 0.0001, 5: -0.1639, 8: -0.0104, 9: -0.0025, 13: -0.0378, 16: 0.0541, 17: -0.0825, 19: 0.0076}, -1.0
-)
-"""What the plan after an action costs more, and little besides; tuned for 480 s on CVRP100 (tests/studies/routing_policies.py)."""
 
 
 def _routes(observation: Mapping[str, Any]) -> Tokens:
@@ -57,7 +50,6 @@ class Vrp(Problem):
     generators = {"uniform": uniform, "x": x, "solomon": solomon}  # noqa: RUF012
     environments = ("routes", "savings")
     features = {"routes": _routes, "savings": _savings}  # noqa: RUF012
-    rules = {"savings": _RULE}  # noqa: RUF012
     suffixes = (".sol",)
 
     def infeasible(self, instance: VrpInstance) -> str:
@@ -150,12 +142,6 @@ class Vrp(Problem):
         from corl.problems.vrp.decisions import decisions
 
         return decisions(instance, solution)
-
-    def default_policy(self, instance: VrpInstance) -> str:
-        """"vrp-bq" where there are capacities alone."""
-        from corl.problems.vrp.environment import beyond_savings, refusal
-
-        return "" if refusal(instance) or beyond_savings(instance) else "vrp-bq"
 
     def miniature(self, instance: VrpInstance) -> VrpInstance:
         """Its first dozen clients."""

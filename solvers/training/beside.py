@@ -51,7 +51,7 @@ def together(first: Stream, training: Training) -> tuple[nn.Module, list[Stream]
     start = load_policy(first.recipe.start) if first.recipe.start else None
     for (problem, recipe, _), source in zip(tasks, sources):
         sizes = first.policy.config
-        shape = Shape(recipe.features, recipe.environment, sizes["width"], sizes["layers"], sizes["heads"], rule=recipe.rule)
+        shape = Shape(recipe.features, recipe.environment, sizes["width"], sizes["layers"], sizes["heads"])
         made = AttentionPolicy.sized(registry.problem(problem), source.instances(0, 1)[0], shape)
         known = start.policies if isinstance(start, SharedAttention) else []
         policies.append(next((policy for policy in known if policy.config == made.config), made))

@@ -37,12 +37,6 @@ class PolicyRecipe(Recipe):
     width: int = option(64, "Of the network's hidden vectors, a multiple of `heads`.", low=1, high=4096, scale="log")
     layers: int = option(2, "Of the network.", low=1, high=100)
     heads: int = option(4, "Of its attention.", low=1)
-    rule: float = option(
-        0.0,
-        "Where positive, a new network begins as the problem's rule for the features: the logits are the rule's sums times this, "
-        "and what its layers add begins at 0.",
-        low=0,
-    )
     rate: float = option(1e-3, "Learning rate at first; it falls to 0 as a cosine.", above=0, scale="log")
     watch: int = option(
         64, 'Instances never trained on that the policy alone solves now and then, for the curve "greedy"; 0: none.', low=0
@@ -67,13 +61,8 @@ def begin(recipe: Any, training: Training, source: Source) -> Policy:
         kind, grid = network_class(recipe.network), getattr(recipe, "grid", 0)
         if not issubclass(kind, Policy):
             raise UsageError(f"network: {kind.__name__} is no architecture of a policy")
-        shape = Shape(recipe.features, recipe.environment, recipe.width, recipe.layers, recipe.heads, grid, recipe.rule)
-        made = kind.sized(training.problem, instance, shape).to(training.device)
-        if recipe.rule and not made.config.get("skip"):
-            raise UsageError(f"rule: a network of {kind.architecture} begins as none; accepted: 0, or the network attention")
-        return made
-    if recipe.rule:
-        raise UsageError("rule is for a new network; accepted: 0 with the option start")
+        shape = Shape(recipe.features, recipe.environment, recipe.width, recipe.layers, recipe.heads, grid)
+        return kind.sized(training.problem, instance, shape).to(training.device)
     network = load_policy(recipe.start)
     if hasattr(network, "of"):
         network = playing(network, name, instance)

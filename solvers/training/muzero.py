@@ -30,7 +30,6 @@ class MuZero(PolicyRecipe):
     """
 
     network: Literal["muzero"] = option("muzero", "The architecture.")
-    rule: float = option(0.0, "Such a network begins as no rule.", low=0, high=0)
     episodes: int = option(128, "Instances of a generation.", low=1, scale="log")
     updates: int = option(16, "Optimiser steps from one generation to the next.", low=1, scale="log")
     batch: int = option(64, "Stretches of moves that an optimiser step looks at.", low=1, scale="log")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 from best_known import best_known
 from numpy.typing import NDArray
-from routing_policies import by_hand, gaps, objectives, solved
+from routing_policies import RULES, Linear, gaps, objectives, solved
 from tsp_atsp_table import Rule
 
 import corl
@@ -77,7 +78,7 @@ def _method(name: str, problem: str) -> Callable[[list[Any]], NDArray[np.float64
             [corl.solve(one, solver=solver, iterations=1, seed=1, **options).objective for one in instances], np.float64
         )
     if name == "rule":
-        policy: Any = by_hand(problem)
+        policy: Any = Linear(problem, np.array(json.loads(RULES.read_text())[problem]))
     else:
         policy = _TspRule(name) if name == "least estimate" else load_policy(name)
     return partial(objectives, policy, decoder="greedy")

@@ -2,19 +2,19 @@
 
 PROBLEM is knapsack, orienteering or vrp, at 100 items, nodes or clients, as the learning literature has them: KP100 with capacity
 25, OP100 with scores by distance and limit 4 (Kool et al., 2019), CVRP100 with capacity 50. Training draws its seeds below
-2**32 at random, so that none is likely among those of SPLITS; rules are tuned and curves watched on "choose", and "judge",
-"judge-2", "judge-3" and "judge-4" are for the figures that are published, once each.
+2**32 at random, so that none is likely among those of SPLITS; rules are tuned and curves watched on "choose", and "judge"
+to "judge-4" are for the figures that are published, once each.
 
 A row is POLICY-DECODER or solver-NAME-ITERATIONS: a policy is "rule", a shipped one's name or a checkpoint file; a decoder is
 "greedy", "beamW" or "beamW:NAT" (Beam's option nat, for policies with a value). Gaps are to the best solver's, which the CSV file
 --reference keeps; with --paired they are to the greedy rule. --count takes the first so many instances of the split; of "judge-3"
-and "judge-4" the first 128 are for gaps, and the first 512 for what is paired. Each row is a line of CSV: mean gap with its bootstrap
+the first 128 are for gaps, and the first 512 for what is paired. Each row is a line of CSV: mean gap with its bootstrap
 interval, the same of what it is above the greedy rule's on the same instances, and instances a second of processor time on one
 core.
 
 `--tune SECONDS` looks for the rule: weights of the features that the network sees of an action, the first of which stands alone
 at first, by a (1 + 1) evolution strategy on half of "choose", in so many seconds of processor time; it prints them, and those in
-Problem.rules are what it found.
+routing_rules.json are what it found.
 """
 
 from __future__ import annotations
@@ -38,11 +38,17 @@ from corl.benchmark.reporting.statistics import resampled_mean
 from corl.decoding import Beam, CountedEvaluator, Greedy, decode
 from corl.policy import RulePolicy
 
-__all__ = ["SPLITS", "Linear", "fresh", "gaps", "by_hand", "objectives", "tuned"]
+__all__ = ["SPLITS", "Linear", "fresh", "gaps", "objectives", "tuned"]
 
-SPLITS = {"choose": 4_310_000_000, "judge": 4_320_000_000, "judge-2": 4_330_000_000, "judge-3": 4_340_000_000, "judge-4": 4_350_000_000}
-"""The first seed of each; the second round was judged on "judge-2", what began as the untuned rule of
-routes on "judge-3", as the tuned one on "judge-4"."""
+SPLITS = {
+    "choose": 4_310_000_000,
+    "judge": 4_320_000_000,
+    "judge-2": 4_330_000_000,
+    "judge-3": 4_340_000_000,
+    "judge-4": 4_350_000_000,
+}
+"""The first seed of each; the second round was judged on "judge-2", networks that began as the rule on "judge-3" and,
+as the tuned rule of routes, "judge-4"."""
 COUNT = 128
 """Instances of each."""
 GENERATED: dict[str, tuple[str, dict[str, Any]]] = {
@@ -63,6 +69,7 @@ WORTH: dict[str, Callable[[Mapping[str, NDArray[Any]]], NDArray[np.float64]]] = 
 BEST = {"knapsack": ("dp", 100_000), "orienteering": ("ruin-recreate", 100_000), "vrp": ("ruin-recreate", 60_000)}
 """Our best solver, and its iterations: proven optima, about half a second and a second an instance."""
 FIELDS = ("row", "split", "instances", "mean_gap", "low", "high", "above_rule", "rule_low", "rule_high", "instances_per_second")
+RULES = Path(__file__).with_name("routing_rules.json")
 _TOGETHER = 128  # instances decoded at once; a beam's are fewer
 _SPREAD = 0.3  # of a mutated weight at first
 _MUTATED = 3  # weights at once
@@ -79,7 +86,6 @@ class Linear(RulePolicy):
     """A rule by hand: the action whose features, weighed, add up to the most."""
 
     def __init__(self, problem: str, weights: NDArray[np.float64]) -> None:
-        """`weights` are of the first features; those of the others are 0."""
         self.problem, self.environment, self.weights = problem, SEEN[problem], weights
         self.has_value = problem in WORTH
         self._tokens = registry.problem(problem).features[SEEN[problem]]
@@ -88,15 +94,9 @@ class Linear(RulePolicy):
         """The sums, of equal ones the first slot ahead; and what is expected of the rest."""
         tokens = self._tokens(observation)
         slots = observation["action" if "action" in observation else "plans"].shape[1]
-        sums = tokens.x[:, :slots, : len(self.weights)].astype(np.float64) @ self.weights - 1e-9 * np.arange(slots)
+        sums = tokens.x[:, :slots].astype(np.float64) @ self.weights - 1e-9 * np.arange(slots)
         worth = WORTH[self.problem](observation) if self.has_value else np.zeros(len(sums))
         return np.where(tokens.mask[:, :slots], sums, -np.inf), worth
-
-
-def by_hand(problem: str) -> Linear:
-    """The rule that the problem declares."""
-    weights = registry.problem(problem).rules[SEEN[problem]].weights
-    return Linear(problem, np.array([weights.get(feature, 0.0) for feature in range(max(weights) + 1)]))
 
 
 def objectives(policy: Any, instances: list[Any], decoder: str) -> NDArray[np.float64]:
@@ -184,7 +184,7 @@ def main() -> None:
         print(json.dumps({problem: [round(float(weight), 4) for weight in weights]}))
         return
     instances = fresh(problem, args.split, args.count)
-    rule = by_hand(problem)
+    rule = Linear(problem, np.array(json.loads(RULES.read_text())[problem]))
     by_rule = objectives(rule, instances, "greedy")
     best = by_rule if args.paired else reference(problem, args.split, instances, args.reference)
     base = gaps(problem, by_rule, best)
