@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from corl.problems.milp.instance import MilpInstance
     from corl.run import Run
 
-__all__ = ["Recorder", "Sees", "record"]
+__all__ = ["GASSE", "UPPER", "Recorder", "Sees", "record"]
 
 _Arrays = Mapping[str, NDArray[Any]]
-_GASSE = {"separating/maxrounds": 0, "presolving/maxrestarts": 0, "branching/pscost/priority": FIRST}
-_UPPER = 1  # SCIP's kind of bound that a branching down changes
+GASSE: Mapping[str, Any] = {"separating/maxrounds": 0, "presolving/maxrestarts": 0, "branching/pscost/priority": FIRST}
+"""SCIP's parameters as Gasse et al. (2019) set them, and pseudocosts where a rule does not choose."""
+UPPER = 1
+"""SCIP's kind of bound that a branching down changes."""
 
 
 class Sees(Protocol):
@@ -45,7 +47,8 @@ class Recorder:
     [M, K] (which candidates are there) and "scale", 1: the unit is a node. `Episodes.moves` has those of every episode: actions
     are variables by their numbers in SCIP's program, a reward is minus the nodes solved until the next move. It also has
     "children" int64 [M, 2]: how many moves later the child down and the child up were branched in their turn, 0 where they were
-    not. So subtrees can be summed, and paths from the root be followed backwards.
+    not; and "parent" int64 [M], how many moves before the last node above was branched, 0 at the root, with "up" int64 [M], whether
+    the way from there goes up. So subtrees can be summed, and paths be followed both ways.
     """
 
     def __init__(self, eyes: Sees) -> None:
@@ -101,7 +104,7 @@ class Recorder:
         if node is None:
             return -1, 0
         _, _, kinds = child.getParentBranchings()
-        return self._known[node.getNumber()], int(kinds[0] != _UPPER)
+        return self._known[node.getNumber()], int(kinds[0] != UPPER)
 
     def episode(self, nodes: int) -> Episodes:
         """The moves, after SCIP solved so many nodes in all; without any where there was no choice."""
@@ -112,12 +115,13 @@ class Recorder:
         names = self._moves[0]
         moves = {name: _stacked([move[name] for move in self._moves], -1 if name == "actions" else 0) for name in names}
         reward = -np.diff([*self._nodes, nodes]).astype(np.float64)
-        children = np.zeros((count, 2), np.int64)
+        children, back = np.zeros((count, 2), np.int64), np.zeros(count, np.int64)
         for move, (parent, up) in enumerate(self._from):
             if parent >= 0:
-                children[parent, up] = move - parent
+                children[parent, up] = back[move] = move - parent
         returns = np.cumsum(reward[::-1])[::-1].copy()
         moves |= {"reward": reward, "returns": returns, "value": returns.copy(), "children": children}
+        moves |= {"parent": back, "up": np.array([up for _, up in self._from])}
         seen = {name: _stacked([one[name] for one in self._seen]) for name in self._seen[0]}
         return Episodes([self._context] if self._context else [], which, seen, moves, lengths, objective)
 
@@ -132,10 +136,15 @@ def _stacked(arrays: Sequence[Any], empty: float = 0) -> NDArray[Any]:
     return found
 
 
-def record(instance: MilpInstance, run: Run, choose: Choose, recorder: Recorder) -> Episodes:
+def record(
+    instance: MilpInstance, run: Run, choose: Choose, recorder: Recorder, parameters: Mapping[str, Any] | None = None
+) -> Episodes:
     """The episode of a tree that SCIP grows in Gasse's setting until it or `run` is done, branching as `choose` says and, where
-    that leaves it to SCIP, on pseudocosts. Of a solve that is cut short, objective and returns count the nodes until then."""
-    engine = Engine(instance, run, _GASSE)
+    that leaves it to SCIP, on pseudocosts. Of a solve that is cut short, objective and returns count the nodes until then.
+
+    parameters: of SCIP, besides those of the setting.
+    """
+    engine = Engine(instance, run, {**GASSE, **(parameters or {})})
     try:
         engine.add(Rule(engine.model, engine.callbacks, choose), "corl_recorded", "a recorded rule", MEASURING)
         engine.solve(lambda kind, value: None)
