@@ -105,6 +105,10 @@ class QLearning:
         slot = torch.from_numpy(self.replay.field("slot", at).astype(np.int64)).to(device)
         return functional.smooth_l1_loss(logits.gather(1, slot[:, None])[:, 0].float(), target)
 
+    def begin(self, take: Callable[[Any], object]) -> None:
+        """Before the first step: `take` gets the states of all moves there are (for means and deviations of what is seen)."""
+        take(self.states(self.replay, np.arange(self.replay.added - self.replay.size, self.replay.added)))
+
     def step(self, random: np.random.Generator, fraction: float) -> float:
         """One optimiser step on moves that are drawn from the replay; the loss before it. `fraction` of the training is done."""
         if self.updates % self.sync == 0:

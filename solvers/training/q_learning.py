@@ -33,7 +33,7 @@ class QLearningRecipe(PolicyRecipe):
     batch: int = option(256, "Moves that an optimiser step looks at.", low=1, scale="log")
     replay: int = option(20_000, "The latest moves kept, at least those of one generation.", low=1, scale="log")
     ahead: int = option(3, "Rewards that are added up before the value of the state after them stands for the rest.", low=1)
-    sync: int = option(100, "Optimiser steps between two copies to the frozen network that gives the targets.", low=1, scale="log")
+    sync: int = option(100, "Optimiser steps between two copies to the frozen network of the targets.", low=1, scale="log")
 
     title: ClassVar[str] = "deep Q-learning: values of actions from the network's own episodes"
     step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of episodes before it"

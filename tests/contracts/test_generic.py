@@ -23,7 +23,7 @@ TINY = {
 }  # fmt: skip
 WITH_CHOICE = {"milp-branching": {"set-cover": 40}}
 """Generators and sizes of problems whose smaller instances are solved without one."""
-RECIPES = ["alphazero", "imitation", "muzero", "policy-gradient", "self-improvement"]
+RECIPES = ["alphazero", "imitation", "muzero", "policy-gradient", "q-learning", "self-improvement"]
 LEARNABLE = [name for name in ENVIRONMENTS if played(name).features]
 FAST = ("knapsack",)
 EACH = pytest.mark.parametrize("name", [pytest.param(p, marks=[] if p in FAST else pytest.mark.slow) for p in LEARNABLE])

@@ -1,9 +1,9 @@
-"""ReviBranch's policies beside random branching, pseudocosts and imitation: nodes, LP iterations and seconds of the same programs.
+"""ReviBranch's policies beside random branching, pseudocosts and imitation: nodes, LP iterations and seconds of programs.
 
 All in SCIP depth first, with cuts at the root alone and no restarts, as the recipe `milp.revibranch` grows its trees:
 
-    python tests/studies/milp_revibranch.py auctions --sizes items=60,bids=300 --policies random pscost milp-auctions A.safetensors
-        --programs 100 --output rows.csv
+    python tests/studies/milp_revibranch.py auctions --sizes items=60,bids=300 --programs 100 --output rows.csv
+        --policies random pscost milp-auctions A.safetensors
 
 Programs to judge on have seeds from 700,000; those to choose on (--split choose) from 650,000; training's begin at 500,000.
 """
@@ -22,7 +22,8 @@ from corl.problems.milp.generators import GENERATORS
 from corl.problems.milp.problem import Milp
 from corl.run import Run
 from corl.solvers.milp.branching.policy import load_branching
-from corl.solvers.milp.revibranch.recipe import DEPTH_FIRST, ReviBranch
+from corl.solvers.milp.revibranch.recipe import ReviBranch
+from corl.solvers.milp.revibranch.trees import DEPTH_FIRST
 from corl.solvers.milp.scip import MEASURING
 from corl.solvers.milp.scip import functions as scip
 from corl.solvers.milp.scip.model import Engine

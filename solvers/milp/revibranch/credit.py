@@ -1,8 +1,9 @@
 """Credit: what the Q-values of the nodes of a tree are learned from, all as minus the logarithm of a size.
 
-- `tree`: the nodes branched in both subtrees (the tree MDP of Scavuzzo et al., NeurIPS 2022; the logarithm as TreeDQN, Sorokin et al.).
-- `paths`: the tree is cut into paths as in retro branching (Parsonson, Laterre and Barrett, AAAI 2023), each from a node down to its
-  deepest descendant; what the subtree of its first node came to is told at its end alone.
+- `tree`: the nodes branched in both subtrees (the tree MDP of Scavuzzo et al., NeurIPS 2022; the logarithm as in TreeDQN,
+  Sorokin et al.).
+- `paths`: the tree is cut into paths as in retro branching (Parsonson, Laterre and Barrett, AAAI 2023), each from a node down
+  to its deepest descendant; what the subtree of its first node came to is told at its end alone.
 - `weights`: the same sum, spread over the path by weights that are learned (ReviBranch, arXiv 2508.17452).
 """
 
@@ -19,14 +20,12 @@ from torch.nn import functional
 
 from corl.learning.episodes import Episodes
 from corl.learning.optimise import gradient_step
-from corl.learning.q_learning import Maximise, field
+from corl.learning.q_learning import Maximise, Target, field
 
 if TYPE_CHECKING:
     from corl.learning.replay import Replay
 
-__all__ = ["CREDITS", "Redistribution", "Tree", "along_paths", "paths_of", "sizes_of"]
-
-CREDITS = ("tree", "paths", "weights")
+__all__ = ["Redistribution", "Tree", "along_paths", "paths_of", "share", "sizes_of"]
 
 
 def sizes_of(children: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -78,8 +77,8 @@ class Tree:
         return (-np.log(total)).astype(np.float32)
 
 
-def along_paths(ahead: int) -> Any:
-    """The Target of `paths` and `weights`: the "shares" of the next `ahead` moves of a path, and the value of the one after."""
+def along_paths(ahead: int) -> Target:
+    """The Target of `paths` and `weights`: the shares of the next `ahead` moves of a path, and the value of the one after."""
 
     def target(replay: Replay, at: NDArray[np.int64], maximise: Maximise) -> NDArray[np.float32]:
         total, now, there = np.zeros(len(at)), at, np.arange(len(at))
@@ -97,10 +96,10 @@ def along_paths(ahead: int) -> Any:
 
 
 class Redistribution(nn.Module):
-    """How much each move of a path had to do with what came of it: numbers above 0, whose sum over a path is learned to be that.
+    """How much each move of a path had to do with what came of it: numbers above 0 whose sum over a path is to be that.
 
-    (Return decomposition, as Arjona-Medina et al., NeurIPS 2019, and Efroni, Merlis and Mannor, AAAI 2021.) A move's weight is its
-    share of the sum. It sees the features of the chosen candidate and their means over the candidates.
+    (Return decomposition, as Arjona-Medina et al., NeurIPS 2019, and Efroni, Merlis and Mannor, AAAI 2021.) A move's weight is
+    its share of the sum. It sees the features of the chosen candidate and their means over the candidates.
     """
 
     def __init__(self, inputs: int, width: int = 32, rate: float = 1e-3) -> None:
@@ -121,7 +120,7 @@ class Redistribution(nn.Module):
             sums = torch.zeros(len(total)).index_add(0, path, self(x))
             loss = functional.smooth_l1_loss(sums, total)
             gradient_step(self.optimiser, loss, self.rate, 0.0)
-        return float(loss)
+        return loss.item()
 
     @torch.no_grad()
     def weights(self, x: Tensor, path: Tensor, count: int) -> Tensor:
@@ -137,18 +136,18 @@ class Redistribution(nn.Module):
         return super().load_state_dict(state["weights"], *arguments, **named)
 
 
-def share(tree: Episodes, credit: str, redistribution: Redistribution | None, seen: Any) -> None:
-    """Add "later" and "share" to the moves of one tree, for `along_paths`; nothing for the credit `tree`.
+def share(
+    tree: Episodes, limit: int, redistribution: Redistribution | None = None, seen: NDArray[np.float32] | None = None
+) -> None:  # fmt: skip
+    """Add "later" and "share" to the moves of one tree, for `along_paths`; a subtree that was cut short has `limit` nodes more.
 
     seen: of the moves [M, 2 F], what Redistribution sees.
     """
-    if credit == "tree":
-        return
     children = tree.moves["children"]
     later, first = paths_of(children)
-    told = -np.log(sizes_of(children).astype(np.float64))
+    told = -np.log(sizes_of(children) + limit * tree.moves["open"].astype(np.float64))
     starts, path = np.unique(first, return_inverse=True)
-    if redistribution is None:
+    if redistribution is None or seen is None:
         share = np.where(later == 0, told[first], 0.0)
     else:
         x, place = torch.from_numpy(seen), torch.from_numpy(path.ravel())

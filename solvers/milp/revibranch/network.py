@@ -87,7 +87,7 @@ class RevivedNetwork(nn.Module):
         self.scale.copy_(1.0 / lines.std(0, correction=0).clamp(min=1e-3))
 
     def states(self, replay: Replay, at: NDArray[np.int64]) -> Revived:
-        """Of the moves `at` [N], rising, of trees that a Recorder recorded: they, and those above, if the replay has them still."""
+        """Of the moves `at` [N], rising, of trees that a Recorder recorded: they, and those above that the replay still has."""
         device = self.mean.device
         numbers, ways = self._paths(replay, at)
         every = np.unique(np.concatenate([at, numbers[numbers >= 0]]))

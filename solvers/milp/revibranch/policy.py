@@ -21,7 +21,9 @@ _Floats = NDArray[np.float32]
 class RevivedPolicy(BranchingPolicy):
     """What `RevivedNetwork.forward` computes, a node at a time; the steps above a node are kept, not encoded again."""
 
-    def __init__(self, weights: Mapping[str, _Floats], ancestors: int, random: np.random.Generator | None = None, chance: float = 0.0) -> None:  # fmt: skip
+    def __init__(
+        self, weights: Mapping[str, _Floats], ancestors: int, random: np.random.Generator | None = None, chance: float = 0.0
+    ) -> None:  # fmt: skip
         """weights: of a RevivedNetwork, by name. chance: probability of a random candidate instead, drawn from `random`."""
         self.weights, self.ancestors, self.random, self.chance = weights, ancestors, random, chance
         self._steps: dict[int, _Floats] = {}  # SCIP's number of a node -> its step [D]

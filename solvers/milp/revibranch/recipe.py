@@ -10,45 +10,40 @@ from corl.options import option
 from corl.problems.milp.generators import GENERATORS
 from corl.recipe import Recipe
 from corl.solvers.milp.imitation.recipe import SEEDS
-from corl.solvers.milp.scip import MEASURING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from corl.learning.episodes import Episodes
     from corl.learning.session import Training
     from corl.problems.milp.instance import MilpInstance
 
-__all__ = ["DEPTH_FIRST", "ReviBranch"]
+__all__ = ["ReviBranch"]
 
-DEPTH_FIRST = {"nodeselection/dfs/stdpriority": MEASURING}
-"""SCIP's parameters, besides those of Gasse's setting: a node's subtree is finished before the next one's."""
 _WATCHED = 400_000  # the first seed of programs that are watched; training's begin at SEEDS
-_FIRST_NODES = 2_000  # branched at random, to take the features' means and deviations of
+_SIGNATURES = 16  # programs whose shapes say which ones a policy is for
 
 
 @dataclass(frozen=True)
 class ReviBranch(Recipe):
     """Double deep Q-learning on trees that SCIP grows depth first in Gasse's setting, one program after the other.
 
-    After ReviBranch (arXiv 2508.17452), whose two parts can be left out: `ancestors` = 0 revives nothing (revibranch.network), and
-    `credit` other than `weights` redistributes nothing (revibranch.credit). With `tree` and 0 it is the tree MDP's Q-learning.
-    A branched node is a move, some of them at random; `updates` optimiser steps follow every tree.
+    After ReviBranch (arXiv 2508.17452). Its parts can be left out: `ancestors` = 0 revives nothing (revibranch.network), and a
+    `credit` other than `weights` redistributes nothing (revibranch.credit). With `tree` and 0 it is Q-learning of a tree MDP.
+    A branched node is a move, some of them at random.
     """
 
     family: str = option("auctions", "What is generated.", choices=GENERATORS)
     sizes: str = option("", "Options of the family's generator, such as items=60,bids=300; empty: its defaults.")
     ancestors: int = option(8, "How many decisions above a node are revived; 0: none.", low=0, high=64)
     credit: str = option("weights", "What the values are learned from (revibranch.credit).", choices=("tree", "paths", "weights"))
-    ahead: int = option(3, "Levels of the tree, or moves of a path, before the value of what is below stands for the rest.", low=1)
-    nodes: int = option(1_000, "Of SCIP's tree at the most; of one that is cut short the rest counts as many nodes.", low=10)
+    ahead: int = option(3, "Levels of the tree, or moves of a path, until a value stands for what is below.", low=1)
+    nodes: int = option(1_000, "Of a tree at the most; of one that is cut short the rest counts as many nodes.", low=10)
+    warm: int = option(2_000, "Nodes that are branched at random before the first optimiser step.", low=1, scale="log")
     updates: int = option(16, "Optimiser steps after every tree.", low=1, scale="log")
     batch: int = option(64, "Nodes of an optimiser step.", low=1, scale="log")
     replay: int = option(20_000, "The latest nodes kept.", low=1, scale="log")
-    sync: int = option(200, "Optimiser steps between two copies to the frozen network that gives the targets.", low=1, scale="log")
+    sync: int = option(200, "Optimiser steps between two copies to the frozen network of the targets.", low=1, scale="log")
     rate: float = option(1e-3, "Learning rate at first; it falls to 0 as a cosine.", above=0, scale="log")
     width: int = option(32, "Of the network's hidden vectors.", low=1, scale="log")
-    watch: int = option(8, "Programs never trained on that the policy solves now and then; the best weights are kept. 0: none.", low=0)
+    watch: int = option(8, "Programs never trained on, solved now and then; the best weights are kept. 0: none.", low=0)
     every: int = option(100, "Trees from one such look to the next.", low=1, scale="log")
 
     usual_time: ClassVar[float | None] = 1200.0
@@ -59,127 +54,83 @@ class ReviBranch(Recipe):
         from corl.learning.q_learning import QLearning
         from corl.learning.replay import Replay
         from corl.learning.validation import BestWeights
-        from corl.solvers.milp.branching.signature import signature, signature_range
         from corl.solvers.milp.revibranch.credit import Redistribution, Tree, along_paths
-        from corl.solvers.milp.revibranch.network import RevivedNetwork
         from corl.solvers.milp.scip import functions as scip
 
         if not scip.load():
             raise UsageError("the SCIP functions that features are made of were not found in PySCIPOpt's library")
-        few = [signature(self.program(SEEDS + number)) for number in range(16)]
-        lower, upper = signature_range(few)
-        network = RevivedNetwork("milp", self.family, lower, upper, self.width, self.ancestors).to(training.device)
-        replay, best = Replay(max(self.replay, self.nodes)), BestWeights()
+        network = self._network().to(training.device)
+        replay, best = Replay(max(self.replay, self.nodes, self.warm)), BestWeights()
         target = Tree(self.ahead, self.nodes) if self.credit == "tree" else along_paths(self.ahead)
         learning = QLearning(
             network, replay, target, rate=self.rate, batch=self.batch, sync=self.sync, states=network.states
         )  # fmt: skip
-        spread = Redistribution(2 * network.mean.shape[0]) if self.credit == "weights" else None
-        parts = {} if spread is None else {"redistribution": spread}
+        weights = Redistribution(len(network.mean)) if self.credit == "weights" else None
+        parts = {} if weights is None else {"redistribution": weights}
         training.manage(network=network, learning=learning, replay=replay, best=best, **parts)
         while training.budget():
-            if replay.added < _FIRST_NODES and not learning.updates:
-                seen = self._grow(training, replay, network, spread, chance=1.0)
-                _standardise(network, replay)
-                learning.frozen.load_state_dict(network.state_dict())
-            else:
-                seen = self._grow(training, replay, network, spread)
-                if replay.size:
-                    random = training.generator(2, training.step)
-                    losses = [learning.step(random, training.fraction) for _ in range(self.updates)]
-                    seen["loss"] = sum(losses) / len(losses)
+            seen = self._grow(training, learning, weights)
             if self.watch and (training.step + 1) % self.every == 0:
-                seen["watched"] = self.validate(network, training)
+                seen["watched"] = self._watched(network, training)
                 best.offer(seen["watched"], network)
             training.log(**seen)
-        if not replay.size:
-            raise UsageError("SCIP solved every program before it had to branch: nothing to learn; accepted: larger sizes")
+        if not learning.updates:
+            raise UsageError("no tree of two nodes or more came of it: nothing to learn; accepted: larger sizes, more time")
         if self.watch and not training.interrupted:
-            best.offer(self.validate(network, training), network)
-        best.restore(network)
+            best.offer(self._watched(network, training), network)
+            best.restore(network)
         training.save(network.eval())
 
     def program(self, seed: int) -> MilpInstance:
         """A program of the family. Raises UsageError for sizes that its generator does not take."""
         from corl.options import call, parse_pairs
 
-        made: MilpInstance = call(GENERATORS[self.family], {**parse_pairs([p for p in self.sizes.split(",") if p]), "seed": seed})
+        sizes = parse_pairs([pair for pair in self.sizes.split(",") if pair])
+        made: MilpInstance = call(GENERATORS[self.family], {**sizes, "seed": seed})
         return made
 
-    def _grow(
-        self, training: Training, replay: Any, network: Any, spread: Any, chance: float | None = None
-    ) -> dict[str, float]:  # fmt: skip
-        """One more tree for the replay; a share `chance` of its nodes is branched at random."""
+    def _network(self) -> Any:
+        """A new one, with the range of the signatures of some programs."""
+        from corl.solvers.milp.branching.signature import signature, signature_range
+        from corl.solvers.milp.revibranch.network import RevivedNetwork
+
+        lower, upper = signature_range([signature(self.program(SEEDS + number)) for number in range(_SIGNATURES)])
+        return RevivedNetwork("milp", self.family, lower, upper, self.width, self.ancestors)
+
+    def _grow(self, training: Training, learning: Any, weights: Any) -> dict[str, float]:
+        """One more tree, and the optimiser steps after it: what is told of them."""
         from corl.learning.q_learning import exploration
         from corl.solvers.milp.revibranch.credit import share
+        from corl.solvers.milp.revibranch.trees import chosen, grow
 
-        random = training.generator(1, training.step)
-        some = float(exploration(random, 1)[0]) if chance is None else chance
-        tree = self.tree(network, SEEDS + 10_000 * training.seed + training.step, random, some, left(training))
+        network, replay = learning.network, learning.replay
+        first = replay.added < self.warm and not learning.updates
+        chance = 1.0 if first else float(exploration(training.generator(1, training.step), 1)[0])
+        seed = SEEDS + 10_000 * training.seed + training.step
+        tree = grow(network, self.program(seed), seed, chance, self.nodes, _left(training))
         if tree.lengths.sum():
-            chosen = None if spread is None else _chosen(network, tree)
-            share(tree, self.credit, spread, chosen)
+            if self.credit != "tree":
+                share(tree, self.nodes, weights, chosen(network, tree) if weights is not None else None)
             replay.add(tree)
-        return {"nodes": -float(tree.objective[0])}
+        seen = {"nodes": -float(tree.objective[0])}
+        if first and replay.added >= self.warm:
+            learning.begin(lambda states: network.standardise(states.lists.lines))
+        if replay.added >= self.warm:
+            random = training.generator(2, training.step)
+            seen["loss"] = sum(learning.step(random, training.fraction) for _ in range(self.updates)) / self.updates
+        return seen
 
-    def tree(self, network: Any, seed: int, random: Any, chance: float, seconds: float | None) -> Episodes:
-        """The tree of a program under the policy as it is now."""
+    def _watched(self, network: Any, training: Training) -> float:
+        """The mean logarithm of the nodes of the programs watched, none branched at random."""
         import numpy as np
 
-        from corl.problems.milp.problem import Milp
-        from corl.run import Run
-        from corl.solvers.milp.scip.recorder import Recorder, record
-
-        instance = self.program(seed)
-        run = Run(Milp().of(instance), instance, seed=seed, iterations=self.nodes, time_limit=seconds)
-        run.start()
-        recorder = Recorder(network)
-        episode = record(instance, run, recorder.watching(network.branching(random, chance)), recorder, DEPTH_FIRST)
-        count = int(episode.lengths.sum())
-        if count:
-            episode.moves["open"] = np.zeros(count, np.int64)
-            if -episode.objective[0] >= self.nodes or run.should_stop:
-                _mark_open(episode.moves)
-        return episode
-
-    def validate(self, network: Any, training: Training) -> float:
-        """The mean logarithm of the nodes of the programs watched, without random branchings."""
-        import numpy as np
+        from corl.solvers.milp.revibranch.trees import grow
 
         seeds = range(_WATCHED, _WATCHED + self.watch)
-        random = np.random.default_rng(0)
-        nodes = [-float(self.tree(network, seed, random, 0.0, left(training)).objective[0]) for seed in seeds]
-        return float(np.log(np.maximum(nodes, 1.0)).mean())
+        trees = (grow(network, self.program(seed), seed, 0.0, self.nodes, _left(training)) for seed in seeds)
+        return float(np.log(np.maximum([-tree.objective[0] for tree in trees], 1.0)).mean())
 
 
-def left(training: Training) -> float | None:
-    """Seconds for one tree: what is left of the training, and a little."""
+def _left(training: Training) -> float | None:
+    """Seconds for one tree: what is left of the training, a second at the least."""
     return None if training.time_limit is None else max(1.0, training.time_limit - training.seconds)
-
-
-def _mark_open(moves: dict[str, Any]) -> None:
-    """Of a tree that was cut short depth first: the last move and all above it are not done."""
-    move = len(moves["open"]) - 1
-    moves["open"][move] = 1
-    while (back := int(moves["parent"][move])) > 0:
-        move -= back
-        moves["open"][move] = 1
-
-
-def _standardise(network: Any, replay: Any) -> None:
-    import numpy as np
-
-    if replay.size:
-        every = np.arange(replay.added - replay.size, replay.added)
-        network.standardise(network.states(replay, every).lists.lines)
-
-
-def _chosen(network: Any, tree: Episodes) -> Any:
-    """[M, 2 F] of the moves of a tree: the standardised features of the chosen candidate and their means over the candidates."""
-    import numpy as np
-
-    lines, mask, slot = tree.seen["lines"], tree.seen["mask"], tree.moves["slot"].astype(np.int64)
-    mean, scale = (part.cpu().numpy() for part in (network.mean, network.scale))
-    standard = np.where(mask[:, :, None], np.clip((lines - mean) * scale, -5.0, 5.0), 0.0)
-    state = standard.sum(1) / mask.sum(1, keepdims=True)
-    return np.concatenate((standard[np.arange(len(slot)), slot], state), 1).astype(np.float32)

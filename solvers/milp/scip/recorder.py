@@ -47,8 +47,8 @@ class Recorder:
     [M, K] (which candidates are there) and "scale", 1: the unit is a node. `Episodes.moves` has those of every episode: actions
     are variables by their numbers in SCIP's program, a reward is minus the nodes solved until the next move. It also has
     "children" int64 [M, 2]: how many moves later the child down and the child up were branched in their turn, 0 where they were
-    not; and "parent" int64 [M], how many moves before the last node above was branched, 0 at the root, with "up" int64 [M], whether
-    the way from there goes up. So subtrees can be summed, and paths be followed both ways.
+    not; and "parent" int64 [M], how many moves before the last node above was branched, 0 at the root, with "up" int64 [M],
+    whether the way from there goes up. So subtrees can be summed, and paths be followed both ways.
     """
 
     def __init__(self, eyes: Sees) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corl.benchmark.running.store import Store
-from corl.learning import imitation, policy_gradient
+from corl.learning import imitation, policy_gradient, q_learning
 from corl.learning.training import train
 
 NETWORK = {"width": 16, "layers": 1, "heads": 2}
@@ -15,9 +15,9 @@ NETWORK = {"width": 16, "layers": 1, "heads": 2}
 @pytest.fixture(params=[1, -1], ids=["loss", "flipped"])
 def sign(request, monkeypatch):
     """1, or -1 where every loss has the wrong sign."""
-    for module in (imitation, policy_gradient):
-        loss = module.loss
-        monkeypatch.setattr(module, "loss", lambda *given, loss=loss, **named: signed(loss(*given, **named), request.param))
+    for owner in (imitation, policy_gradient, q_learning.QLearning):
+        loss = owner.loss
+        monkeypatch.setattr(owner, "loss", lambda *given, loss=loss, **named: signed(loss(*given, **named), request.param))
     return request.param
 
 
@@ -60,6 +60,13 @@ def test_self_improvement_learns(knapsack, gain, sign):
     """Four generations of imitating the best samples make the greedy policy at least 50 % better; the wrong sign at most 10 %."""
     options = {"size": 10, "episodes": 16, "samples": 8, "updates": 8, "batch": 64, "rate": 3e-3}
     found = gain(knapsack.NAME, "self-improvement", 32, **options)
+    assert found > 0.5 if sign == 1 else found < 0.1
+
+
+def test_q_learning_learns(knapsack, gain, sign):
+    """Eight generations of its own episodes make the greedy policy at least 50 % better; the wrong sign at most 10 %."""
+    options = {"size": 10, "episodes": 16, "updates": 8, "batch": 64, "sync": 8, "rate": 3e-3}
+    found = gain(knapsack.NAME, "q-learning", 64, **options)
     assert found > 0.5 if sign == 1 else found < 0.1
 
 

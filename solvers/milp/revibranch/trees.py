@@ -1,0 +1,61 @@
+"""Trees that a policy grows in SCIP, as episodes to learn from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.learning.episodes import Episodes
+from corl.problems.milp.problem import Milp
+from corl.run import Run
+from corl.solvers.milp.branching.scoring import CLIP
+from corl.solvers.milp.revibranch.network import RevivedNetwork
+from corl.solvers.milp.scip import MEASURING
+from corl.solvers.milp.scip.recorder import Recorder, record
+
+if TYPE_CHECKING:
+    from corl.problems.milp.instance import MilpInstance
+
+__all__ = ["DEPTH_FIRST", "chosen", "grow"]
+
+DEPTH_FIRST = {"nodeselection/dfs/stdpriority": MEASURING}
+"""SCIP's parameters, besides those of Gasse's setting: a node's subtree is finished before the next one's begins."""
+
+
+def grow(
+    network: RevivedNetwork, instance: MilpInstance, seed: int, chance: float, nodes: int, seconds: float | None
+) -> Episodes:
+    """The tree of a program under a network as it is now, a share `chance` of its nodes branched at random.
+
+    "open" int64 [M] is 1 where a limit of `nodes` or `seconds` came before a move's subtree was done.
+    """
+    run = Run(Milp().of(instance), instance, seed=seed, iterations=nodes, time_limit=seconds)
+    run.start()
+    recorder = Recorder(network)
+    choose = recorder.watching(network.branching(np.random.default_rng(seed), chance))
+    tree = record(instance, run, choose, recorder, DEPTH_FIRST)
+    if count := int(tree.lengths.sum()):
+        tree.moves["open"] = np.zeros(count, np.int64)
+        if run.should_stop or -tree.objective[0] >= nodes:
+            _leave_open(tree.moves)
+    return tree
+
+
+def _leave_open(moves: dict[str, NDArray[Any]]) -> None:
+    """Of a tree that was cut short depth first: the last move and all above it are not done."""
+    move = len(moves["open"]) - 1
+    moves["open"][move] = 1
+    while (back := int(moves["parent"][move])) > 0:
+        move -= back
+        moves["open"][move] = 1
+
+
+def chosen(network: RevivedNetwork, tree: Episodes) -> NDArray[np.float32]:
+    """[M, 2 F] of the moves of a tree: the standardised features of the candidate taken, and their means over the candidates."""
+    lines, mask, slot = tree.seen["lines"], tree.seen["mask"], tree.moves["slot"].astype(np.int64)
+    mean, scale = (part.cpu().numpy() for part in (network.mean, network.scale))
+    standard = np.where(mask[:, :, None], np.clip((lines - mean) * scale, -CLIP, CLIP), 0.0)
+    state = standard.sum(1) / mask.sum(1, keepdims=True)
+    return np.concatenate((standard[np.arange(len(slot)), slot], state), 1).astype(np.float32)
