@@ -143,8 +143,8 @@ def test_scip_sees_what_torch_sees(ancestors):
     replay.add(found)
     at = np.arange(0, len(scored), 2)
     logits = network(network.states(replay, at))[0].detach().numpy()
-    assert len(scored) == found.lengths[0] >= 8 and found.moves["parent"].max() > 1
-    assert found.moves["up"].any() or not ancestors
+    assert len(scored) == found.lengths[0] >= 8
+    assert (found.moves["up"].any() and found.moves["parent"].max() > 1) or not ancestors
     for row, move in enumerate(at.tolist()):
         assert np.allclose(logits[row][np.isfinite(logits[row])], scored[move], atol=1e-5)
 
@@ -157,7 +157,7 @@ def test_the_recipe_resumes_to_the_same_bits(tmp_path, credit):
     def run(output, *ends):
         for end in ends:
             train("milp", "revibranch", steps=14, output=output, resume=True, workers=0, device="cpu", **options,
-                  on_progress=lambda session: session.interrupt() if session.step + 1 == end else None)  # fmt: skip
+                  on_progress=lambda session, end=end: session.interrupt() if session.step + 1 == end else None)  # fmt: skip
         return load_file(output)
 
     whole, parts = run(tmp_path / "a.safetensors", 14), run(tmp_path / "b.safetensors", 3, 11, 14)
