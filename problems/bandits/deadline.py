@@ -17,7 +17,7 @@ from corl.processes.workers import Workers
 __all__ = ["OutOfTime", "program_solved", "seconds_left", "time_limited"]
 
 _HERE = 0.3  # seconds that a program may take in this process
-_LARGE = 200_000  # entries of a program whose presolve alone may take longer
+_LARGE = 20_000  # entries of a program that may not look at its limit for over a second
 
 
 class OutOfTime(Exception):
