@@ -53,7 +53,8 @@ def n_step(steps: int) -> Target:
         if goes_on.any():
             after = places[goes_on, steps]
             total[goes_on] += maximise(after) * _scale(replay, after)
-        return (total / _scale(replay, at)).astype(np.float32)
+        found: NDArray[np.float32] = (total / _scale(replay, at)).astype(np.float32)
+        return found
 
     return target
 

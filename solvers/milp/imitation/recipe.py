@@ -10,12 +10,12 @@ import abc
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from corl.errors import UsageError
 from corl.options import option
 from corl.recipe import Recipe
+from corl.solvers.milp.folder import instances_option, program_files
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,9 +52,7 @@ class ImitationRecipe(Recipe):
     updates: int = option(300, "Optimiser steps.", low=1, scale="log")
     rate: float = option(3e-3, "The largest learning rate of AdamW; over the updates it falls to 0.", above=0, scale="log")
     batch: int = option(32, "Nodes of an optimiser step.", low=1, scale="log")
-    instances: str = option(
-        "", "A folder of .mps and .lp files (.gz too), solved in turn, again and again, instead of what `family` generates."
-    )
+    instances: str = instances_option()
 
     step: ClassVar[str] = "a program whose tree is labelled; after these, an optimiser step"
     decay: ClassVar[float] = 0.05
@@ -138,7 +136,7 @@ class ImitationRecipe(Recipe):
         from corl.run import Run
 
         number = len(lessons.signatures)
-        if self.instances and number >= (count := len(self._files())) and not lessons.nodes:
+        if self.instances and number >= (count := len(program_files(self.instances))) and not lessons.nodes:
             raise UsageError(
                 f"{self.instances}: SCIP solved each of the {count} programs there, or ran out of time, before it had to branch: "
                 "nothing to learn; accepted: programs that need branching"
@@ -159,17 +157,9 @@ class ImitationRecipe(Recipe):
         teacher = Teacher(recorder, self.lesson, run.seed, self.share, self.each, self.width, self.grower())
         return record(instance, run, teacher, recorder)
 
-    def _files(self) -> list[Path]:
-        """Of the folder `instances`. Raises UsageError where there are none."""
-        folder = Path(self.instances)
-        files = sorted(path for path in folder.glob("*") if path.name.endswith((".mps", ".lp", ".mps.gz", ".lp.gz")))
-        if not files:
-            raise UsageError(f"{folder}: no .mps or .lp file there; accepted: instances=FOLDER of such files")
-        return files
-
     def read(self, number: int) -> MilpInstance:
         """The program of that number in the folder `instances`. Raises UsageError for one without files."""
         from corl.problems.milp.problem import Milp
 
-        files = self._files()
+        files = program_files(self.instances)
         return Milp().read(files[number % len(files)])

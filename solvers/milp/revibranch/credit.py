@@ -95,45 +95,40 @@ def along_paths(ahead: int) -> Target:
     return target
 
 
-class Redistribution(nn.Module):
+class Redistribution:
     """How much each move of a path had to do with what came of it: numbers above 0 whose sum over a path is to be that.
 
     (Return decomposition, as Arjona-Medina et al., NeurIPS 2019, and Efroni, Merlis and Mannor, AAAI 2021.) A move's weight is
-    its share of the sum. It sees the features of the chosen candidate and their means over the candidates.
+    its share of the sum. The network sees the features of the chosen candidate and their means over the candidates.
     """
 
     def __init__(self, inputs: int, width: int = 32, rate: float = 1e-3) -> None:
-        super().__init__()
-        self.first, self.last = nn.Linear(2 * inputs, width), nn.Linear(width, 1)
+        self.network = nn.Sequential(nn.Linear(2 * inputs, width), nn.ReLU(), nn.Linear(width, 1), nn.Softplus())
         self.rate = rate
-        self.optimiser = torch.optim.AdamW(self.parameters(), lr=rate)
+        self.optimiser = torch.optim.AdamW(self.network.parameters(), lr=rate)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """[M] of moves [M, 2 F]."""
-        found: Tensor = functional.softplus(self.last(torch.relu(self.first(x)))).squeeze(1) + 1e-4
-        return found
-
-    def learn(self, x: Tensor, path: Tensor, total: Tensor, steps: int) -> float:
-        """Optimiser steps on the moves of one tree; `path` int64 [M] numbers their paths from 0, `total` [P] is theirs."""
-        loss = torch.zeros(())
+    def learn(self, x: Tensor, path: Tensor, total: Tensor, steps: int) -> None:
+        """Optimiser steps on moves [M, 2 F] of one tree; `path` int64 [M] numbers their paths from 0, `total` [P] is theirs."""
         for _ in range(steps):
-            sums = torch.zeros(len(total)).index_add(0, path, self(x))
-            loss = functional.smooth_l1_loss(sums, total)
-            gradient_step(self.optimiser, loss, self.rate, 0.0)
-        return loss.item()
+            sums = torch.zeros(len(total)).index_add(0, path, self._parts(x))
+            gradient_step(self.optimiser, functional.smooth_l1_loss(sums, total), self.rate, 0.0)
 
     @torch.no_grad()
     def weights(self, x: Tensor, path: Tensor, count: int) -> Tensor:
         """[M] the shares, which add up to 1 on each of `count` paths."""
-        found: Tensor = self(x)
+        found = self._parts(x)
         return found / torch.zeros(count).index_add(0, path, found)[path]
 
-    def state_dict(self, *arguments: Any, **named: Any) -> dict[str, Any]:
-        return {"weights": super().state_dict(*arguments, **named), "optimiser": self.optimiser.state_dict()}
+    def _parts(self, x: Tensor) -> Tensor:
+        found: Tensor = self.network(x)
+        return found.squeeze(1) + 1e-4
 
-    def load_state_dict(self, state: Mapping[str, Any], *arguments: Any, **named: Any) -> Any:
+    def state_dict(self) -> dict[str, Any]:
+        return {"network": self.network.state_dict(), "optimiser": self.optimiser.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.network.load_state_dict(state["network"])
         self.optimiser.load_state_dict(state["optimiser"])
-        return super().load_state_dict(state["weights"], *arguments, **named)
 
 
 def share(

@@ -135,7 +135,8 @@ class RevivedNetwork(nn.Module):
         gone = torch.cat((torch.zeros_like(batch.above[:, :1], dtype=torch.bool), batch.above < 0), 1)
         weight = (self.key(tokens) @ self.query(state[batch.which])[:, :, None]).squeeze(2) / tokens.shape[2] ** 0.5
         share = weight.masked_fill(gone, -torch.inf).softmax(1)
-        return (share[:, None, :] @ self.value(tokens)).squeeze(1)
+        taken: Tensor = share[:, None, :] @ self.value(tokens)
+        return taken.squeeze(1)
 
     def branching(self, random: np.random.Generator | None = None, chance: float = 0.0) -> RevivedPolicy:
         """See Branches; of the nodes a share of `chance` is branched at random."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from corl.errors import UsageError
 from corl.options import option
 from corl.problems.milp.generators import GENERATORS
+from corl.problems.milp.problem import Milp
 from corl.recipe import Recipe
+from corl.solvers.milp.folder import instances_option, program_files
 from corl.solvers.milp.imitation.recipe import SEEDS
 
 if TYPE_CHECKING:
@@ -32,6 +36,7 @@ class ReviBranch(Recipe):
 
     family: str = option("auctions", "What is generated.", choices=GENERATORS)
     sizes: str = option("", "Options of the family's generator, such as items=60,bids=300; empty: its defaults.")
+    instances: str = instances_option()
     ancestors: int = option(8, "How many decisions above a node are revived; 0: none.", low=0, high=64)
     credit: str = option("weights", "What the values are learned from (revibranch.credit).", choices=("tree", "paths", "weights"))
     ahead: int = option(3, "Levels of the tree, or moves of a path, until a value stands for what is below.", low=1)
@@ -70,13 +75,13 @@ class ReviBranch(Recipe):
         training.manage(network=network, learning=learning, replay=replay, best=best, **parts)
         while training.budget():
             seen = self._grow(training, learning, weights)
-            if self.watch and (training.step + 1) % self.every == 0:
+            if self._watch and (training.step + 1) % self.every == 0:
                 seen["watched"] = self._watched(network, training)
                 best.offer(seen["watched"], network)
             training.log(**seen)
         if not learning.updates:
             raise UsageError("no tree of two nodes or more came of it: nothing to learn; accepted: larger sizes, more time")
-        if self.watch and not training.interrupted:
+        if self._watch and not training.interrupted:
             best.offer(self._watched(network, training), network)
             best.restore(network)
         training.save(network.eval())
@@ -89,13 +94,32 @@ class ReviBranch(Recipe):
         made: MilpInstance = call(GENERATORS[self.family], {**sizes, "seed": seed})
         return made
 
+    def _files(self, watched: bool) -> list[Path]:
+        """Of the folder `instances`: of eight files or more every eighth is watched and not trained on."""
+        files = program_files(self.instances)
+        return [path for number, path in enumerate(files) if (number % 8 == 7) == watched]
+
+    def _trained(self, number: int, seed: int) -> MilpInstance:
+        """The program of that number; `seed` is the run's."""
+        if not self.instances:
+            return self.program(SEEDS + 10_000 * seed + number)
+        files = self._files(False)
+        return Milp().read(files[number % len(files)])
+
+    @cached_property
+    def _watch(self) -> list[MilpInstance]:
+        """The programs never trained on."""
+        if not self.instances:
+            return [self.program(_WATCHED + number) for number in range(self.watch)]
+        return [Milp().read(path) for path in self._files(True)[: self.watch]]
+
     def _network(self) -> Any:
         """A new one, with the range of the signatures of some programs."""
         from corl.solvers.milp.branching.signature import signature, signature_range
         from corl.solvers.milp.revibranch.network import RevivedNetwork
 
-        lower, upper = signature_range([signature(self.program(SEEDS + number)) for number in range(_SIGNATURES)])
-        return RevivedNetwork("milp", self.family, lower, upper, self.width, self.ancestors)
+        lower, upper = signature_range([signature(self._trained(number, 0)) for number in range(_SIGNATURES)])
+        return RevivedNetwork("milp", "" if self.instances else self.family, lower, upper, self.width, self.ancestors)
 
     def _grow(self, training: Training, learning: Any, weights: Any) -> dict[str, float]:
         """One more tree, and the optimiser steps after it: what is told of them."""
@@ -107,7 +131,8 @@ class ReviBranch(Recipe):
         first = replay.added < self.warm and not learning.updates
         chance = 1.0 if first else float(exploration(training.generator(1, training.step), 1)[0])
         seed = SEEDS + 10_000 * training.seed + training.step
-        tree = grow(network, self.program(seed), seed, chance, self.nodes, _left(training))
+        program = self._trained(training.step, training.seed)
+        tree = grow(network, program, seed, chance, self.nodes, _left(training))
         if tree.lengths.sum():
             if self.credit != "tree":
                 share(tree, self.nodes, weights, chosen(network, tree) if weights is not None else None)
@@ -126,8 +151,7 @@ class ReviBranch(Recipe):
 
         from corl.solvers.milp.revibranch.trees import grow
 
-        seeds = range(_WATCHED, _WATCHED + self.watch)
-        trees = (grow(network, self.program(seed), seed, 0.0, self.nodes, _left(training)) for seed in seeds)
+        trees = (grow(network, program, seed, 0.0, self.nodes, _left(training)) for seed, program in enumerate(self._watch))
         return float(np.log(np.maximum([-tree.objective[0] for tree in trees], 1.0)).mean())
 
 
