@@ -61,7 +61,11 @@ def load_branching(name_or_path: str) -> BranchingPolicy:
     from corl.networks.checkpoints import loaded
 
     network: Any = loaded(name_or_path)[0]
-    if not isinstance(network, Branches):
-        accepted = "a checkpoint of milp's recipes branching, root-gnn or gcnn"
-        raise UsageError(f"policy: {name_or_path!r} is no branching policy; accepted: {accepted}")
-    return network.branching()
+    if isinstance(network, Branches):
+        return network.branching()
+    if getattr(network, "problem", "") == "milp-branching":
+        from corl.solvers.milp.branching.stepped import SteppedPolicy
+
+        return SteppedPolicy(network)
+    accepted = "a checkpoint of milp's recipes branching, root-gnn, gcnn or revibranch, or of milp-branching's"
+    raise UsageError(f"policy: {name_or_path!r} is no branching policy; accepted: {accepted}")

@@ -22,7 +22,7 @@ class LearnedBranching(Scip):
 
     policy: str = option(
         "",
-        "A shipped policy's name or a checkpoint of the recipes `branching`, `root-gnn` or `gcnn`; empty: the shipped policy "
+        "A shipped policy's name, or a checkpoint of a recipe of `milp` or `milp-branching`; empty: the shipped policy "
         "of the family that the program matches.",
     )
 
