@@ -16,7 +16,8 @@ SMALL = {"width": 8, "layers": 1, "heads": 2, "watch": 0, "workers": 0, "device"
 
 def _trained(folder):
     path = folder / "stepped.safetensors"
-    train("milp-branching", "imitation", teacher="rule", generator="auctions", size=30, steps=2, batch=2, states=2, output=path, **SMALL)
+    few = {"generator": "auctions", "size": 30, "steps": 2, "batch": 2, "states": 2}
+    train("milp-branching", "imitation", teacher="rule", output=path, **few, **SMALL)
     return path
 
 
