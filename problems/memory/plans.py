@@ -153,8 +153,8 @@ def read_plan(instance: MappingInstance, path: Path) -> MappingPlan:
         return plan_from_json(instance, values)
     except InputError as error:
         found = re.match(r"solution\.(\w+)\[(\d+)\]\.?(\w*)", error.field or "")
-        line = lines[found[1]][int(found[2])] if found else None
-        raise text.error(error.reason, line=line, field=found[3] if found and found[3] else None) from None
+        at = lines[found[1]][int(found[2])] if found else None
+        raise text.error(error.reason, line=at, field=found[3] if found and found[3] else None) from None
 
 
 def _value(text: Text, key: str, cell: str, line: int) -> Any:
