@@ -36,6 +36,8 @@ class Environment(abc.ABC):
     """How many states the pool holds."""
     width: int
     """K, the most actions that `actions` lists."""
+    kinds: ClassVar[int] = 0
+    """Where actions are numbers below a constant that mean the same in every state of every instance: that constant; else 0."""
     compiled: ClassVar[bool] = True
     """Whether kernels can step it through `corl.search.hooks`. Where it is False (a step calls an engine), the class has
     `actions` and `_step` of its own, in Python, nothing is random, and only searches that step from Python work."""

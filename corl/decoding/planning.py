@@ -92,7 +92,7 @@ class LearnedPlanning:
         model, policy = LearnedModel(_CountedSlots(evaluator)), evaluator.policy
 
         def choose(rows: NDArray[np.int64], actions: NDArray[np.int32], keys: NDArray[np.uint64]) -> Chosen:
-            slots = np.where(actions >= 0, np.arange(actions.shape[1], dtype=np.int32), np.int32(-1))
+            slots = policy.ids(actions)  # type: ignore[attr-defined]
             seen = policy.see(evaluator.environment, rows)  # type: ignore[attr-defined]
             return _searched(self.search, model, (seen, slots), actions, slots, keys)
 
@@ -161,8 +161,8 @@ class _CountedSlots:
     def __init__(self, evaluator: CountedEvaluator) -> None:
         from corl.networks.muzero import Slots
 
-        self.evaluator, self.slots = evaluator, evaluator.environment.width
-        self.network = Slots(evaluator.policy, self.slots)  # type: ignore[arg-type]
+        self.evaluator, self.network = evaluator, Slots(evaluator.policy, evaluator.environment.width)  # type: ignore[arg-type]
+        self.slots = self.network.slots
 
     def initial(self, seen: Mapping[str, NDArray[Any]]) -> tuple[Any, Any, Any]:
         self.evaluator.spend(len(next(iter(seen.values()))))

@@ -56,9 +56,10 @@ class Unroll(NamedTuple):
 
 
 def unroll(
-    replay: Replay, at: NDArray[np.int64], steps: int, td_steps: int, extra: int, random: np.random.Generator
+    replay: Replay, at: NDArray[np.int64], steps: int, td_steps: int, extra: int, random: np.random.Generator, kinds: int = 0
 ) -> Unroll:
-    """The stretches of `steps` moves from the moves `at` [N], rising, of a replay of self-play; `extra` as Policy has it.
+    """The stretches of `steps` moves from the moves `at` [N], rising, of a replay of self-play; `extra` as Policy has it, `kinds`
+    as the network that saw them: with them every action has a slot in every state, and all is known.
 
     The target of a value is the sum of the next `td_steps` rewards and what the search made of the state after them (of
     all rewards to the end of the episode where that is nearer).
@@ -72,7 +73,7 @@ def unroll(
 
     tokens = {name: a.reshape(*shape, *a.shape[1:]) for name, a in joined(replay.seen(places.ravel()).seen, extra).items()}
     actions = all_of("actions", -1)
-    root = actions[:, 0]
+    root = np.broadcast_to(np.arange(kinds, dtype=np.int32), (len(at), kinds)) if kinds else actions[:, 0]
     wanted = np.where(root < 0, -2, root)  # -1 is no action, in the root as elsewhere
     same = (wanted[:, None, :, None] == actions[:, :, None, :]) & inside[:, :, None, None]
     policy = np.einsum("nkst,nkt->nks", same.astype(np.float32), all_of("policy"))
@@ -93,7 +94,7 @@ def unroll(
         value=(np.where(inside, _value_targets(replay, places, td_steps), 0.0) / scale).astype(np.float32),
         reward=(np.where(inside[:, :-1], all_of("reward")[:, :-1], 0.0) / scale).astype(np.float32),
         known=known,
-        counterpart=_counterparts(same, tokens["mask"]),
+        counterpart=_everywhere(tokens["mask"], inside) if kinds else _counterparts(same, tokens["mask"]),
     )
 
 
@@ -125,6 +126,11 @@ def _counterparts(same: NDArray[np.bool_], mask: NDArray[np.bool_]) -> NDArray[n
     return counterpart
 
 
+def _everywhere(mask: NDArray[np.bool_], inside: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Unroll.counterpart where tokens stand at the same places in all states."""
+    return np.where(mask[:, :1] & mask & inside[:, :, None], np.arange(mask.shape[2]), -1)
+
+
 def spans(replay: Replay, steps: int, extra: int) -> dict[str, tuple[float, float]]:
     """What the histograms of a network's "values" and "rewards" should span, from moves of random play, in network units."""
     at = np.arange(replay.added - replay.size, replay.added)
@@ -142,10 +148,10 @@ def search_latent(
 ) -> Choice:
     """Search R states that the network saw in the learned model. `actions` [R, K] are those that the environment lists: masks
     at the root only."""
-    width = actions.shape[1]
-    listed = np.where(actions >= 0, np.arange(width), -1).astype(np.int32)
+    width, listed = actions.shape[1], network.ids(actions)
     found = search.search(LearnedModel(Slots(network, width)), (seen, listed), keys)
-    return Choice(found.action.astype(np.int64), found.policy.astype(np.float32), found.value * seen["scale"])
+    slot = (listed == found.action[:, None]).argmax(axis=1)
+    return Choice(slot, found.policy[:, :width].astype(np.float32), found.value * seen["scale"])
 
 
 def reanalyse(replay: Replay, at: NDArray[np.int64], network: MuZeroNetwork, search: Gumbel, keys: NDArray[np.uint64]) -> None:

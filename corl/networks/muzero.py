@@ -7,13 +7,16 @@ of the observation at the root, so that an action is a token: the dynamics marks
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from corl.environment import Environment
 from corl.errors import UsageError
 from corl.networks.attention import Layer
 from corl.networks.heads import HLGauss
@@ -24,12 +27,23 @@ from corl.networks.tokens import TokenBatch
 __all__ = ["MuZeroNetwork", "Slots"]
 
 
+class Listed(NamedTuple):
+    """A TokenBatch whose slots are actions, and what the environment lists of them."""
+
+    x: Tensor
+    mask: Tensor
+    pairs: Tensor | None
+    action: Tensor
+    """int64 [R, K], -1 after the last."""
+
+
 class MuZeroNetwork(Policy):
     """Representation, dynamics and prediction over Tokens; as a Policy it is the prediction at the root.
 
     A latent state is a float32 tensor [R, T, D + 1]: a vector for each token, scaled to mean 0 and variance 1, and in the last
-    channel 1 where the token is there and 0 where not. Actions are slots of the root all the way down: which of them are still
-    legal is for the network to learn (masks at the root only). Rewards and values are in the unit of the root's row.
+    channel 1 where the token is there and 0 where not. Rewards and values are in the unit of the root's row. Which slots are
+    legal below the root is for the network to learn (masks at the root only). Slots are those of the root all the way down,
+    unless there are `kinds`: then slot a is action a in every state, legal or not, so that whatever becomes legal has a slot.
     """
 
     architecture: ClassVar[str] = "muzero"
@@ -51,19 +65,24 @@ class MuZeroNetwork(Policy):
         rewards: tuple[float, float] = (-10.0, 10.0),
         grid: int = 0,
         environment: str = "",
+        kinds: int = 0,
     ) -> None:
         """`inputs`, `pairs`, `extra`, `grid`: as for AttentionPolicy. `values`, `rewards`: what the `bins` of either head span,
-        in network units. Raises UsageError for numbers that make no network.
+        in network units. `kinds`: Environment.kinds. Raises UsageError for numbers that make no network.
         """
         super().__init__(problem, features, environment)
         if min(inputs, width, layers, dynamics_layers, heads, feedforward) < 1 or min(pairs, extra, grid) < 0 or width % heads:
             raise UsageError(f"width {width} of a MuZero network must be a multiple of heads, {heads}; all sizes are positive")
+        if kinds < 0 or (kinds and pairs):
+            raise UsageError(f"a MuZero network with {kinds} kinds of actions and {pairs} features of pairs; accepted: either")
         self.config = {
             "problem": problem, "features": features, "inputs": inputs, "pairs": pairs, "extra": extra, "width": width,
             "layers": layers, "dynamics_layers": dynamics_layers, "heads": heads, "feedforward": feedforward, "bins": bins,
             "values": list(values), "rewards": list(rewards), "grid": grid,
-            "environment": environment,
+            "environment": environment, "kinds": kinds,
         }  # fmt: skip
+        self.kinds = kinds
+        self.kind = nn.Parameter(torch.randn(kinds, width) * width**-0.5) if kinds else None
         self.extra, self.heads, self.has_value = extra, heads, True
         self.embed = Stem(inputs, width, grid) if grid else nn.Linear(inputs, width)
         self.bias = nn.Linear(pairs, layers * heads, bias=False) if pairs else None
@@ -76,9 +95,36 @@ class MuZeroNetwork(Policy):
         self.reward = _mlp(3 * width, width, bins)
         self.project, self.predict = _mlp(width, width, width), _mlp(width, width, width)
 
+    def see(self, environment: Environment, rows: NDArray[np.int64]) -> Arrays:
+        """See Policy.see. With `kinds` the token of action a is token a, empty but there where a is not listed, and "action",
+        int32 [R, K], is what the environment lists. Raises UsageError where it numbers its actions in another way."""
+        seen = super().see(environment, rows)
+        if not self.kinds:
+            return seen
+        if environment.kinds != self.kinds:
+            raise UsageError(f"the muzero network has {self.kinds} kinds of actions; the environment has {environment.kinds}")
+        action = environment.actions(rows)
+        row, slot = np.nonzero((action >= 0) & seen["mask"][:, : action.shape[1]])
+        x, mask = (
+            np.concatenate([np.full((len(rows), self.kinds, *a.shape[2:]), fill, a.dtype), a[:, action.shape[1] :]], 1)
+            for a, fill in ((seen["x"], 0), (seen["mask"], True))
+        )
+        x[row, action[row, slot]] = seen["x"][row, slot]
+        return {**seen, "x": x, "mask": mask, "action": action}
+
+    def collate(self, contexts: Sequence[Arrays], seen: Sequence[Arrays], which: NDArray[np.int64]) -> Any:
+        """See Policy.collate; with `kinds` a Listed."""
+        batch = super().collate(contexts, seen, which)
+        if not self.kinds:
+            return batch
+        action = torch.from_numpy(np.concatenate([part["action"] for part in seen])).to(batch.x.device).long()
+        return Listed(batch.x, batch.mask, batch.pairs, action)
+
     def representation(self, x: Tensor, mask: Tensor, pairs: Tensor | None) -> Tensor:
         """The latent states [R, T, D + 1] of observations, given as the tensors of Tokens."""
         hidden, away = self.embed(x), _away(mask)
+        if self.kind is not None:
+            hidden = torch.cat([hidden[:, : self.kinds] + self.kind, hidden[:, self.kinds :]], 1)
         biases: list[Tensor] = [away] * len(self.layers)
         if self.bias is not None and pairs is not None:  # [R, T, T, L * H] -> L times [R, H, T, T]
             rows, tokens = mask.shape
@@ -103,15 +149,21 @@ class MuZeroNetwork(Policy):
         return successor, self.reward(seen)
 
     def prediction(self, latent: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits [R, K] of the root's slots, -inf where the root has none, and the values' logits [R, bins]."""
+        """Logits [R, K] of the slots, -inf where the root has none, and the values' logits [R, bins]."""
         slots = latent.shape[1] - self.extra
         logits = self.score(latent[:, :slots, :-1]).squeeze(-1).masked_fill(latent[:, :slots, -1] < 0.5, float("-inf"))
         return logits, self.value(_pooled(latent))
 
-    def forward(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: TokenBatch | Listed) -> tuple[Tensor, Tensor]:
         """See Policy.forward: the prediction on the representation."""
-        logits, value = self.prediction(self.representation(*batch))
+        logits, value = self.prediction(self.representation(*batch[:3]))
+        if isinstance(batch, Listed):
+            logits = logits.gather(1, batch.action.clamp_min(0)).masked_fill(batch.action < 0, float("-inf"))
         return logits, self.value_head.mean(value)
+
+    def ids(self, actions: NDArray[np.int32]) -> NDArray[np.int32]:
+        """What the learned model calls the listed `actions` [R, K]: their slots, or with `kinds` themselves; then -1."""
+        return actions if self.kinds else np.where(actions >= 0, np.arange(actions.shape[1]), -1).astype(np.int32)
 
     def similarity(self, latent: Tensor, observed: Tensor) -> Tensor:
         """Cosine [R, T] of predicted and observed latent vectors after projection; no gradient goes to the observed."""
@@ -122,19 +174,20 @@ class MuZeroNetwork(Policy):
 
 
 class Slots:
-    """A MuZeroNetwork as corl.search.models.LearnedModel takes it: its actions are the `slots` slots of a search's root.
+    """A MuZeroNetwork as corl.search.models.LearnedModel takes it: its actions are the `slots` slots of a search's root, or the
+    network's kinds.
 
     model = LearnedModel(Slots(network, environment.width))
-    result = search.search(model, (seen, slots), keys)      # seen: network.see(...); slots [R, K]: 0, 1, ... for actions, then -1
-    environment.step(rows, rows, actions[range(R), result.action])
+    ids = network.ids(actions)                              # actions [R, K]: as the environment lists them
+    result = search.search(model, (network.see(environment, rows), ids), keys)
     """
 
     def __init__(self, network: MuZeroNetwork, slots: int) -> None:
-        self.network, self.slots = network, slots
+        self.network, self.slots = network, network.kinds or slots
 
     def initial(self, seen: Arrays) -> tuple[Tensor, Tensor, Tensor]:
         """Latent states, logits [R, slots] and values [R], in the rows' units, of states that the network saw."""
-        latent = self.network.representation(*self.network.collate([], [seen], np.zeros(0, np.int64)))
+        latent = self.network.representation(*self.network.collate([], [seen], np.zeros(0, np.int64))[:3])
         logits, value = self.network.prediction(latent)
         return latent, logits, self.network.value_head.mean(value)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,8 @@ class MappingEnvironment(Environment):
     The reward is by how many microseconds the program gets faster, if all that is not decided stays in slow memory; the base is
     minus its time with nothing in fast memory.
     """
+
+    kinds: ClassVar[int] = ACTIONS
 
     def __init__(self, instances: Sequence[MappingInstance], rows: int, width: int = ACTIONS) -> None:
         super().__init__(instances, rows, min(width, ACTIONS), fewest=2)

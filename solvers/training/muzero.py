@@ -86,7 +86,7 @@ class MuZero(PolicyRecipe):
                     seen = validate(network, episodes)
                 if replay.size:
                     at = replay.sample(random, self.batch)
-                    batch = muzero.unroll(replay, at, self.unroll, self.td_steps, network.extra, random)
+                    batch = muzero.unroll(replay, at, self.unroll, self.td_steps, network.extra, random, network.kinds)
                     with training.autocast():
                         loss, terms = muzero.loss(network, batch, weights, training.device)
                     gradient_step(optimiser, loss, self.rate, training.fraction)
@@ -121,7 +121,7 @@ class MuZero(PolicyRecipe):
         seen = Replay(int(episodes.lengths.sum()))
         seen.add(episodes)
         shape = {"width": self.width, "layers": self.layers, "dynamics_layers": self.dynamics_layers, "heads": self.heads}
-        shape["grid"] = self.grid
+        shape |= {"grid": self.grid, "kinds": environment.kinds}
         return {**sizes, **shape, "feedforward": 2 * self.width, "bins": self.bins, **spans(seen, self.unroll, eyes.extra)}
 
     def _reanalyse(self, network: Any, replay: Any, count: int, random: Any) -> None:
