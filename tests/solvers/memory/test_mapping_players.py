@@ -91,3 +91,47 @@ def test_recipe_options():
     for made, options in ((GameAlphaZero, {"operations": 1}), (GameMuZero, {"unroll": 0}), (GameMuZero, {"rate": 0.0})):
         with pytest.raises(UsageError, match=f"{next(iter(options))} is"):
             made(**options)
+
+
+def test_legal_actions_have_slots_five_steps_deep():
+    """Whatever is legal after up to five moves of random play is among the slots that the learned model takes there, and has the
+    same number; with the root's slots a third and more of these states have an action that is not. At the root the listed
+    actions alone are searched.
+    """
+    import torch
+
+    from corl.learning import muzero
+    from corl.learning.episodes import random_choice, record
+    from corl.learning.replay import Replay
+    from corl.networks.muzero import MuZeroNetwork
+    from corl.problems.memory.pool import ACTIONS
+    from corl.search.gumbel import Gumbel
+
+    torch.manual_seed(0)
+    sizes = {"inputs": FEATURES, "extra": UPCOMING + SPANS, "width": 8, "layers": 1, "heads": 2, "feedforward": 8, "bins": 8}
+    known = {}
+    for kinds in (0, ACTIONS):
+        network = MuZeroNetwork("memory", "game", **sizes, grid=SPANS, kinds=kinds).eval()
+        environment, rows = Mapping().environment([mixed(size=12, seed=700 + s) for s in range(8)], 8), np.arange(8)
+        base = environment.reset(rows, rows)
+        replay = Replay(10_000)
+        replay.add(record(network, environment, rows, base, random_choice(np.random.default_rng(0))))
+        at = np.arange(replay.size)
+        batch = muzero.unroll(replay, at, 5, 10, network.extra, np.random.default_rng(0), kinds)
+        places, inside = replay.window(at, 5)
+        legal = replay.field("actions", places.ravel(), -1).reshape(*places.shape, -1)
+        x, mask = torch.from_numpy(batch.x[:, 0]), torch.from_numpy(batch.mask[:, 0])
+        latent = network.representation(x, mask, None)
+        for k in range(5):
+            latent, _ = network.dynamics(latent, torch.from_numpy(batch.slot[:, k]))
+        taken = torch.isfinite(network.prediction(latent)[0]).numpy()
+        slots = np.arange(kinds)[None] if kinds else legal[:, 0]
+        held = (legal[:, 5, :, None] == np.where(taken, slots, -2)[:, None]).any(2) | (legal[:, 5] < 0)
+        known[kinds] = held.all(1)[inside[:, 5]].mean()
+        assert (legal[:, 5][inside[:, 5]] >= 0).sum() > 100
+    assert known[ACTIONS] == 1.0 and known[0] < 0.67
+    environment.reset(rows, rows)
+    listed = environment.actions(rows)
+    found = muzero.search_latent(network, Gumbel(8), network.see(environment, rows), listed, np.arange(8, dtype=np.uint64))
+    assert not found.policy[listed < 0].any() and np.allclose(found.policy.sum(1), 1.0)
+    assert (listed[rows, found.slot] >= 0).all() and ((listed >= 0).sum(1) < ACTIONS).all()
