@@ -19,7 +19,7 @@ def facts(instance: VrpInstance) -> dict[str, Any]:
     found["edge_weight_type"] = "EUC_2D in whole tenths (DIMACS)" if instance.scale == 10 else instance.edge_weight_type
     found["vehicles"] = "; ".join(_vehicle(instance, k) for k in range(vehicles.types))
     demand, capacity = float(instance.demand[instance.required].sum()), float(vehicles.capacity.max())
-    found["demand"] = f"{demand:.10g}"
+    found["demand"] = f"{float(instance.demand[clients].sum()):.10g}"
     if 0 < capacity < np.inf:
         found["least_vehicles_by_demand"] = int(np.ceil(demand / capacity))
     if instance.earliest is not None and instance.latest is not None:
@@ -27,7 +27,8 @@ def facts(instance: VrpInstance) -> dict[str, Any]:
         found["windows"] = f"{np.median(width):.10g} wide (median), the day is {_day(instance)}"
     if not instance.required[clients].all():
         free = ~instance.required[clients]
-        found["optional_clients"] = f"{int(free.sum())}, prizes {instance.prize.sum() / instance.scale:.10g} in all"
+        wanted, prizes = float(instance.demand[clients][free].sum()), float(instance.prize.sum()) / instance.scale
+        found["optional_clients"] = f"{int(free.sum())}, demand {wanted:.10g}, prizes {prizes:.10g} in all"
     if instance.fleet == "fewest":
         found["fleet"] = f"fewest routes: each counts {instance.route_weight / instance.scale:.10g}"
     if instance.points is not None:

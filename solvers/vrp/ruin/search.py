@@ -14,11 +14,12 @@ from corl.solvers.vrp.ruin.construction import cost_of, insert_all, restore
 from corl.solvers.vrp.ruin.conversion import load_routes, new_plan, new_work, routes_in, routing_data
 from corl.solvers.vrp.ruin.pool import gather_all, new_pool
 from corl.solvers.vrp.ruin.savings import applies, savings_plan
-from corl.solvers.vrp.ruin.state import BEST, DONE, FOUND, MISSED, USED
+from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, FOUND, MISSED, USED
 
 if TYPE_CHECKING:
     from corl.problems.vrp.instance import VrpInstance
     from corl.run import Run
+    from corl.solvers.vrp.ruin.state import RoutingData
 
 __all__ = ["Search", "compile_rest"]
 
@@ -26,6 +27,8 @@ _NEAREST = 10  # neighbours whose mean distance is the unit of temperatures
 _ANY = 1 << 40  # routes: no limit
 _POOLED, _LENGTH = 1200, 20  # routes are chosen by integer programming up to so many clients, and so many in a route
 _PLACES = 1 << 15  # in the pool of routes
+_LEVELS = 50  # of how much prizes count,
+_GENEROUS = 0.5  # in this part of a cooling more than they are
 _COLUMNS = 10  # routes a client that the first choice is from
 
 
@@ -120,14 +123,40 @@ class Search:
             self.report()
         self.return_to_best()
 
-    def cool(self, heat: float, cold: float, share: float) -> None:
-        """Anneal between these temperatures, in units of `unit`, until that share of the run is over."""
+    def cool(self, heat: float, cold: float, share: float, prizes: float = 1.0) -> None:
+        """Anneal between these temperatures, in units of `unit`, until that share of the run is over.
+
+        prizes: times what they are that prizes count at first, where clients are optional; over the first part of the cooling
+        this falls to 1. A route does not pay for its first client, so that few of them would ever be opened.
+        """
         cooling = np.array([heat * self.unit, cold * self.unit, self.done, np.inf])
+        data, level = self.data, _LEVELS if prizes == 1.0 or not self.data.prizes else -1
         while units := self.grant(share):
             cooling[3] = self.planned(cooling[2], share)
-            anneal(self.data, self.plan, self.work, self.pool, cooling, units)
+            if level < _LEVELS:
+                each = max(1.0, _GENEROUS * cooling[3] / _LEVELS)
+                if (now := min(_LEVELS, int((self.done - cooling[2]) / each))) > level:
+                    data, level = self._counted(prizes ** (1.0 - now / _LEVELS), level < 0), now
+                if level < _LEVELS:  # no grant goes on into the next level: grants choose no path
+                    made = max(1, min(units, int(np.ceil(cooling[2] + (level + 1) * each)) - self.done))
+                    self.give_back(units - made)
+                    units = made
+            anneal(data, self.plan, self.work, self.pool, cooling, units)
             if self.run.report_due:
                 self.report()
+        if data is not self.data:
+            self._counted(1.0, False)
+
+    def _counted(self, times: float, first: bool) -> RoutingData:
+        """What the kernels work on where prizes count so many times what they are; the plan's value is told in these, after it
+        was compared with the best one in true ones. first: everybody is inserted who then pays."""
+        if (value := cost_of(self.data, self.plan)) < self.plan.value[BEST]:
+            begin(self.plan, value)
+        data = self.data if times == 1.0 else self.data._replace(prize=times * self.data.prize)
+        if first:
+            insert_all(data, self.plan, self.work, _ANY)
+        self.plan.value[CURRENT] = cost_of(data, self.plan)
+        return data
 
     def keep_routes(self) -> bool:
         """Let annealing keep the routes that it sees, where choosing among them pays; whether it does."""

@@ -54,6 +54,9 @@ class RuinRecreate(Solver):
         low=0,
     )
     reheat: float = option(1.0, "First temperature of the later coolings, times the first one's.", above=0, scale="log")
+    prizes: float = option(
+        3.0, "Times what they are that prizes count at first: no route pays for its first client.", low=1, scale="log"
+    )
     choices: bool = option(
         True, "Whether the best set of the routes seen is looked for by integer programming, where routes are short."
     )
@@ -117,7 +120,8 @@ class RuinRecreate(Solver):
                 search.choose_routes(min(seconds, 0.8 * run.remaining))
             elif number:
                 search.return_to_best()
-            search.cool(heat, self.cold, 1.0 if number + 1 == len(steps) else begun + (1.0 - begun) * share)
+            end = 1.0 if number + 1 == len(steps) else begun + (1.0 - begun) * share
+            search.cool(heat, self.cold, end, 1.0 if number else self.prizes)
         search.report()
 
     def _steps(self, choosing: bool, count: int, heat: float) -> list[tuple[float, float]]:

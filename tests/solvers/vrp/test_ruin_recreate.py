@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import corl
 from corl.errors import UsageError
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
@@ -136,3 +137,13 @@ def test_refusals(make):
     for options in ({"neighbours": 1}, {"heat": 0.0}, {"cold": float("inf")}, {"coolings": -1}, {"reheat": 0.0}):
         with pytest.raises(UsageError, match="accepted"):
             RuinRecreate(**options)
+
+
+@pytest.mark.slow
+def test_prizes_count_more_at_first():
+    """Four hundred optional clients, none of whom pays for a route: plans that begin with most of them are better."""
+    instance = corl.generate("vrp", "solomon", size=400)
+    prize = np.where(np.arange(instance.n) > 0, np.random.default_rng(0).integers(15, 45, instance.n) * instance.scale, 0)
+    instance = replace(instance, prize=prize.astype(float), required=np.zeros(instance.n, bool))
+    plain, more = (corl.solve(instance, solver="ruin-recreate", iterations=40_000, prizes=times) for times in (1.0, 3.0))
+    assert more.objective < 0.995 * plain.objective and len(more.solution) > len(plain.solution)
