@@ -16,6 +16,8 @@ _MOST = 100_000
 """Buffers above which nothing else ends in time, so that passes follow one another until the limit."""
 _PASSES = 3
 """Passes over fewer than that: 0.1 to 0.3 s each for 60,000 buffers."""
+_PORTION = 5_000
+"""Niches between two looks at the clock: milliseconds."""
 _NOISE = 0.05
 """Standard deviation of the noise on the logarithms of lifetimes, from the second pass on."""
 
@@ -23,7 +25,8 @@ _NOISE = 0.05
 def best_fit(instance: StaticInstance, run: Run, ceiling: int, capacity: int | None) -> int:
     """Pass after pass, each to end below the one before; returns the largest height that is still worth finding.
 
-    None where there are few buffers or a fixed one. An iteration is a buffer placed, or a niche that is done away with.
+    None where there are few buffers or a fixed one. Where nothing follows, an iteration is a buffer placed, or a niche that is
+    done away with; elsewhere passes are no iterations, since those of a search take longer.
     """
     import numpy as np
 
@@ -35,11 +38,11 @@ def best_fit(instance: StaticInstance, run: Run, ceiling: int, capacity: int | N
         return ceiling
     found, chosen = sections(instance), np.flatnonzero(instance.size > 0)
     random = np.random.default_rng([run.seed, 5])
-    passes, noise = 0, np.ones(len(chosen))
-    while len(chosen) and (passes < _PASSES or instance.n > _MOST):
+    passes, noise, alone = 0, np.ones(len(chosen)), instance.n > _MOST
+    while len(chosen) and (passes < _PASSES or alone):
         niches = new_niches(instance, found, chosen, noise)
-        while niches.at[LEFT] > 0 and (units := run.budget()):
-            if not advance(niches, units, ceiling):
+        while niches.at[LEFT] > 0 and not run.should_stop:
+            if not advance(niches, run.budget() if alone else _PORTION, ceiling):
                 break
         else:
             if niches.at[LEFT] > 0:

@@ -19,7 +19,7 @@ FEW: dict[str, dict[str, Any]] = {
     "heatmap": {"every": 2, "batch": 20, "width": 8, "layers": 1},
     "priority": {"programs": 2, "watched": 2, "batch": 2, "pairs": 2, "every": 1},
     "alphazero": {"episodes": 2, "updates": 1, "batch": 4, "simulations": 2, "width": 8, "heads": 2, "layers": 1,
-                  "watch": 2, "plans": 1},
+                  "watch": 2},
     "branching": {"samples": 8, "share": 1.0, "updates": 2},
     "gains": {"samples": 8, "share": 1.0, "updates": 2},
     "gcnn": {"samples": 8, "share": 1.0, "updates": 2},
