@@ -10,7 +10,8 @@ __all__ = ["arguments", "execute"]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("model", metavar="MODEL", help="a name (resnet50, bert, ...), or MODULE:FUNCTION, which returns a module and its inputs")
+    model = "a name (resnet50, bert, ...), an .onnx file, or MODULE:FUNCTION, which returns a module and its inputs"
+    add("model", metavar="MODEL", help=model)
     add("--problem", metavar="NAME", default="memory", help="memory (the default) or memory-static: the lifetimes of its tensors")
     add("--batch", metavar="N", type=int, help="batch size; default 1")
     add("--dtype", metavar="TYPE", help="float32, float16 or bfloat16")

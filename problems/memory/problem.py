@@ -56,7 +56,11 @@ class Mapping(Problem):
         return recognises(head)
 
     def read(self, path: Path) -> MappingInstance:
-        """The instance in a file: our JSON or a traced program. Raises InputError or OSError."""
+        """The instance in a file: our JSON, a traced program, or an ONNX model (.onnx). Raises InputError or OSError."""
+        if path.suffix.lower() == ".onnx":
+            from corl.problems.memory.tracing import trace_onnx
+
+            return trace_onnx(path)
         from corl.problems.memory.formats import read_instance
 
         return read_instance(path, GENERATORS)

@@ -47,12 +47,13 @@ def trace_buffers(
     batch: int = 1,
     dtype: Literal["", "float32", "float16", "bfloat16"] = "",
     tokens: int = 256,
+    dimensions: str = "",
     alignment: int = 1,
 ) -> StaticInstance:
     """The buffers of a model that memory mapping traces. For `corl trace --problem memory-static`."""
     from corl.problems.memory.problem import Mapping
 
-    given = {"model": model, "batch": batch, "dtype": dtype, "tokens": tokens}
+    given = {"model": model, "batch": batch, "dtype": dtype, "tokens": tokens, "dimensions": dimensions}
     program: MappingInstance = options.call(Mapping().tracer(), given)
     command = program.comment.replace("corl trace", "corl trace --problem memory-static")
     return buffers_of(program, alignment, command.replace("--option fast_mib=8", f"--option alignment={alignment}"))

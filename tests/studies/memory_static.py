@@ -35,17 +35,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=10.0, help="processor seconds for every instance")
     parser.add_argument("--sets", nargs="+", choices=["challenging", "large", "generated"], default=["challenging", "large"])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1], help="of the generated buffers")
     parser.add_argument("--solvers", nargs="+", default=["auto"])
     given = parser.parse_args(arguments)
     table = csv.DictWriter(sys.stdout, _COLUMNS, lineterminator="\n")
     table.writeheader()
-    for name, stem, load, capacity in _instances(given.sets):
+    for name, stem, load, capacity in _instances(given.sets, given.seeds):
         for solver in given.solvers:
             table.writerow({"set": name, "instance": stem} | _row(load(), solver, capacity, given.seconds))
             sys.stdout.flush()
 
 
-def _instances(sets: list[str]) -> Iterator[tuple[str, str, Callable[[], StaticInstance], int | None]]:
+def _instances(sets: list[str], seeds: list[int]) -> Iterator[tuple[str, str, Callable[[], StaticInstance], int | None]]:
     """(set, name, what makes the instance, capacity) of what there is."""
     read = StaticAllocation().read
     folder = Path(os.environ.get("CORL_DATA", ".")) / "memory"
@@ -57,7 +58,8 @@ def _instances(sets: list[str]) -> Iterator[tuple[str, str, Callable[[], StaticI
             for path in sorted((folder / "static_large").glob("*.csv")):
                 yield name, path.stem, partial(read, path), None
         else:
-            yield name, "large-1000000", partial(large, size=1_000_000, seed=1), None
+            for seed in seeds:
+                yield name, f"large-1000000-{seed}", partial(large, size=1_000_000, seed=seed), None
 
 
 def _row(instance: StaticInstance, name: str, capacity: int | None, seconds: float) -> dict[str, Any]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from corl.errors import InputError, UsageError
+from corl.files.opening import reading
 from corl.problems.memory.instance import Machine, MappingInstance
 from corl.problems.memory.tracing.models import MODELS
-from corl.problems.memory.tracing.sources import DTYPES, load
+from corl.problems.memory.tracing.sources import DTYPES, check_size, load
 
-__all__ = ["trace", "trace_model"]
+__all__ = ["trace", "trace_model", "trace_onnx"]
 
 
 def trace(
@@ -35,12 +39,58 @@ def trace(
     return program_of(recording, fuse(recording), machine or Machine(), comment)
 
 
-def trace_model(*, model: str, batch: int = 1, dtype: DTYPES = "", tokens: int = 256, fast_mib: float = 8.0) -> MappingInstance:
-    """The program of a model that sources.load knows; `tokens`: of transformers' architectures. For `corl trace`."""
+def trace_onnx(path: Path, batch: int = 1, dimensions: Mapping[str, int] | None = None) -> MappingInstance:
+    """The program of the model in an ONNX file, on the default machine. `batch`, `dimensions`: sizes of symbolic dimensions.
+
+    Raises InputError, UsageError or OSError.
+    """
+    from corl.problems.memory.tracing.fusion import fuse
+    from corl.problems.memory.tracing.onnx_graph import record_onnx
+    from corl.problems.memory.tracing.program import program_of
+
+    recording = record_onnx(path, batch, dimensions or {})
+    try:
+        return program_of(recording, fuse(recording), Machine())
+    except InputError as error:
+        raise InputError(error.reason, file=str(path), field=error.field) from None
+
+
+def trace_model(
+    *, model: str, batch: int = 1, dtype: DTYPES = "", tokens: int = 256, dimensions: str = "", fast_mib: float = 8.0
+) -> MappingInstance:
+    """The program of a model that sources.load knows, or of an ONNX file. For `corl trace`.
+
+    tokens: of transformers' architectures. dimensions: of symbolic dimensions of an ONNX file, "height=224,width=224".
+    """
     from corl.problems.memory.generators import machine_with
 
+    if model.endswith(".onnx"):
+        return _of_file(model, batch, dtype, dimensions, fast_mib)
+    if dimensions:
+        raise UsageError("dimensions: accepted: with an ONNX file")
     source = load(model, batch, dtype, tokens)
     words = ["corl trace", model, f"--batch {batch}", *([f"--dtype {dtype}"] if dtype else []), f"--option fast_mib={fast_mib:g}"]
     words += [] if model in MODELS or ":" in model else [f"--option tokens={tokens}"]
     machine = machine_with(fast_mib)
     return trace(source.model, source.inputs, source.keywords, machine=machine, name=source.name, comment=" ".join(words))
+
+
+def _of_file(model: str, batch: int, dtype: str, dimensions: str, fast_mib: float) -> MappingInstance:
+    """The program of an ONNX file, for `corl trace`."""
+    from corl.problems.memory.generators import machine_with
+
+    if dtype:
+        raise UsageError("dtype: an ONNX file has types of its own; accepted: nothing")
+    check_size("batch", batch)
+    path, sizes = Path(model), dict[str, int]()
+    for pair in filter(None, dimensions.split(",")):
+        name, _, size = pair.rpartition("=")
+        if not name or not size.strip().isdecimal():
+            raise UsageError(f"dimensions: {pair!r} is not accepted; accepted: NAME=SIZE,...")
+        check_size("dimensions", int(size))
+        sizes[name.strip()] = int(size)
+    with reading(path):
+        made = trace_onnx(path, batch, sizes)
+    words = ["corl trace", path.name, f"--batch {batch}", *([f"--option dimensions={dimensions}"] if dimensions else [])]
+    comment = " ".join([*words, f"--option fast_mib={fast_mib:g}"])
+    return replace(made.with_machine(machine_with(fast_mib)), comment=comment)

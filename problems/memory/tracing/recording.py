@@ -17,7 +17,7 @@ from corl.problems.memory.tracing.steps import Cost, Recording, Step, Version, V
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["export", "record"]
+__all__ = ["Recorder", "export", "record"]
 
 _HIDDEN_WRITES: Mapping[str, tuple[int, ...]] = {"batch_norm": (3, 4)}
 """Positions of arguments that an operation updates in place although its schema does not say so (while it is training)."""
@@ -44,7 +44,7 @@ def record(program: Any, name: str = "") -> Recording:
     """The steps of an exported program. Raises InputError for control flow and shapes that depend on data."""
     import torch
 
-    recorder = _Recorder()
+    recorder = Recorder()
     with torch.no_grad():
         values = recorder.placeholders(program)
         try:
@@ -55,7 +55,7 @@ def record(program: Any, name: str = "") -> Recording:
     return recorder.finish(name, results)
 
 
-def _interpret(module: Any, values: Sequence[Any], recorder: _Recorder) -> Any:
+def _interpret(module: Any, values: Sequence[Any], recorder: Recorder) -> Any:
     """Run a graph on meta tensors while the recorder looks on."""
     import torch
     from torch.fx import Interpreter
@@ -74,10 +74,7 @@ def _interpret(module: Any, values: Sequence[Any], recorder: _Recorder) -> Any:
             if not isinstance(target, torch._ops.OpOverload):
                 return super().call_function(target, args, kwargs)
             args, kwargs = tree_map_only(torch.device, lambda _: torch.device("meta"), (args, kwargs))
-            if costs.base_name(target) in costs.WHOLE:
-                return recorder.whole(target, args, kwargs)
-            with recorder.recording():
-                return target(*args, **kwargs)
+            return recorder.call(target, args, kwargs)
 
     return OnMeta(module).run(*values)
 
@@ -89,7 +86,7 @@ def _module_of(node: torch.fx.Node) -> str:
     return path.removeprefix("L['self']").removeprefix("L__self__").strip(".").split("@")[0]
 
 
-class _Recorder:
+class Recorder:
     """Writes down what operations read and write. Storages are known by their address; all tensors stay alive for that."""
 
     def __init__(self) -> None:
@@ -121,7 +118,7 @@ class _Recorder:
             values.append(self._placeholder(value, real, shared))
             kind = "input" if spec.kind is InputKind.USER_INPUT else "weight"
             constant = spec.kind is InputKind.CONSTANT_TENSOR
-            self._begin(values[-1], str(spec.target or node.name), kind, constant)
+            self.begin(values[-1], str(spec.target or node.name), kind, constant)
         return values
 
     def _placeholder(self, value: Any, real: Any, shared: dict[int, Any]) -> Any:
@@ -136,13 +133,25 @@ class _Recorder:
         made = torch.empty(0, dtype=real.dtype, device="meta")
         return made.set_(shared[storage._cdata].untyped_storage(), real.storage_offset(), real.shape, real.stride())
 
-    def _begin(self, tensor: Any, name: str, kind: str, constant: bool) -> None:
+    def begin(self, tensor: Any, name: str, kind: str, constant: bool, generated: bool = False) -> None:
+        """What is there before an operation runs: an input, a weight, a constant. Of views of one storage the first counts."""
         storage = tensor.untyped_storage()
         if storage._cdata not in self._current:
             number = self._version(tensor, name, kind)
-            self.versions[number].constant = constant
+            self.versions[number].constant, self.versions[number].generated = constant, generated
             if not constant:
                 self._first[storage._cdata] = number
+
+    def stand_in(self, tensor: Any, original: Any) -> None:
+        """Let a tensor of another shape be taken for one that is there: what reads it reads no more bytes than that has."""
+        self._alive.append(tensor)
+        self._current[tensor.untyped_storage()._cdata] = self._current[original.untyped_storage()._cdata]
+
+    def name(self, tensor: Any, name: str, since: int) -> None:
+        """Name what a tensor shows, if it was made since there were so many versions."""
+        number = self._current[tensor.untyped_storage()._cdata]
+        if number >= since:
+            self.versions[number].name = self._unique(name)
 
     # ------------------------------------------------------------ while it runs
     @contextmanager
@@ -156,6 +165,13 @@ class _Recorder:
         mode: Any = type("Recording", (TorchDispatchMode,), {"__torch_dispatch__": dispatch})
         with mode():
             yield
+
+    def call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Run an operation of ATen and record it: as one, or as those that PyTorch makes of it."""
+        if costs.base_name(function) in costs.WHOLE:
+            return self.whole(function, args, kwargs)
+        with self.recording():
+            return function(*args, **kwargs)
 
     def whole(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Run an operation and record it as one."""
@@ -240,11 +256,14 @@ class _Recorder:
         """The number of a new version, which the tensor's storage has from now on."""
         storage = tensor.untyped_storage()
         self._alive.append(tensor)
-        self._names[name] = self._names.get(name, 0) + 1
-        name = name if self._names[name] == 1 else f"{name}#{self._names[name]}"
-        self.versions.append(Version(name, storage.nbytes() if size < 0 else size, kind))
+        self.versions.append(Version(self._unique(name), storage.nbytes() if size < 0 else size, kind))
         self._current[storage._cdata] = len(self.versions) - 1
         return len(self.versions) - 1
+
+    def _unique(self, name: str) -> str:
+        """The name, with a number where others have it."""
+        self._names[name] = self._names.get(name, 0) + 1
+        return name if self._names[name] == 1 else f"{name}#{self._names[name]}"
 
     def _named(self, name: str) -> str:
         return self.at or name

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from corl.errors import InputError, UsageError, described
 from corl.problems.memory.tracing.models import MODELS, build
 
-__all__ = ["DTYPES", "Source", "load"]
+__all__ = ["DTYPES", "Source", "check_size", "load"]
 
 DTYPES = Literal["", "float32", "float16", "bfloat16"]
 
@@ -32,10 +32,8 @@ def load(model: str, batch: int, dtype: DTYPES, tokens: int) -> Source:
 
     dtype "": bfloat16 for models that we make, and the function's own for what it returns. Raises InputError or UsageError.
     """
-    if not 1 <= batch <= 2**20:
-        raise UsageError(f"batch: {batch} is not accepted; accepted: 1 to {2**20:,}")
-    if not 1 <= tokens <= 2**20:
-        raise UsageError(f"tokens: {tokens} is not accepted; accepted: 1 to {2**20:,}")
+    check_size("batch", batch)
+    check_size("tokens", tokens)
     if model in MODELS:
         made, inputs = build(model, batch)
         return _cast(Source(made, inputs, {}, f"{model}-b{batch}"), dtype or "bfloat16")
@@ -43,6 +41,12 @@ def load(model: str, batch: int, dtype: DTYPES, tokens: int) -> Source:
         source = _from_function(model, batch)
         return _cast(source, dtype) if dtype else source
     return _cast(_from_transformers(model, batch, tokens), dtype or "bfloat16")
+
+
+def check_size(name: str, size: int) -> None:
+    """Raise UsageError for a size that no model has."""
+    if not 1 <= size <= 2**20:
+        raise UsageError(f"{name}: {size} is not accepted; accepted: 1 to {2**20:,}")
 
 
 def _cast(source: Source, dtype: str) -> Source:
@@ -98,7 +102,7 @@ def _from_transformers(model: str, batch: int, tokens: int) -> Source:
     """An architecture (BertModel) or a model type (bert) with its default configuration, weightless, attention written out."""
     import torch
 
-    known = f"accepted: {', '.join(MODELS)}, MODULE:FUNCTION, or an architecture of transformers (BertModel)"
+    known = f"accepted: {', '.join(MODELS)}, MODULE:FUNCTION, a file .onnx, or an architecture of transformers (BertModel)"
     try:
         import transformers
     except ImportError as error:

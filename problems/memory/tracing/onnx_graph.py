@@ -1,0 +1,301 @@
+"""An ONNX model as steps: its nodes are run as ATen operations on meta tensors, which the recorder of PyTorch models writes down.
+
+Nothing is computed but what is known beforehand (shapes, indices, constants), on the CPU. Values of weights are not needed, only
+their shapes, so that files with external data are read without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from corl.errors import CorlError, InputError, UsageError, described
+from corl.files.text import quoted
+from corl.problems.memory.tracing.onnx_operators import OPERATORS
+from corl.problems.memory.tracing.recording import Recorder
+from corl.problems.memory.tracing.steps import Recording
+
+__all__ = ["Call", "record_onnx"]
+
+_KNOWN = 2**16
+"""Elements of the largest initializer of integers whose values are looked at: what shapes and indices are made of."""
+_ACCEPTED = "accepted: an ONNX model with operators of ai.onnx, without loops"
+
+
+def record_onnx(path: Path, batch: int, dimensions: Mapping[str, int]) -> Recording:
+    """The steps of the model in a file. `dimensions`: sizes of symbolic dimensions by name; an input's first has size `batch`
+    where it is symbolic and not named there. Raises InputError, UsageError or OSError."""
+    model = _loaded(path)
+    recorder = Recorder()
+    runner = _Runner(model, path, recorder)
+    name = f"{path.stem}-b{batch}" if runner.begin(batch, dimensions) else path.stem
+    with torch.no_grad():
+        results = runner.run(model.graph)
+    return recorder.finish(name, results)
+
+
+def _loaded(path: Path) -> Any:
+    """The model, functions of its own put where they are called."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise InputError("ONNX files need the package onnx: pip install 'corl[trace]'", file=str(path)) from error
+    try:
+        model = onnx.load(str(path), load_external_data=False)
+        if model.functions:
+            from onnx.inliner import inline_local_functions
+
+            model = inline_local_functions(model)
+    except OSError:
+        raise
+    except Exception as error:
+        raise InputError(f"no ONNX file ({_line(error)}); {_ACCEPTED}", file=str(path)) from error
+    if not model.graph.node or not model.opset_import:
+        raise InputError(f"no ONNX file, or one without nodes; {_ACCEPTED}", file=str(path))
+    return model
+
+
+def _is_known(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.device.type == "cpu"
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(described(error).split())[:300]
+
+
+class Call:
+    """A node as its operator sees it. What it takes is on the CPU if all of it is known beforehand, else on the meta device."""
+
+    def __init__(self, runner: _Runner, node: Any, values: Sequence[Any]) -> None:
+        from onnx.helper import get_attribute_value
+
+        self._runner, self._values = runner, list(values)
+        self.kind, self.inputs, self.outputs = str(node.op_type), len(node.input), sum(map(bool, node.output))
+        self.opset = runner.opset
+        self._place = node.name or f"{node.op_type} of {node.output[0]}"
+        self._attributes = {each.name: get_attribute_value(each) for each in node.attribute}
+        parts = [part for value in self._values for part in (value if isinstance(value, list) else [value])]
+        self.beforehand = all(part is None or part.device.type == "cpu" for part in parts)
+
+    def error(self, message: str) -> InputError:
+        """The InputError for a fault of this node."""
+        return InputError(message, file=str(self._runner.file), field=f"{self.kind} {quoted(self._place)}")
+
+    def attribute(self, name: str, default: Any) -> Any:
+        """Numbers, lists of them, or text."""
+        value = self._attributes.get(name, default)
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+    def is_missing(self, k: int) -> bool:
+        """Whether the k-th input is not given."""
+        return k >= len(self._values) or self._values[k] is None
+
+    def is_known(self, k: int) -> bool:
+        """Whether the value of the k-th input is known before the program runs."""
+        return not self.is_missing(k) and _is_known(self._values[k])
+
+    def shape(self, k: int) -> tuple[int, ...]:
+        """Of the k-th input."""
+        return tuple(self._given(k).shape)
+
+    def like(self, k: int) -> torch.dtype:
+        """The type of the k-th input."""
+        found: torch.dtype = self._given(k).dtype
+        return found
+
+    def dtype(self, code: int) -> torch.dtype:
+        """PyTorch's name of a type of ONNX."""
+        return self._runner.dtype(code)
+
+    def tensor(self, k: int) -> Any:
+        """The k-th input, to compute with."""
+        return self._to_compute(self._given(k))
+
+    def sequence(self, k: int) -> list[Any]:
+        """The tensors of the k-th input, which is a sequence, to compute with."""
+        return [self._to_compute(part) for part in self._values[k]]
+
+    def _to_compute(self, value: Any) -> Any:
+        return value if self.beforehand or not _is_known(value) else self._runner.on_meta(value)
+
+    def numbers(self, k: int) -> list[float]:
+        """The k-th input, as far as shapes are made of it."""
+        value = self._given(k)
+        if not _is_known(value):
+            raise self.error(f"input {k + 1} depends on data; accepted: shapes, axes and sizes that are known beforehand")
+        found: list[float] = value.flatten().tolist()
+        return found
+
+    def integers(self, k: int) -> list[int]:
+        """The same, as integers."""
+        return [int(value) for value in self.numbers(k)]
+
+    def scalar(self, k: int) -> float:
+        """The same, of one number."""
+        (value,) = self.numbers(k)
+        return value
+
+    def array(self, value: Any) -> Any:
+        """A tensor of the file on the CPU."""
+        return self._runner.values_of(value)
+
+    def run(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """What a function gives; recorded, where it is not known beforehand."""
+        if self.beforehand:
+            return function(*args, **kwargs)
+        if isinstance(function, torch._ops.OpOverload):
+            return self._runner.recorder.call(function, args, kwargs)
+        with self._runner.recorder.recording():
+            return function(*args, **kwargs)
+
+    def stand_in(self, tensor: Any, shape: Sequence[int]) -> Any:
+        """A tensor of another shape in place of one, whose bytes are still what is read."""
+        made = torch.empty(list(shape), dtype=tensor.dtype, device=tensor.device)
+        if not self.beforehand:
+            self._runner.recorder.stand_in(made, tensor)
+        return made
+
+    def _given(self, k: int) -> Any:
+        if self.is_missing(k) or isinstance(self._values[k], list):
+            raise self.error(f"input {k + 1} is {'missing' if self.is_missing(k) else 'a sequence'}; accepted: a tensor")
+        return self._values[k]
+
+
+class _Runner:
+    """The values of a model by their names: None where an optional input is left out, a list where it is a sequence."""
+
+    def __init__(self, model: Any, file: Path, recorder: Recorder) -> None:
+        self.model, self.file, self.recorder = model, file, recorder
+        self.opset = max((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), default=1)
+        self._values: dict[str, Any] = {"": None}
+        self._meta: dict[tuple[Any, ...], Any] = {}  # address, shape, strides and type of a known value -> it on the meta device
+        self._names: dict[int, str] = {}
+
+    # ---------------------------------------------------------------- what is there before
+    def begin(self, batch: int, dimensions: Mapping[str, int]) -> bool:
+        """Take in initializers and inputs; whether a size is `batch`. Raises UsageError for a name that no dimension has."""
+        self._take_initializers(self.model.graph)
+        unused, batched = set(dimensions), False
+        for value in self.model.graph.input:
+            if value.name in self._values:
+                continue
+            kind = value.type.tensor_type
+            if value.type.WhichOneof("value") != "tensor_type" or not kind.HasField("shape"):
+                raise InputError("accepted: tensors with a shape", file=str(self.file), field=f"input {quoted(value.name)}")
+            sizes = []
+            for axis, dimension in enumerate(kind.shape.dim):
+                name = dimension.dim_param or f"{value.name}.{axis}"
+                given = dimension.dim_value if dimension.HasField("dim_value") else dimensions.get(name)
+                unused.discard(name)
+                if given is None and axis:
+                    message = f"dimension {axis} is symbolic; accepted: its size, as --option dimensions={name}=128"
+                    raise InputError(message, file=str(self.file), field=f"input {quoted(value.name)}")
+                batched |= given is None
+                sizes.append(batch if given is None else given)
+            tensor = torch.empty(sizes, dtype=self.dtype(kind.elem_type), device="meta")
+            self._begin(value.name, tensor, "input")
+        if unused:
+            raise UsageError(f"dimensions: no dimension is called {quoted(min(unused))}; accepted: names of symbolic dimensions")
+        return batched
+
+    def _take_initializers(self, graph: Any) -> None:
+        for each in graph.initializer:
+            count = torch.Size(each.dims).numel()
+            kind = self.dtype(each.data_type)
+            looked = count <= (_KNOWN if kind in (torch.int32, torch.int64, torch.bool) else 1)
+            if looked and (found := self._at_hand(each)) is not None:
+                self._values[each.name] = found
+                self._names[found.data_ptr()] = each.name
+            else:
+                self._begin(each.name, torch.empty(list(each.dims), dtype=kind, device="meta"), "weight")
+
+    def _at_hand(self, tensor: Any) -> Any:
+        """Its values; None where they are in a file of their own that is not there."""
+        from onnx.checker import ValidationError
+
+        try:
+            return self.values_of(tensor)
+        except (OSError, ValidationError):
+            return None
+
+    def _begin(self, name: str, tensor: Any, kind: str) -> None:
+        self._values[name] = tensor
+        self.recorder.begin(tensor, name, kind, False)
+
+    def values_of(self, tensor: Any) -> Any:
+        """A tensor of the file on the CPU. Raises OSError or onnx's ValidationError where its values are missing."""
+        from onnx import numpy_helper
+
+        array = numpy_helper.to_array(tensor, base_dir=str(self.file.parent))
+        dtype = self.dtype(tensor.data_type)
+        plain = array.astype("float32") if array.dtype.kind not in "biuf" else array.copy()
+        return torch.from_numpy(plain).reshape(list(tensor.dims)).to(dtype)
+
+    def dtype(self, code: int) -> torch.dtype:
+        """PyTorch's name of a type of ONNX."""
+        from onnx import TensorProto
+
+        name = TensorProto.DataType.Name(code).lower() if code in TensorProto.DataType.values() else str(code)
+        found = getattr(torch, {"float": "float32", "double": "float64", "float8e4m3fn": "float8_e4m3fn"}.get(name, name), None)
+        if not isinstance(found, torch.dtype):
+            raise InputError(f"tensors of type {name} are not supported; accepted: numbers and truth values", file=str(self.file))
+        return found
+
+    def on_meta(self, value: Any) -> Any:
+        """A known value as a constant of the program; one number for all is made by its readers."""
+        key = value.data_ptr(), tuple(value.shape), value.stride(), value.dtype
+        if key not in self._meta:
+            made = torch.empty(value.shape, dtype=value.dtype, device="meta")
+            one = all(size == 1 or stride == 0 for size, stride in zip(value.shape, value.stride()))
+            self.recorder.begin(made, self._names.get(value.data_ptr(), "constant"), "weight", True, generated=one)
+            self._meta[key] = made, value  # which stays, so that its address is its own
+        return self._meta[key][0]
+
+    # ---------------------------------------------------------------- while it runs
+    def run(self, graph: Any) -> list[Any]:
+        """Run the nodes of a graph; its outputs, on the meta device."""
+        for node in graph.node:
+            if node.domain not in ("", "ai.onnx"):
+                message = f"operators of domain {quoted(node.domain)} are not known; {_ACCEPTED}"
+                raise InputError(message, file=str(self.file), field=f"{node.op_type} {quoted(node.name)}")
+            if missing := [name for name in node.input if name not in self._values]:
+                raise InputError(f"there is no value {quoted(missing[0])}; {_ACCEPTED}", file=str(self.file), field=node.op_type)
+            call = Call(self, node, [self._values[name] for name in node.input])
+            results = self._branch(node, call) if node.op_type == "If" else self._results(node, call)
+            self._values.update((name, value) for name, value in zip(node.output, results) if name)
+        outputs = [self._values[value.name] for value in graph.output]
+        return outputs if graph is not self.model.graph else [self._output(value) for value in outputs]
+
+    def _output(self, value: Any) -> Any:
+        if isinstance(value, list):
+            raise InputError("a sequence; accepted: tensors", file=str(self.file), field="output")
+        return self.on_meta(value) if _is_known(value) else value
+
+    def _branch(self, node: Any, call: Call) -> list[Any]:
+        """The results of a branch whose condition is known: its nodes see what is outside."""
+        if not call.is_known(0):
+            raise call.error(f"a condition that depends on data; {_ACCEPTED}")
+        graph = call.attribute("then_branch" if call.scalar(0) else "else_branch", None)
+        self._take_initializers(graph)
+        return self.run(graph)
+
+    def _results(self, node: Any, call: Call) -> Sequence[Any]:
+        operator = OPERATORS.get(node.op_type)
+        if operator is None:
+            raise call.error(f"this operator is not supported; {_ACCEPTED}")
+        self.recorder.at = node.name or node.op_type
+        before = len(self.recorder.versions)
+        try:
+            made = operator(call)
+        except CorlError:
+            raise
+        except Exception as error:  # of whatever kind PyTorch has for arguments that do not fit
+            raise call.error(f"cannot be run on meta tensors ({_line(error)}); accepted: inputs that fit the operator") from error
+        results = made if isinstance(made, tuple) else (made,)
+        for name, value in zip(node.output, results):
+            if name and isinstance(value, torch.Tensor) and not _is_known(value):
+                self.recorder.name(value, name, before)
+        return results
