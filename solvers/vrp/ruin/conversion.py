@@ -26,7 +26,8 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
     if metric.kind != EXPLICIT:  # a matrix is read-only; numba would compile all twice were the empty one not so
         metric.matrix.flags.writeable = False
     owner = np.repeat(np.arange(vehicles.types), slot_counts(instance))
-    place = np.concatenate([np.arange(depots, instance.n), vehicles.start[owner]]).astype(np.int32)
+    first, last = (np.concatenate([np.arange(depots, instance.n), ends[owner]]) for ends in (vehicles.start, vehicles.end))
+    elsewhere = bool((vehicles.start != vehicles.end).any())
     near, apart = nearest(instance, metric, neighbours, farther)
     service = np.zeros(instance.n) if instance.service is None else instance.service
     none = np.zeros(1)
@@ -38,7 +39,7 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
     flat = _flat(metric)
     return RoutingData(
         clients=instance.clients,
-        kind=metric.kind if flat or metric.kind == EXPLICIT else OTHER,
+        kind=metric.kind if (flat or metric.kind == EXPLICIT) and not elsewhere else OTHER,
         slack=float(_SLACK.get(metric.kind, 7.0)),
         timed=timed,
         limited=limited,
@@ -46,16 +47,16 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
         mixed=bool((vehicles.unit_cost != 1.0).any()),
         symmetric=instance.symmetric,
         metric=metric,
-        place=place,
-        points=np.ascontiguousarray(metric.points[place, :2]) if flat else np.zeros((0, 2)),
+        place=np.concatenate([first, last[instance.clients :]]).astype(np.int32),
+        points=np.ascontiguousarray(metric.points[first, :2]) if flat else np.zeros((0, 2)),
         close=min(neighbours, near.shape[1]),
         near=near,
         apart=apart,
         demand=instance.demand[depots:].copy(),
         prize=np.where(instance.required, np.inf, instance.prize)[depots:].copy(),
-        earliest=none if instance.earliest is None else instance.earliest[place].copy(),
-        latest=latest[place] if timed else none,
-        service=service[place] if timed else none,
+        earliest=none if instance.earliest is None else instance.earliest[first].copy(),
+        latest=latest[last] if timed else none,
+        service=service[first] if timed else none,
         burden=(service[depots:].copy() if lasting else np.zeros(instance.clients)) if limited else none,
         fixed=fixed.copy(),
         unit=vehicles.unit_cost.copy(),

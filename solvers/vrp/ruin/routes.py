@@ -28,12 +28,17 @@ def distance(data, i, j):
         return d if kind == EUCLIDEAN else math.floor(10.0 * d)
     if kind == EXPLICIT:
         return data.metric.matrix[data.place[i], data.place[j]]
-    return _other_distance(data.metric, data.place[i], data.place[j])
+    return _other_distance(data, i, j)
 
 
 @kernel(borrow=True)
-def _other_distance(metric, i, j):
-    return metric_distance(metric, i, j)
+def _other_distance(data, i, j):
+    """As `distance`; between the two depots of a slot, whose route then has no clients, it is 0 wherever they are."""
+    if j >= data.clients:
+        if i >= data.clients:
+            return 0.0
+        j += (len(data.place) - data.clients) // 2
+    return metric_distance(data.metric, data.place[i], data.place[j])
 
 
 @kernel(inline=True, borrow=True)

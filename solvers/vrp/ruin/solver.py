@@ -68,8 +68,6 @@ class RuinRecreate(Solver):
         import numpy as np
 
         vehicles = instance.vehicles
-        if (vehicles.start != vehicles.end).any():
-            return "it takes vehicles that end at the depot where they begin"
         lasting = np.isfinite(vehicles.max_duration).any()
         if lasting and instance.windows:
             return "it takes no longest duration beside time windows"

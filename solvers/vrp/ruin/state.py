@@ -29,7 +29,7 @@ class RoutingData(NamedTuple):
 
     clients: int
     kind: int
-    """The metric's, see corl.routing.metric, where routes.py has it written out; else OTHER."""
+    """The metric's, see corl.routing.metric, where routes.py has it written out; else, or where vehicles end elsewhere, OTHER."""
     slack: float
     """How far roundings may bend the triangle inequality, on both sides of it together; inf where it need not hold."""
     timed: bool
@@ -43,7 +43,7 @@ class RoutingData(NamedTuple):
     symmetric: bool
     metric: Metric
     place: NDArray[np.int32]
-    """int32 [n + slots]: a node's number in `metric`."""
+    """int32 [n + 2 slots]: a node's number in `metric`, of a slot that of its first depot; then those of the last depots."""
     points: NDArray[np.float64]
     """float64 [n + slots, 2] for Euclidean distances in the plane, rounded or not."""
     close: int

@@ -17,13 +17,14 @@ from corl.routing.edge_weights import edge_lengths
 
 tiny_graph = run_path(str(Path(__file__).parents[2] / "problems" / "conftest.py"))["tiny_graph"]
 
-FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "duration", "fewest", "all")
+FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "duration", "fewest", "all", "ends")
 
 
 def make_instance(feature: str, clients: int, seed: int) -> VrpInstance:
     """A feasible instance: every client fits alone, and there are vehicles enough."""
     random = np.random.default_rng([seed, FEATURES.index(feature)])
-    has = {feature} if feature != "all" else {"windows", "prizes", "depots", "fleet", "length"}
+    has = {feature, "depots"} if feature == "ends" else {feature}
+    has = has if feature != "all" else {"windows", "prizes", "depots", "fleet", "length"}
     depots = 2 if "depots" in has else 1
     n = clients + depots
     kind = {"exact": "EXACT_2D", "matrix": "EXPLICIT", "windows": "TENTHS_2D"}.get(feature, "EUC_2D")
@@ -33,6 +34,7 @@ def make_instance(feature: str, clients: int, seed: int) -> VrpInstance:
     vehicles = Vehicles(
         capacity=np.array([10.0, 14.0])[:types],
         start=np.arange(types) % depots,
+        end=np.full(types, 1) if "ends" in has else None,
         fixed_cost=random.integers(0, 40, types) if "fleet" in has else 0.0,
         unit_cost=np.array([1.0, 1.5])[:types] if "fleet" in has else 1.0,
         max_distance=500.0 if "length" in has else np.inf,

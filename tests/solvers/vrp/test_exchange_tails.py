@@ -15,7 +15,7 @@ from corl.solvers.vrp.ruin.state import DONE, MISSED, SERVED, TOUCHED, USED
 from corl.solvers.vrp.ruin.strings import ruin
 from corl.solvers.vrp.ruin.tails import exchange_tails
 
-FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "all")
+FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "all", "ends")
 ANY = 1 << 40
 
 

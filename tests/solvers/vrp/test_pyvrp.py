@@ -15,7 +15,7 @@ from corl.problems.vrp.problem import Vrp
 from corl.run import Run
 from corl.solvers.vrp.pyvrp import PyVrp
 
-FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "duration", "fewest", "all")
+FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "duration", "fewest", "all", "ends")
 
 
 def solve(instance, iterations, warm_start=None):

@@ -8,7 +8,7 @@ import pytest
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.solvers.vrp.bounds import radial_bound
 
-FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "duration", "fewest", "all")
+FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "duration", "fewest", "all", "ends")
 
 
 @pytest.mark.parametrize("feature", FEATURES)

@@ -18,7 +18,7 @@ from corl.solvers.vrp.ruin.solver import RuinRecreate
 from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, MISSED
 from corl.solvers.vrp.ruin.strings import ruin
 
-FEATURES = ("plain", "matrix", "windows", "prizes", "depots", "fleet", "all")
+FEATURES = ("plain", "matrix", "windows", "prizes", "depots", "fleet", "all", "ends")
 ANY = 1 << 40
 
 

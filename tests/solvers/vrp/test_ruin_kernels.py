@@ -12,7 +12,7 @@ from corl.solvers.vrp.ruin.routes import insert, remove, undo
 from corl.solvers.vrp.ruin.state import BLINK, LOGGED, MISSED, TOUCHED
 from corl.solvers.vrp.ruin.strings import ruin
 
-FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "all")
+FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "all", "ends")
 ANY = 1 << 40
 
 

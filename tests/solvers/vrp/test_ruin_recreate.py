@@ -16,7 +16,7 @@ from corl.problems.vrp.problem import Vrp
 from corl.run import Run
 from corl.solvers.vrp.ruin.solver import RuinRecreate
 
-FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "duration", "fewest", "all")
+FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "duration", "fewest", "all", "ends")
 
 
 def solve(instance, iterations, seed=0, warm_start=None, **options):
@@ -130,10 +130,6 @@ def test_refusals(make):
     base = {name: getattr(windows, name) for name in names}
     long = VrpInstance(**base, vehicles=Vehicles(np.array([20.0]), max_duration=100.0))
     assert "duration" in RuinRecreate().accepts(long)
-    two = make("depots", 5, 0)
-    other = Vehicles(np.array([20.0]), start=np.array([0]), end=np.array([1]))
-    apart = VrpInstance("apart", "EUC_2D", two.demand, other, points=two.points, depots=2)
-    assert "end at the depot" in RuinRecreate().accepts(apart)
     for options in ({"neighbours": 1}, {"heat": 0.0}, {"cold": float("inf")}, {"coolings": -1}, {"reheat": 0.0}):
         with pytest.raises(UsageError, match="accepted"):
             RuinRecreate(**options)
