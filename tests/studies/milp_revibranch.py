@@ -30,15 +30,17 @@ from corl.solvers.milp.scip.model import Engine
 from corl.solvers.milp.scip.recorder import GASSE
 from corl.solvers.milp.scip.rule import Choose, Rule
 
+SCIPS = ("pscost", "relpscost", "fullstrong")
+"""Rules of SCIP's own; LP iterations count those of strong branching."""
 FIRST_SEED = {"choose": 650_000, "judge": 700_000}
 
 
 def chooser(name: str, seed: int) -> Choose:
-    """What branches: `random`, `pscost` (SCIP's, which is asked where we do not choose), or a policy."""
+    """What branches where SCIP's own rules do not: `random`, or a policy."""
     random = np.random.default_rng(seed)
     if name == "random":
         return lambda node: int(random.integers(len(node.candidates))) if len(node.candidates) else -1
-    return (lambda node: -1) if name == "pscost" else load_branching(name)
+    return load_branching(name)
 
 
 def solved(recipe: ReviBranch, name: str, seed: int, limit: float) -> dict[str, float]:
@@ -46,14 +48,17 @@ def solved(recipe: ReviBranch, name: str, seed: int, limit: float) -> dict[str, 
     instance = recipe.program(seed)
     run = Run(Milp().of(instance), instance, seed=seed, time_limit=limit)
     run.start()
-    engine = Engine(instance, run, {**GASSE, **DEPTH_FIRST})
+    scips = {f"branching/{name}/priority": MEASURING} if name in SCIPS else {}
+    engine = Engine(instance, run, {**GASSE, **DEPTH_FIRST, **scips})
     try:
-        choose = chooser(name, seed)
-        engine.add(Rule(engine.model, engine.callbacks, choose), "corl_judged", "a judged rule", MEASURING)
+        if not scips:
+            rule = Rule(engine.model, engine.callbacks, chooser(name, seed))
+            engine.add(rule, "corl_judged", "a judged rule", MEASURING)
         began = time.process_time()
         status = engine.solve(lambda kind, value: None)
         seconds = time.process_time() - began
-        nodes, iterations = int(engine.model.getNTotalNodes()), int(engine.model.getNLPIterations())
+        nodes = int(engine.model.getNTotalNodes())
+        iterations = int(engine.model.getNLPIterations() + engine.model.getNStrongbranchLPIterations())
         return {"nodes": nodes, "lp_iterations": iterations, "seconds": seconds, "optimal": status == "optimal"}
     finally:
         engine.close()
@@ -65,6 +70,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="")
     parser.add_argument("--policies", nargs="+", required=True)
     parser.add_argument("--programs", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0, help="number of the first program, to share the work out")
     parser.add_argument("--split", choices=FIRST_SEED, default="choose")
     parser.add_argument("--limit", type=float, default=60.0)
     parser.add_argument("--output", default="")
@@ -72,7 +78,7 @@ def main() -> None:
     scip.load()
     recipe = ReviBranch(family=given.family, sizes=given.sizes)
     rows = []
-    for number in range(given.programs):
+    for number in range(given.first, given.first + given.programs):
         for name in given.policies:
             found = solved(recipe, name, FIRST_SEED[given.split] + number, given.limit)
             rows.append({"family": given.family, "sizes": given.sizes, "program": number, "policy": name, **found})

@@ -27,6 +27,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "gated-graph": {"problem": "tsp", "features": "candidate-edges", "nodes": 3, "edges": 2, "width": 8, "layers": 2},
     "shared-attention": {"tasks": [PLANE, PLANE | {"features": "matrix", "inputs": 4}]},
     "slim": {"problem": "jobshop"}, "milp-gains": {}, "milp-branching": {}, "milp-gcnn": {"width": 4}, "milp-root-gnn": {},
+    "milp-revibranch": {"width": 4, "ancestors": 2},
 }  # fmt: skip
 
 
