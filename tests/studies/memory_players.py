@@ -1,12 +1,13 @@
-"""Players of the mallocGame on programs that training has not seen, at equal simulations and at equal processor time.
+"""Players of the mallocGame beside searches of plans, on programs that training has not seen, at equal processor time.
 
-python tests/studies/memory_players.py > instances/memory/results/mapping-players.csv
+python tests/studies/memory_players.py --programs 12 --traced PAIRS > instances/memory/results/mapping-players.csv
 python tests/studies/memory_players.py --table instances/memory/results/mapping-players.csv
 
-The programs are generated ones (mixed) and shipped ones, NAME-MIB (traced). "no network" is the same search with a network that
-says nothing: all actions as likely, and leaves worth what playing the first action listed (keep) comes to; it is left out where a
-program has more than 200 accesses, where that takes minutes. Columns beside the programs: the plan's microseconds, the bound,
-processor seconds.
+The programs are generated ones (mixed) and shipped ones, NAME-MIB (PAIRS: twelve of kinds that nothing was tuned on). What has no
+limit is built once: tuned xla-like and the greedy plans of the policies. Inference is inside the clock. "shuffled" is AlphaZero's
+network with its weights in other places, "no network" the same search with a network that says nothing: all actions as likely,
+and leaves worth what playing the first action listed (keep) comes to. Columns beside the programs: the plan's microseconds, the
+bound, processor seconds.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _COLUMNS = ("program", "method", "limit", "microseconds", "bound", "seconds")
-_ROLLOUTS = 200  # accesses up to which leaves are played out
+_PAIRS = tuple(f"{name}-{mib}" for name in ("t5-b1", "vit-b1", "gnn-b1") for mib in (1, 2, 4, 8))
 _SEEDS = 4_000_000_000  # of the first program: training draws below 2^32, most unlikely these
 _BASE = "xla-like tuned"
 
@@ -41,9 +42,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=int, default=8)
     parser.add_argument("--first", type=int, default=0, help="number of the first generated program")
-    parser.add_argument("--size", type=int, default=20, help="operations of a program")
-    parser.add_argument("--traced", nargs="*", default=[], metavar="NAME-MIB", help="shipped programs, such as unet-b4-8")
-    parser.add_argument("--simulations", type=int, default=16)
+    parser.add_argument("--size", type=int, default=24, help="operations of a program")
+    parser.add_argument("--traced", nargs="*", default=[], metavar="NAME-MIB", help="such as unet-b4-8, or PAIRS")
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--alphazero", default="memory-alphazero")
     parser.add_argument("--muzero", default="memory-muzero")
@@ -58,14 +58,14 @@ def main(arguments: list[str] | None = None) -> None:
     table = csv.DictWriter(sys.stdout, _COLUMNS, lineterminator="\n")
     table.writeheader()
     with tempfile.TemporaryDirectory() as folder:
-        nothing = _nothing(Path(folder) / "nothing.safetensors")
+        made = _nothing(Path(folder) / "nothing.safetensors"), _shuffled(given.alphazero, Path(folder) / "shuffled.safetensors")
         numbers = range(given.first, given.first + given.programs)
         programs = {f"mixed-{given.size}-{k}": mixed(size=given.size, seed=_SEEDS + k) for k in numbers}
-        for name in given.traced:
+        for name in _PAIRS if given.traced == ["PAIRS"] else given.traced:
             program, _, size = name.rpartition("-")
             programs[name] = traced(program=program, fast_mib=float(size))
         for name, instance in programs.items():
-            for row in _rows(instance, given, nothing):
+            for row in _rows(instance, given, *made):
                 table.writerow({"program": name, **row})
             sys.stdout.flush()
 
@@ -86,7 +86,21 @@ def _nothing(path: Path) -> str:
     return str(path)
 
 
-def _rows(instance: MappingInstance, given: Any, nothing: str) -> Iterator[dict[str, str]]:
+def _shuffled(policy: str, path: Path) -> str:
+    """A checkpoint with the numbers of each tensor of a policy's in other places."""
+    import torch
+
+    from corl.networks.checkpoints import load_policy, save
+
+    network, random = load_policy(policy), np.random.default_rng(0)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.copy_(torch.from_numpy(random.permutation(parameter.numpy().ravel())).reshape(parameter.shape))
+    save(path, network)
+    return str(path)
+
+
+def _rows(instance: MappingInstance, given: Any, nothing: str, shuffled: str) -> Iterator[dict[str, str]]:
     from corl.problems.memory.problem import Mapping
     from corl.solvers.generic.muzero import MuZero
     from corl.solvers.generic.policy import Policy
@@ -94,53 +108,59 @@ def _rows(instance: MappingInstance, given: Any, nothing: str) -> Iterator[dict[
     from corl.solvers.memory.annealing import Annealing
     from corl.solvers.memory.bounds import best_bound
     from corl.solvers.memory.constructions import XlaLike
+    from corl.solvers.memory.priority.solver import LearnedPriority
 
-    fixed = {"simulations": given.simulations, "rounds": 1}
-    counted: dict[str, Solver] = {
+    once: dict[str, Solver] = {
         _BASE: XlaLike(tuned=True),
-        "AlphaZero's policy alone": Policy(given.alphazero, "greedy"),
-        "AlphaZero": TreeSearch(given.alphazero, **fixed),
-        "MuZero": MuZero(given.muzero, **fixed),
-        "no network": TreeSearch(nothing, **fixed),
+        "AlphaZero, policy alone": Policy(given.alphazero, "greedy"),
+        "MuZero, policy alone": Policy(given.muzero, "greedy"),
     }
     timed: dict[str, Solver] = {
-        "AlphaZero": TreeSearch(given.alphazero),
+        "AlphaZero, Gumbel search": TreeSearch(given.alphazero),
+        "AlphaZero, PUCT": TreeSearch(given.alphazero, "puct"),
         "AlphaZero, beam": Policy(given.alphazero, "beam"),
+        "AlphaZero, samples": Policy(given.alphazero, "sample"),
         "MuZero": MuZero(given.muzero),
-        "no network": TreeSearch(nothing),
+        "shuffled, Gumbel search": TreeSearch(shuffled),
+        "no network, Gumbel search": TreeSearch(nothing),
+        "learned-priority": LearnedPriority(),
         "annealing": Annealing(),
     }
     bound = f"{best_bound(instance):.4f}"
-    for limit, solvers in (("", counted), (f"{given.seconds:g} s", timed)):
+    for limit, solvers in (("", once), (f"{given.seconds:g} s", timed)):
         for name, solver in solvers.items():
-            if name == "no network" and len(instance.access_tensor) > _ROLLOUTS:
-                continue
             solver.prepare(instance)
             run = ProcessorRun(Mapping(), instance, time_limit=given.seconds if limit else 1e6)
             run.start()
             solver.solve(instance, run)
             spent = run.elapsed
             assert run.objective is not None
-            row = {"method": name, "limit": limit or f"{given.simulations} simulations", "bound": bound}
+            row = {"method": name, "limit": limit, "bound": bound}
             yield row | {"microseconds": f"{run.objective:.4f}", "seconds": f"{spent:.2f}"}
 
 
 def _summary(rows: list[dict[str, str]]) -> Iterator[str]:
-    """Mean percentage by which plans are slower than the tuned compiler-like ones, with 95 % intervals, and the bound's."""
+    """Mean percentage by which plans are slower than the tuned compiler-like ones, and by which the better of both is, with 95 %
+    intervals over programs; and the bound's."""
     base = {row["program"]: float(row["microseconds"]) for row in rows if row["method"] == _BASE}
-    yield "| programs | method | limit | slower than tuned xla-like, % | number | processor seconds |\n|---|---|---|---|---|---|"
+    yield "| programs | method | limit | slower than tuned xla-like, % | ahead, behind | the better of both | processor seconds |"
+    yield "|---|---|---|---|---|---|---|"
     for kind in ("generated", "traced"):
         some = [row for row in rows if row["program"].startswith("mixed-") == (kind == "generated")]
         for limit, method in dict.fromkeys((row["limit"], row["method"]) for row in some):
             mine = [row for row in some if (row["limit"], row["method"]) == (limit, method)]
+            slower = [100.0 * (float(row["microseconds"]) / base[row["program"]] - 1.0) for row in mine]
+            counts = f"{sum(x < -0.01 for x in slower)}, {sum(x > 0.01 for x in slower)} of {len(slower)}"
             seconds = np.mean([float(row["seconds"]) for row in mine])
-            yield f"| {kind} | {method} | {limit} | {_mean(mine, base, 'microseconds')} | {len(mine)} | {seconds:.2f} |"
-        bounds = [row for row in some if row["method"] == _BASE]
-        yield f"| {kind} | bound | | {_mean(bounds, base, 'bound')} | {len(bounds)} | |"
+            both = _mean([min(x, 0.0) for x in slower])
+            yield f"| {kind} | {method} | {limit} | {_mean(slower)} | {counts} | {both} | {seconds:.2f} |"
+        bounds = [100.0 * (float(row["bound"]) / base[row["program"]] - 1.0) for row in some if row["method"] == _BASE]
+        if bounds:
+            yield f"| {kind} | bound | | {_mean(bounds)} | | | |"
 
 
-def _mean(rows: list[dict[str, str]], base: dict[str, float], column: str) -> str:
-    found = sample_mean([100.0 * (float(row[column]) / base[row["program"]] - 1.0) for row in rows])
+def _mean(percent: list[float]) -> str:
+    found = sample_mean(percent)
     if found.value is None:
         return ""
     return f"{found.value:+.2f}" + (f" +- {found.half:.2f}" if found.low is not None else "")
