@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _slice(call: Call) -> Any:
 
 def _expand(call: Call) -> Any:
     x = call.tensor(0)
-    return call.run(aten.expand.default, x, list(torch.broadcast_shapes(x.shape, tuple(call.integers(1)))))
+    return call.run(aten.expand.default, x, list(np.broadcast_shapes(tuple(x.shape), tuple(call.integers(1)))))
 
 
 def _tile(call: Call) -> Any:
