@@ -11,6 +11,8 @@ from golden_episodes import begun, played
 from torch import Tensor
 
 import corl
+from corl.solvers.milp.branching.lists import Lists
+from corl.solvers.milp.revibranch.network import Revived
 
 _STATES = {
     "tsp-bq": ("tsp", "plane"), "atsp-bq": ("tsp", "larger"), "memory": ("memory", "dag"), "jobshop": ("jobshop", "classic"),
@@ -65,11 +67,21 @@ def _priority(network: Any, tensor: Any) -> dict[str, Tensor]:
     return {}
 
 
+def _revived(network: Any, tensor: Any) -> dict[str, Tensor]:
+    """Of a node with four candidates, below one with two."""
+    above = np.full((1, network.ancestors), -1)
+    above[:, :1] = 0
+    seen = Lists(tensor(_draw(6, len(network.mean))), tensor(np.arange(4) < np.array([[2], [4]])))
+    parts = (np.array([1, 0]), np.array([1]), above, np.zeros_like(above))
+    return {"scores": network(Revived(seen, *map(tensor, parts)))[0]}
+
+
 _BY_ARCHITECTURE = {
     "gated-graph": _gated_graph,
     "memory-priority": _priority,
     "milp-branching": _perceptron,
     "milp-gains": _perceptron,
+    "milp-revibranch": _revived,
 }
 
 
