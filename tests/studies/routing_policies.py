@@ -1,9 +1,9 @@
 """How far learned policies are from our best solver: `python tests/studies/routing_policies.py PROBLEM --split judge [ROW ...]`.
 
-PROBLEM is knapsack, orienteering or vrp, at 100 items, nodes or clients, as the learning literature has them: KP100 with capacity
-25, OP100 with scores by distance and limit 4 (Kool et al., 2019), CVRP100 with capacity 50. Training draws its seeds below
-2**32 at random, so that none is likely among those of SPLITS; rules are tuned and curves watched on "choose", and "judge"
-to "judge-4" are for the figures that are published, once each.
+PROBLEM is knapsack, orienteering or vrp, at 100 items, nodes or clients (--size: another number), as the learning literature has
+them: KP100 with capacity 25, OP100 with scores by distance and limit 4 (Kool et al., 2019), CVRP100 with capacity 50. Training
+draws its seeds below 2**32 at random, so that none is likely among those of SPLITS; rules are tuned and curves watched on
+"choose", and "judge" to "judge-4" are for the figures that are published, once each.
 
 A row is POLICY-DECODER or solver-NAME-ITERATIONS: a policy is "rule", a shipped one's name or a checkpoint file; a decoder is
 "greedy", "beamW" or "beamW:NAT" (Beam's option nat, for policies with a value). Gaps are to the best solver's, which the CSV file
@@ -75,11 +75,11 @@ _SPREAD = 0.3  # of a mutated weight at first
 _MUTATED = 3  # weights at once
 
 
-def fresh(problem: str, split: str, count: int = COUNT) -> list[Any]:
-    """The first `count` instances of a split."""
+def fresh(problem: str, split: str, count: int = COUNT, size: int = 100) -> list[Any]:
+    """The first `count` instances of a split, of another size if one likes."""
     name, options = GENERATED[problem]
     make = registry.problem(problem).generators[name]
-    return [make(**options, seed=SPLITS[split] + k) for k in range(count)]
+    return [make(**options | {"size": size}, seed=SPLITS[split] + k) for k in range(count)]
 
 
 class Linear(RulePolicy):
@@ -173,6 +173,7 @@ def main() -> None:
     parser.add_argument("rows", nargs="*", metavar="ROW")
     parser.add_argument("--split", choices=sorted(SPLITS), default="choose")
     parser.add_argument("--count", type=int, default=COUNT, help="instances of the split, the first")
+    parser.add_argument("--size", type=int, default=100, help="of the instances; the CSV files of sizes are not to be mixed")
     parser.add_argument("--reference", type=Path, help="CSV file that keeps the best solver's objectives")
     parser.add_argument("--paired", action="store_true", help="no best solver: gaps are to the greedy rule's objectives")
     parser.add_argument("--tune", type=float, default=0.0, metavar="SECONDS")
@@ -183,7 +184,7 @@ def main() -> None:
         weights = tuned(problem, instances, reference(problem, "choose", instances, args.reference), args.tune)
         print(json.dumps({problem: [round(float(weight), 4) for weight in weights]}))
         return
-    instances = fresh(problem, args.split, args.count)
+    instances = fresh(problem, args.split, args.count, args.size)
     rule = Linear(problem, np.array(json.loads(RULES.read_text())[problem]))
     by_rule = objectives(rule, instances, "greedy")
     best = by_rule if args.paired else reference(problem, args.split, instances, args.reference)
