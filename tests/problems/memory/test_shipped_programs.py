@@ -97,10 +97,10 @@ def test_a_function_of_the_users(tmp_path, capsys):
     )
     where, out = str(tmp_path / "mine.py"), str(tmp_path / "mine.json")
     assert main(["trace", f"{where}:make", "--batch", "3", "--output", out]) == 0
-    program = Mapping().read(out)
+    program = Mapping().read(Path(out))
     assert program.name == "make-b3" and program.flops.tolist() == [2.0 * 3 * 8 * 4]
     assert main(["trace", f"{where}:keywords", "--dtype", "float16", "--output", out]) == 0
-    assert sorted(Mapping().read(out).sizes.tolist()) == [8, 16, 32, 64]
+    assert sorted(Mapping().read(Path(out)).sizes.tolist()) == [8, 16, 32, 64]
     said_of = {"wrong": "does not return", "broken": "ValueError: first second", "absent": "no function 'absent'"}
     for name, message in said_of.items():
         capsys.readouterr()
