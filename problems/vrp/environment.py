@@ -33,6 +33,8 @@ def refusal(instance: VrpInstance) -> str:
     It takes those where no decision leads to a dead end: every client that is required could have a vehicle of its own.
     """
     vehicles = instance.vehicles
+    if instance.rules is not None and instance.rules.names:
+        return f"{instance.rules.names[0]}; the decision process knows none"
     if instance.depots > 1:
         return f"{instance.depots} depots; the decision process knows one"
     if vehicles.types > 1:

@@ -10,19 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible
+from corl.problems.vrp.evaluation_rules import (
+    check_rules,
+    hours,
+    own_legs,
+    paused,
+    pauses,
+    stays_out,
+    time_cost,
+    travel_times,
+)  # fmt: skip
 from corl.problems.vrp.instance import VrpInstance
+from corl.problems.vrp.routes import Route
 from corl.routing.edge_weights import edge_lengths
 from corl.tolerance import keeps
 
 __all__ = ["Route", "Schedule", "evaluate", "routes_of", "schedule"]
-
-
-class Route(NamedTuple):
-    """What one vehicle does: from its depot to `visits`, int32 client nodes in order, and to its last depot."""
-
-    vehicle: int
-    """The vehicle type."""
-    visits: NDArray[np.int32]
 
 
 class Schedule(NamedTuple):
@@ -40,7 +43,7 @@ class Schedule(NamedTuple):
 
 
 def evaluate(instance: VrpInstance, solution: Any) -> float:
-    """The objective: (distance x unit cost + fixed costs + prizes missed) / `scale`.
+    """The objective: (distance x unit cost + fixed costs + costs of time + prizes missed) / `scale`.
 
     Raises Infeasible, naming the first broken limit in the file's ids.
     """
@@ -52,9 +55,13 @@ def evaluate(instance: VrpInstance, solution: Any) -> float:
         kind = int(over.argmax())
         name = "" if vehicles.types == 1 else f" of type {kind}"
         raise Infeasible(f"{used[kind]} vehicles{name} are used; there are {vehicles.count[kind]}")
+    if instance.rules is not None:
+        check_rules(instance, routes)
     cost = float(vehicles.fixed_cost @ used) + instance.route_weight * len(routes)
     for route, length in zip(routes, _checked_distances(instance, routes)):
         cost += length * float(vehicles.unit_cost[route.vehicle])
+        if instance.rules is not None and instance.rules.lasting:
+            cost += time_cost(instance, route.vehicle, schedule(instance, route).duration)
     missed = np.ones(instance.n, bool)
     for route in routes:
         missed[route.visits] = False
@@ -81,7 +88,8 @@ def routes_of(instance: VrpInstance, solution: Any) -> list[Route]:
             raise Infeasible(f"route {number} visits nobody; leave it out" if visits.ndim == 1 else f"route {number} is no list")
         if visits.dtype.kind not in "iu":
             raise Infeasible(f"route {number} is a list of integers, not of {visits.dtype}")
-        if (bad := (visits < instance.depots) | (visits >= instance.n)).any():
+        least = 0 if instance.rules is not None and instance.rules.reloads is not None else instance.depots
+        if (bad := (visits < least) | (visits >= instance.n)).any():
             node = visits[int(bad.argmax())]
             raise Infeasible(f"route {number} visits node index {node}; clients are {instance.depots} to {instance.n - 1}")
         if not isinstance(vehicle, (int, np.integer)) or not 0 <= vehicle < instance.vehicles.types:
@@ -92,30 +100,44 @@ def routes_of(instance: VrpInstance, solution: Any) -> list[Route]:
 
 
 def schedule(instance: VrpInstance, route: Route) -> Schedule:
-    """Distance, load and times of a route, whether or not they keep to the limits (windows too late are not waited for)."""
+    """Distance, load and times of a route, whether or not they keep to the limits (windows too late are not waited for).
+
+    With reloads the load is that of all trips together. Where there are breaks, rests or several windows, `begin` is that of a
+    schedule which is back first; raises Infeasible where there is none.
+    """
     path, legs = _ways(instance, [route])[0]
     service = np.zeros(len(path)) if instance.service is None else instance.service[path]
     opens = np.zeros(len(path)) if instance.earliest is None else instance.earliest[path]
     closes = np.full(len(path), np.inf) if instance.latest is None else instance.latest[path]
+    load, travel = float(instance.demand[path].sum()), legs
+    if instance.rules is not None:
+        opens, closes = hours(instance, route, path, opens, closes)
+        travel = travel_times(instance, route, path, legs)
+        if pauses(instance.rules, route.vehicle):
+            times = paused(instance, route, path, opens, closes, service, travel)
+            return Schedule(float(legs.sum()), load, times[1:-1], float(times[0]), float(times[-1]), float(times[-1] - times[0]))
     begin = opens.copy()  # leaving as soon as the depot opens
     for i in range(1, len(path)):
-        begin[i] = max(opens[i], begin[i - 1] + service[i - 1] + legs[i - 1])
+        begin[i] = max(opens[i], begin[i - 1] + service[i - 1] + travel[i - 1])
     last = closes.copy()  # the latest times at which all that follows is still in time
     for i in range(len(path) - 2, -1, -1):
-        last[i] = min(closes[i], last[i + 1] - legs[i] - service[i])
-    busy = float(legs.sum() + service.sum())
+        last[i] = min(closes[i], last[i + 1] - travel[i] - service[i])
+    busy = float(travel.sum() + service.sum())
     # Left at t, the vehicle is back at max(back, t + busy): the later it leaves (up to last[0]) the shorter it is away.
     back = float(begin[-1])
     leave = max(float(begin[0]), min(float(last[0]), back - busy))
     begin[0] = leave
     for i in range(1, len(path) - 1):
-        begin[i] = max(opens[i], begin[i - 1] + service[i - 1] + legs[i - 1])
-    return Schedule(float(legs.sum()), float(instance.demand[path].sum()), begin[1:-1], leave, back, max(busy, back - leave))
+        begin[i] = max(opens[i], begin[i - 1] + service[i - 1] + travel[i - 1])
+    return Schedule(float(legs.sum()), load, begin[1:-1], leave, back, max(busy, back - leave))
 
 
 def _ways(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """The nodes that each route comes to, from depot to depot, and the distances between them, which are asked for at once."""
-    vehicles = instance.vehicles
+    """The nodes that each route comes to, from depot to depot, and the distances between them, which are asked for at once.
+
+    The way to the last depot is 0 where a vehicle stays out.
+    """
+    vehicles, rules = instance.vehicles, instance.rules
     parts: list[NDArray[np.integer]] = [np.zeros(0, np.int64)]
     for route in routes:
         kind = slice(route.vehicle, route.vehicle + 1)
@@ -123,12 +145,14 @@ def _ways(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray[
     path = np.concatenate(parts)
     legs = edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])
     ends = np.cumsum([0, *(len(route.visits) + 2 for route in routes)]).tolist()
-    return [(path[begin:end], legs[begin : end - 1]) for begin, end in pairwise(ends)]
+    ways = [(path[begin:end], legs[begin : end - 1]) for begin, end in pairwise(ends)]
+    return ways if rules is None else [(nodes, own_legs(rules, r.vehicle, nodes, leg)) for r, (nodes, leg) in zip(routes, ways)]
 
 
 def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
     """Every client at most once, and the required ones once."""
     visits = np.concatenate([np.zeros(0, np.int32), *(route.visits for route in routes)])
+    visits = visits[visits >= instance.depots]
     counts = np.bincount(visits, minlength=instance.n)
     if (counts > 1).any():
         node = int((counts > 1).argmax())
@@ -143,11 +167,12 @@ def _checked_distances(instance: VrpInstance, routes: Sequence[Route]) -> list[f
     """The lengths of routes that keep to every limit of their own. Raises Infeasible, naming the first that does not."""
     vehicles, ways = instance.vehicles, _ways(instance, routes)
     kinds = np.array([route.vehicle for route in routes], np.int64)
-    loads = np.array([instance.demand[path].sum() for path, _ in ways])
+    plain = instance.rules is None  # otherwise the loads have been looked at trip by trip
+    loads = np.array([instance.demand[path].sum() if plain else 0.0 for path, _ in ways])
     lengths = np.array([legs.sum() for _, legs in ways])
     kept = keeps(loads, vehicles.capacity[kinds]) & keeps(lengths, vehicles.max_distance[kinds])
     # Where time does not matter there is no need to look at it, which takes longest.
-    for k in range(len(routes)) if instance.timed else np.flatnonzero(~kept).tolist():
+    for k in range(len(routes)) if instance.timed or not plain else np.flatnonzero(~kept).tolist():
         _check_limits(instance, k + 1, routes[k], float(loads[k]), float(lengths[k]))
     return [float(length) for length in lengths]
 
@@ -157,7 +182,7 @@ def _check_limits(instance: VrpInstance, number: int, route: Route, load: float,
     vehicles, kind = instance.vehicles, route.vehicle
     _within(load, float(vehicles.capacity[kind]), f"route {number} has load", "the capacity is", 1)
     _within(length, float(vehicles.max_distance[kind]), f"route {number} has length", "the limit is", instance.scale)
-    if instance.timed:
+    if instance.timed or instance.rules is not None:
         _check_times(instance, number, route)
 
 
@@ -165,14 +190,17 @@ def _check_times(instance: VrpInstance, number: int, route: Route) -> None:
     """Whether a route keeps to windows and to its longest duration. Raises Infeasible."""
     vehicles, kind, scale = instance.vehicles, route.vehicle, instance.scale
     plan = schedule(instance, route)
-    if instance.windows:
-        assert instance.latest is not None
+    if instance.latest is not None:
         for node, begin in zip(route.visits, plan.begin):
-            at = f"route {number} comes to client {instance.ids[node]} at"
+            at = f"route {number} comes to {'client' if node >= instance.depots else 'depot'} {instance.ids[node]} at"
             _within(float(begin), float(instance.latest[node]), at, "its window ends at", scale)
+    if instance.latest is not None and not (instance.rules is not None and stays_out(instance.rules, kind)):
         depot = int(vehicles.end[kind])
         at = f"route {number} is back at depot {instance.ids[depot]} at"
         _within(plan.back, float(instance.latest[depot]), at, "which closes at", scale)
+    if instance.rules is not None and instance.rules.shift is not None:
+        ends = float(instance.rules.shift[kind, 1])
+        _within(plan.back, ends, f"route {number} is back at", "the vehicle's shift ends at", scale)
     _within(plan.duration, float(vehicles.max_duration[kind]), f"route {number} takes", "the limit is", scale, plan.back)
 
 

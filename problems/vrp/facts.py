@@ -29,6 +29,8 @@ def facts(instance: VrpInstance) -> dict[str, Any]:
         free = ~instance.required[clients]
         wanted, prizes = float(instance.demand[clients][free].sum()), float(instance.prize.sum()) / instance.scale
         found["optional_clients"] = f"{int(free.sum())}, demand {wanted:.10g}, prizes {prizes:.10g} in all"
+    if instance.rules is not None and instance.rules.names:
+        found["rules"] = ", ".join(instance.rules.names)
     if instance.fleet == "fewest":
         found["fleet"] = f"fewest routes: each counts {instance.route_weight / instance.scale:.10g}"
     if instance.points is not None:

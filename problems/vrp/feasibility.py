@@ -20,7 +20,7 @@ def unservable(instance: VrpInstance) -> str:
     """
     vehicles = instance.vehicles
     there = vehicles.count != 0
-    if not instance.required.any():
+    if not instance.required.any() or instance.rules is not None:
         return ""
     if (vehicles.count >= 0).all():
         most, demand = float(vehicles.capacity[there] @ vehicles.count[there]), float(instance.demand[instance.required].sum())

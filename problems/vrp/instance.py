@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import InputError
+from corl.problems.vrp.rules import Rules
 from corl.routing.edge_weights import COORDINATE_TYPES, LARGEST, edge_lengths
 
 __all__ = ["EDGE_WEIGHT_TYPES", "FLEETS", "Vehicles", "VrpInstance"]
@@ -112,6 +113,8 @@ class VrpInstance:
     """What the file calls its units of distance, time and load, for people."""
     speed: float = 1.0
     """Units of distance that the file's unit of time takes: its times were multiplied by it."""
+    rules: Rules | None = None
+    """What is asked for beyond all this; None: nothing."""
 
     def __post_init__(self) -> None:
         if self.edge_weight_type not in EDGE_WEIGHT_TYPES:
@@ -136,6 +139,8 @@ class VrpInstance:
             raise InputError(f"there must be {n} different integers from 0", field="ids")
         object.__setattr__(self, "ids", _read_only(ids.astype(np.int64)))
         self._check_nodes()
+        if self.rules is not None:
+            self.rules.check(self)
 
     def _check_distances(self) -> None:
         kind, p, m = self.edge_weight_type, self.points, self.matrix

@@ -24,6 +24,8 @@ def radial_bound(instance: VrpInstance) -> float:
     10, 1985, lemma 1), and likewise of a route's fixed cost. What may be left out counts at most its prize. Distances obey the
     triangle inequality but for roundings, which are taken off for every leg; in a matrix, shortest paths are used.
     """
+    if instance.rules is not None:
+        return 0.0
     vehicles, depots, n = instance.vehicles, instance.depots, instance.n
     out_and_back = _distances_there_and_back(instance)
     if out_and_back is None:

@@ -32,6 +32,8 @@ class OrTools(Solver):
     title: ClassVar[str] = "OR-Tools routing (guided local search), the classical baseline"
 
     def accepts(self, instance: VrpInstance) -> str:
+        if instance.rules is not None and instance.rules.names:
+            return f"it takes no {instance.rules.names[0]}"
         if instance.n > _MOST_NODES:
             return f"it needs n x n matrices of Python integers, which we allow up to {_MOST_NODES} nodes, not {instance.n}"
         return ""

@@ -38,6 +38,8 @@ class PyVrp(Solver):
     iteration: ClassVar[str] = "one perturbation and its local search"
 
     def accepts(self, instance: VrpInstance) -> str:
+        if instance.rules is not None and instance.rules.names:
+            return f"it takes no {instance.rules.names[0]}"
         if instance.n > _MOST_NODES:
             return f"it needs n x n matrices, which we allow up to {_MOST_NODES} nodes, not {instance.n}"
         return ""

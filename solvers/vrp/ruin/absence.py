@@ -7,12 +7,13 @@ import math
 
 from corl.jit import kernel
 from corl.rng import uniform
+from corl.solvers.vrp.ruin.placing import movable, must_serve, waits
 from corl.solvers.vrp.ruin.recreate import recreate
 from corl.solvers.vrp.ruin.routes import remove, undo
 from corl.solvers.vrp.ruin.state import DONE, LOGGED, MISSED, REMOVED, TOUCHED, USED
 from corl.solvers.vrp.ruin.strings import ruin
 
-__all__ = ["drop_route", "seek"]
+__all__ = ["drop_route", "missing", "seek"]
 
 
 @kernel
@@ -35,7 +36,7 @@ def seek(data, plan, work, absent, absences, temperature, most, units):
             before += absences[absent[1 + k]]
         for k in range(work.counts[REMOVED]):
             client = work.removed[k]
-            if plan.route[client] < 0 and data.prize[client] == math.inf:
+            if plan.route[client] < 0 and must_serve(data, plan, data.rules, client):
                 after += absences[client]
                 absences[client] += 1
         fewer = work.counts[MISSED] < absent[0] or after < before
@@ -44,7 +45,7 @@ def seek(data, plan, work, absent, absences, temperature, most, units):
             absent[0] = 0
             for k in range(work.counts[REMOVED]):
                 client = work.removed[k]
-                if plan.route[client] < 0 and data.prize[client] == math.inf:
+                if plan.route[client] < 0 and must_serve(data, plan, data.rules, client):
                     absent[0] += 1
                     absent[absent[0]] = client
         else:
@@ -59,6 +60,8 @@ def drop_route(data, plan, work, absent, absences):
     for slot in range(len(plan.size)):
         if plan.size[slot] > 0:
             total, node = 0, plan.next[data.clients + slot]
+            if not movable(data.rules, node):  # it is under way
+                continue
             while node < data.clients:
                 total += absences[node]
                 node = plan.next[node]
@@ -66,12 +69,24 @@ def drop_route(data, plan, work, absent, absences):
                 least, worst = slot, total
     work.counts[LOGGED] = work.counts[TOUCHED] = 0
     absent[0] = 0
+    if least < 0:
+        return plan.counts[USED]
     node = plan.next[data.clients + least]
     while node < data.clients:
         behind = plan.next[node]
         remove(data, plan, work, node)
-        if data.prize[node] == math.inf:
+        if must_serve(data, plan, data.rules, node):
             absent[0] += 1
             absent[absent[0]] = node
         node = behind
     return plan.counts[USED]
+
+
+@kernel
+def missing(data, plan, absent):
+    """Count in absent[0], and list behind it, the clients that must be served and are not; of a group its first."""
+    absent[0] = 0
+    for client in range(data.clients):
+        if waits(data, plan, data.rules, client) and must_serve(data, plan, data.rules, client):
+            absent[0] += 1
+            absent[absent[0]] = client

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from corl.jit import kernel
+from corl.solvers.vrp.ruin.placing import must_serve, waits
 from corl.solvers.vrp.ruin.recreate import GENEROUS, drop_unworthy, recreate
 from corl.solvers.vrp.ruin.routes import distance, insert, remove
 from corl.solvers.vrp.ruin.state import LOGGED, MISSED, REMOVED, TOUCHED
@@ -41,7 +42,7 @@ def _without_route(data, plan, work, optional):
     """Put the clients without a route that are optional, or those that must be served, into work.removed."""
     work.counts[REMOVED] = 0
     for client in range(data.clients):
-        if plan.route[client] < 0 and (data.prize[client] < math.inf) == optional:
+        if waits(data, plan, data.rules, client) and must_serve(data, plan, data.rules, client) != optional:
             work.removed[work.counts[REMOVED]] = client
             work.counts[REMOVED] += 1
 
@@ -87,7 +88,7 @@ def cost_of(data, plan):
     for slot in range(len(plan.size)):
         if plan.size[slot] > 0:
             kind, node = plan.type[slot], data.clients + slot
-            cost += data.fixed[kind]
+            cost += data.fixed[kind] + _time_cost(plan, data.rules, slot)
             while True:
                 cost += data.unit[kind] * distance(data, node, plan.next[node])
                 node = plan.next[node]
@@ -95,5 +96,12 @@ def cost_of(data, plan):
                     break
     for client in range(data.clients):
         if plan.route[client] < 0:
-            cost += data.prize[client] if data.prize[client] < math.inf else math.inf
+            cost += math.inf if must_serve(data, plan, data.rules, client) else data.prize[client]
     return cost
+
+
+@kernel(inline=True, borrow=True)
+def _time_cost(plan, terms, slot):
+    if terms is None:
+        return 0.0
+    return plan.segments.extra[slot]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,10 +13,12 @@ from corl.problems.vrp.metric import metric_of
 from corl.rng import random_state
 from corl.routing.metric import EUCLIDEAN, EXPLICIT, ROUNDED, TENTHS, Metric
 from corl.solvers.vrp.ruin.neighbours import nearest
+from corl.solvers.vrp.ruin.segments import refresh_all
 from corl.solvers.vrp.ruin.state import OTHER, Plan, RoutingData, Work
+from corl.solvers.vrp.ruin.terms import new_segments, reload_nodes, terms_of
 from corl.tolerance import LIMIT
 
-__all__ = ["load_routes", "routing_data", "new_plan", "new_work", "routes_in"]
+__all__ = ["load_routes", "routing_data", "new_plan", "new_work", "routes_in", "under_way"]
 
 _SLACK = {EUCLIDEAN: 1e-6, ROUNDED: 3.5, EXPLICIT: np.inf}  # of what is cut or rounded up to whole units: 7
 _EASE = 0.25 * LIMIT  # of a limit's size: a quarter of what the judge grants
@@ -26,42 +30,62 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
     if metric.kind != EXPLICIT:  # a matrix is read-only; numba would compile all twice were the empty one not so
         metric.matrix.flags.writeable = False
     owner = np.repeat(np.arange(vehicles.types), slot_counts(instance))
-    first, last = (np.concatenate([np.arange(depots, instance.n), ends[owner]]) for ends in (vehicles.start, vehicles.end))
-    elsewhere = bool((vehicles.start != vehicles.end).any())
-    near, apart = nearest(instance, metric, neighbours, farther)
+    reload, rules = reload_nodes(instance), terms_of(instance, owner)
+    clients = instance.clients + len(reload)
+    out = instance.rules is not None and instance.rules.stays_out is not None
+    home = np.where(instance.rules.stays_out, -1, vehicles.end) if out else vehicles.end  # type: ignore[union-attr]
+    first, last = (np.concatenate([np.arange(depots, instance.n), reload, ends[owner]]) for ends in (vehicles.start, home))
+    elsewhere = bool((vehicles.start != home).any())
+    near, apart = (_padded(table, len(reload)) for table in nearest(instance, metric, neighbours, farther))
     service = np.zeros(instance.n) if instance.service is None else instance.service
     none = np.zeros(1)
-    timed, fixed = instance.windows, vehicles.fixed_cost + instance.route_weight
-    lasting = bool(np.isfinite(vehicles.max_duration).any())
+    timed, fixed = instance.windows and rules is None, vehicles.fixed_cost + instance.route_weight
+    lasting = bool(np.isfinite(vehicles.max_duration).any()) and rules is None
     limited = lasting or bool(np.isfinite(vehicles.max_distance).any())
-    longest = np.minimum(vehicles.max_distance, vehicles.max_duration)
+    longest = np.minimum(vehicles.max_distance, vehicles.max_duration) if rules is None else vehicles.max_distance
     latest = np.full(instance.n, np.inf) if instance.latest is None else _eased(instance.latest)
     flat = _flat(metric)
+    optional = ~instance.required if rules is None else ~instance.required & ~_in_needed_group(instance)
     return RoutingData(
-        clients=instance.clients,
+        clients=clients,
         kind=metric.kind if (flat or metric.kind == EXPLICIT) and not elsewhere else OTHER,
         slack=float(_SLACK.get(metric.kind, 7.0)),
         timed=timed,
         limited=limited,
-        prizes=not bool(instance.required[depots:].all()),
+        prizes=bool(optional[depots:].any()),
         mixed=bool((vehicles.unit_cost != 1.0).any()),
         symmetric=instance.symmetric,
         metric=metric,
-        place=np.concatenate([first, last[instance.clients :]]).astype(np.int32),
+        place=np.concatenate([first, last[clients:]]).astype(np.int32),
         points=np.ascontiguousarray(metric.points[first, :2]) if flat else np.zeros((0, 2)),
         close=min(neighbours, near.shape[1]),
         near=near,
         apart=apart,
-        demand=instance.demand[depots:].copy(),
-        prize=np.where(instance.required, np.inf, instance.prize)[depots:].copy(),
+        demand=_padded(instance.demand[depots:], len(reload)),
+        prize=_padded(np.where(instance.required, np.inf, instance.prize)[depots:], len(reload)),
         earliest=none if instance.earliest is None else instance.earliest[first].copy(),
-        latest=latest[last] if timed else none,
+        latest=latest[last] if timed or (rules is not None and instance.windows) else none,
         service=service[first] if timed else none,
-        burden=(service[depots:].copy() if lasting else np.zeros(instance.clients)) if limited else none,
+        burden=(service[depots:].copy() if lasting else np.zeros(clients)) if limited else none,
         fixed=fixed.copy(),
         unit=vehicles.unit_cost.copy(),
         longest=_eased(longest),
+        windows=instance.windows,
+        rules=rules,
     )
+
+
+def _padded(table: NDArray[Any], more: int) -> NDArray[Any]:
+    """Rows of zeros for so many reload nodes."""
+    return np.concatenate([table, np.zeros((more, *table.shape[1:]), table.dtype)])
+
+
+def _in_needed_group(instance: VrpInstance) -> NDArray[np.bool_]:
+    """bool [n]: whether one of the node's group must be served."""
+    rules = instance.rules
+    if rules is None or rules.groups is None or rules.group_required is None:
+        return np.zeros(instance.n, bool)
+    return (rules.groups >= 0) & np.append(rules.group_required, False)[rules.groups]
 
 
 def _eased(limit: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -95,14 +119,14 @@ def new_plan(instance: VrpInstance, data: RoutingData) -> Plan:
     if data.timed:
         begin[n:], last[n:] = data.earliest[n:], data.latest[n:]
     stacks = [np.arange(at, at + count)[::-1] for at, count in zip(first, counts)]
-    return Plan(
+    plan = Plan(
         next=ring,
         prev=ring.copy(),
         route=route,
         leg=np.zeros(n + slots),
         begin=begin,
         last=last,
-        room=_eased(instance.vehicles.capacity)[kind],
+        room=_eased(instance.vehicles.capacity)[kind] if data.rules is None else np.full(slots, np.inf),
         length=np.zeros(slots),
         size=np.zeros(slots, np.int32),
         type=kind,
@@ -112,7 +136,11 @@ def new_plan(instance: VrpInstance, data: RoutingData) -> Plan:
         value=np.zeros(2),
         counts=np.zeros(4, np.int64),
         best=np.full(n, -1, np.int32),
+        segments=None if data.rules is None else new_segments(data.rules, slots),
     )
+    if data.rules is not None:
+        refresh_all(data, plan, data.rules)
+    return plan
 
 
 def new_work(data: RoutingData, plan: Plan, seed: int) -> Work:
@@ -121,8 +149,8 @@ def new_work(data: RoutingData, plan: Plan, seed: int) -> Work:
     return Work(
         random=random_state(seed),
         counts=np.zeros(5, np.int64),
-        removed=np.zeros(n, np.int32),
-        key=np.zeros(n),
+        removed=np.zeros(2 * n, np.int32),
+        key=np.zeros(2 * n),
         client=np.zeros(changes, np.int32),
         after=np.zeros(changes, np.int32),
         slot=np.zeros(changes, np.int32),
@@ -135,7 +163,7 @@ def new_work(data: RoutingData, plan: Plan, seed: int) -> Work:
 
 def routes_in(instance: VrpInstance, plan: Plan, before: NDArray[np.int32]) -> list[Route]:
     """The routes that `before`, int32 [n] (Plan.prev or Plan.best), stands for, in the instance's nodes, by first client."""
-    n = instance.clients
+    n, reload = len(before), np.concatenate([np.arange(instance.depots, instance.n), reload_nodes(instance)])
     behind = np.full(len(plan.next), -1, np.int32)
     served = np.flatnonzero(before >= 0)
     behind[before[served]] = served
@@ -143,7 +171,7 @@ def routes_in(instance: VrpInstance, plan: Plan, before: NDArray[np.int32]) -> l
     for slot in np.flatnonzero(behind[n:] >= 0).tolist():
         visits, node = [], next_of[n + slot]
         while node >= 0:
-            visits.append(node + instance.depots)
+            visits.append(int(reload[node]) if node >= instance.clients else node + instance.depots)
             node = next_of[node]
         routes.append(Route(types[slot], np.array(visits, np.int32)))
     return sorted(routes, key=lambda route: (route.vehicle, route.visits[0]))
@@ -153,5 +181,17 @@ def load_routes(instance: VrpInstance, data: RoutingData, plan: Plan, work: Work
     """Make an empty plan the given solution."""
     from corl.solvers.vrp.ruin.construction import place_route
 
+    reload, given = reload_nodes(instance), [0] * instance.depots
     for route in routes_of(instance, solution):
-        place_route(data, plan, work, np.asarray(route.visits - instance.depots, np.int32), route.vehicle)
+        visits = route.visits - instance.depots
+        for position in np.flatnonzero(visits < 0):
+            depot = int(route.visits[position])
+            visits[position] = instance.clients + np.flatnonzero(reload == depot)[given[depot]]
+            given[depot] += 1
+        place_route(data, plan, work, np.asarray(visits, np.int32), route.vehicle)
+
+
+def under_way(instance: VrpInstance) -> list[Route]:
+    """The fixed beginnings of routes, a route each."""
+    begun = () if instance.rules is None or instance.rules.begun is None else instance.rules.begun
+    return [Route(kind, nodes.astype(np.int32)) for kind, nodes in enumerate(begun) if len(nodes)]

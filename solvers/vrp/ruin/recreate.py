@@ -10,6 +10,7 @@ import math
 
 from corl.jit import kernel
 from corl.rng import below, uniform
+from corl.solvers.vrp.ruin.placing import extra_cost, mended, must_serve, place_pair, place_trip
 from corl.solvers.vrp.ruin.routes import distance, insert, remove, retime_backward, retime_forward
 from corl.solvers.vrp.ruin.state import BLINK, MISSED, REMOVED, TOUCHED, USED
 
@@ -36,14 +37,54 @@ def recreate(data, plan, work, most, strict, allowed, worth):
     change = 0.0
     for k in range(work.counts[REMOVED]):
         client = work.removed[k]
-        after = cheapest(data, plan, work, client, reach, most, min(worth * data.prize[client], allowed - change))
-        if after >= 0:
-            change += insert(data, plan, work, client, after)
-        elif data.prize[client] == math.inf:
+        cost = _place(data, plan, work, data.rules, client, reach, most, worth, allowed - change)
+        if cost < math.inf:
+            change += cost
+        elif must_serve(data, plan, data.rules, client):
             work.counts[MISSED] += 1
             if strict:
                 break
     return change
+
+
+@kernel(inline=True, borrow=True)
+def _place(data, plan, work, terms, client, reach, most, worth, allowed):
+    """Insert a client at the cheapest place found, if it costs less than `allowed`; returns the change of cost, or inf."""
+    if terms is None:
+        after = cheapest(data, plan, work, client, reach, most, min(worth * data.prize[client], allowed))
+        return insert(data, plan, work, client, after) if after >= 0 else math.inf
+    return _place_by_rules(data, plan, work, terms, client, reach, most, worth, allowed)
+
+
+@kernel(borrow=True)
+def _place_by_rules(data, plan, work, terms, client, reach, most, worth, allowed):
+    """As `_place`: a shipment with its other node, of a group the cheapest client, maybe on a trip of its own."""
+    if plan.route[client] >= 0:
+        return 0.0
+    if terms.paired and terms.partner[client] >= 0:
+        return place_pair(data, plan, work, terms, client, reach, most, allowed)
+    first, last, group = 0, 1, -1
+    if terms.grouped and terms.group[client] >= 0:
+        group = terms.group[client]
+        if plan.segments.served[group] > 0:
+            return 0.0
+        first, last = terms.member_from[group], terms.member_from[group + 1]
+    after, chosen, least = -1, client, allowed
+    for k in range(first, last):
+        member = client if group < 0 else terms.members[k]
+        prize = math.inf if group >= 0 and terms.needed[group] else worth * data.prize[member]
+        found = cheapest(data, plan, work, member, reach, most, min(prize, least))
+        if found >= 0:
+            after, chosen = found, member
+            if last - first > 1:
+                least = work.key[len(work.key) - 1]
+    if terms.trips:
+        prize = worth * data.prize[chosen] if group < 0 or not terms.needed[group] else math.inf
+        bound = min(prize, allowed) if after < 0 else work.key[len(work.key) - 1]
+        cost = place_trip(data, plan, work, terms, chosen, bound)
+        if cost < math.inf:
+            return cost
+    return insert(data, plan, work, chosen, after) if after >= 0 else math.inf
 
 
 @kernel(borrow=True)
@@ -64,6 +105,7 @@ def drop_unworthy(data, plan, work):
                     retime_forward(data, plan, behind, behind)
                     retime_backward(data, plan, before, before)
             node = behind
+        change += mended(data, plan, work, data.rules, slot, work.counts[REMOVED])
     return change
 
 
@@ -83,7 +125,7 @@ def order(data, work):
     """Sort work.removed: at random, by demand, far or close first (4 : 4 : 2 : 1); with windows also narrow, early or late
     first (2 each)."""
     random, count = work.random, work.counts[REMOVED]
-    kind = below(random, 17 if data.timed else 11)
+    kind = below(random, 17 if data.windows else 11)
     depot = data.clients
     for k in range(count):
         client = work.removed[k]
@@ -133,14 +175,20 @@ def cheapest(data, plan, work, client, reach, most, allowed):
             to = apart if data.symmetric else distance(data, other, client)
             if _in_time(data, plan, client, other, behind, to):
                 fro = distance(data, client, behind)
-                if rate * (to + fro - leg) < best and _fits(data, plan, client, other, behind, to, fro, slot):
-                    best, found = rate * (to + fro - leg), other
+                cost = rate * (to + fro - leg)
+                if cost < best and _fits(data, plan, client, other, behind, to, fro, slot):
+                    cost += extra_cost(data, plan, data.rules, client, other, behind, to, fro, slot)
+                    if cost < best:
+                        best, found = cost, other
         before = plan.prev[other]
         leg = plan.leg[before]
         if rate * (2.0 * (apart - leg) - data.slack) < best:  # before the other
             to = distance(data, before, client)
-            if rate * (to + apart - leg) < best and _fits(data, plan, client, before, other, to, apart, slot):
-                best, found = rate * (to + apart - leg), before
+            cost = rate * (to + apart - leg)
+            if cost < best and _fits(data, plan, client, before, other, to, apart, slot):
+                cost += extra_cost(data, plan, data.rules, client, before, other, to, apart, slot)
+                if cost < best:
+                    best, found = cost, before
     if plan.counts[USED] < most:
         types = len(plan.free_size)
         only = below(work.random, 2 * types) if types > 1 else types  # the cheapest type for one client is not so for all
@@ -151,8 +199,12 @@ def cheapest(data, plan, work, client, reach, most, allowed):
                 to, fro = distance(data, node, client), distance(data, client, node)
                 cost = data.unit[kind] * (to + fro) + data.fixed[kind]
                 if cost < best and demand <= plan.room[slot] and _fits(data, plan, client, node, node, to, fro, slot):
-                    best, found = cost, node
+                    cost += extra_cost(data, plan, data.rules, client, node, node, to, fro, slot)
+                    if cost < best:
+                        best, found = cost, node
     work.counts[BLINK] = blink
+    if data.rules is not None:
+        work.key[len(work.key) - 1] = best
     return found
 
 

@@ -11,6 +11,7 @@ import math
 from corl.jit import kernel
 from corl.routing.metric import EUCLIDEAN, EXPLICIT, ROUNDED, TENTHS
 from corl.routing.metric import distance as metric_distance
+from corl.solvers.vrp.ruin.segments import refreshed
 from corl.solvers.vrp.ruin.state import LOGGED, SERVED, TOUCHED, USED
 
 __all__ = ["distance", "insert", "remove", "retime_backward", "retime_forward", "undo"]
@@ -58,7 +59,7 @@ def remove(data, plan, work, client):
         change -= data.fixed[plan.type[slot]]
     if data.prize[client] < math.inf:
         change += data.prize[client]
-    return change
+    return change + _left(plan, data.rules, client, slot)
 
 
 @kernel(inline=True, borrow=True)
@@ -81,7 +82,8 @@ def insert(data, plan, work, client, after):
     if data.timed:
         retime_forward(data, plan, client, behind)
         retime_backward(data, plan, client, after)
-    return change
+    _counted(plan, data.rules, client, 1)
+    return change + refreshed(data, plan, data.rules, slot)
 
 
 @kernel(borrow=True)
@@ -92,7 +94,9 @@ def undo(data, plan, work):
         if after < 0:
             before = plan.prev[client]
             _unlink(plan, client, distance(data, before, plan.next[client]))
+            _counted(plan, data.rules, client, -1)
         else:
+            _counted(plan, data.rules, client, 1)
             _link(plan, client, after, distance(data, after, client), distance(data, client, plan.next[after]))
         plan.room[slot] = work.room[k]
         if data.limited:
@@ -102,6 +106,30 @@ def undo(data, plan, work):
             depot = data.clients + work.touched[k]
             retime_forward(data, plan, plan.next[depot], depot)
             retime_backward(data, plan, plan.prev[depot], depot)
+    for k in range(work.counts[TOUCHED]):
+        refreshed(data, plan, data.rules, work.touched[k])
+
+
+@kernel(inline=True, borrow=True)
+def _counted(plan, terms, client, change):
+    """One more of a client's group is served, or one less."""
+    if terms is None:
+        return
+    if terms.grouped and terms.group[client] >= 0:
+        plan.segments.served[terms.group[client]] += change
+
+
+@kernel(inline=True, borrow=True)
+def _left(plan, terms, client, slot):
+    """What rules know of it when a client has left a route; returns what its time no longer costs, if nobody is left."""
+    _counted(plan, terms, client, -1)
+    if terms is None:
+        return 0.0
+    if plan.size[slot] > 0:
+        return 0.0
+    saved = plan.segments.extra[slot]
+    plan.segments.extra[slot] = 0.0
+    return -saved
 
 
 @kernel(inline=True, borrow=True)

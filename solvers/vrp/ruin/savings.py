@@ -19,7 +19,8 @@ def applies(instance: VrpInstance, data: RoutingData) -> bool:
     """Whether there are capacities alone: one depot, one type of vehicle in any number, no windows, lengths or prizes."""
     vehicles = instance.vehicles
     alike = vehicles.types == 1 and int(vehicles.count[0]) < 0
-    return alike and data.symmetric and not (data.timed or data.limited or data.prizes) and instance.clients > 1
+    alike &= data.symmetric and data.rules is None
+    return alike and not (data.timed or data.limited or data.prizes) and instance.clients > 1
 
 
 def savings_plan(instance: VrpInstance, data: RoutingData) -> NDArray[np.int32]:

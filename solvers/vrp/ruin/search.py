@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.solvers.vrp.ruin.absence import drop_route, seek
+from corl.solvers.vrp.ruin.absence import drop_route, missing, seek
 from corl.solvers.vrp.ruin.annealing import anneal, begin
 from corl.solvers.vrp.ruin.choice import choose
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all, restore
-from corl.solvers.vrp.ruin.conversion import load_routes, new_plan, new_work, routes_in, routing_data
+from corl.solvers.vrp.ruin.conversion import load_routes, new_plan, new_work, routes_in, routing_data, under_way
 from corl.solvers.vrp.ruin.pool import gather_all, new_pool
 from corl.solvers.vrp.ruin.savings import applies, savings_plan
 from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, FOUND, MISSED, USED
@@ -98,6 +98,8 @@ class Search:
         if self.run.warm_start is not None and self.run.solution is not None:
             load_routes(self.instance, self.data, self.plan, self.work, self.run.solution)
         else:
+            if self.instance.rules is not None:
+                load_routes(self.instance, self.data, self.plan, self.work, under_way(self.instance))
             if applies(self.instance, self.data):
                 restore(self.data, self.plan, self.work, savings_plan(self.instance, self.data))
             insert_all(self.data, self.plan, self.work, _ANY)
@@ -161,7 +163,9 @@ class Search:
     def keep_routes(self) -> bool:
         """Let annealing keep the routes that it sees, where choosing among them pays; whether it does."""
         n, used = self.data.clients, max(1, int(self.plan.counts[USED]))
-        if n > _POOLED or n > _LENGTH * used:
+        rules = self.data.rules
+        other = rules is not None and (rules.trips or rules.grouped or rules.lasting or bool(rules.locked.any()))
+        if other or n > _POOLED or n > _LENGTH * used:
             return False
         self.pool = new_pool(self.data, self.plan, _PLACES, min(n, 2 * n // used + 8))
         self._most = max(_COLUMNS * n, 500)
@@ -210,9 +214,8 @@ class Search:
     ) -> bool:
         """Iterate until nobody is absent, or that share of the run is over; whether nobody is."""
         if absent is None:
-            missing = np.flatnonzero((self.plan.route[: self.data.clients] < 0) & np.isinf(self.data.prize))
             absent = np.zeros(self.data.clients + 1, np.int32)
-            absent[0], absent[1 : len(missing) + 1] = len(missing), missing
+            missing(self.data, self.plan, absent)
         if absences is None:
             absences = np.zeros(self.data.clients, np.int64)
         heat = heat * self.unit

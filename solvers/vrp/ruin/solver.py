@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from corl.options import option
@@ -65,15 +65,11 @@ class RuinRecreate(Solver):
     iteration: ClassVar[str] = "one ruin and recreate"
 
     def accepts(self, instance: VrpInstance) -> str:
-        import numpy as np
-
-        vehicles = instance.vehicles
-        lasting = np.isfinite(vehicles.max_duration).any()
-        if lasting and instance.windows:
-            return "it takes no longest duration beside time windows"
-        serving = instance.service is not None and bool(instance.service.any())
-        if lasting and serving and np.isfinite(vehicles.max_distance).any():
-            return "it takes a longest distance or a longest duration, not both"
+        rules = instance.rules
+        if rules is not None and rules.distances is not None and len(rules.distances) > 1:
+            return "it takes one matrix of distances"
+        if rules is not None and rules.backhauls_last and not instance.required[instance.depots :].all():
+            return "it takes no optional clients where deliveries come before what is collected"
         return ""
 
     def prepare(self, instance: VrpInstance) -> None:
@@ -82,7 +78,7 @@ class RuinRecreate(Solver):
         from corl.solvers.vrp.ruin.search import compile_rest
         from corl.solvers.vrp.ruin.tiny import tiny_like
 
-        tiny = tiny_like(instance)
+        tiny = tiny_like(_with_rules(instance))
         self.solve(tiny, Run(Vrp(), tiny, iterations=20))
         scarce = instance.fleet == "fewest" or bool((instance.vehicles.count >= 0).any())
         compile_rest(tiny, scarce)
@@ -96,6 +92,7 @@ class RuinRecreate(Solver):
         from corl.solvers.vrp.bounds import radial_bound
         from corl.solvers.vrp.ruin.search import Search
 
+        instance = _with_rules(instance)
         search = Search(instance, self.neighbours, self.farther, run)
         if not search.serve_all(self.heat):
             return
@@ -136,6 +133,20 @@ class RuinRecreate(Solver):
     def _heat(self, clients: int, run: Run) -> float:
         """The first temperature: in a short run a hot plan would not have the time to cool."""
         return max(self.cold, self.heat * math.sqrt(min(1.0, _iterations(run) / (_HOT * clients))))
+
+
+def _with_rules(instance: VrpInstance) -> VrpInstance:
+    """The instance, with rules where its longest durations need the segments that come with them."""
+    import numpy as np
+
+    from corl.problems.vrp.rules import Rules
+
+    vehicles = instance.vehicles
+    serving = instance.service is not None and bool(instance.service.any())
+    both = instance.windows or (serving and bool(np.isfinite(vehicles.max_distance).any()))
+    if instance.rules is None and both and np.isfinite(vehicles.max_duration).any():
+        return replace(instance, rules=Rules())
+    return instance
 
 
 def _iterations(run: Run) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.routing.metric import Metric
+from corl.solvers.vrp.ruin.terms import Segments, Terms
 
 __all__ = [
     "BEST", "BLINK", "CURRENT", "DONE", "FOUND", "LOGGED", "MISSED", "OTHER", "REMOVED", "SERVED", "TOUCHED", "USED",
@@ -66,6 +67,10 @@ class RoutingData(NamedTuple):
     unit: NDArray[np.float64]
     longest: NDArray[np.float64]
     """float64 [types] each: what a route costs, what a unit of distance costs, and the longest length of a route."""
+    windows: bool
+    """Whether clients have windows, by which they may be sorted."""
+    rules: Terms | None
+    """Where there are any, loads and times are in them, and `timed` is false."""
 
 
 class Plan(NamedTuple):
@@ -97,6 +102,8 @@ class Plan(NamedTuple):
     """int64 [4]: routes USED, clients SERVED, iterations DONE, times that a best was FOUND."""
     best: NDArray[np.int32]
     """int32 [n]: `prev` of the clients in the best plan (of one without a route: -1)."""
+    segments: Segments | None
+    """Where there are rules."""
 
 
 class Work(NamedTuple):

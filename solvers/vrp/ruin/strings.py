@@ -7,6 +7,7 @@ import math
 
 from corl.jit import kernel
 from corl.rng import below, uniform
+from corl.solvers.vrp.ruin.placing import mended, movable, real_clients, waits
 from corl.solvers.vrp.ruin.routes import remove, retime_backward, retime_forward
 from corl.solvers.vrp.ruin.state import DONE, LOGGED, REMOVED, SERVED, TOUCHED, USED
 
@@ -27,14 +28,15 @@ def ruin(data, plan, work):
     if plan.counts[SERVED] == 0 and not data.prizes:
         return change
     random, now = work.random, plan.counts[DONE] + 1
-    seed = below(random, data.clients)
+    seed = below(random, real_clients(data, data.rules))
     longest = min(_LONGEST, plan.counts[SERVED] / max(1, plan.counts[USED]))
     strings = int(uniform(random) * (4.0 * _MEAN / (1.0 + longest) - 1.0) + 1.0)
     for a in range(-1, data.near.shape[1]):
         client = seed if a < 0 else data.near[seed, a]
         slot = plan.route[client]
         if slot < 0:
-            if data.prizes and data.prize[client] < math.inf and uniform(random) < _TRY and _untouched(work, client):
+            optional = data.prizes and data.prize[client] < math.inf and uniform(random) < _TRY
+            if optional and _untouched(work, client) and waits(data, plan, data.rules, client):
                 work.removed[work.counts[REMOVED]] = client
                 work.counts[REMOVED] += 1
             continue
@@ -44,7 +46,9 @@ def ruin(data, plan, work):
             continue
         if work.stamp[slot] != now:
             work.stamp[slot] = now
+            since = work.counts[REMOVED]
             change += _take_string(data, plan, work, client, slot, longest)
+            change += mended(data, plan, work, data.rules, slot, since)
             strings -= 1
     return change
 
@@ -86,7 +90,7 @@ def _take_string(data, plan, work, client, slot, longest):
     before, change = plan.prev[node], 0.0
     for position in range(span):
         behind = plan.next[node]
-        if position < keep_from or position >= keep_from + kept:
+        if (position < keep_from or position >= keep_from + kept) and movable(data.rules, node):
             work.removed[work.counts[REMOVED]] = node
             work.counts[REMOVED] += 1
             change += remove(data, plan, work, node)

@@ -10,7 +10,9 @@ import math
 
 from corl.jit import kernel
 from corl.rng import below
+from corl.solvers.vrp.ruin.placing import join_cost, real_clients
 from corl.solvers.vrp.ruin.routes import distance, retime_backward, retime_forward
+from corl.solvers.vrp.ruin.segments import refreshed
 from corl.solvers.vrp.ruin.state import TOUCHED, USED
 
 __all__ = ["exchange_tails"]
@@ -25,7 +27,7 @@ def exchange_tails(data, plan, work, allowed):
     nothing was changed. Both routes have one type of vehicle.
     """
     work.counts[TOUCHED] = 0
-    client = below(work.random, data.clients)
+    client = below(work.random, real_clients(data, data.rules))
     slot = plan.route[client]
     if slot < 0:
         return math.inf
@@ -51,7 +53,9 @@ def exchange_tails(data, plan, work, allowed):
         if count < 0:
             count, load, length = _tail(data, plan, behind)
         if _fits(data, plan, client, other, to, fro, load, length):
-            best, found = rate * (to + fro) - gain, other
+            change = rate * (to + fro) - gain + _swapped(data, plan, data.rules, client, other, to, fro)
+            if change < best:
+                best, found = change, other
     if behind < data.clients and plan.free_size[kind] > 0:
         fresh = plan.free[plan.first[kind] + plan.free_size[kind] - 1]
         change = _split_costs(data, plan, client, fresh)
@@ -64,6 +68,33 @@ def exchange_tails(data, plan, work, allowed):
     work.touched[0], work.touched[1], work.counts[TOUCHED] = slot, plan.route[found], 2
     _exchange(data, plan, client, found)
     return best
+
+
+@kernel(inline=True, borrow=True)
+def _swapped(data, plan, terms, client, other, to, fro):
+    """What the time of both routes costs more when the tail from `other` comes behind `client`; inf where that breaks a rule."""
+    if terms is None:
+        return 0.0
+    slot, another = plan.route[client], plan.route[other]
+    behind, before = plan.next[client], plan.prev[other]
+    cost = join_cost(data, plan, terms, client, other, to, slot)
+    if before >= data.clients and behind >= data.clients:
+        return cost - plan.segments.extra[another]
+    if before >= terms.real and behind >= terms.real:  # a trip to nobody
+        return math.inf
+    return cost + join_cost(data, plan, terms, before, behind, fro, another)
+
+
+@kernel(inline=True, borrow=True)
+def _parted(data, plan, terms, client, fresh, to, fro):
+    """As `_swapped`, where a free slot takes what follows a client."""
+    if terms is None:
+        return 0.0
+    slot, behind, home, elsewhere = plan.route[client], plan.next[client], data.clients + plan.route[client], data.clients + fresh
+    if behind >= terms.real:
+        return math.inf
+    cost = join_cost(data, plan, terms, client, home, to, slot)
+    return cost + join_cost(data, plan, terms, elsewhere, behind, fro, fresh)
 
 
 @kernel(inline=True, borrow=True)
@@ -115,7 +146,8 @@ def _split_costs(data, plan, client, fresh):
         left = plan.length[slot] - plan.leg[client] - length + to
         if left > data.longest[kind] or fro + length > data.longest[kind]:
             return math.inf
-    return data.unit[kind] * (to + fro - plan.leg[client]) + data.fixed[kind]
+    change = data.unit[kind] * (to + fro - plan.leg[client]) + data.fixed[kind]
+    return change + _parted(data, plan, data.rules, client, fresh, to, fro)
 
 
 @kernel(borrow=True)
@@ -143,6 +175,8 @@ def _split(data, plan, client, fresh):
     if data.timed:
         _retime(data, plan, client, slot)
         _retime(data, plan, elsewhere, fresh)
+    refreshed(data, plan, data.rules, slot)
+    refreshed(data, plan, data.rules, fresh)
 
 
 @kernel(borrow=True)
@@ -179,6 +213,8 @@ def _exchange(data, plan, client, other):
     if data.timed:
         _retime(data, plan, client, slot)
         _retime(data, plan, before, another)
+    refreshed(data, plan, data.rules, slot)
+    refreshed(data, plan, data.rules, another)
 
 
 @kernel(borrow=True)

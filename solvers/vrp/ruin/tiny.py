@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from corl.problems.vrp.instance import Vehicles, VrpInstance
+from corl.problems.vrp.rules import Rules
 
 __all__ = ["tiny_like"]
 
@@ -31,4 +32,5 @@ def tiny_like(instance: VrpInstance) -> VrpInstance:
         latest=np.full(n, 1e6) if instance.windows else None,
         fleet=instance.fleet,
         scale=instance.scale,
+        rules=None if instance.rules is None else Rules(),
     )

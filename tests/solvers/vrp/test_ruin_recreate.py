@@ -13,6 +13,7 @@ import corl
 from corl.errors import UsageError
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
+from corl.problems.vrp.rules import Rules
 from corl.run import Run
 from corl.solvers.vrp.ruin.solver import RuinRecreate
 
@@ -125,11 +126,9 @@ def test_fewest_counts_routes(make):
 
 def test_refusals(make):
     """What it cannot do is refused by name; options out of range too."""
-    windows = make("windows", 5, 0)
-    names = ("name", "edge_weight_type", "demand", "points", "earliest", "latest", "scale")
-    base = {name: getattr(windows, name) for name in names}
-    long = VrpInstance(**base, vehicles=Vehicles(np.array([20.0]), max_duration=100.0))
-    assert "duration" in RuinRecreate().accepts(long)
+    instance = make("matrix", 5, 0)
+    own = replace(instance, rules=Rules(distances=np.stack([instance.matrix, instance.matrix])))
+    assert "matrix" in RuinRecreate().accepts(own)
     for options in ({"neighbours": 1}, {"heat": 0.0}, {"cold": float("inf")}, {"coolings": -1}, {"reheat": 0.0}):
         with pytest.raises(UsageError, match="accepted"):
             RuinRecreate(**options)

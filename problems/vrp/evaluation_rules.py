@@ -1,0 +1,263 @@
+"""The judge of an instance's `rules`: loads, order, pairs, groups, trips, and the times of a route with pauses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible
+from corl.problems.vrp.instance import VrpInstance
+from corl.problems.vrp.routes import Route
+from corl.problems.vrp.rules import Rules
+from corl.tolerance import keeps
+
+__all__ = ["check_rules", "hours", "own_legs", "paused", "pauses", "stays_out", "time_cost", "travel_times"]
+
+_Floats = NDArray[np.float64]
+
+
+def check_rules(instance: VrpInstance, routes: Sequence[Route]) -> None:
+    """All of `rules` that is about who goes where in what order, and about loads. Raises Infeasible, naming the first broken."""
+    rules = instance.rules
+    assert rules is not None
+    _check_groups(instance, rules, routes)
+    for number, route in enumerate(routes, 1):
+        clients = route.visits[route.visits >= instance.depots]
+        if rules.allowed is not None and not rules.allowed[route.vehicle, clients].all():
+            client = clients[int((~rules.allowed[route.vehicle, clients]).argmax())]
+            raise Infeasible(f"route {number} serves client {instance.ids[client]}, which its vehicle may not")
+        for trip in _trips(instance, rules, number, route):
+            _check_loads(instance, rules, number, route.vehicle, trip)
+    _check_pairs(instance, rules, routes)
+    _check_begun(instance, rules, routes)
+
+
+def _check_groups(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) -> None:
+    """One client of a group at most, and of a required one in any case."""
+    if rules.groups is None or rules.group_required is None:
+        return
+    served = np.concatenate([np.zeros(0, np.int64), *(rules.groups[route.visits] for route in routes)])
+    counts = np.bincount(served[served >= 0], minlength=len(rules.group_required))
+    for bad, words in (((counts > 1), "more than one client is"), (rules.group_required & (counts == 0), "no client is")):
+        if bad.any():
+            group = int(bad.argmax())
+            names = ", ".join(str(instance.ids[i]) for i in np.flatnonzero(rules.groups == group)[:10])
+            raise Infeasible(f"of the group {names}, {words} served")
+
+
+def _trips(instance: VrpInstance, rules: Rules, number: int, route: Route) -> list[NDArray[np.int32]]:
+    """The visits of each trip. Raises Infeasible for reloads that there are not, or that nothing is between."""
+    at = np.flatnonzero(route.visits < instance.depots)
+    if not len(at):
+        return [route.visits]
+    kind = route.vehicle
+    most = 0 if rules.reloads is None else int(rules.reloads[kind])
+    if len(at) > most:
+        raise Infeasible(f"route {number} reloads {len(at)} times; the limit is {most}")
+    where = np.zeros(instance.depots, bool)
+    where[instance.vehicles.start[kind]] = True
+    where = where if rules.reload_depots is None else rules.reload_depots[kind]
+    for depot in route.visits[at]:
+        if not where[depot]:
+            raise Infeasible(f"route {number} reloads at depot {instance.ids[depot]}, where its vehicle may not")
+    trips = np.split(route.visits, at)
+    trips = [trips[0], *(trip[1:] for trip in trips[1:])]
+    if not all(len(trip) for trip in trips):
+        raise Infeasible(f"route {number} reloads without a client before or after it")
+    return trips
+
+
+def _check_loads(instance: VrpInstance, rules: Rules, number: int, kind: int, trip: NDArray[np.int32]) -> None:
+    """Whether what is aboard fits all along a trip, in every dimension; and whether deliveries come first where they must."""
+    demands = rules.of("demands", instance.demand[:, None])
+    capacity = rules.of("capacities", np.repeat(instance.vehicles.capacity[:, None], rules.dimensions, axis=1))[kind]
+    change = -demands[trip]
+    if rules.pickups is not None:
+        change = change + rules.pickups[trip]
+        if rules.backhauls_last:
+            _check_order(instance, number, trip, demands[trip].any(axis=1), rules.pickups[trip].any(axis=1))
+    if rules.shipments is not None and rules.amounts is not None:
+        for (start, end), amount in zip(rules.shipments, rules.amounts):
+            change[trip == start] += amount
+            change[trip == end] -= amount
+    begin = demands[trip].sum(axis=0) + (0.0 if rules.aboard is None else rules.aboard[kind])
+    aboard = np.concatenate([[begin], begin + np.cumsum(change, axis=0)])
+    if not (fits := keeps(aboard, capacity[None, :])).all():
+        step, dimension = np.unravel_index(int((~fits).argmax()), fits.shape)
+        where = f"after client {instance.ids[trip[step - 1]]}" if step else "when it leaves"
+        which = "" if rules.dimensions == 1 else f" in dimension {dimension + 1}"
+        message = f"route {number} has load {aboard[step, dimension]:.10g}{which} {where}"
+        raise Infeasible(f"{message}; the capacity is {capacity[dimension]:.10g}")
+
+
+def _check_order(
+    instance: VrpInstance, number: int, trip: NDArray[np.int32], brings: NDArray[np.bool_], takes: NDArray[np.bool_]
+) -> None:
+    """Deliveries, of which there is one at least where anything is collected, before what is collected."""
+    collected = np.maximum.accumulate(takes) if len(takes) else takes
+    if (late := brings & collected).any():
+        client = instance.ids[trip[int(late.argmax())]]
+        raise Infeasible(f"route {number} brings something to client {client} after it has collected; deliveries come first")
+    if takes.any() and not brings.any():
+        raise Infeasible(f"route {number} collects and brings nothing; accepted: a delivery first")
+
+
+def _check_pairs(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) -> None:
+    """What is picked up is brought later on the same route."""
+    if rules.shipments is None:
+        return
+    route_of, position = np.full(instance.n, -1), np.zeros(instance.n, np.int64)
+    for number, route in enumerate(routes):
+        route_of[route.visits], position[route.visits] = number, np.arange(len(route.visits))
+    for start, end in rules.shipments:
+        if route_of[start] != route_of[end] or position[start] > position[end]:
+            message = f"what is picked up at client {instance.ids[start]} is not brought to client {instance.ids[end]} after it"
+            raise Infeasible(f"{message}, on the same route")
+
+
+def _check_begun(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) -> None:
+    for kind, begun in enumerate(rules.begun or ()):
+        if not len(begun):
+            continue
+        visits = next((route.visits for route in routes if route.vehicle == kind), np.zeros(0, np.int32))
+        if not np.array_equal(visits[: len(begun)], begun):
+            names = ", ".join(str(instance.ids[node]) for node in begun[:10])
+            raise Infeasible(f"the vehicle of type {kind} is under way to {names}; its route does not go there first")
+
+
+# -------------------------------------------------------------------- distances and times
+def stays_out(rules: Rules, kind: int) -> bool:
+    """Whether the route of a vehicle type ends at its last client."""
+    return rules.stays_out is not None and bool(rules.stays_out[kind])
+
+
+def own_legs(rules: Rules, kind: int, path: NDArray[np.int64], legs: _Floats) -> _Floats:
+    """The distances along a path for a vehicle type, where `legs` are the instance's own."""
+    if rules.distances is not None:
+        legs = rules.distances[0 if rules.profile is None else rules.profile[kind], path[:-1], path[1:]]
+    if stays_out(rules, kind):
+        legs = np.concatenate([legs[:-1], [0.0]])
+    return legs
+
+
+def travel_times(instance: VrpInstance, route: Route, path: NDArray[np.int64], legs: _Floats) -> _Floats:
+    """How long each leg takes."""
+    rules, kind = instance.rules, route.vehicle
+    assert rules is not None
+    if rules.durations is None:
+        return legs
+    times: _Floats = rules.durations[0 if rules.profile is None else rules.profile[kind], path[:-1], path[1:]].copy()
+    if stays_out(rules, kind):
+        times[-1] = 0.0
+    return times
+
+
+def hours(
+    instance: VrpInstance, route: Route, path: NDArray[np.int64], opens: _Floats, closes: _Floats
+) -> tuple[_Floats, _Floats]:
+    """Between which times the vehicle may leave its depot, begin each service, reload, and be back."""
+    rules = instance.rules
+    assert rules is not None
+    opens, closes = opens.copy(), closes.copy()
+    if stays_out(rules, route.vehicle):
+        opens[-1], closes[-1] = 0.0, np.inf
+    if rules.shift is not None:
+        opens[0] = max(opens[0], rules.shift[route.vehicle, 0])
+        closes[-1] = min(closes[-1], rules.shift[route.vehicle, 1])
+    if rules.release is not None:
+        starts = [0, *(1 + np.flatnonzero(route.visits < instance.depots)).tolist()]
+        for begin, end in zip(starts, [*starts[1:], len(path) - 1]):
+            opens[begin] = max(opens[begin], rules.release[path[begin + 1 : end]].max(initial=0.0))
+    return opens, closes
+
+
+def time_cost(instance: VrpInstance, kind: int, duration: float) -> float:
+    """What the duration of a route costs (times `scale`)."""
+    rules, cost = instance.rules, 0.0
+    assert rules is not None
+    if rules.duration_cost is not None:
+        cost += float(rules.duration_cost[kind]) * duration
+    if rules.overtime_from is not None and rules.overtime_cost is not None:
+        cost += float(rules.overtime_cost[kind]) * max(0.0, duration - float(rules.overtime_from[kind]))
+    return cost
+
+
+def pauses(rules: Rules, kind: int) -> bool:
+    """Whether a vehicle has breaks or rests, or clients several windows."""
+    resting = rules.max_driving is not None and bool(np.isfinite(rules.max_driving[kind]))
+    return resting or rules.closed is not None or (rules.breaks is not None and bool((rules.breaks[:, 0] == kind).any()))
+
+
+def paused(
+    instance: VrpInstance, route: Route, path: NDArray[np.int64], opens: _Floats, closes: _Floats, service: _Floats,
+    travel: _Floats,
+) -> _Floats:  # fmt: skip
+    """float64 [len(path)]: when the vehicle leaves, begins each service and is back, as early as pauses allow it.
+
+    All ways to pause are followed at once: (time, breaks still to come, driven since the last rest) and how it came to that; of
+    two, one that is not better in anything is dropped. Raises Infeasible where none is left.
+    """
+    rules = instance.rules
+    assert rules is not None
+    kind, breaks = route.vehicle, np.zeros((0, 3))
+    if rules.breaks is not None:
+        breaks = rules.breaks[rules.breaks[:, 0] == kind, 1:]
+        breaks = breaks[np.lexsort((breaks[:, 0], breaks[:, 1]))]
+    most = np.inf if rules.max_driving is None else float(rules.max_driving[kind])
+    rest = np.inf if rules.rest is None else float(rules.rest[kind])
+    labels: list[tuple[float, int, float, tuple[float, ...]]] = [(float(opens[0]), len(breaks), 0.0, (float(opens[0]),))]
+    for i in range(1, len(path)):
+        way = float(travel[i - 1])
+        moved = [(t + way, left, driven + way, past) for t, left, driven, past in labels if keeps(driven + way, most)]
+        if i + 1 == len(path):
+            late = [float(b[1]) for b in breaks]
+            back = [(max(t, float(opens[i])), past) for t, left, _, past in moved]
+            due = [left == 0 or keeps(t, min(late[len(late) - left :])) for (t, _), (_, left, _, _) in zip(back, moved)]
+            done = [(t, past) for (t, past), good in zip(back, due) if good and keeps(t, float(closes[i]))]
+            if not done:
+                raise Infeasible(f"a route of vehicle type {kind} is not back in time with its breaks")
+            t, past = min(done)
+            return np.array([*past, t])
+        begun = []
+        for t, left, driven, past in _with_pauses(moved, breaks, rest):
+            begin = _opened(instance, int(path[i]), max(t, float(opens[i])))
+            if keeps(begin, float(closes[i])):
+                begun.append((begin + float(service[i]), left, driven, (*past, begin)))
+        labels = _with_pauses(begun, breaks, rest)
+        if not labels:
+            node = instance.ids[path[i]]
+            raise Infeasible(f"a route of vehicle type {kind} does not come to {node} in time, with its breaks and rests")
+    raise AssertionError("a path ends at a depot")
+
+
+def _opened(instance: VrpInstance, node: int, time: float) -> float:
+    """The first time from this one on at which service may begin, if it is not too late then."""
+    rules = instance.rules
+    if rules is not None and rules.closed is not None:
+        for _, begin, end in sorted(rules.closed[rules.closed[:, 0] == node].tolist()):
+            if begin < time < end:
+                time = end
+    return time
+
+
+def _with_pauses(
+    labels: list[tuple[float, int, float, tuple[float, ...]]], breaks: _Floats, rest: float
+) -> list[tuple[float, int, float, tuple[float, ...]]]:
+    """These and what pausing here makes of them, without those that others are as good as in everything."""
+    found, seen = list(labels), 0
+    while seen < len(found):
+        t, left, driven, past = found[seen]
+        seen += 1
+        if left:
+            early, late, long = breaks[len(breaks) - left].tolist()
+            if keeps(t, late):
+                found.append((max(t, early) + long, left - 1, 0.0 if long >= rest else driven, past))
+        if rest < np.inf and driven > 0.0:
+            found.append((t + rest, left, 0.0, past))
+    kept: list[tuple[float, int, float, tuple[float, ...]]] = []
+    for label in sorted(found, key=lambda each: each[:3]):
+        if not any(all(a <= b for a, b in zip(other[:3], label[:3])) for other in kept):
+            kept.append(label)
+    return kept

@@ -1,0 +1,21 @@
+"""What a solution is made of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Route"]
+
+
+class Route(NamedTuple):
+    """What one vehicle does: from its depot to `visits`, int32 client nodes in order, and to its last depot.
+
+    A depot's node among the visits is a reload, where vehicles have several trips.
+    """
+
+    vehicle: int
+    """The vehicle type."""
+    visits: NDArray[np.int32]
