@@ -77,7 +77,7 @@ def _check_loads(instance: VrpInstance, rules: Rules, number: int, kind: int, tr
     if rules.pickups is not None:
         change = change + rules.pickups[trip]
         if rules.backhauls_last:
-            _check_order(instance, number, trip, demands[trip].any(axis=1), rules.pickups[trip].any(axis=1))
+            _check_order(instance, number, trip, demands[trip], rules.pickups[trip])
     if rules.shipments is not None and rules.amounts is not None:
         for (start, end), amount in zip(rules.shipments, rules.amounts):
             change[trip == start] += amount
@@ -93,10 +93,11 @@ def _check_loads(instance: VrpInstance, rules: Rules, number: int, kind: int, tr
 
 
 def _check_order(
-    instance: VrpInstance, number: int, trip: NDArray[np.int32], brings: NDArray[np.bool_], takes: NDArray[np.bool_]
+    instance: VrpInstance, number: int, trip: NDArray[np.int32], demands: _Floats, pickups: _Floats
 ) -> None:
     """Deliveries, of which there is one at least where anything is collected, before what is collected."""
-    collected = np.maximum.accumulate(takes) if len(takes) else takes
+    brings, takes = np.asarray(demands.any(axis=1)), np.asarray(pickups.any(axis=1))
+    collected = np.logical_or.accumulate(takes) if len(takes) else takes
     if (late := brings & collected).any():
         client = instance.ids[trip[int(late.argmax())]]
         raise Infeasible(f"route {number} brings something to client {client} after it has collected; deliveries come first")

@@ -68,4 +68,4 @@ def first_clients(instance: VrpInstance, most: int) -> VrpInstance:
     names = ("demand", "points", "earliest", "latest", "service", "prize", "required", "ids", "display")
     cut: Any = {name: None if getattr(instance, name) is None else getattr(instance, name)[:n] for name in names}
     matrix = None if instance.matrix is None else instance.matrix[:n, :n]
-    return replace(instance, matrix=matrix, **cut)
+    return replace(instance, matrix=matrix, rules=None if instance.rules is None else instance.rules.first(n), **cut)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,6 +112,24 @@ class Rules:
         """Whether time costs."""
         return self.duration_cost is not None or self.overtime_cost is not None
 
+    def first(self, n: int) -> Rules:
+        """The rules of the first n nodes; a shipment is theirs if both its nodes are."""
+        cut: dict[str, Any] = {}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value is not None and each.name in ("demands", "pickups", "release", "groups"):
+                cut[each.name] = value[:n]
+            elif value is not None and each.name in ("allowed", "distances", "durations"):
+                cut[each.name] = value[:, :n] if value.ndim == 2 else value[:, :n, :n]
+        if self.group_required is not None:
+            cut["group_required"] = self.group_required & np.isin(np.arange(len(self.group_required)), cut["groups"])
+        if self.shipments is not None and self.amounts is not None:
+            inside = (self.shipments < n).all(axis=1)
+            cut |= {"shipments": self.shipments[inside], "amounts": self.amounts[inside]}
+        cut |= {} if self.closed is None else {"closed": self.closed[self.closed[:, 0] < n]}
+        cut |= {} if self.begun is None else {"begun": tuple(nodes[nodes < n] for nodes in self.begun)}
+        return replace(self, **cut)
+
     def check(self, instance: VrpInstance) -> None:
         """Raises InputError where shapes, values or combinations are not accepted in this instance."""
         n, types, depots, q = instance.n, instance.vehicles.types, instance.depots, self.dimensions
@@ -162,13 +180,19 @@ class Rules:
         if self.groups is not None and self.group_required is not None:
             if not ((self.groups >= -1) & (self.groups < len(self.group_required))).all():
                 raise InputError(f"accepted: -1 to {len(self.group_required) - 1}", field="groups")
+            if not np.isin(np.flatnonzero(self.group_required), self.groups).all():
+                raise InputError("a group that must be served has no client", field="group_required")
             if (self.groups[: instance.depots] >= 0).any() or (instance.required & (self.groups >= 0)).any():
                 raise InputError("accepted: clients that are not required", field="groups")
         if self.closed is None:
             return
         node, begins, ends = self.closed.T
-        if not ((node >= instance.depots) & (node < instance.n) & (begins <= ends)).all() or not instance.windows:
-            raise InputError("accepted: node, from, to within the window of a client", field="closed")
+        known = ((node >= instance.depots) & (node < instance.n) & (begins <= ends)).all()
+        if not known or instance.earliest is None or instance.latest is None:
+            raise InputError("accepted: client, from, to", field="closed")
+        node = node.astype(np.int64)
+        if (begins < instance.earliest[node]).any() or (ends > instance.latest[node]).any():
+            raise InputError("accepted: times within the window of the client", field="closed")
 
     def _check_vehicles(self, instance: VrpInstance) -> None:
         types = instance.vehicles.types

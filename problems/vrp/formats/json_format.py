@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,9 @@ from numpy.typing import NDArray
 
 from corl.files.json_instances import Field, Record, heading, read_object
 from corl.files.opening import writing
-from corl.files.text import Text, quoted
+from corl.files.text import Text
+from corl.problems.vrp.formats import json_rules
+from corl.problems.vrp.formats.clock import Clock
 from corl.problems.vrp.formats.vrplib import rounded
 from corl.problems.vrp.instance import FLEETS, Vehicles, VrpInstance
 from corl.routing.edge_weights import COORDINATE_TYPES, LARGEST
@@ -23,22 +24,19 @@ __all__ = ["from_json_value", "read_text", "recognises", "write_instance"]
 
 _KEYS = (
     "problem", "name", "comment", "units", "coordinates", "edge_weight_type", "rounding", "matrix", "speed", "fleet", "depots",
-    "clients", "vehicles",
+    "clients", "vehicles", *json_rules.FACTS,
 )  # fmt: skip
 _UNITS = ("distance", "time", "load")
 _NODE = ("id", "x", "y", "z", "lat", "lon", "window", "at")
-_CLIENT = (*_NODE, "demand", "service", "prize", "required")
-_VEHICLE = ("capacity", "count", "depot", "end_depot", "fixed_cost", "unit_cost", "max_distance", "max_duration")
+_CLIENT = (*_NODE, "demand", "service", "prize", "required", *json_rules.CLIENT)
+_VEHICLE = (
+    "capacity", "count", "depot", "end_depot", "fixed_cost", "unit_cost", "max_distance", "max_duration", *json_rules.VEHICLE,
+)  # fmt: skip
 _REFUSED = {
-    "pickup": "pick-up and delivery", "pickups": "pick-up and delivery", "delivery": "pick-up and delivery",
-    "release": "release times", "release_time": "release times", "group": "groups of clients", "groups": "groups of clients",
-    "windows": "several windows of a client", "skills": "skills", "breaks": "breaks", "backhaul": "backhauls",
-    "reloads": "vehicles that come back to reload", "durations": "travel times other than distance over speed",
-    "allowed_clients": "vehicles with clients of their own",
+    "skills": 'skills (a vehicle\'s "allowed" names its clients)', "split": "split deliveries", "lifo": "last in, first out",
+    "soft_window": "soft windows",
 }  # fmt: skip
 _RADIUS = {"km": 6371.0088, "m": 6371008.8, "mi": 3958.7613}  # the Earth's mean radius
-_CLOCK = {"s": 1.0, "min": 1 / 60, "h": 1 / 3600}
-_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 
 _Array = NDArray[np.float64]
 
@@ -61,22 +59,26 @@ def from_json_value(field: Field, name: str = "") -> VrpInstance:
     units = (named.get("distance", "").text(), named.get("time", "").text(), named.get("load", "").text())
     depots = [each.record(_NODE, _REFUSED) for each in given["depots"].entries(least=1)]
     clients = [each.record(_CLIENT, _REFUSED) for each in given["clients"].entries(least=1)]
-    nodes = [*depots, *clients]
+    vehicles = [each.record(_VEHICLE, _REFUSED) for each in given["vehicles"].entries(least=1)]
+    nodes, q = [*depots, *clients], json_rules.dimensions(given, clients, vehicles)
     ids = [node.get("id", i).integer(0) for i, node in enumerate(nodes)]
     kind, points, matrix, display = _distances(given, nodes, units[0])
     kind, scale = rounded(kind, given.get("rounding", "nint").choice(("nint", "exact", "dimacs")).upper(), False, "")
     speed = given.get("speed", 1.0)
     if not speed.number() > 0:
         raise speed.error("accepted: a number above 0")
-    clock = _Clock(speed.number(), scale, units[1])
+    clock = Clock(speed.number(), scale, units[1])
     windows = np.array([clock.window(node) for node in nodes])
     service = np.array([clock.held(node.get("service", 0.0).number(0.0, LARGEST)) for node in nodes])
-    timed = any("window" in node for node in nodes)
+    timed = any("window" in node or "windows" in node for node in nodes)
+    rules = json_rules.rules_of(given, nodes, vehicles, ids, len(depots), clock)
+    grouped = np.full(len(nodes), -1) if rules is None or rules.groups is None else rules.groups
+    required = np.array([False] * len(depots) + [_required(client) for client in clients])
     return VrpInstance(
         name=name,
         edge_weight_type=kind,
-        demand=_column(nodes, "demand"),
-        vehicles=_vehicles(given["vehicles"], ids[: len(depots)], clock),
+        demand=json_rules.first_loads(nodes, "demand", q, 0.0),
+        vehicles=_vehicles(vehicles, json_rules.first_loads(vehicles, "capacity", q, math.inf), ids[: len(depots)], clock),
         points=points,
         matrix=matrix,
         depots=len(depots),
@@ -84,7 +86,7 @@ def from_json_value(field: Field, name: str = "") -> VrpInstance:
         latest=windows[:, 1] if timed else None,
         service=service if timed or service.any() else None,
         prize=_column(nodes, "prize") * scale,
-        required=np.array([False] * len(depots) + [_required(client) for client in clients]),
+        required=required & (grouped < 0),
         fleet=given.get("fleet", "distance").choice(FLEETS),
         ids=np.array(ids, np.int64),
         scale=scale,
@@ -92,38 +94,8 @@ def from_json_value(field: Field, name: str = "") -> VrpInstance:
         comment=comment,
         units=units,
         speed=clock.speed,
+        rules=rules,
     )
-
-
-@dataclass(frozen=True)
-class _Clock:
-    """Times of the file in units of the instance: times speed, times scale (cut to whole numbers where that is 10)."""
-
-    speed: float
-    scale: int
-    unit: str
-
-    def held(self, value: float) -> float:
-        value *= self.speed * self.scale
-        return math.floor(value) if self.scale > 1 and math.isfinite(value) else value
-
-    def window(self, node: Record) -> tuple[float, float]:
-        """(earliest, latest): a number, "HH:MM" or null for either end."""
-        ends = node.get("window", [None, None]).entries(2)
-        early, late = (default if end.value is None else self._end(end) for end, default in zip(ends, (0.0, math.inf)))
-        if late < early:
-            raise node["window"].error(f"ends at {ends[1].value}, before it begins at {ends[0].value}")
-        return self.held(early), self.held(late)
-
-    def _end(self, end: Field) -> float:
-        if not isinstance(end.value, str):
-            return end.number(0.0)
-        if (match := _TIME.fullmatch(end.value)) is None:
-            raise end.error(f'{quoted(end.value)} is not accepted; accepted: a number from 0, "HH:MM" or null')
-        if self.unit not in _CLOCK:
-            raise end.error(f'"{end.value}" needs units: {{"time": "s", "min" or "h"}}')
-        hours, minutes, seconds = (int(part or 0) for part in match.groups())
-        return (3600 * hours + 60 * minutes + seconds) * _CLOCK[self.unit]
 
 
 def _distances(given: Record, nodes: list[Record], unit: str) -> tuple[str, _Array | None, _Array | None, _Array | None]:
@@ -158,10 +130,11 @@ def _column(nodes: list[Record], key: str) -> _Array:
     return np.array([node.get(key, 0.0).number(0.0, LARGEST) for node in nodes])
 
 
-def _vehicles(field: Field, depots: list[int], clock: _Clock) -> Vehicles:
-    """The vehicle types; depots: the ids that they may have."""
-    columns: dict[str, list[float]] = {key: [] for key in ("start", "end", *_VEHICLE) if key not in ("depot", "end_depot")}
-    for vehicle in (each.record(_VEHICLE, _REFUSED) for each in field.entries(least=1)):
+def _vehicles(vehicles: list[Record], capacity: _Array, depots: list[int], clock: Clock) -> Vehicles:
+    """The vehicle types; capacity: float64 [types]; depots: the ids that they may have."""
+    names = ("start", "end", "count", "fixed_cost", "unit_cost", "max_distance", "max_duration")
+    columns: dict[str, list[float]] = {key: [] for key in names}
+    for vehicle in vehicles:
 
         def limit(key: str, vehicle: Record = vehicle) -> float:
             return vehicle[key].number(0.0) if key in vehicle else math.inf
@@ -169,13 +142,12 @@ def _vehicles(field: Field, depots: list[int], clock: _Clock) -> Vehicles:
         start = _depot(vehicle.get("depot", depots[0]), depots)
         columns["start"].append(start)
         columns["end"].append(_depot(vehicle.get("end_depot", depots[start]), depots))
-        columns["capacity"].append(limit("capacity"))
         columns["count"].append(vehicle.get("count", -1).integer(-1))
         columns["fixed_cost"].append(vehicle.get("fixed_cost", 0.0).number(0.0, LARGEST) * clock.scale)
         columns["unit_cost"].append(vehicle.get("unit_cost", 1.0).number(0.0, LARGEST))
         columns["max_distance"].append(limit("max_distance") * clock.scale)
         columns["max_duration"].append(clock.held(limit("max_duration")))
-    return Vehicles(**{key: np.array(values) for key, values in columns.items()})
+    return Vehicles(capacity=capacity, **{key: np.array(values) for key, values in columns.items()})
 
 
 def _depot(field: Field, depots: list[int]) -> int:
@@ -193,12 +165,10 @@ def _required(client: Record) -> bool:
 # -------------------------------------------------------------------- the writer
 def write_instance(instance: VrpInstance, path: str | Path) -> None:
     """Write JSON that reads back to the bit (with a `speed` other than 1: times to the last but one)."""
-    lines = [f' "{key}": {json.dumps(value)}' for key, value in _facts(instance).items()]
-    for key, objects in (
-        ("depots", _nodes(instance, True)),
-        ("clients", _nodes(instance, False)),
-        ("vehicles", _types(instance)),
-    ):
+    facts, clients, vehicles = _facts(instance), _nodes(instance, False), _types(instance)
+    json_rules.written(instance, facts, clients, vehicles)
+    lines = [f' "{key}": {json.dumps(value)}' for key, value in facts.items()]
+    for key, objects in (("depots", _nodes(instance, True)), ("clients", clients), ("vehicles", vehicles)):
         lines.append(f' "{key}": [\n  ' + ",\n  ".join(map(json.dumps, objects)) + "\n ]")
     with writing(path) as stream:
         stream.write("{\n" + ",\n".join(lines) + "\n}\n")

@@ -20,7 +20,7 @@ _ROUTE = re.compile(r"route\s*#?\s*\d+\s*:(.*)", re.IGNORECASE)
 
 
 def read_solution(instance: VrpInstance, path: str | Path) -> list[Route]:
-    """The routes in a VRPLIB solution file, whose clients are 1..n-D in the order of the instance's file.
+    """The routes in a VRPLIB solution file, whose clients are 1..n-D in the order of the instance's file; 0 is a reload.
 
     Lines other than "Route #k: ..." are not looked at. Raises InputError, Infeasible for a client that there is not, OSError,
     and UsageError where vehicles differ, of which such a file says nothing.
@@ -33,7 +33,7 @@ def read_solution(instance: VrpInstance, path: str | Path) -> list[Route]:
             if not clients:
                 continue  # some programs write their empty routes
             for client in clients:
-                if not 1 <= client <= instance.clients:
+                if not int(not _reloads(instance)) <= client <= instance.clients:
                     raise Infeasible(f"client {client} of the solution is not in the instance; it has 1 to {instance.clients}")
             routes.append(Route(0, np.array(clients, np.int32) + np.int32(instance.depots - 1)))
     if not routes and instance.required.any():
@@ -52,13 +52,18 @@ def write_solution(instance: VrpInstance, solution: Any, path: str | Path) -> No
         stream.write(f"Cost {cost:.12g}\n")
 
 
+def _reloads(instance: VrpInstance) -> bool:
+    return instance.rules is not None and instance.rules.reloads is not None
+
+
 def _check_alike(instance: VrpInstance) -> None:
     if instance.vehicles.types > 1 or instance.depots > 1:
         raise UsageError("a .sol file cannot tell vehicles or depots apart; use JSON")
 
 
 def to_json(instance: VrpInstance, solution: Any) -> list[Any]:
-    """A list of the file's ids for each route; where there are several vehicle types or depots a dict, see formats.md."""
+    """A list of the file's ids (of clients, and of depots to reload at) for each route; where there are several vehicle types or
+    depots a dict, see formats.md."""
     routes, vehicles, ids = routes_of(instance, solution), instance.vehicles, instance.ids
     if vehicles.types == 1 and instance.depots == 1:
         return [ids[route.visits].tolist() for route in routes]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import InputError
 from corl.files.text import Entry, Text, keyword_parts, quoted
-from corl.problems.vrp.formats.vrplib_fleet import fleet
+from corl.problems.vrp.formats import vrplib_rules
+from corl.problems.vrp.formats.vrplib_fleet import fleet, vehicle_count
 from corl.problems.vrp.instance import VrpInstance
 from corl.routing.edge_weights import COORDINATE_TYPES, LARGEST
 from corl.routing.tsplib import coordinates, dimension, one_of, section, square
@@ -21,31 +23,17 @@ ROUNDINGS = {"NINT": "EUC_2D", "EXACT": "EXACT_2D", "DIMACS": "TENTHS_2D"}
 
 _TYPES = (
     "CVRP", "VRP", "ACVRP", "DCVRP", "DVRP", "VRPTW", "CVRPTW", "MDVRP", "MDVRPTW", "HVRP", "HFVRP", "HFVRPTW", "FSMVRP", "PCVRP",
-    "PCVRPTW", "CPTP",
+    "PCVRPTW", "CPTP", "VRPB", "VRPMPD", "VRPSPD", "MTVRPTW", "MTVRPTWR", "SDVRPTW", "GVRP", "PDPTW", "OVRP", "OVRPTW",
 )  # fmt: skip
 _REFUSED_TYPES = {
     "TSP": "this is a travelling salesman problem", "ATSP": "this is a travelling salesman problem",
-    "PDPTW": "pick-up and delivery is not supported", "PDP": "pick-up and delivery is not supported",
-    "VRPPD": "pick-up and delivery is not supported", "VRPSPD": "pick-up and delivery is not supported",
-    "VRPB": "backhauls are not supported", "MTVRPTW": "vehicles with several trips are not supported",
-    "SDVRPTW": "vehicles that may not serve every client are not supported",
-    "SDVRP": "split deliveries and vehicles that may not serve every client are not supported",
-    "GTSP": "groups of clients are not supported", "OVRP": "routes that do not come back are not supported",
+    "SDVRP": "split deliveries are not supported", "GTSP": "this is a travelling salesman problem with groups",
+    "TDVRP": "travel times that depend on the hour are not supported",
+    "TDVRPTW": "travel times that depend on the hour are not supported",
+    "PDPTWL": "last in, first out is not supported",
 }  # fmt: skip
-_PICKUPS = "pick-up and delivery is not supported; accepted: deliveries from depots"
 _REFUSED = {
-    "BACKHAUL_SECTION": "backhauls are not supported; accepted: deliveries from depots",
-    "LINEHAUL_SECTION": "backhauls are not supported; accepted: deliveries from depots",
-    "PICKUP_AND_DELIVERY_SECTION": _PICKUPS,
-    "PICKUP_SECTION": _PICKUPS,
-    "RELEASE_TIME_SECTION": "release times are not supported; accepted: TIME_WINDOW_SECTION",
-    "MUTUALLY_EXCLUSIVE_GROUP_SECTION": "groups of clients are not supported; accepted: PRIZE_SECTION for optional clients",
-    "VEHICLES_ALLOWED_CLIENTS_SECTION": "vehicles with clients of their own are not supported; accepted: any vehicle anywhere",
-    "VEHICLES_RELOAD_DEPOT_SECTION": "vehicles that come back to reload are not supported; accepted: a trip a vehicle",
-    "VEHICLES_MAX_RELOADS": "vehicles that come back to reload are not supported; accepted: a trip a vehicle",
-    "VEHICLES_MAX_RELOADS_SECTION": "vehicles that come back to reload are not supported; accepted: a trip a vehicle",
-    "VEHICLES_UNIT_DURATION_COST": "costs of time are not supported; accepted: VEHICLES_UNIT_DISTANCE_COST",
-    "VEHICLES_UNIT_DURATION_COST_SECTION": "costs of time are not supported; accepted: VEHICLES_UNIT_DISTANCE_COST_SECTION",
+    "PICKUP_SECTION": "not known; accepted: BACKHAUL_SECTION for what clients hand over",
     "TOUR_SECTION": "this is a tour, not an instance; accepted: an instance of a vehicle routing problem",
 }
 _KEYWORDS = (
@@ -55,6 +43,7 @@ _KEYWORDS = (
     "NODE_COORD_SECTION", "EDGE_WEIGHT_SECTION", "DEMAND_SECTION", "DEPOT_SECTION", "TIME_WINDOW_SECTION",
     "SERVICE_TIME_SECTION", "PRIZE_SECTION", "CAPACITY_SECTION", "VEHICLES_DEPOT_SECTION", "VEHICLES_MAX_DURATION_SECTION",
     "VEHICLES_MAX_DISTANCE_SECTION", "VEHICLES_FIXED_COST_SECTION", "VEHICLES_UNIT_DISTANCE_COST_SECTION", "EOF",
+    *vrplib_rules.KEYWORDS,
 )  # fmt: skip
 _MARK = re.compile(
     r"^\s*(CAPACITY|VEHICLES\w*|DEMAND_SECTION|DEPOT_SECTION|TIME_WINDOW_SECTION|CAPACITY_SECTION)\b",
@@ -79,9 +68,11 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
     _check_type(text, header)
     n = dimension(text, header)
     kind = one_of(text, header, "EDGE_WEIGHT_TYPE", (*COORDINATE_TYPES, "EXPLICIT"), {})
+    paired = "PICKUP_AND_DELIVERY_SECTION" in sections
     timed = "TIME_WINDOW_SECTION" in sections
     given = header["NAME"].value if "NAME" in header else ""
-    kind, scale = rounded(kind, one_of(text, header, "ROUNDING", tuple(ROUNDINGS), {}, required=False), timed, given or name)
+    rounding = one_of(text, header, "ROUNDING", tuple(ROUNDINGS), {}, required=False) or ("EXACT" if paired else "")
+    kind, scale = rounded(kind, rounding, timed, given or name)
     points = matrix = display = None
     ids = np.arange(1, n + 1)
     if kind == "EXPLICIT":
@@ -91,18 +82,23 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
     else:
         section(text, sections, "NODE_COORD_SECTION", f"EDGE_WEIGHT_TYPE {kind}")
         ids, points = coordinates(sections, "NODE_COORD_SECTION", n, COORDINATE_TYPES.get(kind, 2))
-    order, depots = _depots(section(text, sections, "DEPOT_SECTION", "a vehicle routing problem"), ids)
-    demand = node_values(section(text, sections, "DEMAND_SECTION", "a vehicle routing problem"), "DEMAND_SECTION", ids)[:, 0]
-    _check_depot_demand(sections["DEMAND_SECTION"], demand, ids, order[:depots])
-    vehicles = fleet(text, header, sections, ids[order[:depots]], scale)
+    ids = np.arange(1, n + 1) if paired else ids  # such files name lines
+    first = Text(f"{ids[0]} -1", text.file, text.last_line)  # PyVRP's files of site-dependent vehicles name no depot
+    named = "DEPOT_SECTION" in sections or "VEHICLES_ALLOWED_CLIENTS_SECTION" not in sections
+    order, depots = _depots(section(text, sections, "DEPOT_SECTION", "a vehicle routing problem") if named else first, ids)
+    demand, nodes, windows, service = _loads_and_times(text, header, sections, ids, order[:depots])
+    columns = vrplib_rules.vehicle_columns(text, header, sections, ids, vehicle_count(text, header))
+    vehicles, types = fleet(text, header, sections, ids[order[:depots]], scale, columns.values)
     prize = node_values(sections["PRIZE_SECTION"], "PRIZE_SECTION", ids)[:, 0] if "PRIZE_SECTION" in sections else np.zeros(n)
-    windows = _windows(sections["TIME_WINDOW_SECTION"], ids) if timed else None
-    service = _service(text, header, sections, ids, order[:depots])
 
     def times(values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.floor(values[order] * scale) if scale > 1 else values[order]
 
-    wanted = prize[order] == 0
+    if "release" in nodes and scale > 1:
+        nodes["release"] = np.floor(nodes["release"] * scale)
+    types |= {"count": vehicles.capacity}
+    rules, grouped = vrplib_rules.rules_of(header, sections, order, ids, depots, types, columns, nodes)
+    wanted = (prize[order] == 0) & ~grouped
     wanted[:depots] = False
     try:
         return VrpInstance(
@@ -123,6 +119,7 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
             scale=scale,
             display=None if display is None else display[order],
             comment=header["COMMENT"].value if "COMMENT" in header else "",
+            rules=rules,
         )
     except InputError as error:
         raise text.error(error.reason, line=_line_of(error, header, sections), field=error.field) from None
@@ -220,12 +217,37 @@ def _depots(part: Text, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]
     return np.concatenate([np.array(depots, np.int64), others]), len(depots)
 
 
-def _check_depot_demand(part: Text, demand: NDArray[np.float64], ids: NDArray[np.int64], depots: NDArray[np.int64]) -> None:
+def _loads_and_times(
+    text: Text, header: dict[str, Entry], sections: dict[str, Text], ids: NDArray[np.int64], depots: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], dict[str, Any], NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Demand, what else is carried and when it is there, windows, and service times, in the file's order."""
+    nodes: dict[str, Any] = {}
+    if (keyword := "PICKUP_AND_DELIVERY_SECTION") in sections:
+        times, nodes["shipments"], nodes["amounts"] = vrplib_rules.shipments_of(sections[keyword], len(ids))
+        service = times[:, 2].copy()
+        service[depots] = 0.0
+        return np.zeros(len(ids)), nodes, times[:, :2], service
+    keyword = "LINEHAUL_SECTION" if "LINEHAUL_SECTION" in sections else "DEMAND_SECTION"
+    demand = node_values(section(text, sections, keyword, "a vehicle routing problem"), keyword, ids)[:, 0]
+    _check_depot_demand(sections[keyword], keyword, demand, ids, depots)
+    for name, keyword in (("pickup", "BACKHAUL_SECTION"), ("release", "RELEASE_TIME_SECTION")):
+        if keyword in sections:
+            nodes[name] = node_values(sections[keyword], keyword, ids)[:, 0]
+    if "pickup" in nodes and nodes["pickup"][depots].any():
+        part = sections["BACKHAUL_SECTION"]
+        raise part.error("a depot hands something over; accepted: 0", line=part.first_line, field="BACKHAUL_SECTION")
+    windows = _windows(sections["TIME_WINDOW_SECTION"], ids) if "TIME_WINDOW_SECTION" in sections else None
+    return demand, nodes, windows, _service(text, header, sections, ids, depots)
+
+
+def _check_depot_demand(
+    part: Text, keyword: str, demand: NDArray[np.float64], ids: NDArray[np.int64], depots: NDArray[np.int64]
+) -> None:
     for depot in depots:
         if demand[depot]:
             message = f"depot {ids[depot]} has demand {demand[depot]:g}; accepted: 0"
-            row = int(np.flatnonzero(part.table("DEMAND_SECTION", 2)[:, 0] == ids[depot])[0])
-            raise part.error(message, line=part.row_line(row), field="DEMAND_SECTION")
+            row = int(np.flatnonzero(part.table(keyword, 2)[:, 0] == ids[depot])[0])
+            raise part.error(message, line=part.row_line(row), field=keyword)
 
 
 def _windows(part: Text, ids: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -10,20 +10,22 @@ from corl.files.text import Entry, Text
 from corl.problems.vrp.instance import Vehicles
 from corl.routing.edge_weights import LARGEST
 
-__all__ = ["fleet"]
+__all__ = ["fleet", "vehicle_count"]
 
 _MOST = 1_000_000  # vehicles
 
 
-def fleet(text: Text, header: dict[str, Entry], sections: dict[str, Text], depots: NDArray[np.int64], scale: int) -> Vehicles:
+def fleet(
+    text: Text, header: dict[str, Entry], sections: dict[str, Text], depots: NDArray[np.int64], scale: int,
+    more: dict[str, NDArray[np.float64]],
+) -> tuple[Vehicles, dict[str, NDArray[np.float64]]]:  # fmt: skip
     """The vehicle types; vehicles that are alike are one type. `depots` int64 [D]: their ids. Raises InputError.
+
+    more: float64 [1] or [count], columns in which vehicles of a type are alike too; returned with a value a type.
 
     DISTANCE limits a route's length or, where there are service times, its duration (Christofides, Mingozzi and Toth).
     """
-    count = -1
-    if "VEHICLES" in header:
-        entry = header["VEHICLES"]
-        count = text.integer(entry.value, "VEHICLES", entry.line, 1, _MOST)
+    count = vehicle_count(text, header)
     limit = (
         "VEHICLES_MAX_DURATION" if {"SERVICE_TIME", "SERVICE_TIME_SECTION"} & {*header, *sections} else "VEHICLES_MAX_DISTANCE"
     )
@@ -38,7 +40,7 @@ def fleet(text: Text, header: dict[str, Entry], sections: dict[str, Text], depot
         "fixed_cost": _values(text, header, sections, "VEHICLES_FIXED_COST", count, 0.0),
         "unit_cost": _values(text, header, sections, "VEHICLES_UNIT_DISTANCE_COST", count, 1.0),
         "start": _starts(text, sections, count, depots),
-    }
+    } | more
     for name in ("max_duration", "max_distance", "fixed_cost"):
         each[name] = np.floor(each[name] * scale) if scale > 1 else each[name]
     if all(values.size == 1 for values in each.values()):
@@ -50,10 +52,19 @@ def fleet(text: Text, header: dict[str, Entry], sections: dict[str, Text], depot
         order = np.argsort(first)
         table, counts = table[order], np.where(count < 0, -1, sizes[order])
     columns = dict(zip(each, table.T))
+    own = {name: columns.pop(name) for name in more}
     try:
-        return Vehicles(**columns, count=counts, end=columns["start"])
+        return Vehicles(**columns, count=counts, end=columns["start"]), own
     except InputError as error:
         raise text.error(error.reason, field=error.field) from None
+
+
+def vehicle_count(text: Text, header: dict[str, Entry]) -> int:
+    """How many vehicles a file has; -1: as many as one likes."""
+    if "VEHICLES" not in header:
+        return -1
+    entry = header["VEHICLES"]
+    return text.integer(entry.value, "VEHICLES", entry.line, 1, _MOST)
 
 
 def _values(

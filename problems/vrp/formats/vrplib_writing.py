@@ -77,6 +77,8 @@ def _check(instance: VrpInstance) -> None:
         "an unlimited capacity": not np.isfinite(vehicles.capacity).all(),
         "display coordinates beside points": instance.points is not None and instance.display is not None,
     }
+    if instance.rules is not None and instance.rules.names:
+        reasons |= {instance.rules.names[0]: True}
     for reason, holds in reasons.items():
         if holds:
             raise UsageError(f"VRPLIB's format does not know {reason}; write a .json file")

@@ -32,8 +32,8 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
     owner = np.repeat(np.arange(vehicles.types), slot_counts(instance))
     reload, rules = reload_nodes(instance), terms_of(instance, owner)
     clients = instance.clients + len(reload)
-    out = instance.rules is not None and instance.rules.stays_out is not None
-    home = np.where(instance.rules.stays_out, -1, vehicles.end) if out else vehicles.end  # type: ignore[union-attr]
+    out = None if instance.rules is None else instance.rules.stays_out
+    home = vehicles.end if out is None else np.where(out, -1, vehicles.end)
     first, last = (np.concatenate([np.arange(depots, instance.n), reload, ends[owner]]) for ends in (vehicles.start, home))
     elsewhere = bool((vehicles.start != home).any())
     near, apart = (_padded(table, len(reload)) for table in nearest(instance, metric, neighbours, farther))
@@ -49,7 +49,7 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
     return RoutingData(
         clients=clients,
         kind=metric.kind if (flat or metric.kind == EXPLICIT) and not elsewhere else OTHER,
-        slack=float(_SLACK.get(metric.kind, 7.0)),
+        slack=_SLACK.get(metric.kind, 7.0) if out is None else np.inf,
         timed=timed,
         limited=limited,
         prizes=bool(optional[depots:].any()),
@@ -85,7 +85,7 @@ def _in_needed_group(instance: VrpInstance) -> NDArray[np.bool_]:
     rules = instance.rules
     if rules is None or rules.groups is None or rules.group_required is None:
         return np.zeros(instance.n, bool)
-    return (rules.groups >= 0) & np.append(rules.group_required, False)[rules.groups]
+    return np.asarray((rules.groups >= 0) & np.append(rules.group_required, False)[rules.groups])
 
 
 def _eased(limit: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,9 +13,12 @@ from corl.solvers.vrp.ruin.pauses import keeps_pauses
 from corl.solvers.vrp.ruin.routes import distance, insert, remove
 from corl.solvers.vrp.ruin.segments import close, extend, may_serve, refresh, travel
 from corl.solvers.vrp.ruin.state import REMOVED, USED
-from corl.solvers.vrp.ruin.terms import LATE, LOADS
+from corl.solvers.vrp.ruin.terms import LATE, LOADS, OPEN
 
-__all__ = ["extra_cost", "join_cost", "mended", "movable", "must_serve", "place_pair", "place_trip", "real_clients", "waits"]
+__all__ = [
+    "extra_cost", "join_cost", "mended", "movable", "must_serve", "place_pair", "place_trip", "real_clients", "waits",
+    "worth_of",
+]  # fmt: skip
 
 _ROUTES = 16  # that are looked at for one more trip
 
@@ -45,6 +48,16 @@ def must_serve(data, plan, terms, client):
         group = terms.group[client]
         return terms.needed[group] and plan.segments.served[group] == 0
     return data.prize[client] == math.inf
+
+
+@kernel(inline=True, borrow=True)
+def worth_of(data, terms, client):
+    """What serving a client spares: its prize, and no end of it where it, or one of its group, must be served."""
+    if terms is None:
+        return data.prize[client]
+    if terms.grouped and terms.group[client] >= 0 and terms.needed[terms.group[client]]:
+        return math.inf
+    return data.prize[client]
 
 
 @kernel(inline=True, borrow=True)
@@ -87,6 +100,8 @@ def _extra(data, plan, terms, client, node, behind, to, fro, slot):
 def join_cost(data, plan, terms, node, behind, leg, slot):
     """As `extra_cost`, for the head up to a node and the tail from another, maybe of another route."""
     kind = plan.type[slot]
+    if plan.segments.head[node, OPEN] != 0.0:  # what is aboard would not meet those it is for
+        return math.inf
     cost = close(data, plan, terms, node, behind, travel(data, terms, node, behind, kind, leg), slot)
     if cost < math.inf and terms.paused and not _joined_walk(data, plan, terms, slot, node, behind):
         return math.inf

@@ -10,7 +10,7 @@ import math
 
 from corl.jit import kernel
 from corl.rng import below, uniform
-from corl.solvers.vrp.ruin.placing import extra_cost, mended, must_serve, place_pair, place_trip
+from corl.solvers.vrp.ruin.placing import extra_cost, mended, must_serve, place_pair, place_trip, worth_of
 from corl.solvers.vrp.ruin.routes import distance, insert, remove, retime_backward, retime_forward
 from corl.solvers.vrp.ruin.state import BLINK, MISSED, REMOVED, TOUCHED, USED
 
@@ -72,14 +72,14 @@ def _place_by_rules(data, plan, work, terms, client, reach, most, worth, allowed
     after, chosen, least = -1, client, allowed
     for k in range(first, last):
         member = client if group < 0 else terms.members[k]
-        prize = math.inf if group >= 0 and terms.needed[group] else worth * data.prize[member]
+        prize = worth * worth_of(data, terms, member)
         found = cheapest(data, plan, work, member, reach, most, min(prize, least))
         if found >= 0:
             after, chosen = found, member
             if last - first > 1:
                 least = work.key[len(work.key) - 1]
     if terms.trips:
-        prize = worth * data.prize[chosen] if group < 0 or not terms.needed[group] else math.inf
+        prize = worth * worth_of(data, terms, chosen)
         bound = min(prize, allowed) if after < 0 else work.key[len(work.key) - 1]
         cost = place_trip(data, plan, work, terms, chosen, bound)
         if cost < math.inf:
@@ -99,7 +99,7 @@ def drop_unworthy(data, plan, work):
         while node < data.clients:
             before, behind = plan.prev[node], plan.next[node]
             saved = data.unit[plan.type[slot]] * (plan.leg[before] + plan.leg[node] - distance(data, before, behind))
-            if not pays or saved > data.prize[node]:
+            if not pays or saved > worth_of(data, data.rules, node):
                 change += remove(data, plan, work, node)
                 if data.timed and plan.size[slot] > 0:
                     retime_forward(data, plan, behind, behind)
@@ -116,7 +116,7 @@ def _pays(data, plan, slot):
     while plan.next[node] < data.clients:
         node = plan.next[node]
         length += plan.leg[node]
-        prizes += data.prize[node]
+        prizes += worth_of(data, data.rules, node)
     return data.fixed[plan.type[slot]] + data.unit[plan.type[slot]] * length <= prizes
 
 

@@ -34,11 +34,11 @@ def distance(data, i, j):
 
 @kernel(borrow=True)
 def _other_distance(data, i, j):
-    """As `distance`; between the two depots of a slot, whose route then has no clients, it is 0 wherever they are."""
+    """As `distance`; 0 between the two depots of a slot, wherever they are, and home of a vehicle that stays out."""
     if j >= data.clients:
-        if i >= data.clients:
-            return 0.0
         j += (len(data.place) - data.clients) // 2
+        if i >= data.clients or data.place[j] < 0:
+            return 0.0
     return metric_distance(data.metric, data.place[i], data.place[j])
 
 

@@ -26,6 +26,7 @@ from corl.solvers.vrp.ruin.terms import (
 
 __all__ = ["close", "extend", "may_serve", "refresh", "refresh_all", "refreshed", "travel"]
 
+_BROKEN = 1e6  # shipments that nobody brings: a delivery behind what was collected
 _LATE = 1e-7  # relative to the times themselves: more than rounding
 
 
@@ -95,6 +96,8 @@ def extend(data, terms, rows, source, target, node, way):
     for q in range(terms.dimensions):
         place, d, p = LOADS + 3 * q, terms.delivery[node, q], terms.pickup[node, q]
         if terms.ordered:
+            if d > 0.0 and rows[source, COLLECTS] > 0.0:
+                rows[target, OPEN] += _BROKEN
             rows[target, BRINGS] = max(rows[target, BRINGS], 1.0 if d > 0.0 else 0.0)
             rows[target, COLLECTS] = max(rows[target, COLLECTS], 1.0 if p > 0.0 else 0.0)
         rows[target, place] = rows[source, place] + d

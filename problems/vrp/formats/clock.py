@@ -1,0 +1,54 @@
+"""Times of a JSON file."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from corl.files.json_instances import Field, Record
+from corl.files.text import quoted
+
+__all__ = ["Clock"]
+
+_CLOCK = {"s": 1.0, "min": 1 / 60, "h": 1 / 3600}
+_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Times of the file in units of the instance: times speed, times scale (cut to whole numbers where that is 10)."""
+
+    speed: float
+    scale: int
+    unit: str
+
+    def held(self, value: float) -> float:
+        """A time as the instance holds it."""
+        value *= self.speed * self.scale
+        return math.floor(value) if self.scale > 1 and math.isfinite(value) else value
+
+    def window(self, node: Record) -> tuple[float, float]:
+        """(earliest, latest): of several windows from the begin of the first to the end of the last."""
+        if "windows" not in node:
+            return self.ends(node.get("window", [None, None]))
+        windows = [self.ends(each) for each in node["windows"].entries(least=1)]
+        return windows[0][0], windows[-1][1]
+
+    def ends(self, field: Field) -> tuple[float, float]:
+        """The two ends of a window: a number, "HH:MM" or null for either."""
+        ends = field.entries(2)
+        early, late = (default if end.value is None else self._end(end) for end, default in zip(ends, (0.0, math.inf)))
+        if late < early:
+            raise field.error(f"ends at {ends[1].value}, before it begins at {ends[0].value}")
+        return self.held(early), self.held(late)
+
+    def _end(self, end: Field) -> float:
+        if not isinstance(end.value, str):
+            return end.number(0.0)
+        if (match := _TIME.fullmatch(end.value)) is None:
+            raise end.error(f'{quoted(end.value)} is not accepted; accepted: a number from 0, "HH:MM" or null')
+        if self.unit not in _CLOCK:
+            raise end.error(f'"{end.value}" needs units: {{"time": "s", "min" or "h"}}')
+        hours, minutes, seconds = (int(part or 0) for part in match.groups())
+        return (3600 * hours + 60 * minutes + seconds) * _CLOCK[self.unit]

@@ -1,0 +1,249 @@
+"""The rules of an instance in JSON, read and written; the fields are told in formats.md, "Rules in JSON"."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.files.json_instances import Field, Record
+from corl.problems.vrp.formats.clock import Clock
+from corl.problems.vrp.instance import VrpInstance
+from corl.problems.vrp.rules import Rules
+from corl.routing.edge_weights import LARGEST
+
+__all__ = ["CLIENT", "FACTS", "VEHICLE", "dimensions", "first_loads", "rules_of", "written"]
+
+CLIENT = ("pickup", "release", "windows")
+VEHICLE = (
+    "allowed", "shift", "stays_out", "reloads", "reload_depots", "duration_cost", "overtime_from", "overtime_cost", "breaks",
+    "max_driving", "rest", "profile", "begun", "aboard",
+)  # fmt: skip
+FACTS = ("shipments", "groups", "backhauls_last", "profiles")
+
+_Floats = NDArray[np.float64]
+_MOST = 2**31
+
+
+# -------------------------------------------------------------------- loads
+def dimensions(given: Record, clients: list[Record], vehicles: list[Record]) -> int:
+    """How long the first list among the loads is; 1 where all are numbers."""
+    shipments = [each.record(("from", "to", "amount")) for each in given.get("shipments", []).entries()]
+    loads = [record[key] for records, keys in ((clients, ("demand", "pickup")), (vehicles, ("capacity", "aboard")),
+             (shipments, ("amount",))) for record in records for key in keys if key in record]  # fmt: skip
+    return next((len(each.entries(least=1)) for each in loads if isinstance(each.value, list)), 1)
+
+
+def first_loads(records: list[Record], key: str, q: int, default: float) -> _Floats:
+    """float64 [records]: the first dimension."""
+    return _loads(records, key, q, default)[:, 0].copy()
+
+
+def _loads(records: list[Record], key: str, q: int, default: float) -> _Floats:
+    """float64 [records, Q]: a number where there is one dimension, else a list."""
+    rows = [
+        [default] * q if key not in each
+        else each[key].numbers(q, low=0.0) if q > 1 or isinstance(each[key].value, list)
+        else [each[key].number(0.0)]
+        for each in records
+    ]  # fmt: skip
+    return np.array(rows, np.float64).reshape(len(records), q)
+
+
+# -------------------------------------------------------------------- the reader
+def rules_of(
+    given: Record, nodes: list[Record], vehicles: list[Record], ids: list[int], depots: int, clock: Clock
+) -> Rules | None:
+    """The rules that an instance's JSON has, None where it has none. nodes: depots, then clients. Raises InputError."""
+    clients, q, n = nodes[depots:], dimensions(given, nodes[depots:], vehicles), len(nodes)
+    place = {node: i for i, node in enumerate(ids)}
+    rules: dict[str, Any] = {}
+    if q > 1:
+        rules |= {"demands": _loads(nodes, "demand", q, 0.0), "capacities": _loads(vehicles, "capacity", q, math.inf)}
+    if any("pickup" in each for each in clients):
+        rules["pickups"] = _loads(nodes, "pickup", q, 0.0)
+    if given.get("backhauls_last", False).flag():
+        rules["backhauls_last"] = True
+    if any("aboard" in each for each in vehicles):
+        rules["aboard"] = _loads(vehicles, "aboard", q, 0.0)
+    if "shipments" in given:
+        shipments = [each.record(("from", "to", "amount")) for each in given["shipments"].entries()]
+        ends = [[_client(each[key], place, depots) for key in ("from", "to")] for each in shipments]
+        rules["shipments"] = np.array(ends, np.int64).reshape(-1, 2)
+        rules["amounts"] = _loads(shipments, "amount", q, 0.0)
+    if any("release" in each for each in clients):
+        rules["release"] = np.array([clock.held(each.get("release", 0.0).number(0.0, LARGEST)) for each in nodes])
+    if "groups" in given:
+        groups = [each.record(("clients", "required")) for each in given["groups"].entries()]
+        rules["groups"] = np.full(n, -1)
+        for g, each in enumerate(groups):
+            rules["groups"][[_client(client, place, depots) for client in each["clients"].entries(least=1)]] = g
+        rules["group_required"] = np.array([each.get("required", True).flag() for each in groups], bool)
+    if any("windows" in each for each in clients):
+        rules["closed"] = np.array(_closed(clients, depots, clock), np.float64).reshape(-1, 3)
+    return Rules(**rules) if (rules := rules | _of_vehicles(given, vehicles, place, depots, n, clock)) else None
+
+
+def _client(field: Field, place: dict[int, int], depots: int) -> int:
+    node = place.get(field.integer(), -1)
+    if node < depots:
+        raise field.error(f"{field.value} is no client of the instance")
+    return node
+
+
+def _closed(clients: list[Record], depots: int, clock: Clock) -> list[tuple[float, float, float]]:
+    """What lies between the windows of each client that has several."""
+    found = []
+    for node, each in enumerate(clients, depots):
+        if "windows" in each:
+            windows = [clock.ends(window) for window in each["windows"].entries(least=1)]
+            for (_, end), (begin, _) in pairwise(windows):
+                if begin < end:
+                    raise each["windows"].error("accepted: windows by time, none before the one before it ends")
+                found.append((float(node), end, begin))
+    return found
+
+
+def _of_vehicles(
+    given: Record, vehicles: list[Record], place: dict[int, int], depots: int, n: int, clock: Clock
+) -> dict[str, Any]:
+    rules: dict[str, Any] = {}
+
+    def times(key: str) -> _Floats:
+        return np.array([clock.held(each[key].number(0.0, LARGEST)) if key in each else math.inf for each in vehicles])
+
+    def has(key: str) -> bool:
+        return any(key in each for each in vehicles)
+
+    if has("allowed"):
+        rules["allowed"] = np.ones((len(vehicles), n), bool)
+        for row, each in zip(rules["allowed"], vehicles):
+            if "allowed" in each:
+                row[depots:] = False
+                row[[_client(client, place, depots) for client in each["allowed"].entries()]] = True
+    if has("shift"):
+        rules["shift"] = np.array([clock.ends(each.get("shift", [None, None])) for each in vehicles])
+    if has("stays_out"):
+        rules["stays_out"] = np.array([each.get("stays_out", False).flag() for each in vehicles])
+    if has("reloads"):
+        rules["reloads"] = np.array([each.get("reloads", 0).integer(0, _MOST) for each in vehicles])
+    if has("reload_depots"):
+        rules["reload_depots"] = np.zeros((len(vehicles), depots), bool)
+        for row, each in zip(rules["reload_depots"], vehicles):
+            for depot in each.get("reload_depots", [each.get("depot", next(iter(place))).value]).entries():
+                if not 0 <= place.get(depot.integer(), -1) < depots:
+                    raise depot.error(f"{depot.value} is no depot")
+                row[place[depot.value]] = True
+    if has("duration_cost"):
+        rules["duration_cost"] = _numbers(vehicles, "duration_cost", 0.0) / clock.speed
+    if has("overtime_from") or has("overtime_cost"):
+        rules["overtime_from"] = times("overtime_from")
+        rules["overtime_cost"] = _numbers(vehicles, "overtime_cost", 0.0) / clock.speed
+    if has("breaks"):
+        entries = [(k, each.record(("window", "duration"))) for k, vehicle in enumerate(vehicles)
+                   for each in vehicle.get("breaks", []).entries()]  # fmt: skip
+        rows = [(k, *clock.ends(each["window"]), clock.held(each["duration"].number(0.0, LARGEST))) for k, each in entries]
+        rules["breaks"] = np.array(rows, np.float64).reshape(-1, 4)
+    if has("max_driving") or has("rest"):
+        rules["max_driving"] = times("max_driving")
+        for each in vehicles:
+            if "max_driving" in each:
+                each["rest"].number(0.0, LARGEST)  # it is needed
+        rules["rest"] = np.where(np.isinf(rest := times("rest")), 0.0, rest)
+    if has("begun"):
+        begun = [[_client(client, place, depots) for client in each.get("begun", []).entries()] for each in vehicles]
+        rules["begun"] = tuple(np.array(each, np.int64) for each in begun)
+    return rules | _profiles(given, vehicles, n, clock)
+
+
+def _numbers(records: list[Record], key: str, default: float) -> _Floats:
+    return np.array([each.get(key, default).number(0.0, LARGEST) for each in records])
+
+
+def _profiles(given: Record, vehicles: list[Record], n: int, clock: Clock) -> dict[str, Any]:
+    rules: dict[str, Any] = {}
+    profiles = [each.record(("distances", "durations")) for each in given.get("profiles", []).entries()]
+    for key in ("distances", "durations"):
+        if any(key in each for each in profiles):
+            rules[key] = np.array([each[key].numbers(n, n, low=0.0, high=LARGEST) for each in profiles])
+    if "durations" in rules:
+        held = np.vectorize(clock.held, otypes=[np.float64])
+        rules["durations"] = held(rules["durations"])
+    if profiles:
+        rules["profile"] = np.array([each.get("profile", 0).integer(0, len(profiles) - 1) for each in vehicles])
+    return rules
+
+
+# -------------------------------------------------------------------- the writer
+def written(
+    instance: VrpInstance, facts: dict[str, Any], clients: list[dict[str, Any]], vehicles: list[dict[str, Any]]
+) -> None:
+    """Add the rules to what is written of the whole, of each client and of each vehicle type."""
+    rules = instance.rules
+    if rules is None:
+        return
+    time, ids = instance.speed * instance.scale, instance.ids
+    facts |= _shared(instance, rules, ids)
+    for i, client in enumerate(clients, instance.depots):
+        client |= {} if rules.demands is None else {"demand": rules.demands[i].tolist()}
+        client |= {} if rules.pickups is None else {"pickup": rules.pickups[i].tolist()}
+        client |= {} if rules.release is None else {"release": rules.release[i] / time}
+    if rules.closed is not None:
+        for i, begin, end in sorted(rules.closed.tolist()):
+            client = clients[int(i) - instance.depots]
+            (first, last), before = client["window"], client.get("windows", [client["window"]])
+            client["windows"] = [*before[:-1], [before[-1][0] if len(before) > 1 else first, begin / time], [end / time, last]]
+    depots = ids[: instance.depots]
+    for k, vehicle in enumerate(vehicles):
+        vehicle |= _of_type(rules, k, ids, depots, time, instance.speed)
+
+
+def _shared(instance: VrpInstance, rules: Rules, ids: NDArray[np.int64]) -> dict[str, Any]:
+    facts: dict[str, Any] = {"backhauls_last": True} if rules.backhauls_last else {}
+    if rules.shipments is not None and rules.amounts is not None:
+        lines = zip(ids[rules.shipments].tolist(), rules.amounts.tolist())
+        facts["shipments"] = [{"from": start, "to": end, "amount": amount} for (start, end), amount in lines]
+    if rules.groups is not None and rules.group_required is not None:
+        groups = [ids[rules.groups == g].tolist() for g in range(len(rules.group_required))]
+        facts["groups"] = [{"clients": each, "required": r} for each, r in zip(groups, rules.group_required.tolist())]
+    time = instance.speed * instance.scale
+    count = next((len(each) for each in (rules.distances, rules.durations) if each is not None), 0)
+    if count:
+        facts["profiles"] = [
+            ({} if rules.distances is None else {"distances": rules.distances[p].tolist()})
+            | ({} if rules.durations is None else {"durations": (rules.durations[p] / time).tolist()})
+            for p in range(count)
+        ]
+    return facts
+
+
+def _of_type(
+    rules: Rules, k: int, ids: NDArray[np.int64], depots: NDArray[np.int64], time: float, speed: float
+) -> dict[str, Any]:
+    each: dict[str, Any] = {}
+    factors = {"duration_cost": 1 / speed, "overtime_cost": 1 / speed, "overtime_from": time, "max_driving": time, "rest": time}
+    for name, factor in factors.items():
+        value = getattr(rules, name)
+        if value is not None and math.isfinite(value[k]):
+            each[name] = float(value[k] / factor)
+    for name in ("stays_out", "reloads", "profile", "aboard"):
+        value = getattr(rules, name)
+        each |= {} if value is None else {name: value[k].tolist()}
+    if rules.capacities is not None:
+        each["capacity"] = rules.capacities[k].tolist()
+    if rules.allowed is not None:
+        each["allowed"] = ids[len(depots) :][rules.allowed[k, len(depots) :]].tolist()
+    if rules.reload_depots is not None:
+        each["reload_depots"] = depots[rules.reload_depots[k]].tolist()
+    if rules.shift is not None:
+        early, late = (rules.shift[k] / time).tolist()
+        each["shift"] = [early, late if math.isfinite(late) else None]
+    if rules.breaks is not None:
+        lines = (rules.breaks[rules.breaks[:, 0] == k, 1:] / time).tolist()
+        each["breaks"] = [{"window": line[:2], "duration": line[2]} for line in lines]
+    if rules.begun is not None:
+        each["begun"] = ids[rules.begun[k]].tolist()
+    return each

@@ -1,0 +1,196 @@
+"""Small random instances of every rule, and their optima by enumeration."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from corl.errors import Infeasible
+from corl.problems.vrp.evaluation import _checked_distances, schedule
+from corl.problems.vrp.evaluation_rules import _check_loads, _trips, time_cost
+from corl.problems.vrp.instance import Vehicles, VrpInstance
+from corl.problems.vrp.routes import Route
+from corl.problems.vrp.rules import Rules
+
+__all__ = ["RULES", "least_cost", "make_rules"]
+
+RULES = (
+    "dimensions", "pickups", "backhauls", "shipments", "release", "groups", "some groups", "windows", "allowed", "shift", "open",
+    "reloads", "reloads and release", "depots to reload", "duration", "overtime", "breaks", "rests", "breaks and rests",
+    "durations", "profiles of durations", "under way", "aboard", "longest", "shipments and windows", "groups and prizes",
+    "open and windows", "shipments and breaks", "reloads and duration", "pickups and prizes",
+)  # fmt: skip
+
+
+def make_rules(name: str, clients: int, seed: int) -> VrpInstance:
+    """A random instance with the rules that its name tells; there may be no solution."""
+    random = np.random.default_rng([seed, RULES.index(name)])
+    has = set(name.split(" and "))
+    depots = 2 if "depots to reload" in has else 1
+    types = 2 if has & {"allowed", "shift", "open", "overtime", "profiles of durations", "under way", "aboard"} else 1
+    n = clients + depots
+    timed = has & {"windows", "release", "shift", "breaks", "rests", "durations", "profiles of durations", "longest", "duration"}
+    demand = np.concatenate([np.zeros(depots), random.integers(1, 6, clients)]).astype(float)
+    earliest = np.concatenate([np.zeros(depots), random.integers(0, 200, clients)]).astype(float)
+    latest = earliest + random.integers(60, 250, n)
+    latest[:depots] = 900.0
+    vehicles = Vehicles(
+        capacity=np.array([10.0, 13.0])[:types],
+        count=np.array([-1, 3])[:types] if types > 1 else -1,
+        fixed_cost=np.array([20.0, 35.0])[:types],
+        unit_cost=np.array([1.0, 1.3])[:types],
+        max_duration=420.0 if "longest" in has else np.inf,
+        max_distance=300.0 if "longest" in has else np.inf,
+    )
+    instance = VrpInstance(
+        f"{name}-{seed}", "EUC_2D", demand, vehicles, random.integers(0, 80, (n, 2)).astype(float), depots=depots,
+        earliest=earliest if timed else None, latest=latest if timed else None,
+        service=np.where(np.arange(n) < depots, 0.0, random.integers(0, 12, n)) if timed else None,
+    )  # fmt: skip
+    return _with_rules(instance, has, random)
+
+
+def _with_rules(instance: VrpInstance, has: set[str], random: np.random.Generator) -> VrpInstance:
+    n, depots, types, rules = instance.n, instance.depots, instance.vehicles.types, {}
+    clients = np.arange(depots, n)
+
+    def of_clients(values: np.ndarray) -> np.ndarray:
+        return np.concatenate([np.zeros((depots, *values.shape[1:])), values]).astype(float)
+
+    if "dimensions" in has:
+        rules["demands"] = np.column_stack([instance.demand, of_clients(random.integers(0, 6, len(clients)))])
+        rules["capacities"] = np.array([[10.0, 8.0]])
+    if "pickups" in has:
+        rules["pickups"] = of_clients(random.integers(0, 7, (len(clients), 1)))
+    if "backhauls" in has:
+        back = np.append([False] * depots, random.random(len(clients)) < 0.5)
+        rules |= {"pickups": np.where(back, instance.demand, 0.0)[:, None], "backhauls_last": True}
+        instance = replace(instance, demand=np.where(back, 0.0, instance.demand))
+    if "shipments" in has:
+        rules["shipments"] = random.permutation(clients)[: len(clients) // 2 * 2].reshape(-1, 2)
+        rules["amounts"] = random.integers(3, 9, (len(rules["shipments"]), 1)).astype(float)
+        ends = np.zeros(n, bool)
+        ends[rules["shipments"].ravel()] = True
+        instance = replace(instance, demand=np.where(ends, 0.0, instance.demand))
+    if "release" in has:
+        rules["release"] = of_clients(random.integers(0, 150, len(clients)))
+    if "groups" in has or "some groups" in has:
+        rules["groups"] = np.concatenate([[-1] * depots, [0, 1], random.integers(-1, 2, len(clients) - 2)])
+        rules["group_required"] = np.array([True, "some groups" not in has])
+        instance = replace(instance, required=(rules["groups"] < 0) & (np.arange(n) >= depots))
+    if "prizes" in has or "some groups" in has:
+        free = random.random(n) < 0.6
+        instance = replace(instance, required=instance.required & ~free, prize=of_clients(random.integers(5, 120, len(clients))))
+    if "windows" in has and "shipments" not in has:
+        begins = np.floor((instance.earliest + random.random(n) * 60)[depots:])
+        ends = begins + random.integers(20, 60, len(clients))
+        rules["closed"] = np.column_stack([clients, begins, np.minimum(ends, instance.latest[depots:])]).astype(float)
+    if "allowed" in has:
+        rules["allowed"] = random.random((types, n)) < 0.7
+        rules["allowed"][0] |= ~rules["allowed"].any(axis=0)
+    if "shift" in has:
+        rules["shift"] = np.array([[0.0, 350.0], [120.0, 700.0]])
+    if "open" in has:
+        rules["stays_out"] = np.array([True, False])
+    if "reloads" in has or "depots to reload" in has:
+        rules["reloads"] = np.array([2])
+        count = 2 + len(clients) // (3 if "release" in has else 8)
+        instance = replace(instance, vehicles=replace(instance.vehicles, count=np.array([count]), capacity=np.array([8.0])))
+    if "depots to reload" in has:
+        rules["reload_depots"] = np.array([[True, True]])
+    if "duration" in has:
+        rules["duration_cost"] = np.full(types, 0.7)
+    if "overtime" in has:
+        rules |= {"overtime_from": np.array([100.0, 150.0]), "overtime_cost": np.array([2.0, 1.0])}
+    if "breaks" in has:
+        rules["breaks"] = np.array([[0.0, 60.0, 110.0, 30.0], [0.0, 200.0, 260.0, 20.0]])
+    if "rests" in has:
+        rules |= {"max_driving": np.full(types, 110.0), "rest": np.full(types, 25.0)}
+    if "durations" in has or "profiles of durations" in has:
+        rules["durations"] = random.integers(1, 90, (types, n, n)).astype(float)
+        rules["profile"] = np.arange(types)
+    if "under way" in has:
+        rules["begun"] = (np.zeros(0, np.int64), random.permutation(clients)[:2])
+        instance = replace(instance, vehicles=replace(instance.vehicles, count=np.array([-1, 1])))
+    if "aboard" in has:
+        rules |= {"aboard": np.array([[0.0], [6.0]]), "pickups": of_clients(random.integers(0, 7, (len(clients), 1)))}
+    return replace(instance, rules=Rules(**rules))
+
+
+def least_cost(instance: VrpInstance) -> float:
+    """The optimum: the best route of every set of clients and type of vehicle, then the best partition; inf without any."""
+    best: dict[tuple[int, int], float] = {}
+    nodes = range(instance.depots, instance.n)
+    for size in range(1, instance.clients + 1):
+        for chosen in itertools.combinations(nodes, size):
+            mask = sum(1 << (node - instance.depots) for node in chosen)
+            for order in itertools.permutations(chosen):
+                for kind in range(instance.vehicles.types):
+                    for visits in _trips_of(instance, order):
+                        cost = _route_cost(instance, Route(kind, np.array(visits, np.int32)))
+                        best[mask, kind] = min(best.get((mask, kind), np.inf), cost)
+    rules, full = instance.rules, (1 << instance.clients) - 1
+    groups = np.full(instance.n, -1) if rules.groups is None else rules.groups
+    needed = [] if rules.group_required is None else rules.group_required.tolist()
+    begun = [bool(len(each)) for each in rules.begun or ()]
+
+    @cache
+    def rest(mask: int, left: tuple[int, ...], served: tuple[int, ...]) -> float:
+        if max(served, default=0) > 1:
+            return np.inf
+        if not mask:
+            open_groups = any(want and not have for want, have in zip(needed, served))
+            idle = any(under_way and count for under_way, count in zip(begun, left))
+            return np.inf if open_groups or idle else 0.0
+        lowest = mask & -mask
+        node = lowest.bit_length() - 1 + instance.depots
+        least = np.inf if instance.required[node] else instance.prize[node] / instance.scale + rest(mask ^ lowest, left, served)
+        for (part, kind), cost in best.items():
+            if cost < np.inf and part & lowest and part & mask == part and left[kind]:
+                fewer = tuple(count - (count > 0 and k == kind) for k, count in enumerate(left))
+                inside = [groups[instance.depots + bit] for bit in range(instance.clients) if part >> bit & 1]
+                counts = tuple(have + inside.count(group) for group, have in enumerate(served))
+                least = min(least, cost + rest(mask ^ part, fewer, counts))
+        return least
+
+    return float(rest(full, tuple(instance.vehicles.count.tolist()), (0,) * len(needed)))
+
+
+def _trips_of(instance: VrpInstance, order: tuple[int, ...]) -> Iterator[list[int]]:
+    """The visits in this order, with reloads in every way."""
+    rules = instance.rules
+    if rules.reloads is None:
+        yield list(order)
+        return
+    depots = [None, *(range(instance.depots) if rules.reload_depots is not None else [0])]
+    for between in itertools.product(depots, repeat=len(order) - 1):
+        visits = [order[0]]
+        for depot, node in zip(between, order[1:]):
+            visits += [node] if depot is None else [depot, node]
+        yield visits
+
+
+def _route_cost(instance: VrpInstance, route: Route) -> float:
+    """What one route costs, by the judge's parts; inf where it breaks a limit."""
+    rules, kind, visits = instance.rules, route.vehicle, route.visits.tolist()
+    begun = [] if rules.begun is None else rules.begun[kind].tolist()
+    if visits[: len(begun)] != begun:
+        return np.inf
+    for start, end in [] if rules.shipments is None else rules.shipments.tolist():
+        if (start in visits) != (end in visits) or (start in visits and visits.index(start) > visits.index(end)):
+            return np.inf
+    if rules.allowed is not None and not rules.allowed[kind, route.visits].all():
+        return np.inf
+    try:
+        for trip in _trips(instance, rules, 1, route):
+            _check_loads(instance, rules, 1, kind, trip)
+        (length,) = _checked_distances(instance, [route])
+        cost = length * instance.vehicles.unit_cost[kind] + instance.vehicles.fixed_cost[kind]
+        cost += time_cost(instance, kind, schedule(instance, route).duration) if rules.lasting else 0.0
+    except Infeasible:
+        return np.inf
+    return float(cost) / instance.scale
