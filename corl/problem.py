@@ -113,6 +113,10 @@ class Problem(abc.ABC):
         """Facts for `corl info`: name -> number or short text."""
         return {}
 
+    def explain(self, instance: Any, solution: Any) -> dict[str, str]:
+        """What a feasible solution leaves out, and why, for `corl info` and `Result.explain`: name -> one line."""
+        return {}
+
     def draw(self, instance: Any, solution: Any, axes: Axes) -> None:
         """Draw a solution (or, with None, the instance) on matplotlib axes."""
         raise UsageError(f"{self.name} has no drawing")

@@ -112,6 +112,11 @@ class Result:
         self._need("plot")
         save(self._problem(), self.data, self.solution, Path(path))
 
+    def explain(self) -> dict[str, str]:
+        """What the solution leaves out, and why: name -> one line (vehicle routing: clients without a route)."""
+        self._need("explain")
+        return dict(self._problem().explain(self.data, self.solution))
+
     def _need(self, verb: str) -> None:
         if self.data is None:
             raise UsageError(f"to {verb} a Result read from JSON, give Result.from_json its instance")

@@ -1,14 +1,16 @@
-"""`corl info FILE`"""
+"""`corl info FILE [SOLUTION]`"""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 __all__ = ["arguments", "execute"]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the instance")
+    parser.add_argument("solution", metavar="SOLUTION", nargs="?", help="a solution: its objective, what it leaves out and why")
     parser.add_argument("--problem", metavar="NAME", help="the problem, where the content does not say")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -22,6 +24,12 @@ def execute(args: argparse.Namespace) -> int:
     facts = {"problem": problem.name, "name": name_of(instance), **problem.describe(instance)}
     if reason := problem.infeasible(instance):
         facts["infeasible"] = reason
+    if args.solution is not None:
+        from corl.cli.check import judge, read_solution
+
+        solution, _ = read_solution(problem, instance, Path(args.solution))
+        facts["objective"] = judge(problem, instance, solution, Path(args.solution))
+        facts |= problem.explain(instance, solution)
     if args.json:
         print(to_json(facts))
     else:

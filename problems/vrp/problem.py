@@ -65,13 +65,13 @@ class Vrp(Problem):
         return evaluate(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Whether this is the head of a VRPLIB file, of a Solomon file, or of JSON that says "problem": "vrp"."""
+        """Whether this is the head of a VRPLIB file, of Solomon's or Li and Lim's, or of JSON that says "problem": "vrp"."""
         from corl.problems.vrp.formats import recognises
 
         return recognises(head)
 
     def read(self, path: Path) -> VrpInstance:
-        """The instance in a VRPLIB, Solomon or JSON file, told apart by what is in it. Raises InputError or OSError."""
+        """The instance in a file of VRPLIB, Solomon, Li and Lim or JSON, by its content. Raises InputError or OSError."""
         from corl.problems.vrp.formats import read_instance
 
         return read_instance(path)
@@ -117,6 +117,12 @@ class Vrp(Problem):
         from corl.problems.vrp.facts import facts
 
         return facts(instance)
+
+    def explain(self, instance: VrpInstance, solution: Any) -> dict[str, str]:
+        """Of each client left out, what it would cost to serve it, or the limit in the way."""
+        from corl.problems.vrp.explaining import left_out
+
+        return left_out(instance, solution)
 
     def draw(self, instance: VrpInstance, solution: Any, axes: Axes) -> None:
         """Draw depots and clients, and the routes where there are any, the most loaded named."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +101,11 @@ class Rules:
     @property
     def names(self) -> list[str]:
         """What is asked for, in words for messages."""
-        return [_WORDS[each.name] for each in fields(self) if each.name in _WORDS and _there(getattr(self, each.name))]
+        return self.named(each.name for each in fields(self))
+
+    def named(self, fields: Iterable[str]) -> list[str]:
+        """Which of these fields ask for something, in words for messages."""
+        return [_WORDS[name] for name in fields if name in _WORDS and _there(getattr(self, name))]
 
     @property
     def dimensions(self) -> int:

@@ -1,4 +1,4 @@
-"""Instance and solution files: VRPLIB's (CVRPLIB's and PyVRP's dialects), Solomon's, JSON; see formats.md."""
+"""Instance and solution files: VRPLIB's (CVRPLIB's and PyVRP's dialects), Solomon's, Li and Lim's, JSON; see formats.md."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pathlib import Path
 
 from corl.files.opening import plain_name
 from corl.files.text import Text
-from corl.problems.vrp.formats import json_format, solomon, vrplib, vrplib_writing
+from corl.problems.vrp.formats import json_format, lilim, solomon, vrplib, vrplib_writing
 from corl.problems.vrp.instance import VrpInstance
 
 __all__ = ["read_instance", "recognises", "write_instance"]
 
 
 def recognises(head: str) -> bool:
-    """Whether this is the head of a VRPLIB file, of a Solomon file, or of JSON that says "problem": "vrp"."""
-    return vrplib.recognises(head) or solomon.recognises(head) or json_format.recognises(head)
+    """Whether this is the head of a VRPLIB file, of Solomon's or Li and Lim's, or of JSON that says "problem": "vrp"."""
+    return any(each.recognises(head) for each in (vrplib, solomon, lilim, json_format))
 
 
 def read_instance(path: Path) -> VrpInstance:
@@ -22,6 +22,8 @@ def read_instance(path: Path) -> VrpInstance:
     text, stem = Text.read(path), plain_name(path).stem
     if text.content.lstrip().startswith("{"):
         return json_format.read_text(text, stem)
+    if lilim.recognises(text.content[:4096]):
+        return lilim.read_text(text, stem)
     return solomon.read_text(text, stem) if solomon.recognises(text.content[:4096]) else vrplib.read_text(text, stem)
 
 

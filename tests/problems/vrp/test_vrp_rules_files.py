@@ -13,6 +13,7 @@ import pytest
 from corl.errors import InputError, UsageError
 from corl.problems.vrp.problem import Vrp
 from corl.problems.vrp.routes import Route
+from corl.registry import recognise
 
 VRP = Vrp()
 cases = run_path(str(Path(__file__).parents[2] / "solvers" / "vrp" / "rules_instances.py"))
@@ -37,6 +38,13 @@ SHIPMENTS = """PICKUP_AND_DELIVERY_SECTION
 3 4 0 90 3 0 5
 4 -5 0 90 3 2 0
 5 -4 0 90 3 3 0
+"""
+LI_LIM = """2 10 1
+0 0 0 0 0 100 0 0 0
+1 10 0 5 0 90 3 0 3
+2 10 10 4 0 90 3 0 4
+3 0 10 -5 0 90 3 1 0
+4 20 20 -4 5 90 3 2 0
 """
 JSON = {
     "problem": "vrp", "speed": 2.0,
@@ -100,6 +108,25 @@ def test_pick_up_and_delivery(tmp_path):
         with pytest.raises(InputError, match=message) as caught:
             read(tmp_path, "PDPTW", SHIPMENTS.replace(old, new, 1))
         assert caught.value.field == "PICKUP_AND_DELIVERY_SECTION" and caught.value.line
+
+
+def test_li_and_lim(tmp_path):
+    """The same in their own files: no word in them, a line of three numbers and then lines of nine."""
+    (tmp_path / "lr.txt").write_text(LI_LIM)
+    instance = recognise(tmp_path / "lr.txt").read(tmp_path / "lr.txt")
+    assert (instance.name, instance.edge_weight_type, instance.vehicles.count.tolist()) == ("lr", "EXACT_2D", [2])
+    assert instance.rules.shipments.tolist() == [[1, 3], [2, 4]] and instance.rules.amounts.tolist() == [[5], [4]]
+    faults = [
+        ("3 0 10 -5", "3 0 10 -6", 3, "delivery"), ("0 90 3 0 3", "0 90 3 0 7", 3, "delivery"), ("5 90", "95 90", 6, "latest"),
+        ("3 2 0\n", "3 2\n", 6, "task"), ("2 10 1", "0 10 1", 1, "vehicles"), ("90 3 1 0", "90 3 1.5 0", 5, "pickup"),
+        ("3 0 3\n", "3 4 3\n", 3, "delivery"),
+    ]  # fmt: skip
+    for old, new, line, field in faults:
+        assert old in LI_LIM
+        (tmp_path / "lr.txt").write_text(LI_LIM.replace(old, new, 1))
+        with pytest.raises(InputError) as caught:
+            VRP.read(tmp_path / "lr.txt")
+        assert (caught.value.field, caught.value.line) == (field, line)
 
 
 def test_trips_and_releases(tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from corl.problems.vrp.problem import Vrp
 from corl.run import Run
 from corl.solvers.vrp.pyvrp import PyVrp
 
+cases = run_path(str(Path(__file__).parent / "rules_instances.py"))
 FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "duration", "fewest", "all", "ends")
 
 
@@ -36,6 +39,20 @@ def test_every_feature(make, least, feature):
     assert again.objective == run.objective
 
 
+@pytest.mark.parametrize("name", [name for name in cases["RULES"] if not PyVrp().accepts(cases["make_rules"](name, 5, 0))])
+def test_every_rule(name):
+    """Five clients are served at the least cost, by enumeration, and from there again."""
+    pytest.importorskip("pyvrp")
+    for seed in range(3):
+        instance = cases["make_rules"](name, 5, seed)
+        best, run = cases["least_cost"](instance), solve(instance, 1000)
+        if best == np.inf:
+            assert run.solution is None
+            continue
+        assert run.objective == pytest.approx(best, rel=2e-3), (name, seed)
+        assert solve(instance, 1, warm_start=run.solution).objective == run.objective
+
+
 @pytest.mark.slow
 def test_it_is_killed_where_it_does_not_hear():
     """Of 6,000 clients it computes neighbours for eight seconds; it has a process of its own, which ends with the limit."""
@@ -54,5 +71,6 @@ def test_refusals(make, monkeypatch):
     with pytest.raises(UsageError, match=r"corl\[peers\]"):
         PyVrp().prepare(make("plain", 6, 1))
     n = 12_001
+    assert PyVrp().accepts(cases["make_rules"]("breaks", 5, 1)) == "it takes no breaks"
     large = VrpInstance("large", "EUC_2D", np.zeros(n), Vehicles(np.array([1.0])), points=np.zeros((n, 2)))
     assert "n x n" in PyVrp().accepts(large)

@@ -1,0 +1,79 @@
+"""Why a solution leaves clients out: what it would cost to serve each of them, or the limit in the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible
+from corl.problems.vrp.evaluation import Route, evaluate, routes_of
+from corl.problems.vrp.instance import VrpInstance
+from corl.routing.edge_weights import edge_lengths
+
+__all__ = ["left_out"]
+
+
+def left_out(instance: VrpInstance, solution: Any) -> dict[str, str]:
+    """Of each client without a route, named by its id: what it costs to serve it where that is cheapest, the other routes and
+    their order kept, or why it fits nowhere. The judge's word on every place that may be the cheapest; raises Infeasible."""
+    routes = routes_of(instance, solution)
+    now = evaluate(instance, routes)
+    served = np.zeros(instance.n, bool)
+    for route in routes:
+        served[route.visits] = True
+    legs = [_legs(instance, route) for route in routes]
+    clients = [node for node in range(instance.depots, instance.n) if not served[node]]
+    return {f"client {instance.ids[node]}": _explained(instance, routes, legs, now, node) for node in clients}
+
+
+def _legs(instance: VrpInstance, route: Route) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Where a route comes to, and the distances between."""
+    ends = instance.vehicles
+    path = np.concatenate([[ends.start[route.vehicle]], route.visits, [ends.end[route.vehicle]]]).astype(np.int64)
+    return path, edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])
+
+
+def _explained(
+    instance: VrpInstance, routes: list[Route], legs: list[tuple[NDArray[np.int64], NDArray[np.float64]]], now: float, client: int
+) -> str:
+    rules, scale, prize = instance.rules, instance.scale, float(instance.prize[client]) / instance.scale
+    known = rules is None or not (rules.lasting or rules.stays_out is not None or rules.distances is not None)
+    best, where, reason = np.inf, "", ""
+    for way, number, position in _places(instance, routes, legs, client):
+        if known and way / scale - prize >= best:
+            break  # what is left costs more
+        changed = list(routes)
+        if number < len(routes):
+            visits = np.insert(routes[number].visits, position, client)
+            changed[number], place = Route(routes[number].vehicle, visits), f"in route {number + 1}"
+        else:
+            changed.append(Route(position, np.array([client], np.int32)))
+            place = "on a route of its own"
+        try:
+            cost = evaluate(instance, changed) - now
+        except Infeasible as error:
+            reason = reason or f"{place}: {error}"
+            continue
+        if cost < best:
+            best, where = cost, place
+    if where:
+        return f"serving it costs {best + prize:.10g}, {where}; its prize is {prize:.10g}"
+    return f"it fits nowhere; {reason}" if reason else "there is no vehicle for it"
+
+
+def _places(
+    instance: VrpInstance, routes: list[Route], legs: list[tuple[NDArray[np.int64], NDArray[np.float64]]], client: int
+) -> list[tuple[float, int, int]]:
+    """(what the way there costs, times `scale`; route; position), cheapest first; of a route of its own the vehicle type."""
+    vehicles, found = instance.vehicles, []
+    out = instance.distances_from(client)
+    back = out if instance.matrix is None else instance.matrix[:, client]
+    for number, (route, (path, lengths)) in enumerate(zip(routes, legs)):
+        detours = (back[path[:-1]] + out[path[1:]] - lengths) * vehicles.unit_cost[route.vehicle]
+        found += [(detour, number, k) for k, detour in enumerate(detours.tolist())]
+    for kind in np.flatnonzero(vehicles.count).tolist():
+        way = (back[vehicles.start[kind]] + out[vehicles.end[kind]]) * vehicles.unit_cost[kind]
+        found.append((float(way + vehicles.fixed_cost[kind]) + instance.route_weight, len(routes), kind))
+    return sorted(found)
