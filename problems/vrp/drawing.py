@@ -40,10 +40,11 @@ def draw_routes(instance: VrpInstance, solution: Any, axes: Axes) -> None:
         path, colour = xy[[start, *route.visits, end]], colours[(2 * number + number // 10) % 20]
         label = None
         if len(routes) <= _NAMED:
-            label = f"{_clients(len(route.visits))}, load {schedule(instance, route).load:.10g}"
+            label = f"{_clients(int((route.visits >= depots).sum()))}, load {schedule(instance, route).load:.10g}"
         axes.plot(path[1:-1, 0], path[1:-1, 1], color=colour, linewidth=width, label=label)
         if n < _LEGS:
-            for leg in (path[:2], path[-2:]):
+            back = instance.rules is None or instance.rules.stays_out is None or not instance.rules.stays_out[route.vehicle]
+            for leg in (path[:2], path[-2:]) if back else (path[:2],):
                 axes.plot(leg[:, 0], leg[:, 1], color=colour, linewidth=0.4 * width, linestyle=(0, (4, 3)))
     missed = np.arange(n) >= depots
     for route in routes:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from corl.files.json_instances import Field, plain
 from corl.problem import Problem
 from corl.problems.vrp.generators import solomon, uniform, x
+from corl.problems.vrp.generators_rules import day
 from corl.problems.vrp.instance import VrpInstance
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def _savings(observation: Mapping[str, Any]) -> Tokens:
 
 
 class Vrp(Problem):
-    """Vehicle routing: capacities, time windows, several depots, different vehicles, optional clients with prizes.
+    """Vehicle routing: capacities, time windows, several depots, different vehicles, optional clients with prizes, and rules.
 
     A solution is a list of Route(vehicle type, int32 client nodes in order); see corl.problems.vrp.evaluation.
     Modules that are only needed by one method are imported there.
@@ -47,7 +48,7 @@ class Vrp(Problem):
     title = "vehicle routing: capacities, time windows, fleets, depots, prizes"
     sense = "min"
     instance_type = VrpInstance
-    generators = {"uniform": uniform, "x": x, "solomon": solomon}  # noqa: RUF012
+    generators = {"uniform": uniform, "x": x, "solomon": solomon, "day": day}  # noqa: RUF012
     environments = ("routes", "savings")
     features = {"routes": _routes, "savings": _savings}  # noqa: RUF012
     suffixes = (".sol",)

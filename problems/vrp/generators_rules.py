@@ -1,0 +1,167 @@
+"""Random instances with the rules that real ones have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import UsageError, unknown
+from corl.problems.vrp.instance import Vehicles, VrpInstance
+from corl.problems.vrp.rules import Rules
+
+__all__ = ["day"]
+
+_DAY = 600.0  # minutes, of which one is what a unit of distance takes
+_CAPACITY = 50.0
+_OF_VEHICLES = {
+    "aboard", "capacities", "stays_out", "overtime_from", "overtime_cost", "duration_cost", "reloads", "max_driving", "rest",
+}  # fmt: skip
+_LARGEST = 100_000
+
+
+def day(*, size: int = 100, ask: str = "", windows: float = 0.3, seed: int = 0) -> VrpInstance:
+    """A day of deliveries with the rules in `ask`, separated by commas: what real instances have, and can be solved.
+
+    Clients uniform in a square of 100 by 100 minutes with the depot in its middle, demands 1 to 9, capacity 50, service of 5
+    to 10 minutes, a day of ten hours; the share `windows` of clients has a window of one to four hours. To ask for: aboard,
+    backhauls, breaks, dimensions, groups, open, overtime, pickups, releases, reloads, rests, shipments, skills, spells
+    (several windows), as far as they go together.
+    """
+    wanted = [word for word in ask.replace(" ", "").split(",") if word]
+    for word in wanted:
+        if word not in _RULES:
+            raise UsageError(unknown("there is no rule", word, sorted(_RULES)))
+    if not 1 <= size <= _LARGEST or not 0.0 <= windows <= 1.0:
+        raise UsageError(f"accepted: size 1 to {_LARGEST}, windows 0 to 1")
+    random = np.random.default_rng(seed)
+    points = np.concatenate([[[50.0, 50.0]], random.integers(0, 101, (size, 2))])
+    n = size + 1
+    begin = np.floor(random.uniform(60.0, _DAY - 360.0, n))
+    narrow = (random.random(n) < windows) & (np.arange(n) > 0)
+    made: dict[str, Any] = {
+        "demand": np.append([0.0], random.integers(1, 10, size)),
+        "earliest": np.where(narrow, begin, 0.0),
+        "latest": np.where(narrow, begin + random.integers(60, 240, n), np.where(np.arange(n) > 0, _DAY - 100.0, _DAY)),
+        "service": np.append([0.0], random.integers(5, 11, size)),
+        "required": np.arange(n) > 0,
+        "vehicles": Vehicles(np.array([_CAPACITY])),
+    }
+    rules: dict[str, Any] = {}
+    for word in sorted(set(wanted)):  # skills, which make two vehicle types of one, come after what is about vehicles
+        rules |= _RULES[word](made, random)
+    for name in _OF_VEHICLES & rules.keys():
+        rules[name] = np.repeat(rules[name], made["vehicles"].types, axis=0)
+    given = (f" --option ask={','.join(wanted)}" if wanted else "") + (f" --option windows={windows}" if windows != 0.3 else "")
+    return VrpInstance(
+        name=f"day-{size}",
+        edge_weight_type="EUC_2D",
+        points=points.astype(np.float64),
+        rules=Rules(**rules) if rules else None,
+        comment=f"corl generate vrp day --option size={size}{given} --seed {seed}",
+        **made,
+    )
+
+
+def _clients(made: dict[str, Any], random: np.random.Generator, share: float) -> NDArray[np.bool_]:
+    """bool [n]: about this share of the clients."""
+    chosen = random.random(len(made["demand"])) < share
+    chosen[0] = False
+    return chosen
+
+
+def _aboard(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    return {"aboard": np.array([[10.0]])}
+
+
+def _backhauls(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    back = _clients(made, random, 0.4)
+    pickups = np.where(back, made["demand"], 0.0)[:, None]
+    made["demand"] = np.where(back, 0.0, made["demand"])
+    return {"pickups": pickups, "backhauls_last": True}
+
+
+def _breaks(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    return {"breaks": np.array([[0.0, 240.0, 300.0, 45.0]])}
+
+
+def _dimensions(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    volume = np.where(made["demand"] > 0.0, random.integers(0, 7, len(made["demand"])), 0)
+    return {"demands": np.column_stack([made["demand"], volume]), "capacities": np.array([[_CAPACITY, 30.0]])}
+
+
+def _groups(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    """Pairs of neighbours in the file, of which either will do."""
+    n = len(made["demand"])
+    first = _clients(made, random, 0.2)[1:-1]
+    first[1:] &= ~first[:-1]
+    groups = np.full(n, -1)
+    number = np.cumsum(first) - 1
+    groups[1:-1][first] = groups[2:][first] = number[first]
+    made["required"] = made["required"] & (groups < 0)
+    return {"groups": groups, "group_required": np.ones(int(first.sum()), bool)}
+
+
+def _open(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    return {"stays_out": np.array([True])}
+
+
+def _overtime(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    return {"overtime_from": np.array([360.0]), "overtime_cost": np.array([2.0]), "duration_cost": np.array([0.2])}
+
+
+def _pickups(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    return {"pickups": np.append([0.0], random.integers(0, 8, len(made["demand"]) - 1)).astype(float)[:, None]}
+
+
+def _releases(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    late = _clients(made, random, 0.4)
+    release = np.where(late, np.floor(random.uniform(0.0, 120.0, len(late))), 0.0)
+    made["latest"] = np.where(late, np.maximum(made["latest"], release + 200.0), made["latest"])
+    return {"release": release}
+
+
+def _reloads(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    count = max(2, len(made["demand"]) // 8)
+    made["vehicles"] = Vehicles(np.array([25.0]), np.array([count]))
+    return {"reloads": np.array([4])}
+
+
+def _rests(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    return {"max_driving": np.array([180.0]), "rest": np.array([30.0])}
+
+
+def _shipments(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    """Half of the clients in pairs; what they had as demand is sent from the first to the second."""
+    order = 1 + random.permutation(len(made["demand"]) - 1)
+    pairs = order[: len(order) // 4 * 2].reshape(-1, 2)
+    ends = np.zeros(len(made["demand"]), bool)
+    ends[pairs] = True
+    amounts = made["demand"][pairs[:, :1]]
+    made["demand"] = np.where(ends, 0.0, made["demand"])
+    made["earliest"] = np.where(ends, 0.0, made["earliest"])
+    made["latest"] = np.where(ends, _DAY - 100.0, made["latest"])
+    return {"shipments": pairs, "amounts": amounts}
+
+
+def _skills(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    """Two types of vehicles; the second, dearer one may go anywhere."""
+    one = made["vehicles"]
+    made["vehicles"] = Vehicles(np.repeat(one.capacity, 2), np.repeat(one.count, 2), unit_cost=np.array([1.0, 1.3]))
+    return {"allowed": np.stack([~_clients(made, random, 0.3), np.ones(len(made["demand"]), bool)])}
+
+
+def _spells(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    """A third of the clients is not there for half an hour of their window."""
+    nodes = np.flatnonzero(_clients(made, random, 0.35))
+    begin = made["earliest"][nodes] + np.floor((made["latest"] - made["earliest"])[nodes] / 4)
+    return {"closed": np.column_stack([nodes, begin, begin + 30.0]).astype(np.float64)}
+
+
+_RULES: dict[str, Callable[[dict[str, Any], np.random.Generator], dict[str, Any]]] = {
+    "aboard": _aboard, "backhauls": _backhauls, "breaks": _breaks, "dimensions": _dimensions, "groups": _groups, "open": _open,
+    "overtime": _overtime, "pickups": _pickups, "releases": _releases, "reloads": _reloads, "rests": _rests,
+    "shipments": _shipments, "skills": _skills, "spells": _spells,
+}  # fmt: skip
