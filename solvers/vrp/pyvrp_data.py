@@ -52,10 +52,11 @@ class Translation(NamedTuple):
 
     def _node(self, activity: Any) -> int:
         if activity.is_client():
-            return self.clients[activity.idx]
+            return self.clients[int(activity.idx)]
         if activity.is_depot():
             return int(activity.idx)
-        return self.shipments[activity.idx][0 if activity.is_pickup() else 1]
+        start, end = self.shipments[int(activity.idx)]
+        return start if activity.is_pickup() else end
 
     def start(self, routes: list[Route]) -> Any:
         """A PyVRP solution of these routes."""
@@ -147,11 +148,15 @@ def _units(instance: VrpInstance, rules: Rules, distances: _Floats) -> _Units:
     ]  # fmt: skip
     capacity = rules.of("capacities", np.repeat(vehicles.capacity[:, None], q, axis=1))
     scaled = [integer_loads(np.concatenate(loads)[:, k], capacity[:, k], _LARGEST) for k in range(q)]
-    parts = np.split(np.column_stack([each for each, _ in scaled]), np.cumsum([len(each) for each in loads])[:-1])
+    ends = np.cumsum([len(each) for each in loads])[:-1]
+    delivery, pickup, amount, aboard = np.split(np.column_stack([each for each, _ in scaled]), ends)
     return _Units(
         integer_factor(float(max(part[np.isfinite(part)].max(initial=0.0) for part in times[:1])), _LARGEST, times),
         1.0 if all((rate == np.floor(rate)).all() for rate in rates) else 1000.0,
-        *parts,
+        delivery,
+        pickup,
+        amount,
+        aboard,
         np.column_stack([each for _, each in scaled]),
     )
 
@@ -238,7 +243,9 @@ def _matrices(
 ) -> tuple[tuple[list[Any], list[Any]], list[int]]:
     """Distances and durations of vehicle types that differ in them, and which of them a type has."""
     found: dict[tuple[Any, ...], int] = {}
-    lengths, times, profile = [], [], []
+    lengths: list[Any] = []
+    times: list[Any] = []
+    profile: list[int] = []
     for kind in kinds:
         given = 0 if rules.profile is None else int(rules.profile[kind])
         barred = np.zeros(0, np.int64) if rules.allowed is None else np.flatnonzero(~rules.allowed[kind])

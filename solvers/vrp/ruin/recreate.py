@@ -20,6 +20,7 @@ GENEROUS = 1e12
 """Times its prize a client is worth where a route may be opened at a loss, for the clients that are still to come."""
 
 _BLINK = 0.01  # the paper's gamma
+_LAST = 1e12  # above all other keys
 _FARTHER = 4  # in one of so many iterations the neighbours farther away are looked at too
 
 
@@ -123,7 +124,7 @@ def _pays(data, plan, slot):
 @kernel(inline=True, borrow=True)
 def order(data, work):
     """Sort work.removed: at random, by demand, far or close first (4 : 4 : 2 : 1); with windows also narrow, early or late
-    first (2 each)."""
+    first (2 each). Where a trip delivers first, deliveries come first here too."""
     random, count = work.random, work.counts[REMOVED]
     kind = below(random, 17 if data.windows else 11)
     depot = data.clients
@@ -143,11 +144,20 @@ def order(data, work):
             key = data.earliest[client]
         else:
             key = -data.latest[client]
+        key += _after_deliveries(data.rules, client)
         place = k
         while place > 0 and work.key[place - 1] > key:
             work.key[place], work.removed[place] = work.key[place - 1], work.removed[place - 1]
             place -= 1
         work.key[place], work.removed[place] = key, client
+
+
+@kernel(inline=True, borrow=True)
+def _after_deliveries(terms, client):
+    """What is added to the key of a client that is only collected from, where a trip delivers first."""
+    if terms is None:
+        return 0.0
+    return _LAST if terms.ordered and terms.collects[client] else 0.0
 
 
 @kernel(inline=True, borrow=True)

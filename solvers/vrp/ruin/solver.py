@@ -80,7 +80,7 @@ class RuinRecreate(Solver):
 
         tiny = tiny_like(_with_rules(instance))
         self.solve(tiny, Run(Vrp(), tiny, iterations=20))
-        scarce = instance.fleet == "fewest" or bool((instance.vehicles.count >= 0).any())
+        scarce = instance.fleet == "fewest" or bool((instance.vehicles.count >= 0).any()) or tiny.rules is not None
         compile_rest(tiny, scarce)
 
     def complete(self, environment: Environment, row: int, iterations: int, seed: int) -> list[NDArray[np.int64]]:

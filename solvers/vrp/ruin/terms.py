@@ -47,6 +47,8 @@ class Terms(NamedTuple):
     delivery: NDArray[np.float64]
     pickup: NDArray[np.float64]
     """float64 [clients, Q] each; of a shipment's first node its amount is in `pickup`, of its second one minus that."""
+    collects: NDArray[np.bool_]
+    """bool [clients]: whether something is collected and nothing brought."""
     capacity: NDArray[np.float64]
     aboard: NDArray[np.float64]
     """float64 [types, Q] each."""
@@ -188,6 +190,7 @@ def terms_of(instance: VrpInstance, owner: NDArray[np.int64]) -> Terms | None:
         travelled=rules.durations is not None,
         delivery=delivery,
         pickup=pickup,
+        collects=np.asarray((pickup > 0.0).any(axis=1) & ~(delivery > 0.0).any(axis=1)),
         capacity=_eased(rules.of("capacities", np.repeat(vehicles.capacity[:, None], q, axis=1))),
         aboard=np.array(rules.of("aboard", np.zeros((types, q)))),
         release=padded(rules.of("release", np.full(instance.n, -np.inf)), -np.inf),
