@@ -1,4 +1,5 @@
-"""Simulated annealing over ruin and recreate: Christiaens & Vanden Berghe (2020), section 5; exchanges of tails are ours."""
+"""Simulated annealing over ruin and recreate: Christiaens & Vanden Berghe (2020), section 5; exchanges of tails
+and changes of depot are ours."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import math
 from corl.arrays import copy
 from corl.jit import kernel
 from corl.rng import below, uniform
+from corl.solvers.vrp.ruin.depots import change_depots
 from corl.solvers.vrp.ruin.pool import gather
 from corl.solvers.vrp.ruin.recreate import GENEROUS, drop_unworthy, recreate
 from corl.solvers.vrp.ruin.routes import undo
@@ -36,9 +38,9 @@ def begin(plan, value):
 def anneal(data, plan, work, pool, cooling, units):
     """So many iterations. cooling: float64 [4]: first temperature, last one, iteration at which it begins, iterations.
 
-    Before each ruin two routes may exchange their tails. How much worse a plan may become is drawn before it is made: as no
-    insertion makes a plan cheaper (but for prizes, and for rounding within `slack`), most of those that would be rejected
-    need not be finished, which is a tenth to a third of the time.
+    Before each ruin two routes may exchange their tails, and where there are several depots a route may change its own. How
+    much worse a plan may become is drawn before it is made: as no insertion makes a plan cheaper (but for prizes, and for
+    rounding within `slack`), most of those that would be rejected need not be finished, a tenth to a third of the time.
     """
     temperature = 0.0
     for unit in range(units):
@@ -48,9 +50,13 @@ def anneal(data, plan, work, pool, cooling, units):
         for _ in range(_EXCHANGES):
             change = exchange_tails(data, plan, work, -temperature * math.log(1.0 - uniform(work.random)))
             if change < math.inf:
-                for k in range(work.counts[TOUCHED]):  # the ruin before may have touched them in the same iteration
-                    pool.stamp[work.touched[k]] = -1
-                _accept(data, plan, work, pool, change)
+                _accept_before(data, plan, work, pool, change)
+        if len(plan.free_size) > 1:
+            change = change_depots(data, plan, work, -temperature * math.log(1.0 - uniform(work.random)))
+            if change < math.inf:
+                _accept_before(data, plan, work, pool, change)
+            else:
+                undo(data, plan, work)
         allowed = -temperature * math.log(1.0 - uniform(work.random))
         change = ruin(data, plan, work)
         if data.prizes:
@@ -65,6 +71,14 @@ def anneal(data, plan, work, pool, cooling, units):
             undo(data, plan, work)
         else:
             _accept(data, plan, work, pool, change)
+
+
+@kernel
+def _accept_before(data, plan, work, pool, change):
+    """As `_accept`, of a change before this iteration's ruin, which may touch the same routes."""
+    for k in range(work.counts[TOUCHED]):
+        pool.stamp[work.touched[k]] = -1
+    _accept(data, plan, work, pool, change)
 
 
 @kernel

@@ -14,7 +14,7 @@ from corl.solvers.vrp.ruin.placing import extra_cost, mended, must_serve, place_
 from corl.solvers.vrp.ruin.routes import distance, insert, remove, retime_backward, retime_forward
 from corl.solvers.vrp.ruin.state import BLINK, MISSED, REMOVED, TOUCHED, USED
 
-__all__ = ["GENEROUS", "cheapest", "drop_unworthy", "order", "recreate"]
+__all__ = ["GENEROUS", "cheapest", "drop_unworthy", "fits", "order", "recreate"]
 
 GENEROUS = 1e12
 """Times its prize a client is worth where a route may be opened at a loss, for the clients that are still to come."""
@@ -186,7 +186,7 @@ def cheapest(data, plan, work, client, reach, most, allowed):
             if _in_time(data, plan, client, other, behind, to):
                 fro = distance(data, client, behind)
                 cost = rate * (to + fro - leg)
-                if cost < best and _fits(data, plan, client, other, behind, to, fro, slot):
+                if cost < best and fits(data, plan, client, other, behind, to, fro, slot):
                     cost += extra_cost(data, plan, data.rules, client, other, behind, to, fro, slot)
                     if cost < best:
                         best, found = cost, other
@@ -195,7 +195,7 @@ def cheapest(data, plan, work, client, reach, most, allowed):
         if rate * (2.0 * (apart - leg) - data.slack) < best:  # before the other
             to = distance(data, before, client)
             cost = rate * (to + apart - leg)
-            if cost < best and _fits(data, plan, client, before, other, to, apart, slot):
+            if cost < best and fits(data, plan, client, before, other, to, apart, slot):
                 cost += extra_cost(data, plan, data.rules, client, before, other, to, apart, slot)
                 if cost < best:
                     best, found = cost, before
@@ -208,7 +208,7 @@ def cheapest(data, plan, work, client, reach, most, allowed):
                 node = data.clients + slot
                 to, fro = distance(data, node, client), distance(data, client, node)
                 cost = data.unit[kind] * (to + fro) + data.fixed[kind]
-                if cost < best and demand <= plan.room[slot] and _fits(data, plan, client, node, node, to, fro, slot):
+                if cost < best and demand <= plan.room[slot] and fits(data, plan, client, node, node, to, fro, slot):
                     cost += extra_cost(data, plan, data.rules, client, node, node, to, fro, slot)
                     if cost < best:
                         best, found = cost, node
@@ -228,7 +228,7 @@ def _in_time(data, plan, client, node, behind, to):
 
 
 @kernel(inline=True, borrow=True)
-def _fits(data, plan, client, node, behind, to, fro, slot):
+def fits(data, plan, client, node, behind, to, fro, slot):
     """Whether time windows and the route's longest length let a client in between two nodes, in constant time."""
     if data.limited:
         longest = data.longest[plan.type[slot]]

@@ -22,7 +22,8 @@ RULES = (
     "dimensions", "pickups", "backhauls", "shipments", "release", "groups", "some groups", "windows", "allowed", "shift", "open",
     "reloads", "reloads and release", "depots to reload", "duration", "overtime", "breaks", "rests", "breaks and rests",
     "durations", "profiles of durations", "under way", "aboard", "longest", "shipments and windows", "groups and prizes",
-    "open and windows", "shipments and breaks", "reloads and duration", "pickups and prizes",
+    "open and windows", "shipments and breaks", "reloads and duration", "pickups and prizes", "depots and overtime",
+    "depots and groups", "depots and breaks", "depots and shipments",
 )  # fmt: skip
 
 
@@ -30,8 +31,8 @@ def make_rules(name: str, clients: int, seed: int) -> VrpInstance:
     """A random instance with the rules that its name tells; there may be no solution."""
     random = np.random.default_rng([seed, RULES.index(name)])
     has = set(name.split(" and "))
-    depots = 2 if "depots to reload" in has else 1
-    types = 2 if has & {"allowed", "shift", "open", "overtime", "profiles of durations", "under way", "aboard"} else 1
+    depots = 2 if has & {"depots", "depots to reload"} else 1
+    types = 2 if has & {"depots", "allowed", "shift", "open", "overtime", "profiles of durations", "under way", "aboard"} else 1
     n = clients + depots
     timed = has & {"windows", "release", "shift", "breaks", "rests", "durations", "profiles of durations", "longest", "duration"}
     demand = np.concatenate([np.zeros(depots), random.integers(1, 6, clients)]).astype(float)
@@ -41,6 +42,7 @@ def make_rules(name: str, clients: int, seed: int) -> VrpInstance:
     vehicles = Vehicles(
         capacity=np.array([10.0, 13.0])[:types],
         count=np.array([-1, 3])[:types] if types > 1 else -1,
+        start=np.arange(types) if "depots" in has else 0,
         fixed_cost=np.array([20.0, 35.0])[:types],
         unit_cost=np.array([1.0, 1.3])[:types],
         max_duration=420.0 if "longest" in has else np.inf,

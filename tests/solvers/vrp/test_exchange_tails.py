@@ -1,4 +1,4 @@
-"""Exchange of tails: changes add up, what a plan keeps stays true, limits are kept, and a crossing is undone."""
+"""Exchange of tails, change of depots: changes add up, what a plan keeps stays true, limits are kept, refusals are undone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all, place_route
 from corl.solvers.vrp.ruin.conversion import new_plan, new_work, routes_in, routing_data
+from corl.solvers.vrp.ruin.depots import change_depots
 from corl.solvers.vrp.ruin.recreate import recreate
 from corl.solvers.vrp.ruin.routes import undo
 from corl.solvers.vrp.ruin.state import DONE, MISSED, SERVED, TOUCHED, USED
@@ -76,6 +77,55 @@ def test_changes_add_up(make, feature):
                 undo(data, plan, work)
             cost = cost_of(data, plan)
     assert exchanged > 10
+
+
+@pytest.mark.parametrize("feature", ["depots", "ends", "all"])
+def test_changes_of_depot_add_up(make, feature):
+    """Routes go to vehicles that start elsewhere for what the change says; a refusal is undone to the bit."""
+    instance = make(feature, 40, 1)
+    data = routing_data(instance, 15)
+    plan = new_plan(instance, data)
+    work = new_work(data, plan, 0)
+    insert_all(data, plan, work, ANY)
+    cost, changed, refused = cost_of(data, plan), 0, 0
+    for _ in range(600):
+        before, start = plan.next.copy(), data.place[data.clients :]
+        change = change_depots(data, plan, work, 0.2 * cost)
+        if np.isfinite(change):
+            changed += 1
+            one, other = set(work.touched[: work.counts[TOUCHED]].tolist())
+            assert start[one] != start[other]
+            assert cost_of(data, plan) == pytest.approx(cost + change, rel=1e-9)
+            cost = cost_of(data, plan)
+            consistent(data, plan)
+            Vrp().evaluate(instance, routes_in(instance, plan, plan.prev[: data.clients]))
+        else:
+            refused += 1
+            undo(data, plan, work)
+            assert (plan.next == before).all()
+            consistent(data, plan)
+        plan.counts[DONE] += 1
+    assert changed > 10 and refused > 10
+
+
+def test_routes_find_the_depot_they_lie_at():
+    """Two pairs of clients, each served from the depot that is far: their routes exchange vehicles."""
+    points = np.array([[0.0, 0.0], [100.0, 0.0], [0.0, 3.0], [3.0, 0.0], [100.0, 3.0], [97.0, 0.0]])
+    vehicles = Vehicles(np.array([2.0, 2.0]), count=np.array([1, 1]), start=np.array([0, 1]), end=np.array([0, 1]))
+    instance = VrpInstance("pairs", "EXACT_2D", np.array([0.0, 0, 1, 1, 1, 1]), vehicles, points=points, depots=2)
+    data = routing_data(instance, 5)
+    plan = new_plan(instance, data)
+    work = new_work(data, plan, 0)
+    place_route(data, plan, work, np.array([2, 3], np.int32), 0)
+    place_route(data, plan, work, np.array([0, 1], np.int32), 1)
+    before = cost_of(data, plan)
+    change = np.inf
+    while change == np.inf:
+        change = change_depots(data, plan, work, 0.0)
+        if change == np.inf:
+            undo(data, plan, work)
+    assert cost_of(data, plan) == pytest.approx(before + change) and cost_of(data, plan) < 25
+    consistent(data, plan)
 
 
 def test_a_crossing_is_undone(make):
