@@ -5,7 +5,8 @@ python tests/studies/memory_static.py > instances/memory/results/static.csv
 Two sets, where the environment variable CORL_DATA names the folder of benchmark data: minimalloc's challenging instances, each
 until an allocation is within the capacity in its file's name, and the large instances in memory/static_large, whose height is
 minimised, as is that of a third set, a million generated buffers (`--sets generated --seconds 60`). A row an instance and solver;
-every allocation is judged before it counts. Compilation is not in the times.
+every allocation is judged before it counts. Compilation is not in the times. `--peer PROGRAM` adds a row for each challenging
+instance: minimalloc itself, built from its authors' source, by its process's time.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import resource
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -37,12 +41,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--sets", nargs="+", choices=["challenging", "large", "generated"], default=["challenging", "large"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1], help="of the generated buffers")
     parser.add_argument("--solvers", nargs="+", default=["auto"])
+    parser.add_argument("--peer", help="minimalloc's program")
     given = parser.parse_args(arguments)
     table = csv.DictWriter(sys.stdout, _COLUMNS, lineterminator="\n")
     table.writeheader()
     for name, stem, load, capacity in _instances(given.sets, given.seeds):
         for solver in given.solvers:
             table.writerow({"set": name, "instance": stem} | _row(load(), solver, capacity, given.seconds))
+            sys.stdout.flush()
+        if given.peer and capacity is not None:
+            table.writerow({"set": name, "instance": stem} | _peer_row(load(), given.peer, capacity, given.seconds))
             sys.stdout.flush()
 
 
@@ -84,6 +92,22 @@ def _row(instance: StaticInstance, name: str, capacity: int | None, seconds: flo
     if capacity is None and run.bound:
         near = [at for at, value, _ in run.trace if value is not None and value <= 1.02 * run.bound]
         row["within_2"] = f"{near[0]:.2f}" if near else ""
+    return row
+
+
+def _peer_row(instance: StaticInstance, program: str, capacity: int, seconds: float) -> dict[str, Any]:
+    """minimalloc's run on the same buffers, with its default options; `seconds` of its process, which reads the file as well."""
+    row: dict[str, Any] = {"buffers": instance.n, "solver": "minimalloc", "capacity": capacity, "status": "none"}
+    with tempfile.TemporaryDirectory() as folder:
+        given, found = Path(folder, "given.csv"), Path(folder, "found.csv")
+        StaticAllocation().write(instance, given)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        options = [f"--input={given}", f"--output={found}", f"--capacity={capacity}", f"--timeout={seconds}s"]
+        subprocess.run([program, *options], capture_output=True)
+        row["seconds"] = f"{resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before:.2f}"
+        if found.exists():
+            height = StaticAllocation().evaluate(instance, StaticAllocation().read_solution(instance, found))
+            row |= {"height": height, "status": "within" if height <= capacity else "feasible"}
     return row
 
 

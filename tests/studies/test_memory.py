@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import math
+import sys
 
 import memory_cost_model as cost_model
 import memory_mapping
 import memory_players as players
 import memory_priority as priority
 import memory_replays
+import memory_static
 import numpy as np
 import pytest
 
@@ -38,6 +40,32 @@ def test_rows_of_solvers(capsys):
     assert all(float(row["microseconds"]) >= float(row["bound"]) for row in rows)
     memory_mapping.main([*given, "--least", "9"])
     assert not rows_of(capsys.readouterr().out)
+
+
+def test_rows_of_static_allocation_beside_a_peer(capsys, tmp_path, monkeypatch):
+    """The peer's allocation is judged as ours is: one that stacks all buffers is feasible, one without a file is none."""
+    folder = tmp_path / "memory" / "minimalloc"
+    folder.mkdir(parents=True)
+    (folder / "A.9.csv").write_text("id,lower,upper,size\na,0,4,4\nb,2,6,5\nc,4,8,4\n")
+    monkeypatch.setenv("CORL_DATA", str(tmp_path))
+    stacking, silent = tmp_path / "stacking", tmp_path / "silent"
+    stacking.write_text(f"""#!{sys.executable}
+import csv, sys
+given = dict(each[2:].split("=") for each in sys.argv[1:])
+with open(given["input"]) as file, open(given["output"], "w") as found:
+    print("id,lower,upper,size,offset", file=found)
+    top = 0
+    for each in csv.DictReader(file):
+        print(each["id"], each["lower"], each["upper"], each["size"], top, sep=",", file=found)
+        top += int(each["size"])
+""")
+    silent.write_text(f"#!{sys.executable}\n")
+    for program, status in ((stacking, "feasible"), (silent, "none")):
+        program.chmod(0o755)
+        memory_static.main(["--sets", "challenging", "--seconds", "1", "--peer", str(program)])
+        ours, peer = rows_of(capsys.readouterr().out)
+        assert (ours["status"], float(ours["height"])) == ("within", 9.0)
+        assert (peer["solver"], peer["status"], peer["height"]) == ("minimalloc", status, "13.0" if status == "feasible" else "")
 
 
 def test_rows_of_the_priority(capsys, tmp_path, monkeypatch):
