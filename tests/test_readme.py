@@ -33,13 +33,16 @@ SHORTER = [  # what is printed, what runs here, and why
 LONGEST = 1.0  # seconds of a `corl.solve` here, whatever is printed
 PATIENT = {"problems/bandits/README.md": 20.0}  # where a page needs a solution, on a busy machine too; it ends by itself
 
+TWO_PROGRAMS = (
+    "mkdir FOLDER; corl generate milp auctions --option items=40 --option bids=200 --output FOLDER/a.mps;"
+    " corl generate milp auctions --option items=40 --option bids=200 --seed 1 --output FOLDER/b.mps; cp FOLDER/a.mps FILE"
+)
 BEFORE = {  # what a reader of the page has at hand
     "problems/bandits/README.md": "corl generate bandits capacity --option arms=20 --output bandit.json",
     "problems/memory/README.md": "corl generate memory dag --output program.json",
     "problems/memory_static/README.md": "corl generate memory-static tiled --output buffers.csv",
-    "problems/milp/README.md": "mkdir FOLDER;"
-    " corl generate milp auctions --option items=40 --option bids=200 --output FOLDER/a.mps;"
-    " corl generate milp auctions --option items=40 --option bids=200 --seed 1 --output FOLDER/b.mps; cp FOLDER/a.mps FILE",
+    "problems/milp/README.md": TWO_PROGRAMS,
+    "corl/documentation/tutorials/integer-programs.md": TWO_PROGRAMS,
 }
 
 
@@ -50,9 +53,10 @@ def blocks(readme: Path) -> list[tuple[str, str]]:
 
 PAGES = [  # those with code
     page
-    for page in (ROOT / "README.md", *sorted(ROOT.glob("problems/**/*.md")), *sorted(ROOT.glob("instances/*/results/README.md")))
+    for page in (ROOT / "README.md", *sorted(ROOT.glob("problems/**/*.md")), *sorted(ROOT.glob("instances/*/results/README.md")),
+                 *sorted(ROOT.glob("corl/**/*.md")))
     if blocks(page)
-]
+]  # fmt: skip
 
 
 def commands(readme: Path) -> list[str]:

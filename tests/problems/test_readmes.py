@@ -11,7 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PARTS = ["The problem and its files", "As a decision process", "Which solver", "The paper's method and ours"]
 MOST_WORDS = {f"problems/{name}/README.md": 1300 for name in ("memory", "milp", "jobshop", "bandits")}  # the others have 900
 PAGES = sorted(ROOT.glob("problems/*/**/README.md"))  # those of families; problems/README.md is about one's own
-LINKED = [ROOT / "README.md", *sorted(page for top in ("problems", "instances", "tests") for page in ROOT.glob(f"{top}/**/*.md"))]
+_TOPS = ("corl", "problems", "instances", "tests")
+LINKED = [ROOT / "README.md", *sorted(page for top in _TOPS for page in ROOT.glob(f"{top}/**/*.md"))]
 
 
 def named(page: Path) -> str:
