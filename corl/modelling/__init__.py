@@ -1,0 +1,26 @@
+"""Models in code: builders with names instead of indices, that compile to the instances that files are read into.
+
+`RoutingModel`, `SchedulingModel`, `KnapsackModel` and `BanditModel`; see README.md beside this file.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from corl.modelling.bandits import BanditModel
+    from corl.modelling.knapsack import KnapsackModel
+    from corl.modelling.routing import RoutingModel
+    from corl.modelling.scheduling import SchedulingModel
+
+__all__ = ["BanditModel", "KnapsackModel", "RoutingModel", "SchedulingModel"]
+
+_HOME = {"BanditModel": "bandits", "KnapsackModel": "knapsack", "RoutingModel": "routing", "SchedulingModel": "scheduling"}
+
+if not TYPE_CHECKING:  # a checker sees the names above alone, so that it finds misspelt ones
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"corl.modelling.{_HOME[name]}"), name)

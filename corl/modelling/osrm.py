@@ -1,0 +1,59 @@
+"""Travel matrices from an OSRM server (its table service: project-osrm.org, HTTP API v1)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from urllib.error import URLError
+from urllib.parse import quote
+from urllib.request import urlopen
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import InputError
+
+__all__ = ["travel_matrices"]
+
+
+def travel_matrices(
+    url: str, places: Sequence[tuple[float, float]], profile: str = "driving", timeout: float = 60.0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(metres [n, n], seconds [n, n]) between places (latitude, longitude), by one request. Raises InputError.
+
+    A server has a limit of places in a request; more than it takes is an error that it names.
+    """
+    points = ";".join(f"{lon:.6f},{lat:.6f}" for lat, lon in places)
+    asked = f"{url.rstrip('/')}/table/v1/{quote(profile)}/{points}?annotations=distance,duration"
+    try:
+        with urlopen(asked, timeout=timeout) as answer:  # http or https, as the user says
+            told = json.load(answer)
+    except URLError as error:  # a refusal in JSON comes with an HTTP error
+        raise InputError(f"no travel times: {_reason(error)}", field=url) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"no travel times: {error}", field=url) from None
+    if not isinstance(told, dict) or told.get("code") != "Ok":
+        raise InputError(f"no travel times: {told.get('message', told) if isinstance(told, dict) else told}", field=url)
+    return _matrix(told, "distances", len(places), url), _matrix(told, "durations", len(places), url)
+
+
+def _reason(error: URLError) -> str:
+    try:
+        return str(json.loads(error.read())["message"])  # type: ignore[attr-defined]
+    except Exception:
+        return str(error.reason)
+
+
+def _matrix(told: dict[str, Any], key: str, n: int, url: str) -> NDArray[np.float64]:
+    """Numbers [n, n]; what the server has no way for is null and refused."""
+    try:
+        found = np.array(told.get(key), np.float64)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if found.shape != (n, n):
+        raise InputError(f"{key}: accepted: {n} x {n} numbers", field=url)
+    if np.isnan(found).any():
+        i, j = np.argwhere(np.isnan(found))[0]
+        raise InputError(f"{key}: there is no way from place {i} to place {j}", field=url)
+    return found
