@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from corl.environment import Environment
     from corl.networks.tokens import Tokens
+    from corl.view.scene import Scene
 
 __all__ = ["Problem"]
 
@@ -120,6 +121,10 @@ class Problem(abc.ABC):
     def draw(self, instance: Any, solution: Any, axes: Axes) -> None:
         """Draw a solution (or, with None, the instance) on matplotlib axes."""
         raise UsageError(f"{self.name} has no drawing")
+
+    def view(self, instance: Any, solution: Any) -> Scene | None:
+        """What a page (`corl view`) shows of a solution or, with None, of the instance; None where there is no picture."""
+        return None
 
     def environment(self, instances: Sequence[Any], rows: int, width: int | None = None, name: str = "") -> Environment:
         """The problem as an MDP: a pool of `rows` states over `instances` listing at most `width` actions (None: its choice).

@@ -112,6 +112,30 @@ class Result:
         self._need("plot")
         save(self._problem(), self.data, self.solution, Path(path))
 
+    def page(self) -> str:
+        """One HTML page, whole in itself: a picture to look into, tables, objective and bound over time. Raises UsageError."""
+        from corl.view.page import page
+
+        if self.data is None:
+            self._need("show")
+        return page(self._problem(), self.data, self.solution, self)
+
+    def show(self, path: str | os.PathLike[str] | None = None) -> None:
+        """Write `page` to a file, or without one open it in the browser."""
+        from corl.view.page import in_browser
+
+        if path is None:
+            in_browser(self.page())
+        else:
+            with replacing(Path(path)) as partial:
+                partial.write_text(self.page(), encoding="utf-8")
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows."""
+        from corl.view.page import in_notebook
+
+        return None if self.data is None else in_notebook(self.page())
+
     def explain(self) -> dict[str, str]:
         """What the solution leaves out, and why: name -> one line (vehicle routing: clients without a route)."""
         self._need("explain")

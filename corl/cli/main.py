@@ -27,6 +27,7 @@ _COMMANDS = {
     "trace": "turn a PyTorch model into an instance of memory mapping",
     "list": "list problems, solvers, recipes, shipped instances or suites",
     "plot": "draw an instance or a solution",
+    "view": "make a page of an instance or a solution: a picture to look into, tables, the run",
     "warm-up": "compile ahead, once for this machine, what solvers need",
     "info": "facts about an instance file",
     "train": "train a network by a recipe",

@@ -14,7 +14,7 @@ from corl.problems.bandits.policies import BanditPolicy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_policy"]
+__all__ = ["draw_policy", "shares"]
 
 
 def draw_policy(instance: BanditInstance, policy: BanditPolicy | None, axes: Axes) -> None:
@@ -24,15 +24,15 @@ def draw_policy(instance: BanditInstance, policy: BanditPolicy | None, axes: Axe
         axes.set(xlabel="state", ylabel="arm", title=f"{instance.name}: reward of each arm's best level in each state")
         label = "reward"
     else:
-        image = axes.imshow(_shares(instance, policy), aspect="auto", cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
+        image = axes.imshow(shares(instance, policy), aspect="auto", cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
         axes.set(xlabel="time", ylabel="arm", title=f"{instance.name}: how often each arm is acted on")
         label = "share of episodes"
     whole_ticks(axes)
     axes.figure.colorbar(image, ax=axes, label=label)
 
 
-def _shares(instance: BanditInstance, policy: BanditPolicy) -> NDArray[np.float64]:
-    """[J, T]"""
+def shares(instance: BanditInstance, policy: BanditPolicy) -> NDArray[np.float64]:
+    """[J, T] in which share of the episodes each arm is acted on at each time."""
     from corl.problems.bandits.evaluation import simulate
 
     shares = np.zeros((instance.arms, instance.horizon))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from corl.networks.tokens import Tokens
     from corl.problems.bandits.environment import BanditEnvironment
     from corl.problems.bandits.policies import BanditPolicy
+    from corl.view.scene import Scene
 
 __all__ = ["Bandits"]
 
@@ -117,6 +118,12 @@ class Bandits(Problem):
         from corl.problems.bandits.drawing import draw_policy
 
         draw_policy(instance, None if solution is None else self._policy(instance, solution), axes)
+
+    def view(self, instance: BanditInstance, solution: Any) -> Scene | None:
+        """See `corl.problem.Problem.view`."""
+        from corl.problems.bandits.viewing import scene_of
+
+        return scene_of(instance, solution)
 
     def environment(
         self, instances: Sequence[BanditInstance], rows: int, width: int | None = None, name: str = ""

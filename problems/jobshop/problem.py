@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from corl.environment import Environment
     from corl.networks.tokens import Tokens
+    from corl.view.scene import Scene
 
 __all__ = ["JobShop"]
 
@@ -145,6 +146,12 @@ class JobShop(Problem):
         from corl.problems.jobshop.drawing import draw_schedule
 
         draw_schedule(instance, solution, axes)
+
+    def view(self, instance: JobShopInstance, solution: Any) -> Scene | None:
+        """See `corl.problem.Problem.view`."""
+        from corl.problems.jobshop.viewing import scene_of
+
+        return scene_of(instance, solution)
 
     def environment(
         self, instances: Sequence[JobShopInstance], rows: int, width: int | None = None, name: str = ""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from corl.networks.tokens import Tokens
     from corl.problems.knapsack.environment import KnapsackEnvironment
+    from corl.view.scene import Scene
 
 __all__ = ["Knapsack"]
 
@@ -122,6 +123,12 @@ class Knapsack(Problem):
         from corl.problems.knapsack.drawing import draw_items
 
         draw_items(instance, solution, axes)
+
+    def view(self, instance: KnapsackInstance, solution: Any) -> Scene:
+        """See `corl.problem.Problem.view`."""
+        from corl.problems.knapsack.viewing import scene_of
+
+        return scene_of(instance, solution)
 
     def environment(
         self, instances: Sequence[KnapsackInstance], rows: int, width: int | None = None, name: str = ""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from corl.problems.memory.environment import MappingEnvironment
+    from corl.view.scene import Scene
 
 __all__ = ["Mapping"]
 
@@ -133,6 +134,12 @@ class Mapping(Problem):
         from corl.problems.memory.drawing import draw_plan
 
         draw_plan(instance, solution, axes)
+
+    def view(self, instance: MappingInstance, solution: Any) -> Scene | None:
+        """See `corl.problem.Problem.view`."""
+        from corl.problems.memory.viewing import scene_of
+
+        return scene_of(instance, solution)
 
     def environment(
         self, instances: Sequence[MappingInstance], rows: int, width: int | None = None, name: str = ""

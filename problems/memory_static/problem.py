@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from corl.networks.tokens import Tokens
     from corl.problems.memory_static.environment import StaticEnvironment
+    from corl.view.scene import Scene
 
 __all__ = ["StaticAllocation"]
 
@@ -145,6 +146,12 @@ class StaticAllocation(Problem):
         from corl.problems.memory_static.drawing import draw_allocation
 
         draw_allocation(instance, solution, axes)
+
+    def view(self, instance: StaticInstance, solution: Any) -> Scene:
+        """See `corl.problem.Problem.view`."""
+        from corl.problems.memory_static.viewing import scene_of
+
+        return scene_of(instance, solution)
 
     def environment(
         self, instances: Sequence[StaticInstance], rows: int, width: int | None = None, name: str = ""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from corl.networks.tokens import Tokens
     from corl.problems.orienteering.environment import OrienteeringEnvironment
+    from corl.view.scene import Scene
 
 __all__ = ["Orienteering"]
 
@@ -131,6 +132,12 @@ class Orienteering(Problem):
         from corl.problems.orienteering.drawing import draw_path
 
         draw_path(instance, solution, axes)
+
+    def view(self, instance: OrienteeringInstance, solution: Any) -> Scene:
+        """See `corl.problem.Problem.view`."""
+        from corl.problems.orienteering.viewing import scene_of
+
+        return scene_of(instance, solution)
 
     def environment(
         self, instances: Sequence[OrienteeringInstance], rows: int, width: int | None = None, name: str = ""

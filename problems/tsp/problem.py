@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from corl.networks.tokens import Tokens
     from corl.problems.tsp.environment import TspEnvironment
+    from corl.view.scene import Scene
 
 __all__ = ["Tsp"]
 
@@ -151,6 +152,12 @@ class Tsp(Problem):
         from corl.problems.tsp.drawing import draw_tour
 
         draw_tour(instance, solution, axes)
+
+    def view(self, instance: TspInstance, solution: Any) -> Scene:
+        """See `corl.problem.Problem.view`."""
+        from corl.problems.tsp.viewing import scene_of
+
+        return scene_of(instance, solution)
 
     def environment(
         self, instances: Sequence[TspInstance], rows: int, width: int | None = None, name: str = ""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from corl.networks.tokens import Tokens
     from corl.problems.vrp.environment import VrpEnvironment
+    from corl.view.scene import Scene
 
 __all__ = ["Vrp"]
 
@@ -130,6 +131,12 @@ class Vrp(Problem):
         from corl.problems.vrp.drawing import draw_routes
 
         draw_routes(instance, solution, axes)
+
+    def view(self, instance: VrpInstance, solution: Any) -> Scene:
+        """See `corl.problem.Problem.view`."""
+        from corl.problems.vrp.viewing import scene_of
+
+        return scene_of(instance, solution)
 
     def environment(
         self, instances: Sequence[VrpInstance], rows: int, width: int | None = None, name: str = ""

@@ -1,0 +1,52 @@
+"""`corl view FILE [SOLUTION]`"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from corl.result import Result
+
+__all__ = ["arguments", "execute"]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="the instance")
+    parser.add_argument("solution", metavar="SOLUTION", nargs="?", help="a result in JSON shows its run too; default: none")
+    parser.add_argument("--problem", metavar="NAME", help="the problem, where the content does not say")
+    parser.add_argument("--output", metavar="PAGE", type=Path, help="default: FILE's name + .html, here")
+
+
+def execute(args: argparse.Namespace) -> int:
+    from corl.cli.check import judge, read_solution
+    from corl.cli.main import one_line
+    from corl.files.opening import plain_name, replacing
+    from corl.loading import load
+    from corl.view.page import page
+
+    output = args.output or Path(plain_name(args.file).stem + ".html")
+    problem, instance = load(args.file, args.problem)
+    solution = None
+    if args.solution is not None:
+        solution, _ = read_solution(problem, instance, Path(args.solution))
+        judge(problem, instance, solution, Path(args.solution))
+    html = page(problem, instance, solution, _result(args.solution, instance))
+    with replacing(output) as partial:
+        partial.write_text(html, encoding="utf-8")
+    print(one_line(output))
+    return 0
+
+
+def _result(path: str | None, instance: Any) -> Result | None:
+    """The Result in a file that has one, with its trace; None where the file is a solution alone."""
+    from corl.errors import CorlError
+    from corl.result import Result
+
+    if path is None or Path(path).suffix != ".json":
+        return None
+    try:
+        return Result.from_json(Path(path).read_text(encoding="utf-8-sig"), instance)
+    except CorlError:
+        return None

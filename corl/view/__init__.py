@@ -1,0 +1,1 @@
+"""One page about an instance, a solution or a Result: a picture to look into, tables, and how the run went."""

@@ -1,0 +1,79 @@
+"""The HTML of a page: one file, no server, nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from html import escape
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import corl
+from corl.formatting import value
+
+if TYPE_CHECKING:
+    from corl.problem import Problem
+    from corl.result import Result
+
+__all__ = ["in_browser", "in_notebook", "page"]
+
+
+def page(problem: Problem, instance: Any, solution: Any = None, result: Result | None = None) -> str:
+    """The page about an instance, and about a solution of it, where there is one; result: the run that it came from."""
+    from jinja2 import Environment, StrictUndefined
+
+    scene = problem.view(instance, solution)
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    template = environment.from_string((resources.files("corl.view") / "page.html").read_text(encoding="utf-8"))
+    name = getattr(instance, "name", "") or problem.name
+    return template.render(
+        name=name,
+        title=scene.title if scene else name,
+        problem=problem.title or problem.name,
+        scene=scene,
+        facts=_facts(problem, instance, solution, result),
+        explained=problem.explain(instance, solution) if solution is not None else {},
+        trace=bool(result and result.trace),
+        version=corl.__version__,
+        data=_embedded({"scene": asdict(scene) if scene else None, "trace": list(result.trace) if result else []}),
+    )
+
+
+def _facts(problem: Problem, instance: Any, solution: Any, result: Result | None) -> list[tuple[str, str]]:
+    known = [(key.replace("_", " "), _shown(fact)) for key, fact in problem.describe(instance).items()]
+    if result is not None:
+        told = [("status", result.status), ("objective", value(result.objective)), ("bound", value(result.bound))]
+        told += [("gap", "" if result.gap is None else f"{100 * result.gap:.3g} %"), ("solver", result.solver)]
+        told += [("ended by", result.limit.replace("_", " ")), ("seconds", f"{result.runtime:.3g}"), ("seed", str(result.seed))]
+        return [(key, each) for key, each in [*told, ("reason", result.reason)] if each not in ("", "-")] + known
+    if solution is None:
+        return known
+    return [("objective", value(float(problem.of(instance).evaluate(instance, solution)))), *known]
+
+
+def _shown(fact: Any) -> str:
+    return value(fact) if isinstance(fact, int | float) and not isinstance(fact, bool) else str(fact)
+
+
+def _embedded(data: Any) -> Any:
+    """JSON that cannot end its script element."""
+    from markupsafe import Markup
+
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False, default=float)
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+
+
+def in_browser(html: str) -> None:
+    """Open the page in the user's browser, from a file of its own that stays: the browser may read it late."""
+    import tempfile
+    import webbrowser
+    from pathlib import Path
+
+    with tempfile.NamedTemporaryFile("w", suffix=".html", prefix="corl-", delete=False, encoding="utf-8") as file:
+        file.write(html)
+    webbrowser.open(Path(file.name).as_uri())
+
+
+def in_notebook(html: str) -> str:
+    """The page within a notebook's cell."""
+    return f'<iframe srcdoc="{escape(html)}" style="width:100%;height:640px;border:0"></iframe>'

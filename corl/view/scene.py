@@ -1,0 +1,52 @@
+"""What a page shows of an instance and a solution, in terms that one piece of JavaScript draws for every problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Group", "Scene", "short"]
+
+
+@dataclass(frozen=True)
+class Group:
+    """What belongs together and is highlighted together: a route, a job, a tensor."""
+
+    cells: Sequence[Any]
+    """Its row in the table, under `Scene.head`."""
+    steps: Sequence[Sequence[Any]] = ()
+    """A table of its own, under `Scene.steps_head`: the stops of a route with load and time."""
+
+
+@dataclass
+class Scene:
+    """Points, lines and boxes in the coordinates of the problem, x to the right and y up."""
+
+    title: str
+    x: str = ""
+    """What the x axis is; "" where the picture has no axes (`equal`)."""
+    y: str = ""
+    equal: bool = False
+    """Whether a unit is as long on both axes: a map."""
+    rows: Sequence[str] = ()
+    """Names of the rows 0, 1, ... where y counts rows, the first one on top."""
+    head: Sequence[str] = ()
+    groups: list[Group] = field(default_factory=list)
+    steps_head: Sequence[str] = ()
+    points: list[tuple[float, float, str, int, str]] = field(default_factory=list)
+    """(x, y, text, group or -1, kind): kind "" a node, "depot" a square, "out" one that is left out."""
+    lines: list[tuple[Sequence[float], Sequence[float], str, int]] = field(default_factory=list)
+    """(xs, ys, text, group or -1)"""
+    boxes: list[tuple[float, float, float, float, str, int, bool]] = field(default_factory=list)
+    """(x, y, width, height, text, group or -1, whether it is marked); where there are rows, y is the row and height 1."""
+    marked: str = ""
+    """What marked boxes are."""
+    tight: list[str] = field(default_factory=list)
+    """The limits that are met exactly."""
+    note: str = ""
+
+
+def short(value: float) -> str:
+    """A number as tables show it."""
+    return f"{value:,.10g}" if abs(value) >= 1e6 or value == int(value) else f"{value:,.6g}"

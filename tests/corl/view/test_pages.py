@@ -1,0 +1,157 @@
+"""Pages: whole in themselves, safe, of every problem, and alive in a browser where there is one."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import corl
+from corl import registry
+from corl.cli.main import main
+from corl.problems.jobshop.instance import Schedule, from_jobs
+from corl.problems.jobshop.viewing import critical
+from corl.view.page import page
+
+CASES = {
+    "vrp": ("solomon", {"size": 12}), "tsp": ("uniform", {"size": 12}), "jobshop": ("taillard", {"jobs": 4, "machines": 3}),
+    "orienteering": ("distance", {"size": 12}), "knapsack": ("uncorrelated", {"size": 20}), "bandits": ("budget", {"arms": 6}),
+    "memory": ("dag", {}), "memory-static": ("tiled", {}), "milp": ("auctions", {"items": 10, "bids": 20}),
+}  # fmt: skip
+
+
+def embedded(html):
+    """What the page's script reads."""
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)[1])
+
+
+def solved(name):
+    kind, options = CASES[name]
+    generators = registry.problem(name).generators
+    instance = corl.generate(name, kind if kind in generators else "", seed=1, **(options if kind in generators else {}))
+    limits = {"time_limit": 1} if name in ("bandits", "milp") else {"iterations": 200}
+    return corl.solve(instance, problem=name, seed=1, **limits)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_page_of_every_problem(name):
+    """Nothing is loaded from elsewhere, nothing is large; the objective, the run and the picture are there."""
+    result = solved(name)
+    html = result.page()
+    assert not re.search(r'(?:src|href)="(?!data:)', html) and "http" not in html.replace("http://www.w3.org", "")
+    assert len(html) < 1_000_000
+    shown = embedded(html)
+    assert [tuple(each) for each in shown["trace"]] == [tuple(each) for each in result.trace]
+    assert (shown["scene"] is None) == (name == "milp") and (name != "milp" or "There is no picture of this problem" in html)
+    if name != "milp":
+        scene = shown["scene"]
+        groups = len(scene["groups"]) or 1 << 30
+        assert scene["points"] or scene["lines"] or scene["boxes"]
+        assert all(each[3] < groups for each in scene["points"]) and all(each[5] < groups for each in scene["boxes"])
+        assert np.isfinite([each[:2] for each in scene["points"]]).all()
+        assert np.isfinite([each[:4] for each in scene["boxes"]]).all()
+    assert page(result._problem(), result.data)  # the instance alone
+
+
+def test_routes_with_loads_and_times():
+    """The stops of a route: clients in order, begin within windows, the load adding up to the route's."""
+    result = solved("vrp")
+    scene = embedded(result.page())["scene"]
+    stops = [[stop[0] for stop in group["steps"]] for group in scene["groups"]]
+    assert stops == result._problem().to_json(result.data, result.solution)
+    for group in scene["groups"]:
+        assert group["steps"][-1][2] == float(group["cells"][2].split(" of ")[0].replace(",", ""))
+        assert all(a[1] <= b[1] for a, b in zip(group["steps"], group["steps"][1:]))
+
+
+def test_critical_operations():
+    """Two jobs on two machines: the chain without a gap, not the operation with slack."""
+    instance = from_jobs([[[(0, 3)], [(1, 2)]], [[(1, 1)], [(0, 4)]]], 2)
+    schedule, duration = Schedule(np.array([0, 3, 0, 3]), np.array([0, 1, 1, 0], np.int32)), np.array([3, 2, 1, 4])
+    assert critical(instance, schedule, duration).tolist() == [True, False, False, True]
+
+
+def test_names_cannot_break_out():
+    """What a file says is text, never markup."""
+    from corl.modelling import KnapsackModel
+
+    model = KnapsackModel(5, name="</script><img src=x onerror=alert(1)>")
+    model.add_item("a", value=1, weight=1)
+    html = model.solve().result.page()
+    assert "<img" not in html and html.count("</script>") == 2
+
+
+def test_command(tmp_path, capsys, monkeypatch):
+    """A page of a result with its trace, of a solution without one, of the instance alone; a wrong file is one line, exit 3."""
+    monkeypatch.chdir(tmp_path)
+    result = corl.solve("tsp/uniform-100", iterations=50)
+    result.write("run.json")
+    result.write("best.tour")
+    for solution, traced in ((["run.json"], True), (["best.tour"], False), ([], False)):
+        assert main(["view", "tsp/uniform-100", *solution, "--output", "page.html"]) == 0
+        shown = embedded((tmp_path / "page.html").read_text(encoding="utf-8"))
+        assert bool(shown["trace"]) == traced and bool(shown["scene"]["lines"]) == bool(solution)
+    (tmp_path / "wrong.json").write_text("[1, 2]")
+    assert main(["view", "tsp/uniform-100", "wrong.json"]) in (3, 4)
+    assert capsys.readouterr().err.count("\n") == 1
+    assert main(["view", "tsp/uniform-100"]) == 0 and (tmp_path / "uniform-100.html").exists()
+
+
+def test_in_a_notebook_and_a_browser(tmp_path, monkeypatch):
+    """A notebook gets the page in a frame; `show` without a path opens a file that is the page."""
+    import tempfile
+    import webbrowser
+
+    opened = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    result = solved("knapsack")
+    result.show()
+    (file,) = tmp_path.glob("*.html")
+    assert opened == [file.as_uri()] and file.read_text(encoding="utf-8") == result.page()
+    assert result._repr_html_().startswith("<iframe srcdoc=") and "<script" not in result._repr_html_()
+
+
+_LIVE = """<script>
+const canvas = document.getElementById("picture"), box = canvas.getBoundingClientRect();
+const at = (type, x, y, more) => canvas.dispatchEvent(new (type === "wheel" ? WheelEvent : PointerEvent)(type,
+  { clientX: box.left + x, clientY: box.top + y, pointerId: 1, bubbles: true, cancelable: true, ...more }));
+const seen = new Set(), picture = () => canvas.toDataURL();
+requestAnimationFrame(() => setTimeout(() => {
+  canvas.setPointerCapture = () => {};
+  const before = picture();
+  for (let x = 0; x < box.width; x += 6) for (let y = 0; y < box.height; y += 6) {
+    at("pointermove", x, y); if (!document.getElementById("tip").hidden) seen.add(document.getElementById("tip").textContent);
+  }
+  at("wheel", 200, 200, { deltaY: -300 });
+  const nearer = picture();
+  at("dblclick", 0, 0); canvas.dispatchEvent(new MouseEvent("dblclick"));
+  const back = picture();
+  document.querySelector("#groups tbody tr").click();
+  const told = { zoomed: nearer !== before, back: back === before, stressed: picture() !== before, texts: seen.size,
+    steps: document.querySelectorAll("#steps tbody tr").length };
+  document.title = "told " + JSON.stringify(told);
+}, 100));
+</script></body>"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["vrp", "jobshop", "memory"])
+def test_alive_in_a_browser(name, tmp_path):
+    """Pointing tells, the wheel zooms, a double click shows all again, a row is stressed; the console stays silent."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium here")
+    file = tmp_path / "page.html"
+    file.write_text(solved(name).page().replace("</body>", _LIVE), encoding="utf-8")
+    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1300,900", "--virtual-time-budget=8000"]
+    flags += ["--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
+    done = subprocess.run([browser, *flags, file.as_uri()], capture_output=True, text=True, timeout=120)
+    assert "CONSOLE" not in done.stderr, done.stderr[-2000:]
+    told = json.loads(re.search(r"<title>told (.*?)</title>", done.stdout)[1].replace("&quot;", '"'))
+    assert told["zoomed"] and told["back"] and told["stressed"] and told["texts"] > 3
+    assert (told["steps"] > 0) == (name == "vrp")
