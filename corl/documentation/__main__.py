@@ -1,6 +1,7 @@
-"""`python -m corl.documentation --output site`: the site, from a source checkout (`pip install ".[docs]"`); warnings are errors.
+"""`python -m corl.documentation --output site`: the site, run in a source checkout (`pip install ".[docs]"`).
 
-The site's folders are the repository's, so that a link between two pages works in both; files that are linked to come along.
+Warnings are errors. The site's folders are the repository's, so that a link between two pages works in both; files that are
+linked to come along.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ from pathlib import Path
 
 from corl.errors import CorlError, UsageError
 
-__all__ = ["build", "main", "pages"]
+__all__ = ["build", "files", "main", "pages"]
 
-_ROOT = Path(__file__).resolve().parents[2]
 _PAGES = ("README.md", "problems/**/*.md", "instances/*/results/*.md", "corl/**/*.md")
 _LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
@@ -37,8 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 def build(output: Path) -> None:
     """Write the site. Raises UsageError outside a checkout, without mkdocs, or where a page is not as it should be."""
-    if not (_ROOT / "pyproject.toml").exists():
-        raise UsageError("the site is built from a source checkout")
+    root = Path.cwd()
+    configuration = root / "corl" / "documentation" / "mkdocs.yml"
+    if not configuration.exists():
+        raise UsageError("the site is built in the top folder of a source checkout")
     try:
         from mkdocs.commands.build import build as write
         from mkdocs.config import load_config
@@ -46,29 +48,28 @@ def build(output: Path) -> None:
     except ImportError:
         raise UsageError('mkdocs is not installed: pip install ".[docs]"') from None
     with tempfile.TemporaryDirectory() as folder:
-        for path in files():
-            there = Path(folder) / path.relative_to(_ROOT)
+        for path in files(root):
+            there = Path(folder) / path.relative_to(root)
             there.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, there)
-        source = str(Path(__file__).with_name("mkdocs.yml"))
         try:
-            write(load_config(source, docs_dir=folder, site_dir=str(output.resolve()), strict=True))
+            write(load_config(str(configuration), docs_dir=folder, site_dir=str(output.resolve()), strict=True))
         except MkDocsException as error:
             raise UsageError(str(error)) from None
 
 
-def pages() -> list[Path]:
-    """All pages, those beside the code as well."""
-    return sorted({path for pattern in _PAGES for path in _ROOT.glob(pattern)})
+def pages(root: Path) -> list[Path]:
+    """All pages of a checkout, those beside the code as well."""
+    return sorted({path for pattern in _PAGES for path in root.glob(pattern)})
 
 
-def files() -> Iterator[Path]:
-    """All pages and the files that they link to, each once."""
-    found = dict.fromkeys(pages())
+def files(root: Path) -> Iterator[Path]:
+    """All pages of a checkout and the files that they link to, each once."""
+    found = dict.fromkeys(pages(root))
     for page in list(found):
         for link in _LINK.findall(page.read_text(encoding="utf-8")):
             target = (page.parent / link).resolve()
-            if target.is_file() and target.is_relative_to(_ROOT):
+            if target.is_file() and target.is_relative_to(root):
                 found[target] = None
     yield from found
 
