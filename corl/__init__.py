@@ -82,11 +82,13 @@ if not (Path(__file__).parent / "problems").is_dir() and (_root / "problems").is
     __path__.append(str(_root))
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        module = importlib.import_module(f"corl.{_HOME[name]}")
-        return module if name == _HOME[name] else getattr(module, name)  # corl.problem can be called
-    raise AttributeError(f"module 'corl' has no attribute {name!r}")
+if not TYPE_CHECKING:  # to a type checker, a name that is not above is an error
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOME:
+            module = importlib.import_module(f"corl.{_HOME[name]}")
+            return module if name == _HOME[name] else getattr(module, name)  # corl.problem can be called
+        raise AttributeError(f"module 'corl' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

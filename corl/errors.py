@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
-    "CorlError", "Infeasible", "InputError", "SolverError", "UsageError", "described", "hint", "kind_of", "shortened", "unknown",
+    "CorlError", "Infeasible", "InputError", "SolverError", "UsageError", "described", "hint", "kind_of", "missing_package",
+    "shortened", "unknown",
 ]  # fmt: skip
 
 _LONGEST = 700  # characters of a message on the command line
@@ -73,6 +74,14 @@ def hint(name: str, names: Iterable[str]) -> str:
     close = difflib.get_close_matches(wanted, plain, 1)
     close += [other for other in plain if len(wanted) > 1 and (other.startswith(wanted) or other.endswith(wanted))]
     return f" (did you mean {plain[close[0]]!r}?)" if close else ""
+
+
+def missing_package(error: BaseException) -> str | None:
+    """The line for a third-party package that is not installed; None where the error is another."""
+    if not isinstance(error, ModuleNotFoundError) or not error.name or error.name.partition(".")[0] == "corl":
+        return None
+    package = error.name.partition(".")[0].replace("_", "-")
+    return f"{package} is not installed; pip install {package} (corl doctor shows all)"
 
 
 def shortened(message: str, longest: int = _LONGEST) -> str:

@@ -29,6 +29,8 @@ def load(instance: Any, problem: str | Problem | None = None) -> tuple[Problem, 
             return adapter.of(data), data
     if adapter is None:
         found = registry.problem_of(instance)
+        if found is None and (found := registry.adapter_of(instance)) is not None:
+            return load(instance, found)
         if found is None:
             names = ", ".join(registry.problems())
             raise UsageError(f"say which problem {kind_of(instance)} stands for: problem= one of {names}")

@@ -75,6 +75,10 @@ class Problem(abc.ABC):
         """Write an Instance so that `read` gives the same one back."""
         raise UsageError(f"{self.name} has no instance files")
 
+    def adapts(self, data: Any) -> bool:
+        """Whether `data` can be meant for this problem alone: `corl.solve(data)` then takes it so. Imports nothing for it."""
+        return False
+
     def adapt(self, data: Any) -> Any:
         """An Instance from what users hold already (arrays, graphs, models). Raises InputError with what is accepted."""
         accepted = f"a path or a {self.instance_type.__name__}"

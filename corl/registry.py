@@ -22,6 +22,7 @@ from corl.recipe import Recipe
 from corl.solver import Solver
 
 __all__ = [
+    "adapter_of",
     "choose",
     "chooser",
     "is_guest",
@@ -184,6 +185,11 @@ def problem_of(instance: Any) -> Problem | None:
     own = (problem for problem in working_problems() if getattr(problem, "instance_type", None) is type(instance))
     general = (problem for problem in working_problems() if isinstance(instance, getattr(problem, "instance_type", ())))
     return next(own, None) or next(general, None)
+
+
+def adapter_of(data: Any) -> Problem | None:
+    """The problem that alone can adapt what is no Instance (`Problem.adapts`), or None."""
+    return next((problem for problem in working_problems() if problem.adapts(data)), None)
 
 
 def _names(group: str, problem_name: str) -> list[str]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from corl import registry
 from corl.errors import InputError, UsageError
@@ -14,7 +14,11 @@ from corl.files import json_values
 from corl.files.opening import replacing
 from corl.termination import LIMITS, STATUSES, Limit, Status
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["Result", "relative_gap"]
+
 
 @dataclass(frozen=True, eq=False)
 class Result:
@@ -105,12 +109,20 @@ class Result:
         with replacing(path) as partial:
             problem.write_solution(self.data, self.solution, partial)
 
-    def plot(self, path: str | os.PathLike[str]) -> None:
-        """Draw the solution into an image file (.png, .svg, .pdf)."""
-        from corl.files.drawing import save
+    def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Axes | None = None) -> Axes | None:
+        """Draw the solution into an image file (.png, .svg, .pdf), or on `ax`; without either on new axes, shown by a notebook.
+
+        Returns the axes, or None where a file was written. Raises UsageError.
+        """
+        from corl.files import drawing
 
         self._need("plot")
-        save(self._problem(), self.data, self.solution, Path(path))
+        if path is None:
+            return drawing.draw(self._problem(), self.data, self.solution, ax)
+        if ax is not None:
+            raise UsageError("plot: accepted: a path or ax, not both")
+        drawing.save(self._problem(), self.data, self.solution, Path(path))
+        return None
 
     def page(self) -> str:
         """One HTML page, whole in itself: a picture to look into, tables, objective and bound over time. Raises UsageError."""
@@ -135,6 +147,19 @@ class Result:
         from corl.view.page import in_notebook
 
         return None if self.data is None else in_notebook(self.page())
+
+    def table(self, *, steps: bool = False) -> list[dict[str, Any]]:
+        """A row for each route, job, tensor, ... as `corl view` shows them; with `steps` one for each stop (when it is served,
+        the load) or operation (machine, start, end). Empty where the problem has none. `pandas.DataFrame(result.table())`.
+        """
+        self._need("table")
+        scene = self._problem().view(self.data, self.solution)
+        if scene is None:
+            return []
+        if not steps:
+            return [dict(zip(scene.head, group.cells)) for group in scene.groups]
+        head = (scene.head[0], *scene.steps_head) if scene.head else ()
+        return [dict(zip(head, (group.cells[0], *step))) for group in scene.groups for step in group.steps]
 
     def explain(self) -> dict[str, str]:
         """What the solution leaves out, and why: name -> one line (vehicle routing: clients without a route)."""

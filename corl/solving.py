@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import math
 import numbers
+import os
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from corl import options, registry
 from corl.compilation.ahead import compile_for
-from corl.errors import CorlError, SolverError, UsageError, described
+from corl.errors import CorlError, SolverError, UsageError, described, missing_package
+from corl.files.solutions import read_solution
 from corl.interruption import interruptible
 from corl.judging import judged
 from corl.loading import load, name_of
@@ -55,7 +58,7 @@ def solve(
     iterations: a limit in the solver's own unit (`corl list solvers`); then a seed gives the same bits on one machine.
     target: stop at an objective this good or better.
     workers: processes, up to four for each processor; they search with different seeds, and the best solution counts.
-    warm_start: a solution in the problem's own form to start from.
+    warm_start: what to start from: a Result, a solution file's path, or a solution in the problem's own form.
     on_improvement: called with a `corl.run.Improvement` at every better solution or bound; what it raises ends the call.
     solver_options: the solver's own options.
 
@@ -136,6 +139,12 @@ def _check_solver(method: Solver, name: str, data: Any, iterations: int | None) 
 
 def _warm_start(adapter: Problem, data: Any, solution: Any) -> Any:
     """Check a warm start by the problem's own judge; a bad one is the caller's error. A flat list stands for an array."""
+    if isinstance(solution, Result):
+        if solution.problem != adapter.name:
+            raise UsageError(f"warm_start: a Result of {solution.problem}, not of {adapter.name}")
+        solution = solution.solution if solution.data is not None else adapter.from_json(data, solution.solution)
+    elif isinstance(solution, (str, os.PathLike)):
+        solution, _ = read_solution(adapter, data, Path(solution))
     if solution is None:
         return None
     if isinstance(solution, list) and all(isinstance(item, numbers.Real) for item in solution):
@@ -191,6 +200,8 @@ def _blaming(name: str, run: Run) -> Iterator[None]:
     except CorlError:
         raise
     except (Exception, SystemExit) as error:
+        if run.callback_error is None and (package := missing_package(error)):
+            raise SolverError(f"solver {name} needs a package: {package}") from error
         if run.callback_error is None:
             raise SolverError(f"solver {name} failed: {described(error)}") from error
     if run.callback_error is not None:

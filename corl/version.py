@@ -4,9 +4,10 @@ import contextlib
 import functools
 import sys
 
-__all__ = ["__version__", "versions"]
+__all__ = ["DISTRIBUTION", "__version__", "versions"]
 
 __version__ = "0.1.0"
+DISTRIBUTION = "corl-solvers"  # what pip knows the package by
 _ENGINES = ("numpy", "scipy", "numba", "torch", "ortools", "pyscipopt", "pyvrp", "fast_tsp")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import corl
 from corl import registry
-from corl.cli.main import _parser
+from corl.cli.main import parser_of
 
 ROOT = Path(__file__).resolve().parents[1]
 SHELL = ("", "sh", "shell")
@@ -98,7 +98,7 @@ def test_what_is_printed_can_be_read(readme):
     for command in commands(readme):
         words = shlex.split(command, comments=True)
         if words[0] == "corl":
-            assert _parser(words[1:]).parse_args(words[1:])
+            assert parser_of(words[1:]).parse_args(words[1:])
 
 
 def test_who_plays_with_whom():

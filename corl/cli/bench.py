@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--store", metavar="FILE", type=Path, help="where finished runs are kept; default: the suite's name and .db, here")
     add("--resume", action="store_true", help="add what is missing to a store that has runs of the suite")
     add("--export", metavar="FILE", nargs="?", const="", help="headline rows as CSV; default: results/ beside the suite")
-    add("--executor", choices=["local", "ray"], default="local", help="where runs are started; ray needs corl[distributed]")
+    add("--executor", choices=["local", "ray"], default="local", help="where runs start; ray needs corl-solvers[distributed]")
     add("--address", metavar="HOST:PORT", help="of the Ray cluster; default: the one that Ray finds")
 
 

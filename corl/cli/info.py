@@ -18,6 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     from corl.cli.main import one_line
     from corl.files.json_values import to_json
+    from corl.files.solutions import judge, read_solution
     from corl.loading import load, name_of
 
     problem, instance = load(args.file, args.problem)
@@ -25,8 +26,6 @@ def execute(args: argparse.Namespace) -> int:
     if reason := problem.infeasible(instance):
         facts["infeasible"] = reason
     if args.solution is not None:
-        from corl.cli.check import judge, read_solution
-
         solution, _ = read_solution(problem, instance, Path(args.solution))
         facts["objective"] = judge(problem, instance, solution, Path(args.solution))
         facts |= problem.explain(instance, solution)

@@ -16,11 +16,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from corl import __version__
-from corl.errors import CorlError, described, shortened
+from corl.errors import CorlError, described, missing_package, shortened
 
-__all__ = ["fail", "main", "one_line"]
+__all__ = ["COMMANDS", "fail", "main", "one_line", "parser_of"]
 
-_COMMANDS = {
+COMMANDS = {
     "solve": "solve instance files",
     "check": "evaluate a solution file, independently of any solver",
     "generate": "make a random instance",
@@ -28,6 +28,8 @@ _COMMANDS = {
     "list": "list problems, solvers, recipes, shipped instances or suites",
     "plot": "draw an instance or a solution",
     "view": "make a page of an instance or a solution: a picture to look into, tables, the run",
+    "doctor": "look at this installation: versions, processors, what is compiled, what is missing",
+    "completion": "print what completes corl's commands and options in a shell",
     "warm-up": "compile ahead, once for this machine, what solvers need",
     "info": "facts about an instance file",
     "train": "train a network by a recipe",
@@ -47,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else list(argv)
     _open_streams()
     try:
-        parser = _parser(arguments)
+        parser = parser_of(arguments)
         if not arguments:
             parser.print_help(sys.stderr)
             return 2
@@ -66,6 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         if isinstance(error, CorlError):
             return fail(str(error), error.exit_code)
+        if package := missing_package(error):
+            return fail(package, 2)
         if isinstance(error, OSError) and error.filename is not None:
             return fail(f"{os.fsdecode(error.filename)}: {error.strerror}", 2)
         _drop_output()
@@ -116,7 +120,7 @@ class _Help(argparse.Action):
         parser.exit()
 
 
-def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+def parser_of(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """The parser; only the sub-command that is asked for is imported."""
     parser = _Parser(
         prog="corl",
@@ -126,7 +130,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"corl {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name, text in _COMMANDS.items():
+    for name, text in COMMANDS.items():
         command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", add_help=False)
         if name in arguments:
             module = importlib.import_module(f"corl.cli.{name.replace('-', '_')}")

@@ -16,10 +16,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from corl.cli.check import judge, read_solution
     from corl.cli.main import one_line
     from corl.files.drawing import check_name, save
     from corl.files.opening import plain_name
+    from corl.files.solutions import judge, read_solution
     from corl.loading import load
 
     output = args.output or Path(plain_name(args.file).stem + ".png")

@@ -42,6 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--iterations", metavar="N", type=int, help="limit in the solver's own unit; the same seed then gives the same bits")
     add("--target", metavar="X", type=float, help="stop at an objective this good or better")
     add("--seed", metavar="N", type=int, default=0, help="of the random numbers; default 0")
+    add("--warm-start", metavar="FILE", type=Path, help="a solution to start from: JSON or the problem's own format")
     add("--workers", metavar="N", type=int, default=1, help="processes, each with its own seed, at most four a processor")
     add("--output", metavar="FILE", type=Path, help="solution file (.json, or the problem's own); a folder for several FILEs")
     add("--plot", metavar="FILE", type=Path, help="picture of the solution (.png, .svg, .pdf); a folder for several FILEs")
@@ -75,6 +76,8 @@ def execute(args: argparse.Namespace) -> int:
 
 def _check_targets(args: argparse.Namespace) -> None:
     """Before hours of work, not after: can the results be written where they are asked for?"""
+    if args.warm_start is not None and len(args.files) > 1:
+        raise UsageError("--warm-start: it starts one instance; with several FILEs, call corl once for each")
     for target in (args.output, args.plot):
         if target is None:
             continue
@@ -121,6 +124,7 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
                 target=args.target,
                 seed=args.seed,
                 workers=args.workers,
+                warm_start=args.warm_start,
                 on_improvement=follow,
                 **chosen,
             )
@@ -169,13 +173,13 @@ class _Telling:
     def tell(self, result: Result, args: argparse.Namespace, output: Path | None, plot: Path | None) -> None:
         """What cannot be printed or written keeps nothing else from being written."""
         with contextlib.ExitStack() as later:
-            for path, write in ((plot, result.plot), (output, result.write)):
+            for path, write in ((plot, "plot"), (output, "write")):
                 if path is not None and result.solution is not None:
-                    later.callback(self._write, path, write, said=not args.json)
+                    later.callback(self._write, path, getattr(result, write), said=not args.json)
             print(result.to_json() if args.json else _text(result, args.solver), flush=True)
 
     @staticmethod
-    def _write(path: Path, write: Callable[[Path], None], *, said: bool) -> None:
+    def _write(path: Path, write: Callable[[Path], object], *, said: bool) -> None:
         write(path)
         if said:
             print(f"  written    {one_line(path)}", flush=True)

@@ -20,9 +20,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from corl.cli.check import judge, read_solution
     from corl.cli.main import one_line
     from corl.files.opening import plain_name, replacing
+    from corl.files.solutions import judge, read_solution
     from corl.loading import load
     from corl.view.page import page
 

@@ -31,7 +31,7 @@ from numba.core import caching
 
 from corl.compilation import claims, signals
 
-__all__ = ["Cache", "bare", "of", "package_folder"]
+__all__ = ["Cache", "bare", "cache_folder", "of", "package_folder"]
 
 _KEPT = 6  # digests of a module kept on disk, the latest used ones
 _IN_USE = 3600.0  # seconds after its start that a process may still add to its folder
@@ -53,6 +53,11 @@ def of(function: Callable[..., Any]) -> Any:
 def bare(cache: Any) -> Any:
     """The cache of the same kernel where it has neither wrapper nor machine code (corl.compilation.parts)."""
     return _BareCache(cache) if isinstance(cache, Cache) else cache
+
+
+def cache_folder() -> Path:
+    """The folder that all kernels of this user are kept under, there or not. Raises RuntimeError for a user without a home."""
+    return _user_cache() / "corl"
 
 
 @cache

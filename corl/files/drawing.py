@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["check_name", "note", "save", "whole_ticks", "write_ids"]
+__all__ = ["check_name", "draw", "note", "save", "whole_ticks", "write_ids"]
 
 _ENDINGS = (".pdf", ".png", ".svg")
 _NUMBERED = 100  # nodes up to which each is drawn with its number
@@ -39,6 +39,16 @@ def save(problem: Problem, instance: Any, solution: Any, path: Path) -> None:
     _fit_titles(figure)
     with replacing(path) as partial:
         figure.savefig(partial, dpi=150)
+
+
+def draw(problem: Problem, instance: Any, solution: Any, axes: Axes | None = None) -> Axes:
+    """Draw `solution` on `axes`, or on new ones of the backend that the user has chosen; returns them."""
+    if axes is None:
+        from matplotlib import pyplot
+
+        axes = pyplot.figure(figsize=(7, 7), layout="constrained").add_subplot()
+    problem.draw(instance, solution, axes)
+    return axes
 
 
 def whole_ticks(axes: Axes, which: str = "both") -> None:

@@ -24,7 +24,9 @@ def scene_of(instance: JobShopInstance, solution: Any) -> Scene | None:
     scene.rows = [str(machine + instance.first_machine) for machine in range(instance.machines)]
     scene.marked = "a critical operation: were it later, so would be the last job that ends"
     scene.head = ("job", "operations", "starts", "ends") + (("due", "late") if instance.due is not None else ())
+    scene.steps_head = ("operation", "machine", "start", "end")
     marked = critical(instance, schedule, duration)
+    end_of = schedule.start + duration
     for i in range(instance.operations):
         job, start = int(instance.job[i]), int(schedule.start[i])
         step = i - int(instance.first[job])
@@ -35,7 +37,10 @@ def scene_of(instance: JobShopInstance, solution: Any) -> Scene | None:
         cells: list[Any] = [f"job {job}", last - first, int(schedule.start[first]), int(end[job])]
         if instance.due is not None:
             cells += [int(instance.due[job]), max(0, int(end[job] - instance.due[job]))]
-        scene.groups.append(Group(cells))
+        scene.groups.append(Group(cells, [
+            (i - first + 1, int(schedule.machine[i]) + instance.first_machine, int(schedule.start[i]), int(end_of[i]))
+            for i in range(first, last)
+        ]))  # fmt: skip
     return scene
 
 

@@ -73,6 +73,10 @@ class Milp(Problem):
 
         write_instance(instance, path)
 
+    def adapts(self, data: Any) -> bool:
+        """A pyscipopt Model."""
+        return type(data).__name__ == "Model" and type(data).__module__.partition(".")[0] == "pyscipopt"
+
     def adapt(self, data: Any) -> MilpInstance:
         """From a pyscipopt Model with linear constraints, before it is solved."""
         from corl.problems.milp.formats.models import adapt

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corl.problems.milp.evaluation import objective
-from corl.problems.milp_branching.evaluation import leaf_bound, nodes_of
+from corl.problems.milp_branching.evaluation import Visited, leaf_bound, nodes_of
 from corl.problems.milp_branching.instance import BranchingInstance, BranchingTree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_proof", "draw_tree", "positions"]
+__all__ = ["draw_proof", "draw_tree", "positions", "proof_of", "titled"]
 
 _BRANCHED, _LEAF, _EDGE, _BEST = "#24292f", "#0969da", "#8c959f", "#cf222e"
 
@@ -78,11 +78,21 @@ def draw_tree(
 
 def draw_proof(instance: BranchingInstance, tree: BranchingTree, axes: Axes) -> None:
     """The tree of a solution, each node at the optimum of its relaxation, which is solved for it."""
+    nodes, bound, value = proof_of(instance, tree)
+    title = titled(instance, len(nodes), value)
+    draw_tree([node.parent for node in nodes], bound, axes, value=value, title=title, sense=instance.program.sense)
+
+
+def proof_of(instance: BranchingInstance, tree: BranchingTree) -> tuple[list[Visited], list[float], float | None]:
+    """The nodes of a solution in preorder, their bounds, and the incumbent's value; bounds and value in the user's sense."""
     program = instance.program
     sign = -1.0 if program.sense == "max" else 1.0
     nodes = list(nodes_of(program, tree))
     bound = [sign * leaf_bound(program, node.lower, node.upper) + program.offset for node in nodes]
-    value = None if tree.incumbent is None else objective(program, tree.incumbent)
-    title = f"{instance.name or 'program'}: {len(nodes):,} node{'s' if len(nodes) > 1 else ''}"
-    title += "" if value is None else f", incumbent {value:,.10g}"
-    draw_tree([node.parent for node in nodes], bound, axes, value=value, title=title, sense=program.sense)
+    return nodes, bound, None if tree.incumbent is None else objective(program, tree.incumbent)
+
+
+def titled(instance: BranchingInstance, nodes: int, value: float | None) -> str:
+    """A picture's title: the name, the number of nodes, the incumbent's value."""
+    title = f"{instance.name or 'program'}: {nodes:,} node{'s' if nodes > 1 else ''}"
+    return title + ("" if value is None else f", incumbent {value:,.10g}")

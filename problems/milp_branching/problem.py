@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from corl.networks.tokens import Tokens
     from corl.problems.milp_branching.environment import BranchingEnvironment
+    from corl.view.scene import Scene
 
 __all__ = ["MilpBranching"]
 
@@ -93,6 +94,12 @@ class MilpBranching(Problem):
             Milp().draw(instance.program, None, axes)
         else:
             draw_proof(instance, solution, axes)
+
+    def view(self, instance: BranchingInstance, solution: Any) -> Scene | None:
+        """See `corl.problem.Problem.view`."""
+        from corl.problems.milp_branching.viewing import scene_of
+
+        return scene_of(instance, solution)
 
     def environment(
         self, instances: Sequence[BranchingInstance], rows: int, width: int | None = None, name: str = ""

@@ -1,1 +1,3 @@
 """The orienteering problem: the most score within a limit on the length."""
+
+from corl.problems.orienteering.instance import OrienteeringInstance as OrienteeringInstance

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,19 +44,22 @@ def adapt_graph(graph: nx.Graph) -> TspInstance:
     """A complete networkx graph whose edges have `weight`; or one without edges whose nodes have `pos`, for Euclidean distances.
 
     A DiGraph gives an ATSP where it is not symmetric. Ids are the nodes where these are integers, else 0..n-1 in the
-    graph's order of nodes. Where there are weights, two-dimensional `pos` is what tours are drawn at. Raises InputError.
+    graph's order of nodes, and `names` what they are called. Where there are weights, two-dimensional `pos` is what tours are
+    drawn at. Raises InputError.
     """
     nodes = list(graph)
     if not nodes:
         raise InputError("the graph has no nodes; accepted: at least one")
     numbered = all(isinstance(node, (int, np.integer)) and abs(int(node)) < 2**53 for node in nodes)
     ids = np.array(nodes, np.int64) if numbered else np.arange(len(nodes))
-    name = str(graph.name or "graph")
+    name, names = str(graph.name or "graph"), None if numbered else tuple(map(str, nodes))
+    if names is not None and len(set(names)) < len(nodes):
+        raise InputError("two nodes are written alike; accepted: nodes with different texts", field="nodes")
     points = _positions(graph, nodes)
     if graph.number_of_edges() == 0 and points is not None:
-        return TspInstance(name, f"EXACT_{points.shape[1]}D", points=points, ids=ids)
+        return TspInstance(name, f"EXACT_{points.shape[1]}D", points=points, ids=ids, names=names)
     display = points if points is not None and points.shape[1] == 2 else None
-    return _from_matrix(name, _weights(graph, nodes), ids, display)
+    return replace(_from_matrix(name, _weights(graph, nodes), ids, display), names=names)
 
 
 def _from_matrix(

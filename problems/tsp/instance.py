@@ -33,6 +33,8 @@ class TspInstance:
     display: NDArray[np.float64] | None = None
     """Coordinates to draw at, float64 [n, 2], where the file gives other ones than `points`."""
     comment: str = ""
+    names: tuple[str, ...] | None = None
+    """What the user calls the cities, one each, where that is no integer; solutions in JSON, pictures and pages say them."""
 
     def __post_init__(self) -> None:
         kind = self.edge_weight_type
@@ -48,6 +50,8 @@ class TspInstance:
         if ids.shape != (self.n,) or ids.dtype.kind not in "iu" or (np.diff(np.sort(ids)) == 0).any() or ids.min() < 0:
             raise InputError(f"there must be {self.n} different integers from 0", field="ids")
         object.__setattr__(self, "ids", ids.astype(np.int64))
+        if self.names is not None and (len(set(self.names)) != self.n or len(self.names) != self.n):
+            raise InputError(f"there must be {self.n} different names", field="names")
         if self.display is not None:
             display = np.ascontiguousarray(self.display, np.float64)
             if display.shape != (self.n, 2) or not np.isfinite(display).all():

@@ -114,14 +114,18 @@ class Tsp(Problem):
 
         write_tour(instance, solution, path, [f"Length {self.evaluate(instance, solution)!r}"])
 
-    def to_json(self, instance: TspInstance, solution: NDArray[np.integer]) -> list[int]:
-        """The file's city ids in visiting order."""
+    def to_json(self, instance: TspInstance, solution: NDArray[np.integer]) -> list[Any]:
+        """The file's city ids, or the cities' names where they have some, in visiting order."""
+        if instance.names is not None:
+            return [instance.names[city] for city in np.asarray(solution).tolist()]
         return instance.ids[np.asarray(solution)].tolist()  # type: ignore[no-any-return]
 
     def from_json(self, instance: TspInstance, value: Any) -> NDArray[np.int32]:
-        """int32 cities 0..n-1 from a list of ids. Raises InputError for no list of integers, Infeasible for an unknown city."""
-        from corl.problems.tsp.solutions import cities_of
+        """int32 cities 0..n-1 from a list of ids or names. Raises InputError for another, Infeasible for an unknown city."""
+        from corl.problems.tsp.solutions import cities_called, cities_of
 
+        if instance.names is not None and isinstance(value, list) and all(isinstance(city, str) for city in value):
+            return cities_called(instance, value)
         if not isinstance(value, list) or not all(type(city) is int for city in value):
             raise InputError("accepted: a list of city ids, integers, in visiting order", field="solution")
         if huge := [city for city in value if abs(city) >= 2**63]:

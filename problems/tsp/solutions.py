@@ -15,7 +15,7 @@ from corl.problems.tsp.evaluation import check_tour
 from corl.problems.tsp.instance import TspInstance
 from corl.routing.tsplib import LARGEST_DIMENSION
 
-__all__ = ["cities_of", "read_tour", "write_tour"]
+__all__ = ["cities_called", "cities_of", "read_tour", "write_tour"]
 
 _KEYWORDS = ("NAME", "TYPE", "COMMENT", "DIMENSION", "TOUR_SECTION", "EOF")
 _INSTANCE = "belongs to an instance; accepted: a file of TYPE TOUR"
@@ -69,6 +69,14 @@ def cities_of(instance: TspInstance, ids: ArrayLike) -> NDArray[np.int32]:
     if (unknown := instance.ids[cities] != wanted).any():
         raise Infeasible(f"city {wanted[unknown.argmax()]} of the tour is not in the instance")
     return cities.astype(np.int32)
+
+
+def cities_called(instance: TspInstance, names: Iterable[str]) -> NDArray[np.int32]:
+    """The cities 0..n-1 of a list of names. Raises Infeasible for one that the instance does not have."""
+    place = {name: city for city, name in enumerate(instance.names or ())}
+    if unknown := [name for name in names if name not in place]:
+        raise Infeasible(f"city {quoted(unknown[0])} of the tour is not in the instance")
+    return np.array([place[name] for name in names], np.int32)
 
 
 def write_tour(instance: TspInstance, tour: ArrayLike, path: str | Path, comments: Iterable[str] = ()) -> None:

@@ -35,4 +35,5 @@ def first_cities(instance: TspInstance, most: int) -> TspInstance:
     points = None if instance.points is None else instance.points[:most]
     matrix = None if instance.matrix is None else instance.matrix[:most, :most]
     display = None if instance.display is None else instance.display[:most]
-    return replace(instance, points=points, matrix=matrix, ids=instance.ids[:most], display=display)
+    names = None if instance.names is None else instance.names[:most]
+    return replace(instance, points=points, matrix=matrix, ids=instance.ids[:most], display=display, names=names)

@@ -27,7 +27,8 @@ def scene_of(instance: TspInstance, solution: Any) -> Scene:
     place = np.empty(instance.n, np.int64)
     place[np.arange(instance.n) if tour is None else tour] = np.arange(instance.n)
     if instance.n <= _NAMED:
+        called = instance.ids.tolist() if instance.names is None else instance.names
         where = "" if tour is None else ", stop {} of the tour"
         for k, ((x, y), at) in enumerate(zip(xy.tolist(), place.tolist())):
-            scene.points.append((x, y, f"city {k + 1}" + where.format(at + 1), -1, ""))
+            scene.points.append((x, y, f"city {called[k]}" + where.format(at + 1), -1, ""))
     return scene

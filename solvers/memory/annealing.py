@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from corl.errors import UsageError
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Annealing", "Chain", "first_plan"]
 
+_log = logging.getLogger(__name__)
 _CLOCK = 10**12
 _START = 0.75  # share of the time limit after which the first plan is what has been built by then
 _SMALL = 2000  # accesses up to which twelve settings of xla-like are tried for the first plan
@@ -111,6 +115,15 @@ def first_plan(program: Program, start: str, stop: Callable[[], bool] = never) -
     if not stop():
         small = len(program.use_op) <= _SMALL
         found.append(tuned(program, stop) if small else by_priority(program, 0.5, 1.0, True, stop))
-    if start == "learned" and not stop():
+    if start == "learned" and _has_torch() and not stop():
         found.append(best_plan(program, 8, stop=stop))
     return min(found, key=lambda pair: pair[0])
+
+
+@cache
+def _has_torch() -> bool:
+    """Whether networks can be loaded; says once that plans are built without them."""
+    if find_spec("torch") is not None:
+        return True
+    _log.warning("torch is not installed: annealing starts without the plans of the learned priority")
+    return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,4 +15,4 @@ def choose(instance: MilpInstance, time_limit: float | None, iterations: int | N
     """learned-branching where the program is like those that a shipped policy was trained on; scip for all others"""
     from corl.solvers.milp.branching.solver import LearnedBranching
 
-    return "scip" if LearnedBranching().accepts(instance) else "learned-branching"
+    return "scip" if find_spec("torch") is None or LearnedBranching().accepts(instance) else "learned-branching"

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from corl.version import DISTRIBUTION
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("corl", "problems", "solvers")
 THIRD_PARTY = ("numpy", "scipy", "numba", "torch", "torch_geometric", "ortools", "pyscipopt", "networkx", "matplotlib", "rich")
@@ -32,7 +34,7 @@ def loaded_by(code: str) -> set[str]:
     "code",
     [
         "import corl",
-        "from corl.cli.main import _parser; _parser([]).format_help()",
+        "from corl.cli.main import parser_of; parser_of([]).format_help()",
         "from corl import registry; list(registry.working_problems())",
         "from corl import registry; [registry.solver(p, name) for p in registry.problems() for name in registry.solvers(p)]",
         "from corl import registry; [registry.recipe(p, name) for p in registry.problems() for name in registry.recipes(p)]",
@@ -50,7 +52,8 @@ def test_entry_points_are_as_declared():
     """The installed metadata agree with pyproject.toml; if not, reinstall (`pip install -e .`)."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     for group, entries in declared.items():
-        installed = {entry.name: entry.value for entry in entry_points(group=group) if entry.dist and entry.dist.name == "corl"}
+        ours = [entry for entry in entry_points(group=group) if entry.dist and entry.dist.name == DISTRIBUTION]
+        installed = {entry.name: entry.value for entry in ours}
         assert installed == entries, f"{group}: stale installation; run pip install again"
 
 
@@ -117,6 +120,9 @@ def test_types(tmp_path):
     command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "-p", "corl"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+    (tmp_path / "user.py").write_text("import corl\n\ncorl.sovle('tsp/uniform-500')\n")
+    done = subprocess.run([*command[:-2], "user.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.startswith("user.py:3: error: Module has no attribute \"sovle\""), done.stdout
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ ITSELF.append(ITSELF)
         ("time_limit", 10**400),
         ("target", "x"), ("target", float("nan")), ("iterations", 1e3), ("iterations", float("nan")), ("iterations", "10"),
         ("seed", None), ("seed", -1), ("seed", True), ("workers", None), ("workers", 0), ("workers", 2.0), ("mode", 3),
-        ("nonsense", 1), ("warm_start", [1]), ("warm_start", "abc"), ("warm_start", object()), ("warm_start", {"a": 1}),
+        ("nonsense", 1), ("warm_start", [1]), ("warm_start", object()), ("warm_start", {"a": 1}),
         ("solver", "nope"), ("solver", 3), ("solver", None), ("problem", 3), ("problem", "nope"), ("problem", corl.Problem),
         ("on_improvement", 3),
     ],

@@ -13,6 +13,7 @@ from typing import Any
 
 from corl import registry
 from corl.networks.checkpoints import shipped
+from corl.version import DISTRIBUTION
 
 
 def _output(*arguments: str) -> str:
@@ -73,7 +74,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "commands": lambda: {name: _flags(name) for name in _commands()},
     "generators": lambda: {name: _generators(name) for name in registry.problems()},
     "instances": lambda: [f"{each['problem']} {each['name']} {each['value']} {each['status']}" for each in _listed("instances")],
-    "networks": lambda: sorted(entry.name for entry in entry_points(group="corl.networks") if entry.dist.name == "corl"),
+    "networks": lambda: sorted(entry.name for entry in entry_points(group="corl.networks") if entry.dist.name == DISTRIBUTION),
     "problems": lambda: {name: _problem(name) for name in registry.problems()},
     "recipes": lambda: _grouped(_listed("recipes")),
     "solvers": lambda: _grouped(_listed("solvers")),

@@ -20,6 +20,7 @@ from corl.networks import checkpoints
 from corl.networks.architectures import network_class
 from corl.networks.configurations import _fits
 from corl.networks.tokens import token_sizes
+from corl.version import DISTRIBUTION
 
 PLANE = {"problem": "tsp", "features": "plane", "inputs": 3, "width": 8, "layers": 1, "heads": 2, "feedforward": 8}
 SMALL: dict[str, dict[str, Any]] = {
@@ -67,7 +68,7 @@ def refusal(path, *words):
 
 def test_every_architecture_is_tried():
     """A new one brings a small configuration."""
-    assert {entry.name for entry in entry_points(group="corl.networks") if entry.dist.name == "corl"} == set(SMALL)
+    assert {entry.name for entry in entry_points(group="corl.networks") if entry.dist.name == DISTRIBUTION} == set(SMALL)
 
 
 def test_each_entry_of_a_wrong_type(path):

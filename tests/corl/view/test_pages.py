@@ -20,7 +20,8 @@ from corl.view.page import page
 CASES = {
     "vrp": ("solomon", {"size": 12}), "tsp": ("uniform", {"size": 12}), "jobshop": ("taillard", {"jobs": 4, "machines": 3}),
     "orienteering": ("distance", {"size": 12}), "knapsack": ("uncorrelated", {"size": 20}), "bandits": ("budget", {"arms": 6}),
-    "memory": ("dag", {}), "memory-static": ("tiled", {}), "milp": ("auctions", {"items": 10, "bids": 20}),
+    "milp-branching": ("set-cover", {"size": 20}), "memory": ("dag", {}),
+    "memory-static": ("tiled", {}), "milp": ("auctions", {"items": 10, "bids": 20}),
 }  # fmt: skip
 
 

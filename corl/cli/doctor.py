@@ -1,0 +1,132 @@
+"""`corl doctor`: what this installation is, and what it lacks."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from corl.version import DISTRIBUTION, __version__
+
+__all__ = ["arguments", "examine", "execute"]
+
+_REQUIREMENT = re.compile(r"^([\w.-]+).*?(?:extra == [\"'](\w+)[\"'])?$")
+_OWN_EXTRAS = ("test", "docs")  # of those who work on corl itself
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def execute(args: argparse.Namespace) -> int:
+    """0, or 1 where something that corl cannot do without is missing."""
+    from corl.cli.main import one_line
+    from corl.files.json_values import to_json
+
+    facts = examine()
+    if args.json:
+        print(to_json(facts))
+    else:
+        width = max(map(len, facts)) + 2
+        for key, fact in facts.items():
+            for k, line in enumerate(_lines(fact)):
+                print(f"{'' if k else key:<{width}}{one_line(line)}")
+    return 1 if facts["missing"] else 0
+
+
+def examine() -> dict[str, Any]:
+    """Everything that doctor says, for JSON."""
+    missing, required, extras = _packages()
+    found: dict[str, Any] = {
+        "corl": f"{__version__} in {Path(__file__).resolve().parents[1]}",
+        "python": f"{platform.python_version()} on {platform.platform()}",
+        "processors": _processors(),
+        "packages": required,
+        "extras": extras,
+        "missing": missing,
+        "plug-ins": _plugins(),
+    }
+    if missing:
+        return found
+    return found | {"cache": _cache(), "compiled": _compiled()}
+
+
+def _packages() -> tuple[list[str], dict[str, str], dict[str, str]]:
+    """What is required and not there; versions of what is required; of each extra what is there, or how to install it."""
+    required: dict[str, str] = {}
+    extras: dict[str, dict[str, str]] = {}
+    for line in metadata.requires(DISTRIBUTION) or []:
+        name, extra = _REQUIREMENT.match(line).groups()  # type: ignore[union-attr]
+        if name != DISTRIBUTION and extra not in _OWN_EXTRAS:
+            (extras.setdefault(extra, {}) if extra else required)[name] = _version(name)
+    missing = [name for name, version in required.items() if not version]
+    told = {}
+    for extra, names in extras.items():
+        whole = all(names.values())
+        versions = ", ".join(f"{name} {version or 'missing'}" for name, version in names.items())
+        told[extra] = versions if whole else f"{versions}; pip install '{DISTRIBUTION}[{extra}]'"
+    return missing, {name: version or "missing" for name, version in required.items()}, told
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _processors() -> str:
+    from corl.processes.processors import available
+
+    return f"{len(available())} of {os.cpu_count()} for this process, {platform.machine()}"
+
+
+def _plugins() -> list[str]:
+    """What other packages have declared and does not load, a line each."""
+    failed = []
+    for group in ("corl.problems", "corl.solvers", "corl.recipes", "corl.networks"):
+        for entry in metadata.entry_points(group=group):
+            if entry.dist is not None and entry.dist.name != DISTRIBUTION:
+                try:
+                    entry.load()
+                except Exception as error:
+                    failed.append(f"{entry.dist.name}: {entry.name} = {entry.value}: {type(error).__name__}: {error}")
+    return failed
+
+
+def _cache() -> str:
+    """Where kernels are kept, and how much is there."""
+    from corl.compilation.cache import cache_folder, package_folder
+
+    folder = cache_folder()
+    if package_folder("corl") is None:
+        return f"{folder} cannot be used: kernels are compiled in every process; CORL_CACHE names another folder"
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return f"{folder}, {size / 1e6:.0f} MB"
+
+
+def _compiled() -> dict[str, str]:
+    """Of the kernels that a problem's solvers need: whether all are kept, or how long the first call compiles."""
+    from corl import registry
+    from corl.compilation import ahead
+
+    told = {}
+    for problem in registry.working_problems():
+        solvers = {registry.solver(problem.name, short) for short in registry.solvers(problem.name)}
+        records = [record for solver in solvers for record in ahead.recorded(solver)]
+        jobs = ahead.missing(records)
+        seconds = sum(job.seconds for job in jobs)
+        if records:
+            told[problem.name] = f"{len(jobs)} kernels missing, {seconds:.0f} s of a core; corl warm-up" if jobs else "all"
+    return told
+
+
+def _lines(fact: Any) -> list[str]:
+    if isinstance(fact, dict):
+        width = max(map(len, fact), default=0) + 2
+        return [f"{key:<{width}}{value}" for key, value in fact.items()] or ["none"]
+    return list(map(str, fact)) or ["none"] if isinstance(fact, list) else [str(fact)]

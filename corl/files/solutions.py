@@ -1,0 +1,51 @@
+"""Solutions that stand in files: read, and judged apart from any solver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from corl.errors import CorlError, InputError, described
+from corl.files.json_values import from_json, is_number
+from corl.files.opening import reading
+from corl.problem import Problem
+
+__all__ = ["judge", "read_solution"]
+
+
+def read_solution(problem: Problem, instance: Any, path: Path) -> tuple[Any, float | None]:
+    """The solution in a file, and the objective that the file claims for it, if any.
+
+    The file is JSON (a Result or the solution alone), or in one of the problem's own formats. Raises InputError, or Infeasible
+    where the reader sees already that it is no solution.
+    """
+    with reading(path):
+        if path.suffix in problem.suffixes:
+            return problem.read_solution(instance, path), None
+        text = path.read_text(encoding="utf-8-sig")
+    try:
+        values = from_json(text)
+    except InputError as error:
+        accepted = ", ".join(["JSON", *(f"*{suffix}" for suffix in problem.suffixes)])
+        raise InputError(f"{error.reason}; accepted: {accepted}", file=str(path)) from error
+    claimed = None
+    if isinstance(values, dict) and {"problem", "solution", "objective"} <= values.keys():
+        if values["problem"] != problem.name:
+            raise InputError(f"a solution of {values['problem']!r}, not of {problem.name}", file=str(path), field="problem")
+        claimed, values = values["objective"], values["solution"]
+        if values is None or not is_number(claimed):
+            raise InputError("this result holds no solution with an objective", file=str(path), field="solution")
+    try:
+        return problem.from_json(instance, values), claimed
+    except InputError as error:
+        raise InputError(error.reason, file=str(path), line=error.line, field=error.field or "solution") from error
+
+
+def judge(problem: Problem, instance: Any, solution: Any, path: Path) -> float:
+    """The objective of a solution that was read from `path`. Raises Infeasible, or InputError where it is none at all."""
+    try:
+        return float(problem.evaluate(instance, solution))
+    except CorlError:
+        raise
+    except Exception as error:  # a judge that meets what is no solution
+        raise InputError(f"no solution of {problem.name}: {described(error)}", file=str(path)) from error

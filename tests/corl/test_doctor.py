@@ -1,0 +1,204 @@
+"""What an installation lacks, and what it does without; completion; what starts a search."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import corl
+from corl import registry
+from corl.cli import doctor
+from corl.cli.main import COMMANDS, main
+from corl.errors import missing_package
+from corl.version import DISTRIBUTION
+
+
+def test_doctor_says_what_is_here(capsys):
+    """Versions as the metadata have them, the cache's folder, every problem's kernels; as JSON too."""
+    assert main(["doctor", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["packages"]["numpy"] == np.__version__ and facts["missing"] == []
+    assert facts["corl"].startswith(importlib.metadata.version(DISTRIBUTION))
+    assert os.environ.get("CORL_CACHE", "") in facts["cache"] and {"tsp", "vrp"} <= set(facts["compiled"])
+    assert main(["doctor"]) == 0
+    assert "packages" in capsys.readouterr().out
+
+
+def test_doctor_says_what_is_missing(capsys, monkeypatch):
+    """A package that corl cannot do without: exit 1; one of an extra: how to install it."""
+    true = importlib.metadata.version
+
+    def version(name):
+        if name in ("scipy", "pyvrp"):
+            raise importlib.metadata.PackageNotFoundError(name)
+        return true(name)
+
+    monkeypatch.setattr(doctor.metadata, "version", version)
+    assert main(["doctor", "--json"]) == 1
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["missing"] == ["scipy"] and facts["packages"]["scipy"] == "missing"
+    assert facts["extras"]["peers"].endswith(f"pip install '{DISTRIBUTION}[peers]'")
+
+
+def test_a_missing_package_is_one_line(capsys, monkeypatch):
+    """With the name that pip knows; a module of corl that is missing is no package."""
+    assert missing_package(ModuleNotFoundError("No module named 'torch_geometric.nn'", name="torch_geometric.nn")).startswith(
+        "torch-geometric is not installed; pip install torch-geometric"
+    )
+    assert missing_package(ModuleNotFoundError("no", name="corl.nothing")) is None and missing_package(ImportError("no")) is None
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.delitem(sys.modules, "matplotlib.backends.backend_agg", raising=False)
+    assert main(["plot", "tsp/uniform-500", "--output", "a.png"]) == 2
+    assert capsys.readouterr().err == "corl: matplotlib is not installed; pip install matplotlib (corl doctor shows all)\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_every_command(shell, tmp_path, capsys):
+    """All commands, the options of each, and names; where the shell is there, it reads the script."""
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert all(name in script for name in COMMANDS) and "warm-start" in script and "ruin-recreate" in script
+    (tmp_path / "script").write_text(script)
+    if shutil.which(shell):
+        subprocess.run([shell, "-n", tmp_path / "script"], check=True)
+
+
+def test_completion_in_bash(tmp_path, capsys):
+    """What bash offers after `corl so`, `corl solve --warm`, `corl solve x --problem knap`."""
+    if not shutil.which("bash"):
+        pytest.skip("there is no bash")
+    assert main(["completion", "bash"]) == 0
+    (tmp_path / "script").write_text(capsys.readouterr().out)
+    for words, offered in {
+        ("corl", "so"): "solve",
+        ("corl", "solve", "--warm"): "--warm-start",
+        ("corl", "solve", "--problem", "knap"): "knapsack",
+        ("corl", "list", "rec"): "recipes",
+    }.items():
+        line = " ".join(words)
+        code = f'. ./script; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _corl; echo "${{COMPREPLY[@]}}"'
+        done = subprocess.run(["bash", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == offered, words
+
+
+def test_a_warm_start_is_a_result_a_file_or_a_solution(tmp_path):
+    """The search begins at it: with one iteration and a good tour nothing better is found, whatever form it has."""
+    good = corl.solve("tsp/uniform-500", solver="ils", iterations=200, seed=1)
+    good.write(tmp_path / "good.tour")
+    good.write(tmp_path / "good.json")
+    told = corl.Result.from_json((tmp_path / "good.json").read_text())
+    for start in (good, good.solution, tmp_path / "good.tour", str(tmp_path / "good.json"), told):
+        assert corl.solve("tsp/uniform-500", solver="ils", iterations=1, warm_start=start).objective <= good.objective
+    with pytest.raises(corl.UsageError, match="warm_start: a Result of tsp, not of knapsack"):
+        corl.solve(corl.generate("knapsack", "uniform", size=10), warm_start=good)
+    with pytest.raises(corl.InputError, match="none"):
+        corl.solve("tsp/uniform-500", warm_start=tmp_path / "none.tour")
+
+
+def test_a_warm_start_from_the_command_line(tmp_path, capsys):
+    """--warm-start FILE; with several FILEs it is refused."""
+    good = corl.solve("tsp/uniform-500", solver="ils", iterations=200, seed=1)
+    good.write(tmp_path / "good.tour")
+    options = ["--solver", "ils", "--iterations", "1", "--json", "--warm-start", str(tmp_path / "good.tour")]
+    assert main(["solve", "tsp/uniform-500", *options]) == 0
+    assert json.loads(capsys.readouterr().out)["objective"] <= good.objective
+    assert main(["solve", "tsp/uniform-500", "tsp/clustered-500", *options]) == 2
+    assert "--warm-start" in capsys.readouterr().err
+
+
+def test_plot_draws_on_given_axes(tmp_path):
+    """Without a path it returns the axes, the user's own where they are given; a file and axes together are refused."""
+    from matplotlib.figure import Figure
+
+    result = corl.solve("tsp/uniform-500", solver="nearest-neighbour")
+    axes = Figure().add_subplot()
+    assert result.plot(ax=axes) is axes and axes.has_data()
+    assert result.plot(tmp_path / "a.png") is None and (tmp_path / "a.png").stat().st_size > 1000
+    with pytest.raises(corl.UsageError, match="not both"):
+        result.plot(tmp_path / "a.png", ax=axes)
+
+
+def test_a_graph_keeps_its_nodes_names(tmp_path):
+    """Result.to_json says them and takes them back; two that are written alike are refused, and so is an unknown one."""
+    import networkx
+
+    graph = networkx.Graph()
+    for k, name in enumerate(["Bonn", "Kiel", "Ulm", "Jena"]):
+        graph.add_node(name, pos=(k, k * k))
+    result = corl.solve(graph, problem="tsp", time_limit=0.1)
+    told = json.loads(result.to_json())["solution"]
+    assert sorted(told) == ["Bonn", "Jena", "Kiel", "Ulm"] and told == [result.data.names[city] for city in result.solution]
+    assert corl.Result.from_json(result.to_json(), result.data).solution.tolist() == result.solution.tolist()
+    with pytest.raises(corl.Infeasible, match="Rom"):
+        registry.problem("tsp").from_json(result.data, ["Rom"])
+    graph.add_node(1, pos=(0, 1))
+    graph.add_node("1", pos=(0, 2))
+    with pytest.raises(corl.InputError, match="written alike"):
+        corl.solve(graph, problem="tsp")
+
+
+def test_a_model_needs_no_problem():
+    """A pyscipopt Model says itself what it is; what could be meant in several ways does not."""
+    pyscipopt = pytest.importorskip("pyscipopt")
+    model = pyscipopt.Model()
+    x = model.addVar(vtype="I", ub=3)
+    model.setObjective(x, "maximize")
+    assert corl.solve(model, solver="scip", time_limit=5).objective == 3
+    with pytest.raises(corl.UsageError, match="say which problem"):
+        corl.solve([[0, 1], [1, 0]])
+
+
+def test_tables_of_a_solution():
+    """Routes with their stops in order and times that do not fall; operations as scheduled; refused without a solution."""
+    routes = corl.solve(corl.generate("vrp", "solomon", size=12, seed=1), iterations=100)
+    stops = routes.table(steps=True)
+    assert len(routes.table()) == len({row["route"] for row in stops}) and len(stops) == 12
+    for one in {row["route"] for row in stops}:
+        begins = [row["begin"] for row in stops if row["route"] == one]
+        assert begins == sorted(begins)
+    shop = corl.solve(corl.generate("jobshop", seed=1, jobs=3, machines=3), iterations=100)
+    rows = shop.table(steps=True)
+    assert len(rows) == 9 and max(row["end"] for row in rows) == shop.objective
+    assert corl.solve(corl.generate("milp", "auctions", items=10, bids=20), time_limit=1).table() == []
+
+
+@pytest.mark.slow
+def test_every_classical_solver_works_without_torch(tmp_path):
+    """In an environment with all libraries but torch: auto and every solver that takes no policy solve a problem's first kind."""
+    folders = [path for path in map(Path, sys.path) if path.name == "site-packages"]
+    for item in (item for folder in folders for item in folder.iterdir()):
+        if not item.name.startswith(("torch", "functorch")) and (item.suffix != ".pth" or item.name.startswith("__editable__")):
+            with contextlib.suppress(FileExistsError):
+                (tmp_path / item.name).symlink_to(item)
+    done = subprocess.run([sys.executable, "-S", "-P", "-c", _WITHOUT], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    assert len(done.stdout.splitlines()) > 30, done.stdout
+
+
+_WITHOUT = """
+import importlib.util, logging, os, site
+site.addsitedir(os.getcwd())
+import corl
+from corl import registry
+assert importlib.util.find_spec("torch") is None
+logging.basicConfig()
+learned = {"cp-agent", "heatmap-mcts", "iterative-dqn", "learned-branching", "learned-priority", "learned-reliability", "muzero",
+           "policy", "sequoia", "slim", "tree-search"}
+for problem in registry.working_problems():
+    make = next(iter(problem.generators.values()))
+    instance = make()
+    for name in ["auto", *(name for name in registry.solvers(problem.name) if name not in learned)]:
+        if name == "auto" or not registry.solver(problem.name, name)().accepts(instance):
+            result = corl.solve(instance, problem=problem.name, solver=name, time_limit=1)
+            print(problem.name, name, result.solver, result.status, flush=True)
+"""
