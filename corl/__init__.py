@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from corl.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from corl import milp
     from corl.environment import Environment
     from corl.errors import CorlError, Infeasible, InputError, SolverError, UsageError
     from corl.learning.training import train
@@ -44,6 +45,7 @@ _HOME = {
     "UsageError": "errors",
     "generate": "loading",
     "load_policy": "networks.checkpoints",
+    "milp": "milp",
     "option": "options",
     "problem": "problem",
     "read": "loading",
@@ -66,6 +68,7 @@ __all__ = [
     "UsageError",
     "generate",
     "load_policy",
+    "milp",
     "option",
     "problem",
     "read",

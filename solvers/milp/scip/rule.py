@@ -39,6 +39,12 @@ class Observation:
         return found
 
     @cached_property
+    def variables(self) -> list[Any]:
+        """[K] the same as pyscipopt's Variables of the transformed program."""
+        found, _, _, _, count, *_ = self.model.getLPBranchCands()
+        return list(found[:count])
+
+    @cached_property
     def features(self) -> NDArray[np.float64]:
         """[K, len(Feature)] of the candidates."""
         found: NDArray[np.float64] = features(self.pointer, self.candidates, 0)

@@ -1,0 +1,34 @@
+"""Branching in SCIP, stepped: episodes for reinforcement and imitation learning.
+
+    env = corl.milp.Branching(features="candidates", reward="nodes")
+    total = env.reset(corl.generate("milp", "auctions", items=50, bids=250))
+    while not env.done:
+        total += env.act(env.observe()[:, corl.milp.Feature.GAINS].argmax())
+
+`Branching` is the environment, `BranchingGym` the same for Gymnasium, `Feature` names the numbers of a candidate.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from corl.problems.milp_branching.candidates import Feature
+    from corl.solvers.milp.stepping.episodes import Branching
+    from corl.solvers.milp.stepping.gym import BranchingGym
+
+__all__ = ["Branching", "BranchingGym", "Feature"]
+
+_HOME = {
+    "Branching": "corl.solvers.milp.stepping.episodes",
+    "BranchingGym": "corl.solvers.milp.stepping.gym",
+    "Feature": "corl.problems.milp_branching.candidates",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(_HOME[name]), name)

@@ -1,0 +1,1 @@
+"""SCIP's branching, stepped: episodes for agents of one's own."""
