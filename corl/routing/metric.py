@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 
 __all__ = [
-    "ATT", "CEIL", "EUCLIDEAN", "EXPLICIT", "GEO", "MANHATTAN", "MAXIMUM", "ROUNDED", "TENTHS", "Metric", "distance", "metric",
+    "ATT", "CEIL", "EUCLIDEAN", "EXPLICIT", "GEO", "MANHATTAN", "MAXIMUM", "ROUNDED", "TENTHS", "Metric", "bonded", "distance",
+    "metric",
 ]  # fmt: skip
 
 EUCLIDEAN, ROUNDED, CEIL, ATT, MANHATTAN, MAXIMUM, GEO, EXPLICIT, TENTHS = range(9)
+
+_BONDED = 16  # added to the kind of a metric with bonds
 
 _KINDS = {
     "EXACT_2D": EUCLIDEAN, "EXACT_3D": EUCLIDEAN, "EUC_2D": ROUNDED, "EUC_3D": ROUNDED, "CEIL_2D": CEIL, "ATT": ATT,
@@ -33,7 +36,7 @@ class Metric(NamedTuple):
     points: NDArray[np.float64]
     """float64 [n, 3]: coordinates (z = 0 in the plane); for GEO the unit vectors on the sphere; [0, 3] for EXPLICIT."""
     matrix: NDArray[np.float64]
-    """float64 [n, n] for EXPLICIT, else [0, 0]."""
+    """float64 [n, n] for EXPLICIT; with bonds [n, 2], each city's partner (-1: none) and a bond's length; else [0, 0]."""
 
 
 def metric(edge_weight_type: str, given: NDArray[np.float64] | None, matrix: NDArray[np.float64] | None) -> Metric:
@@ -54,6 +57,17 @@ def metric(edge_weight_type: str, given: NDArray[np.float64] | None, matrix: NDA
     return Metric(kind, points, np.zeros((0, 0)))
 
 
+def bonded(given: Metric, partner: NDArray[np.integer[Any]]) -> Metric:
+    """The metric of points, but with bonds: edges so short that no exchange of edges pays which breaks one.
+
+    partner: int [n] the city at the other end of a city's bond, -1 for a city without one.
+    """
+    matrix = np.empty((len(partner), 2))
+    matrix[:, 0] = partner
+    matrix[:, 1] = -4.0 * float(np.ptp(given.points, axis=0).sum() + 1.0) * (6378.388 if given.kind == GEO else 1.0)
+    return given._replace(kind=given.kind + _BONDED, matrix=matrix)
+
+
 @kernel(inline=True, borrow=True)
 def distance(metric: Any, i: Any, j: Any) -> Any:
     """float64 distance from city i to city j, as TSPLIB 95 (Reinelt) defines it; TENTHS: whole tenths of the Euclidean one.
@@ -63,6 +77,10 @@ def distance(metric: Any, i: Any, j: Any) -> Any:
     kind = metric.kind
     if kind == EXPLICIT:
         return metric.matrix[i, j]
+    if kind >= _BONDED:
+        if metric.matrix[i, 0] == j:
+            return metric.matrix[i, 1]
+        kind -= _BONDED
     p = metric.points
     dx, dy, dz = p[i, 0] - p[j, 0], p[i, 1] - p[j, 1], p[i, 2] - p[j, 2]
     if kind <= CEIL:

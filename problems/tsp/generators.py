@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import UsageError
 from corl.problems.tsp.instance import COORDINATE_TYPES, TspInstance
 
-__all__ = ["asymmetric", "clustered", "uniform"]
+__all__ = ["asymmetric", "clustered", "portcgen", "portgen", "uniform"]
 
 _SIDE = 1_000_000  # of the square, as in the DIMACS challenge
 _LARGEST = 10_000_000
 _LARGEST_MATRIX = 10_000
+_LARGEST_PORTCGEN, _PORTCGEN_CLUSTER = 1_000_000, 100
+_LARGEST_SEED = 10**9 - 1  # of the challenge's generators
 
 
 def uniform(*, size: int = 1000, edge_weight_type: str = "EUC_2D", seed: int = 0) -> TspInstance:
@@ -53,6 +57,32 @@ def clustered(*, size: int = 1000, clusters: int | None = None, seed: int = 0) -
     given = "" if clusters is None else f" --option clusters={clusters}"
     comment = f"corl generate tsp clustered --option size={size}{given} --seed {seed}"
     return TspInstance(f"clustered-{size}", "EUC_2D", points, comment=comment)
+
+
+def portgen(*, size: int = 1000, seed: int = 1000) -> TspInstance:
+    """The E instances of the 8th DIMACS challenge, bit for bit: whole coordinates uniform below 10^6.
+
+    E1k.0 is size 1000, seed 1000; E1k.1 has seed 10001; E100k.0 is size 100000, seed 100000.
+    """
+    from corl.problems.tsp.dimacs import uniform_points
+
+    _check_size(size, _LARGEST)
+    return _of_dimacs("portgen", size, seed, uniform_points)
+
+
+def portcgen(*, size: int = 1000, seed: int = 1000) -> TspInstance:
+    """The C instances of the 8th DIMACS challenge, bit for bit: a normal cluster for every 100 cities; seeds as portgen's."""
+    from corl.problems.tsp.dimacs import clustered_points
+
+    if not _PORTCGEN_CLUSTER <= size <= _LARGEST_PORTCGEN:
+        raise UsageError(f"size: {size} is not accepted; accepted: {_PORTCGEN_CLUSTER} to {_LARGEST_PORTCGEN:,}")
+    return _of_dimacs("portcgen", size, seed, clustered_points)
+
+
+def _of_dimacs(program: str, size: int, seed: int, points: Callable[[int, int], NDArray[np.float64]]) -> TspInstance:
+    if not 0 <= seed <= _LARGEST_SEED:
+        raise UsageError(f"seed: {seed} is not accepted; accepted: 0 to {_LARGEST_SEED:,}")
+    return TspInstance(f"{program}-{size}-{seed}", "EUC_2D", points(size, seed), comment=f"{program} N={size}, seed={seed}")
 
 
 def asymmetric(*, size: int = 100, seed: int = 0) -> TspInstance:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible, InputError, shortened
 from corl.problem import Problem
-from corl.problems.tsp.generators import asymmetric, clustered, uniform
+from corl.problems.tsp.generators import asymmetric, clustered, portcgen, portgen, uniform
 from corl.problems.tsp.instance import TspInstance
 
 if TYPE_CHECKING:
@@ -56,7 +56,13 @@ class Tsp(Problem):
     title = "travelling salesman problem, symmetric and asymmetric"
     sense = "min"
     instance_type = TspInstance
-    generators = {"uniform": uniform, "clustered": clustered, "asymmetric": asymmetric}  # noqa: RUF012
+    generators = {  # noqa: RUF012
+        "uniform": uniform,
+        "clustered": clustered,
+        "asymmetric": asymmetric,
+        "portgen": portgen,
+        "portcgen": portcgen,
+    }
     features = {  # noqa: RUF012
         "plane": _plane,
         "matrix": _matrix,

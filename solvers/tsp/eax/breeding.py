@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.tsp.instance import TspInstance
+from corl.problems.tsp.metric import Metric
 from corl.rng import random_state
 from corl.run import Run
 from corl.solvers.tsp.construction.kernels import candidate_edges, greedy_edge, length_of, random_greedy
@@ -33,15 +34,30 @@ class Breeding:
     """The run of an EAX. Inside, cities are numbered along a Hilbert curve: what is near in space is near in memory."""
 
     def __init__(self, instance: TspInstance, run: Run, candidates: int, per_quadrant: int, children: int, noise: float) -> None:
-        self.instance, self.run, self.n = instance, run, instance.n
-        self.children, self.noise = children, noise
+        self.instance = instance
         self.renumbered = Renumbered(instance, raised=False)
-        self.cities, self.metric = self.renumbered.cities, self.renumbered.metric
-        if run.time_limit is not None and run.time_limit < _QUADRANT_SECONDS * self.n:
+        if run.time_limit is not None and run.time_limit < _QUADRANT_SECONDS * instance.n:
             per_quadrant = 0
-        self.neighbours, self.lengths = neighbours(instance, self.metric, candidates, per_quadrant)
+        near, lengths = neighbours(instance, self.renumbered.metric, candidates, per_quadrant)
+        least = 1e-10 * float(np.abs(lengths).mean()) or 1e-12
+        self.set_up(run, self.renumbered.cities, self.renumbered.metric, near, lengths, least, children, noise)
+
+    def set_up(
+        self,
+        run: Run,
+        cities: NDArray[np.int32],
+        metric: Metric,
+        near: NDArray[np.int32],
+        lengths: NDArray[np.float64],
+        least: float,
+        children: int = 30,
+        noise: float = 0.3,
+    ) -> None:
+        """Begin with these distances and candidate neighbours; `cities` are the numbers that best tours are told in."""
+        self.run, self.n, self.cities, self.metric = run, len(cities), cities, metric
+        self.neighbours, self.lengths, self.least = near, lengths, least
+        self.children, self.noise = children, noise
         self.edges = candidate_edges(self.neighbours, self.lengths)
-        self.least = 1e-10 * float(np.abs(self.lengths).mean()) or 1e-12
         self.places = max(1, self.n // 2000)
         self.state = random_state(run.seed)
         self.search = three_opt(self.n)
@@ -59,6 +75,10 @@ class Breeding:
         self.waiting = [tour]
         if self.run.warm_start is not None:
             self.waiting.append(self.renumbered.numbers(self.run.warm_start))
+
+    def length_of(self, tour: NDArray[np.int32]) -> float:
+        """The length of a tour in the numbers here."""
+        return float(length_of(self.metric, tour))
 
     # ---------------------------------------------------------------- sizes
     def fitting_size(self) -> int:

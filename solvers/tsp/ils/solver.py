@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from corl.errors import UsageError
@@ -26,6 +26,10 @@ _MOST_SHIFTED = 50_000  # cities that one move may shift in the array (Johnson &
 _SETUP = 8e-6  # seconds a city that neighbour lists and the greedy tour take on a slow machine
 _LARGE = 20_000  # cities from which a first tour is reported before there are neighbour lists
 _MANY = 50_000  # cities beyond which candidates are fewer and simply the nearest (tuned, with `stretch` and `heat`)
+_PER_ROOT_MICROSECOND = 1.2  # tours of a region's population, by the root of the microseconds that there are for a city
+_REGION = 200  # cities of a region for each tour of its population
+_KICKS = 0.2  # share of the run with kicks, where regions follow ...
+_KICK_SECONDS = 2.5e-5  # ... and at least so many seconds a city (tuned at a million cities)
 _BOUND_SHARE = 0.1  # of the time limit that the bound may take
 _BOUND_SECONDS = 4e-5  # seconds a city below which the bound is not worth its time; it takes about 1e-4 where it may
 _BOUND_MOST = 200_000  # cities up to which a run counted in iterations has a bound
@@ -56,6 +60,15 @@ class Ils(Solver):
         "How much longer a kick may make the tour at first, in mean edge lengths; falls to 0 in the course of the run.",
         low=0,
     )
+    kicks: float = option(
+        0.0,
+        "Share of the run that is spent with kicks; then regions of the tour are bred by edge assembly crossover. 1: all of it; "
+        "0: by size and time, all of it for fewer than 50,000 cities and for distances that are no plane's.",
+        low=0,
+        high=1,
+    )
+    population: int = option(0, "Tours that a region is bred from; 0: by the time for a city.", low=2, also=0, scale="log")
+    region: int = option(0, "Most cities of a region; 0: 200 for a tour of the population.", low=100, also=0, scale="log")
     bound: bool = option(True, "Whether to prove a Held-Karp bound where a tenth of the time suffices for it.")
 
     title: ClassVar[str] = "iterated Lin-Kernighan search with local kicks; up to millions of cities"
@@ -77,6 +90,8 @@ class Ils(Solver):
 
         tiny = tiny_like(instance)
         self.solve(tiny, Run(Tsp(), tiny, iterations=40))
+        if (kicks := self._share_of_kicks(instance)) < 1.0:
+            replace(self, kicks=kicks, population=4, region=100).solve(tiny, Run(Tsp(), tiny, iterations=60))
         if instance.n < tiny.n:  # the bound of a handful of cities, and dynamic programming, have kernels of their own
             self.solve(instance, Run(Tsp(), instance, iterations=1))
 
@@ -122,10 +137,13 @@ class Ils(Solver):
         search.cooling[:] = self.heat * space.length(tour) / instance.n, float("inf")
         bound_due, reported, reporting = self.bound and run.proves, float("inf"), 0.0
         counted, every = run.iterations is not None, max(100, instance.n // 10)
-        while run.remaining >= 1.5 * reporting:
+        kicks = self._share_of_kicks(instance)
+        if run.time_limit is not None:
+            kicks = min(1.0, max(kicks, _KICK_SECONDS * instance.n / run.time_limit))
+        while run.remaining >= 1.5 * reporting and (kicks == 1.0 or run.fraction < kicks or search.local.queue.ring[1] > 0):
             if not (units := run.budget(every - int(search.done[0]) % every if counted else None)):
                 break
-            _cool(search, run)
+            _cool(search, run, kicks)
             iterate(space.metric, neighbours, lengths, search, 1e-12 * longest, _MOST_SHIFTED, self.stretch, units)
             if bound_due and search.local.queue.ring[1] == 0:
                 bound_due = False
@@ -137,16 +155,32 @@ class Ils(Solver):
                 run.report(space.cities[search.local.tour.order])
                 reporting = time.perf_counter() - began
         run.report(space.cities[search.local.tour.order])
+        if kicks < 1.0:
+            population = self.population or _population(run, instance.n)
+            size = self.region or _REGION * population
+            space.improve_regions(search.local.tour.order.copy(), run, size, population)
         if not run.should_stop:  # what time is left would not do for another report
             run.stop("time_limit")
 
+    def _share_of_kicks(self, instance: TspInstance) -> float:
+        if instance.edge_weight_type in ("GEO", "EXPLICIT"):
+            return 1.0
+        return self.kicks or (_KICKS if instance.n > _MANY else 1.0)
 
-def _cool(search: ChainedSearch, run: Run) -> None:
-    """Let the temperature reach 0 when the run's iterations, or at the present speed its time, are spent."""
+
+def _population(run: Run, n: int) -> int:
+    """How many tours can converge in the time there is (tuned at 31,623 to a million cities); 30 where iterations count."""
+    if run.time_limit is None:
+        return 30
+    return round(min(max(_PER_ROOT_MICROSECOND * (1e6 * run.time_limit / n) ** 0.5, 8), 100))
+
+
+def _cool(search: ChainedSearch, run: Run, share: float) -> None:
+    """Let the temperature reach 0 when that share of the run's iterations, or at the present speed of its time, is spent."""
     if run.iterations is not None:
-        search.cooling[1] = run.iterations
+        search.cooling[1] = share * run.iterations
     elif run.fraction > 0.0:
-        search.cooling[1] = max(1.0, search.done[0] / run.fraction)
+        search.cooling[1] = max(1.0, share * search.done[0] / run.fraction)
 
 
 class _Space:
@@ -189,6 +223,24 @@ class _Space:
             span = np.ptp(self.metric.points, axis=0)
             return float(max(lengths.max(), np.abs(self.metric.points).max(), span.max()))
         return float(np.abs(self.metric.matrix[tour, np.roll(tour, -1)]).max() + lengths.max())
+
+    def improve_regions(self, tour: NDArray[np.int32], run: Run, size: int, population: int) -> None:
+        """Breed regions of the tour until the run ends, and report the better ones."""
+        from corl.solvers.tsp.ils.regions import improve_regions
+
+        best, reporting, told = tour, 0.0, True
+
+        def tell(found: NDArray[np.int32]) -> None:
+            nonlocal best, reporting, told
+            best, told = found, False
+            if run.iterations is not None or (run.report_due and run.remaining > 3.0 * reporting):
+                began = time.perf_counter()
+                run.report(self.cities[best])
+                reporting, told = time.perf_counter() - began, True
+
+        improve_regions(self.metric, tour, run, size, population, tell)
+        if not told:
+            run.report(self.cities[best])
 
     def report_bound(self, neighbours: NDArray, lengths: NDArray, run: Run) -> None:
         """Prove a Held-Karp bound, where the time for one is there."""

@@ -10,7 +10,7 @@ from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import EXPLICIT, MANHATTAN, MAXIMUM, Metric, distance
 from corl.solvers.tsp.neighbours.spatial import hilbert_order, live_tree, nearest_in_quadrant
 
-__all__ = ["nearest_among", "neighbours"]
+__all__ = ["near_points", "nearest_among", "neighbours"]
 
 _CHUNK = 1 << 16  # cities per KD-tree query: bounds the temporaries of scipy (int64 and float64) to some tens of MB
 _WIDER = 5  # a quadrant's nearest are looked for among this many times k neighbours (notes: 50 for k = 10)
@@ -32,6 +32,12 @@ def neighbours(
     else:
         found = _nearest_points(metric, k, per_quadrant)
     return found, _sorted_lengths(metric, np.arange(instance.n, dtype=np.int32), found)
+
+
+def near_points(metric: Metric, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """As `neighbours` without quadrants, of a metric's points."""
+    found = _nearest_points(metric, k, 0)
+    return found, _sorted_lengths(metric, np.arange(len(metric.points), dtype=np.int32), found)
 
 
 def nearest_among(metric: Metric, cities: NDArray[np.int32], k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import corl
 from corl.errors import UsageError
-from corl.problems.tsp.generators import asymmetric, clustered, uniform
+from corl.problems.tsp import dimacs
+from corl.problems.tsp.generators import asymmetric, clustered, portcgen, portgen, uniform
 from corl.problems.tsp.instance import COORDINATE_TYPES
 
 
@@ -65,3 +67,55 @@ def test_refusals(call, message):
     """Options out of range are named with what is accepted, before anything is allocated."""
     with pytest.raises(UsageError, match=message):
         call()
+
+
+def plain_numbers(seed):
+    """Knuth's subtractive generator as the challenge's README describes it, without the tricks of the kernel."""
+    numbers, following, last = [0] * 55, 1, seed
+    numbers[0] = seed
+    for i in range(1, 55):
+        numbers[21 * i % 55] = following
+        following, last = (last - following) % 10**9, following
+    a, b, count = 0, 24, 0
+    while True:
+        a, b = (a - 1) % 55, (b - 1) % 55
+        numbers[a] = (numbers[a] - numbers[b]) % 10**9
+        count += 1
+        if count > 165:
+            yield numbers[a]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 1000, 10**9 - 1])
+def test_portgen_is_knuth_s_generator(seed):
+    """Whole coordinates are the numbers without their last three digits, x before y."""
+    numbers, points = plain_numbers(seed), portgen(size=300, seed=seed).points
+    assert points.tolist() == [[next(numbers) // 1000, next(numbers) // 1000] for _ in range(300)]
+
+
+def test_first_numbers_of_the_challenge():
+    """What the generator's own documentation prints for seed 1."""
+    state = dimacs._begun(1)
+    assert [dimacs._next(state) for _ in range(3)] == [921674862, 250065336, 377506581]
+
+
+def test_portcgen_has_a_cluster_for_every_hundred():
+    """Cities lie around a tenth of a hundred centres, in whole coordinates; the refusals name what is accepted."""
+    points = portcgen(size=1000, seed=1000).points
+    assert (points == np.trunc(points)).all() and np.ptp(points, axis=0).min() > 3e5
+    for call, said in {
+        lambda: portcgen(size=99): "100 to 1,000,000",
+        lambda: portgen(size=0): "1 to 10,000,000",
+        lambda: portgen(size=10, seed=10**9): "0 to 999,999,999",
+    }.items():
+        with pytest.raises(UsageError, match=said):
+            call()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("generate", "seed", "best"),
+    [(portgen, 10006, 23349803), (portgen, 10009, 23356256), (portcgen, 1000, 11387430), (portcgen, 10001, 11376735)],
+)
+def test_published_tours_of_the_challenge(generate, seed, best):
+    """E1k.6, E1k.9, C1k.0 and C1k.1 have tours of the published lengths, those of LKH on the challenge's instances."""
+    assert corl.solve(generate(size=1000, seed=seed), time_limit=20, target=best).objective == best

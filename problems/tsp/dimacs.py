@@ -1,0 +1,95 @@
+"""The cities of portgen and portcgen, the generators of the 8th DIMACS challenge (Johnson and McGeoch, 2002), bit for bit."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+
+__all__ = ["clustered_points", "uniform_points"]
+
+_RANGE = 1_000_000_000  # of the random numbers (Knuth, vol. 2, section 3.2.2, algorithm A)
+_SIDE = 1_000_000
+_PER_CLUSTER = 100
+
+
+def uniform_points(size: int, seed: int) -> NDArray[np.float64]:
+    """portgen's cities, float64 [size, 2]."""
+    points: NDArray[np.float64] = _uniform(_begun(seed), size)
+    return points
+
+
+def clustered_points(size: int, seed: int) -> NDArray[np.float64]:
+    """portcgen's cities, float64 [size, 2]."""
+    points: NDArray[np.float64] = _clustered(_begun(seed), size)
+    return points
+
+
+def _begun(seed: int) -> NDArray[np.int64]:
+    """int64 [57]: 55 numbers and the two places in them."""
+    state = np.zeros(57, np.int64)
+    state[0] = last = seed
+    following = 1
+    for i in range(1, 55):
+        place = 21 * i % 55
+        state[place] = following
+        following = (last - following) % _RANGE
+        last = int(state[place])
+    state[55], state[56] = 0, 24
+    for _ in range(165):
+        _next(state)
+    return state
+
+
+@kernel
+def _next(state):
+    """The next number, 0 .. 10^9 - 1: the difference of two earlier ones."""
+    for k in range(55, 57):
+        state[k] = state[k] - 1 if state[k] > 0 else 54
+    number = state[state[55]] - state[state[56]]
+    if number < 0:
+        number += _RANGE
+    state[state[55]] = number
+    return number
+
+
+@kernel
+def _uniform(state, size):
+    points = np.empty((size, 2))
+    for i in range(size):
+        for k in range(2):
+            points[i, k] = _next(state) // (_RANGE // _SIDE)
+    return points
+
+
+@kernel
+def _clustered(state, size):
+    count, scale = size // _PER_CLUSTER, 1.0 / math.sqrt(size)
+    centres, points, waiting = np.empty((count, 2)), np.empty((size, 2)), np.full(1, np.nan)
+    for c in range(count):
+        for k in range(2):
+            centres[c, k] = math.trunc(_next(state) / _RANGE * _SIDE)
+    for i in range(size):
+        c = int(_next(state) / _RANGE * count)
+        for k in range(2):
+            points[i, k] = centres[c, k] + math.trunc(_normal(state, waiting) * scale * _SIDE)
+    return points
+
+
+@kernel
+def _normal(state, waiting):
+    """A standard normal number by the polar method, which makes two at a time (Knuth, vol. 2, section 3.4.1, algorithm P)."""
+    if not math.isnan(waiting[0]):
+        number = waiting[0]
+        waiting[0] = np.nan
+        return number
+    s, x, y = 1.0, 0.0, 0.0
+    while s >= 1.0:
+        x, y = 2.0 * _next(state) / _RANGE - 1.0, 2.0 * _next(state) / _RANGE - 1.0
+        s = x * x + y * y
+    t = math.sqrt(-2.0 * math.log(s) / s)
+    waiting[0] = x * t
+    return y * t
