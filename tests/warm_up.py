@@ -59,7 +59,7 @@ def samples(problem: Problem) -> Iterator[Any]:
         "jobshop": [[[(0, 3), (1, 2)], [(1, 4), (0, 1)]], [[(0, 3), [(1, 2), (2, 5)]]]],
         "knapsack": [([3, 2, 4], [1, 1, 2], 2), ([3, 2, 4], [[1, 1, 2], [2, 1, 1]], [2, 2])],
         "orienteering": [{"points": random.random((30, 2)), "scores": np.ones(30), "limit": 2.0}],
-        "tsp": [random.random((40, 2)), np.ones((6, 6)) - np.eye(6), random.random((40, 40))],
+        "tsp": [random.random((40, 2)), np.ones((6, 6)) - np.eye(6), random.random((40, 40)), random.random((20_001, 2))],
     }
     generated: dict[str, list[tuple[str, dict[str, int]]]] = {
         "bandits": [(kind, {"arms": 8}) for kind in ("budget", "capacity", "scheduling", "routing", "interventions")],

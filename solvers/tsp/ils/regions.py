@@ -48,15 +48,26 @@ class Region(NamedTuple):
 
 
 def improve_regions(
-    metric: Metric, tour: NDArray[np.int32], run: Run, size: int, population: int, tell: Callable[[NDArray[np.int32]], None]
+    metric: Metric,
+    tour: NDArray[np.int32],
+    run: Run,
+    size: int,
+    population: int,
+    per_quadrant: int,
+    tell: Callable[[NDArray[np.int32]], None],
 ) -> None:
     """Sweep after sweep until the run must stop: breed regions of up to `size` cities; `tell` hears of every better tour.
 
-    metric: of cities numbered along a space-filling curve; not EXPLICIT. tour: int32 [n].
+    metric: of cities numbered along a space-filling curve; not EXPLICIT. tour: int32 [n]. per_quadrant: so many candidate
+    neighbours from each quadrant around a city.
     """
     random, free = np.random.default_rng([run.seed, 1]), np.full(len(tour), -1, np.int32)
+
+    def breed(points: Metric, region: Region) -> NDArray[np.int32] | None:
+        return _bred(points, region, run, population, per_quadrant)
+
     while not run.should_stop:
-        tour = _sweep(metric, tour, free, run, size, population, random, tell)
+        tour = _sweep(metric, tour, free, run, size, random, breed, tell)
 
 
 def _sweep(
@@ -65,8 +76,8 @@ def _sweep(
     partner: NDArray[np.int32],
     run: Run,
     size: int,
-    population: int,
     random: np.random.Generator,
+    breed: Callable[[Metric, Region], NDArray[np.int32] | None],
     tell: Callable[[NDArray[np.int32]], None],
 ) -> NDArray[np.int32]:
     """Breed each cell once, in a random order; of very many cities in parts, because a region costs O(n) of its whole.
@@ -83,10 +94,10 @@ def _sweep(
             continue
         points = metric._replace(points=metric.points[region.cities])
         if in_parts:
-            swept = _sweep(points, region.tour, region.partner(), run, size, population, random, lambda _: None)
+            swept = _sweep(points, region.tour, region.partner(), run, size, random, breed, lambda _: None)
             bred = None if swept is region.tour else swept
         else:
-            bred = _bred(points, region, run, population)
+            bred = breed(points, region)
         if bred is not None:
             tour = spliced(tour, region, bred)
             tell(tour)
@@ -151,9 +162,9 @@ def spliced(tour: NDArray[np.int32], region: Region, bred: NDArray[np.int32]) ->
     return np.concatenate([*parts, whole[begun:]])
 
 
-def _bred(points: Metric, region: Region, run: Run, population: int) -> NDArray[np.int32] | None:
+def _bred(points: Metric, region: Region, run: Run, population: int, per_quadrant: int) -> NDArray[np.int32] | None:
     """The best tour of the region that an epoch finds; None where it is no better, or lacks a bond."""
-    breeding = _RegionBreeding(points, region, run)
+    breeding = _RegionBreeding(points, region, run, per_quadrant)
     before = breeding.length_of(region.tour)
     epoch(breeding, population)
     found = breeding.best_tour
@@ -173,9 +184,9 @@ def _has_bonds(region: Region, found: NDArray[np.int32]) -> bool:
 class _RegionBreeding(Breeding):
     """A Breeding of one region, which begins with the region's present tour and reports nothing itself."""
 
-    def __init__(self, points: Metric, region: Region, run: Run) -> None:
+    def __init__(self, points: Metric, region: Region, run: Run, per_quadrant: int) -> None:
         partner = region.partner()
-        near, lengths = near_points(points, _CANDIDATES)
+        near, lengths = near_points(points, _CANDIDATES, per_quadrant)
         own, least = bonded(points, partner), 1e-10 * float(lengths.mean()) or 1e-12
         near[partner >= 0, 1:] = near[partner >= 0, :-1]  # the bond comes first; where it was listed, it stands there twice
         lengths[partner >= 0, 1:] = lengths[partner >= 0, :-1]

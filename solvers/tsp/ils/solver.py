@@ -25,7 +25,8 @@ _BY_PROGRAMME = 9  # up to so many cities dynamic programming finds the best tou
 _MOST_SHIFTED = 50_000  # cities that one move may shift in the array (Johnson & McGeoch 1997 cut at the same)
 _SETUP = 8e-6  # seconds a city that neighbour lists and the greedy tour take on a slow machine
 _LARGE = 20_000  # cities from which a first tour is reported before there are neighbour lists
-_MANY = 50_000  # cities beyond which candidates are fewer and simply the nearest (tuned, with `stretch` and `heat`)
+_MANY = 50_000  # cities beyond which candidates are fewer and, if even, simply the nearest (tuned, with `stretch` and `heat`)
+_REGIONS = 20_000  # cities beyond which regions follow the kicks
 _PER_ROOT_MICROSECOND = 1.2  # tours of a region's population, by the root of the microseconds that there are for a city
 _REGION = 200  # cities of a region for each tour of its population
 _KICKS = 0.2  # share of the run with kicks, where regions follow ...
@@ -43,12 +44,12 @@ class Ils(Solver):
     """
 
     candidates: int = option(
-        0, "Neighbours of a city that a move may link it to; 0: 10, or 7 beyond 50,000 cities.", low=5, also=0, scale="log"
+        0, "Neighbours of a city that a move may link it to; 0: 10, or 7 or 8 beyond 50,000 cities.", low=5, also=0, scale="log"
     )
     per_quadrant: int = option(
         2,
         "So many of them from each quadrant around the city, in the plane, which clustered cities need; 0: simply the nearest, "
-        "as always beyond 50,000 cities.",
+        "as always beyond 50,000 cities that are spread evenly.",
         low=0,
     )
     breadth: tuple[int, ...] = option(
@@ -63,7 +64,7 @@ class Ils(Solver):
     kicks: float = option(
         0.0,
         "Share of the run that is spent with kicks; then regions of the tour are bred by edge assembly crossover. 1: all of it; "
-        "0: by size and time, all of it for fewer than 50,000 cities and for distances that are no plane's.",
+        "0: by size and time, all of it up to 20,000 cities and for distances that are no plane's.",
         low=0,
         high=1,
     )
@@ -78,6 +79,9 @@ class Ils(Solver):
         super().__post_init__()
         if not 2 <= len(self.breadth) <= 20:
             raise UsageError(f"option breadth: {self.breadth} is not accepted; it takes 2 to 20 integers from 1")
+
+    def kind(self, instance: TspInstance) -> str:
+        return "" if self._share_of_kicks(instance) == 1.0 else "regions"
 
     def prepare(self, instance: TspInstance) -> None:
         if not instance.symmetric:
@@ -126,8 +130,9 @@ class Ils(Solver):
             if run.objective is None:
                 run.report(space.cities)
             return
-        many = instance.n > _MANY
-        neighbours, lengths = space.neighbours(self.candidates or (7 if many else 10), 0 if many else self.per_quadrant)
+        even = instance.n > _MANY and not space.clustered
+        usual = 7 if even else 8 if instance.n > _MANY else 10
+        neighbours, lengths = space.neighbours(self.candidates or usual, 0 if even else self.per_quadrant)
         tour = space.start(neighbours, lengths, run)
         if run.should_stop:
             return
@@ -163,9 +168,9 @@ class Ils(Solver):
             run.stop("time_limit")
 
     def _share_of_kicks(self, instance: TspInstance) -> float:
-        if instance.edge_weight_type in ("GEO", "EXPLICIT"):
+        if not instance.symmetric or instance.edge_weight_type in ("GEO", "EXPLICIT"):
             return 1.0
-        return self.kicks or (_KICKS if instance.n > _MANY else 1.0)
+        return self.kicks or (_KICKS if instance.n > _REGIONS else 1.0)
 
 
 def _population(run: Run, n: int) -> int:
@@ -187,10 +192,11 @@ class _Space:
     """An instance, renumbered, and what the search asks of it."""
 
     def __init__(self, instance: TspInstance) -> None:
-        from corl.solvers.tsp.tours.renumbering import Renumbered
+        from corl.solvers.tsp.tours.renumbering import Renumbered, is_clustered
 
         self.instance, self._renumbered = instance, Renumbered(instance)
         self.cities, self.metric, self.raised = self._renumbered.cities, self._renumbered.metric, self._renumbered.raised
+        self.clustered = is_clustered(self.metric)
 
     def neighbours(self, k: int, per_quadrant: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """The candidate neighbours and their distances, in this numbering."""
@@ -238,7 +244,7 @@ class _Space:
                 run.report(self.cities[best])
                 reporting, told = time.perf_counter() - began, True
 
-        improve_regions(self.metric, tour, run, size, population, tell)
+        improve_regions(self.metric, tour, run, size, population, 2 if self.clustered else 0, tell)
         if not told:
             run.report(self.cities[best])
 

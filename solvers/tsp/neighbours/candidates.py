@@ -34,9 +34,9 @@ def neighbours(
     return found, _sorted_lengths(metric, np.arange(instance.n, dtype=np.int32), found)
 
 
-def near_points(metric: Metric, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """As `neighbours` without quadrants, of a metric's points."""
-    found = _nearest_points(metric, k, 0)
+def near_points(metric: Metric, k: int, per_quadrant: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """As `neighbours`, of a metric's points."""
+    found = _nearest_points(metric, k, per_quadrant)
     return found, _sorted_lengths(metric, np.arange(len(metric.points), dtype=np.int32), found)
 
 

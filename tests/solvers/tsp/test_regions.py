@@ -70,15 +70,19 @@ def test_any_tour_with_all_bonds_splices_to_a_tour():
         assert judge.evaluate(instance, whole) - judge.evaluate(instance, tour) == pytest.approx(lengths[1] - lengths[0])
 
 
-@pytest.mark.parametrize("kind", ["EUC_2D", "EXACT_2D", "CEIL_2D", "ATT", "MAN_2D", "MAX_2D", "EUC_3D"])
-def test_regions_improve_a_tour(kind):
-    """Every tour that is told is a better one than the last, whatever the distances."""
+def check_improvement(kind, per_quadrant):
     instance = instance_of(400, 1, kind)
     metric, run, told = metric_of(instance), Run(Tsp(), instance, iterations=3000, seed=2), []
     start = np.asarray(corl.solve(instance, solver="greedy-edge", time_limit=5).solution, np.int32)
-    improve_regions(metric, start, run, 150, 10, told.append)
+    improve_regions(metric, start, run, 150, 10, per_quadrant, told.append)
     lengths = [Tsp().evaluate(instance, tour) for tour in (start, *told)]
     assert len(told) > 3 and (np.diff(lengths) < 0).all()
+
+
+@pytest.mark.parametrize("kind", ["EUC_2D", "EXACT_2D", "CEIL_2D", "ATT", "MAN_2D", "MAX_2D", "EUC_3D"])
+def test_regions_improve_a_tour(kind):
+    """Every tour that is told is a better one than the last, whatever the distances."""
+    check_improvement(kind, 0)
 
 
 def test_parts_of_a_tour(monkeypatch):
@@ -86,7 +90,7 @@ def test_parts_of_a_tour(monkeypatch):
     from corl.solvers.tsp.ils import regions
 
     monkeypatch.setattr(regions, "_PART", 120)
-    test_regions_improve_a_tour("EUC_2D")
+    check_improvement("EUC_2D", 2)
 
 
 def test_bonds_of_the_whole_stay():
@@ -108,3 +112,18 @@ def test_regions_in_the_solver():
         assert np.array_equal(first.solution, second.solution) and first.limit == "iterations"
     short = corl.solve(instance, solver="ils", kicks=0.5, region=100, time_limit=0.5)
     assert short.limit == "time_limit" and short.runtime < 1.5
+
+
+def test_what_is_clustered():
+    """The challenge's clustered cities are, and few clusters; uniform ones are not, nor is a grid."""
+    from corl.solvers.tsp.tours.renumbering import Renumbered, is_clustered
+
+    grid = np.stack(np.meshgrid(np.arange(40.0), np.arange(40.0)), -1).reshape(-1, 2)
+    for instance, told in (
+        (corl.generate("tsp", "portcgen", size=2000), True),
+        (corl.generate("tsp", "clustered", size=3000, clusters=5), True),
+        (instance_of(1500), False),
+        (corl.problem("tsp").adapt(grid), False),
+        (corl.problem("tsp").adapt([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]][:1] * 4), False),
+    ):
+        assert is_clustered(Renumbered(instance).metric) == told
