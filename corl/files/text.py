@@ -28,6 +28,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _LINE = re.compile(r"\S[^\n]*+")  # of a line that is not blank, what begins with its first character
 _BLANK, _LINE_END = re.compile(r"\s"), re.compile(r"\n")
+_DIGITS = 18  # characters of a whole number, with a sign or a blank, that fit into an int64
 _CHUNK = 2**20  # characters
 
 
@@ -133,7 +134,7 @@ class Text:
     def numbers(self, field: str) -> NDArray[np.float64]:
         """All numbers of this text, wrapped over lines in any way: float64 [count], finite."""
         with contextlib.suppress(ValueError):
-            flat = _joined(np.fromiter(map(float, chunk.split()), np.float64) for chunk in self._chunks(_BLANK))
+            flat = _joined(map(_values, self._chunks(_BLANK)))
             if np.isfinite(flat).all():
                 return flat
         return np.array([self.number(token, field, line) for line, token in self.tokens()], np.float64)  # raises at the fault
@@ -179,6 +180,19 @@ def _row_values(chunk: str, columns: int) -> NDArray[np.float64]:
     counts = np.add.reduceat(begins.view(np.uint8), lines, dtype=np.int64)
     if ((counts != columns) & (counts != 0)).any():
         raise ValueError
+    return _values(chunk)
+
+
+def _values(chunk: str) -> NDArray[np.float64]:
+    """The numbers of a text; ValueError where one is none. Whole ones, which most files have, take a tenth of the time."""
+    characters = chunk.encode("ascii")
+    if not characters.translate(None, b"0123456789- \t\r\n") and b"-0" not in characters:
+        read = np.frombuffer(b" " + characters + b" ", np.uint8)
+        blank, sign = read <= ord(" "), np.flatnonzero(read == ord("-"))
+        begins = np.flatnonzero(blank[:-1] & ~blank[1:])
+        fits = len(begins) and np.diff(begins, append=len(blank)).max() <= _DIGITS
+        if fits and (blank[sign - 1] & (read[sign + 1] >= ord("0"))).all():
+            return np.fromstring(chunk, np.int64, sep=" ").astype(np.float64)
     return np.fromiter(map(float, chunk.split()), np.float64)
 
 

@@ -141,3 +141,16 @@ def test_keyword_faults(content, line, message):
     with pytest.raises(InputError) as error:
         parts(content)
     assert error.value.line == line and message in str(error.value)
+
+
+@given(st.text("0123456789- \n\t.", max_size=60))
+def test_whole_numbers_are_read_as_all_others(content):
+    """The short way for digits and signs alone gives the bits of `float`, and what is no number is refused as ever."""
+    try:
+        expected = [float(token) for token in content.split()]
+    except ValueError:
+        with pytest.raises(InputError):
+            Text(content).numbers("X")
+        return
+    found = Text(content).numbers("X")
+    assert found.tobytes() == np.array(expected, np.float64).tobytes()
