@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from corl import registry
 from corl.errors import InputError, UsageError
@@ -84,16 +84,29 @@ class Result:
         if not isinstance(values, dict):
             raise InputError("accepted: a JSON object as written by Result.to_json", field="result")
         values = {"reason": "", "tolerated": ""} | values  # which files written before it was there lack
-        for key, (accepted, fits) in _ACCEPTED.items():
+        for key, kind in _ACCEPTED.items():
             if key not in values:
                 raise InputError(f"the key {key!r} is missing", field="result")
-            if not fits(values[key]):
-                raise InputError(f"not as written by Result.to_json; accepted: {accepted}", field=key)
+            if not kind.fits(values[key]):
+                raise InputError(f"not as written by Result.to_json; accepted: {kind.words}", field=key)
         fields: dict[str, Any] = {key: values[key] for key in _ACCEPTED if key != "gap"}
         result = cls(**fields | {"trace": tuple(map(tuple, values["trace"]))})
         if instance is None or result.solution is None:
             return result
         return replace(result, data=instance, solution=result._problem().from_json(instance, result.solution))
+
+    @staticmethod
+    def json_schema() -> dict[str, Any]:
+        """The JSON schema (2020-12) of what `to_json` writes and `from_json` reads."""
+        properties = {key: {"description": kind.words, **kind.schema} for key, kind in _ACCEPTED.items()}
+        optional = ("reason", "tolerated")  # files of before they were there
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "corl Result",
+            "type": "object",
+            "properties": properties,
+            "required": [key for key in properties if key not in optional],
+        }
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the solution: JSON for a .json name, else the problem's own solution format. The file is replaced whole."""
@@ -196,14 +209,33 @@ def _is_trace(value: Any) -> bool:
     )
 
 
-def _one_of(*words: str) -> tuple[str, Callable[[Any], bool]]:
-    return ", ".join(words), lambda value: isinstance(value, str) and value in words
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
-_TEXT = ("text", lambda value: isinstance(value, str))
-_NUMBER = ("a number", json_values.is_number)
-_NUMBER_OR_NULL = ("a number or null", _is_number_or_null)
-_ACCEPTED: dict[str, tuple[str, Callable[[Any], bool]]] = {  # JSON key -> (what it may be, test)
+def _holds_texts(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
+
+
+class _Kind(NamedTuple):
+    """What the value of a key may be: in words, as a test, and as a JSON schema."""
+
+    words: str
+    fits: Callable[[Any], bool]
+    schema: dict[str, Any]
+
+
+def _one_of(*words: str) -> _Kind:
+    return _Kind(", ".join(words), lambda value: isinstance(value, str) and value in words, {"enum": list(words)})
+
+
+_TRACE_ROW = {
+    "type": "array", "prefixItems": [{"type": "number"}], "items": {"type": ["number", "null"]}, "minItems": 3, "maxItems": 3,
+}  # fmt: skip
+_TEXT = _Kind("text", lambda value: isinstance(value, str), {"type": "string"})
+_NUMBER = _Kind("a number", json_values.is_number, {"type": "number"})
+_NUMBER_OR_NULL = _Kind("a number or null", _is_number_or_null, {"type": ["number", "null"]})
+_ACCEPTED: dict[str, _Kind] = {  # by JSON key
     "problem": _TEXT,
     "instance": _TEXT,
     "status": _one_of(*STATUSES),
@@ -215,12 +247,12 @@ _ACCEPTED: dict[str, tuple[str, Callable[[Any], bool]]] = {  # JSON key -> (what
     "gap": _NUMBER_OR_NULL,
     "runtime": _NUMBER,
     "setup_seconds": _NUMBER,
-    "solution": ("any JSON value", lambda value: True),
-    "trace": ("a list of [seconds, objective or null, bound or null]", _is_trace),
+    "solution": _Kind("any JSON value", lambda value: True, {}),
+    "trace": _Kind("a list of [seconds, objective or null, bound or null]", _is_trace, {"type": "array", "items": _TRACE_ROW}),
     "solver": _TEXT,
-    "options": ("an object", lambda value: isinstance(value, dict)),
-    "seed": ("an integer", lambda value: isinstance(value, int) and not isinstance(value, bool)),
-    "versions": ("an object of texts", lambda v: isinstance(v, dict) and all(isinstance(x, str) for x in v.values())),
-    "verified": ("true or false", lambda value: isinstance(value, bool)),
+    "options": _Kind("an object", lambda value: isinstance(value, dict), {"type": "object"}),
+    "seed": _Kind("an integer", _is_integer, {"type": "integer"}),
+    "versions": _Kind("an object of texts", _holds_texts, {"type": "object", "additionalProperties": {"type": "string"}}),
+    "verified": _Kind("true or false", lambda value: isinstance(value, bool), {"type": "boolean"}),
     "tolerated": _TEXT,
 }

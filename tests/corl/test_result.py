@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import corl
 from corl.cli.main import main
 from corl.errors import InputError, UsageError
 from corl.files.opening import replacing
@@ -168,3 +169,17 @@ def test_files_are_replaced_whole(tmp_path):
     for path in (tmp_path / "none" / "a.json", tmp_path):
         with pytest.raises((OSError, UsageError)):
             make().write(path)
+
+
+def test_the_json_schema():
+    """It is a schema, results fit it, and what from_json refuses does not."""
+    jsonschema = pytest.importorskip("jsonschema")
+    check = jsonschema.Draft202012Validator(corl.Result.json_schema())
+    check.check_schema(check.schema)
+    values = json.loads(corl.solve("tsp/uniform-100", solver="ils", iterations=50).to_json())
+    assert check.is_valid(values)
+    for key, wrong in {"status": "perfect", "runtime": "1", "trace": [[1, 2]], "seed": 1.5, "versions": {"corl": 1}}.items():
+        assert not check.is_valid(values | {key: wrong}), key
+        with pytest.raises(corl.InputError):
+            corl.Result.from_json(json.dumps(values | {key: wrong}))
+    assert not check.is_valid({key: value for key, value in values.items() if key != "solver"})
