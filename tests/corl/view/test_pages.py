@@ -155,4 +155,4 @@ def test_alive_in_a_browser(name, tmp_path):
     assert "CONSOLE" not in done.stderr, done.stderr[-2000:]
     told = json.loads(re.search(r"<title>told (.*?)</title>", done.stdout)[1].replace("&quot;", '"'))
     assert told["zoomed"] and told["back"] and told["stressed"] and told["texts"] > 3
-    assert (told["steps"] > 0) == (name == "vrp")
+    assert (told["steps"] > 0) == (name in ("vrp", "jobshop"))
