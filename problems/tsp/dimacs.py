@@ -67,7 +67,7 @@ def _uniform(state, size):
 
 @kernel
 def _clustered(state, size):
-    count, scale = size // _PER_CLUSTER, 1.0 / math.sqrt(size)
+    count, scale = max(1, size // _PER_CLUSTER), 1.0 / math.sqrt(size)
     centres, points, waiting = np.empty((count, 2)), np.empty((size, 2)), np.full(1, np.nan)
     for c in range(count):
         for k in range(2):

@@ -15,7 +15,7 @@ __all__ = ["asymmetric", "clustered", "portcgen", "portgen", "uniform"]
 _SIDE = 1_000_000  # of the square, as in the DIMACS challenge
 _LARGEST = 10_000_000
 _LARGEST_MATRIX = 10_000
-_LARGEST_PORTCGEN, _PORTCGEN_CLUSTER = 1_000_000, 100
+_LARGEST_PORTCGEN = 1_000_000
 _LARGEST_SEED = 10**9 - 1  # of the challenge's generators
 
 
@@ -71,18 +71,21 @@ def portgen(*, size: int = 1000, seed: int = 1000) -> TspInstance:
 
 
 def portcgen(*, size: int = 1000, seed: int = 1000) -> TspInstance:
-    """The C instances of the 8th DIMACS challenge, bit for bit: a normal cluster for every 100 cities; seeds as portgen's."""
+    """The C instances of the 8th DIMACS challenge, bit for bit: a normal cluster for every 100 cities; seeds as portgen's.
+
+    Fewer than 100 cities, for which portcgen has no centre, are one cluster.
+    """
     from corl.problems.tsp.dimacs import clustered_points
 
-    if not _PORTCGEN_CLUSTER <= size <= _LARGEST_PORTCGEN:
-        raise UsageError(f"size: {size} is not accepted; accepted: {_PORTCGEN_CLUSTER} to {_LARGEST_PORTCGEN:,}")
+    _check_size(size, _LARGEST_PORTCGEN)
     return _of_dimacs("portcgen", size, seed, clustered_points)
 
 
 def _of_dimacs(program: str, size: int, seed: int, points: Callable[[int, int], NDArray[np.float64]]) -> TspInstance:
     if not 0 <= seed <= _LARGEST_SEED:
         raise UsageError(f"seed: {seed} is not accepted; accepted: 0 to {_LARGEST_SEED:,}")
-    return TspInstance(f"{program}-{size}-{seed}", "EUC_2D", points(size, seed), comment=f"{program} N={size}, seed={seed}")
+    comment = f"corl generate tsp {program} --option size={size} --seed {seed}"
+    return TspInstance(f"{program}-{size}-{seed}", "EUC_2D", points(size, seed), comment=comment)
 
 
 def asymmetric(*, size: int = 100, seed: int = 0) -> TspInstance:

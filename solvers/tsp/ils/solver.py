@@ -30,7 +30,8 @@ _REGIONS = 20_000  # cities beyond which regions follow the kicks
 _PER_ROOT_MICROSECOND = 1.2  # tours of a region's population, by the root of the microseconds that there are for a city
 _REGION = 200  # cities of a region for each tour of its population
 _KICKS = 0.2  # share of the run with kicks, where regions follow ...
-_KICK_SECONDS = 2.5e-5  # ... and at least so many seconds a city (tuned at a million cities)
+_KICK_SECONDS = 8e-5, 2.5e-5  # ... and at least so many seconds a city, up to 200,000 cities and beyond (tuned)
+_CACHED = 200_000
 _BOUND_SHARE = 0.1  # of the time limit that the bound may take
 _BOUND_SECONDS = 4e-5  # seconds a city below which the bound is not worth its time; it takes about 1e-4 where it may
 _BOUND_MOST = 200_000  # cities up to which a run counted in iterations has a bound
@@ -144,7 +145,8 @@ class Ils(Solver):
         counted, every = run.iterations is not None, max(100, instance.n // 10)
         kicks = self._share_of_kicks(instance)
         if run.time_limit is not None:
-            kicks = min(1.0, max(kicks, _KICK_SECONDS * instance.n / run.time_limit))
+            seconds = _KICK_SECONDS[instance.n > _CACHED] * instance.n
+            kicks = min(1.0, max(kicks, seconds / run.time_limit))
         while run.remaining >= 1.5 * reporting and (kicks == 1.0 or run.fraction < kicks or search.local.queue.ring[1] > 0):
             if not (units := run.budget(every - int(search.done[0]) % every if counted else None)):
                 break

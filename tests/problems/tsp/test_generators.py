@@ -103,7 +103,7 @@ def test_portcgen_has_a_cluster_for_every_hundred():
     points = portcgen(size=1000, seed=1000).points
     assert (points == np.trunc(points)).all() and np.ptp(points, axis=0).min() > 3e5
     for call, said in {
-        lambda: portcgen(size=99): "100 to 1,000,000",
+        lambda: portcgen(size=1_000_001): "1 to 1,000,000",
         lambda: portgen(size=0): "1 to 10,000,000",
         lambda: portgen(size=10, seed=10**9): "0 to 999,999,999",
     }.items():
