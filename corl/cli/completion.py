@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 __all__ = ["arguments", "execute"]
 
@@ -31,11 +32,14 @@ def _commands() -> dict[str, tuple[str, list[_Word]]]:
     return {name: (text, _words(subparsers.choices[name])) for name, text in COMMANDS.items()}
 
 
-class _Word:
-    """An option, or a word that a command takes in the place of a file; and what may follow an option."""
+class _Word(NamedTuple):
+    """An option, or a word that a command takes in the place of a file."""
 
-    def __init__(self, text: str, about: str = "", after: list[str] | None = None, *, takes: bool = False) -> None:
-        self.text, self.about, self.after, self.takes = text, about, after or [], takes
+    text: str
+    about: str = ""
+    after: Sequence[str] = ()
+    """Words that may follow it; none, and it `takes` something: a file."""
+    takes: bool = False
 
 
 def _words(command: argparse.ArgumentParser) -> list[_Word]:

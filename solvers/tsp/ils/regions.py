@@ -56,17 +56,23 @@ def improve_regions(
     per_quadrant: int,
     tell: Callable[[NDArray[np.int32]], None],
 ) -> None:
-    """Sweep after sweep until the run must stop: breed regions of up to `size` cities; `tell` hears of every better tour.
+    """Sweep after sweep until the run must stop, or a sweep finds no region to breed: those of up to `size` cities are bred, and
+    `tell` hears of every better tour.
 
     metric: of cities numbered along a space-filling curve; not EXPLICIT. tour: int32 [n]. per_quadrant: so many candidate
     neighbours from each quadrant around a city.
     """
     random, free = np.random.default_rng([run.seed, 1]), np.full(len(tour), -1, np.int32)
 
+    found = 1
+
     def breed(points: Metric, region: Region) -> NDArray[np.int32] | None:
+        nonlocal found
+        found += 1
         return _bred(points, region, run, population, per_quadrant)
 
-    while not run.should_stop:
+    while found and not run.should_stop:
+        found = 0
         tour = _sweep(metric, tour, free, run, size, random, breed, tell)
 
 
@@ -99,7 +105,7 @@ def _sweep(
         else:
             bred = breed(points, region)
         if bred is not None:
-            tour = spliced(tour, region, bred)
+            tour = spliced(tour, position, region, bred)
             tell(tour)
     return tour
 
@@ -136,30 +142,24 @@ def region_of(
     return Region(cities, numbers, np.flatnonzero(leaves).astype(np.int32))
 
 
-def spliced(tour: NDArray[np.int32], region: Region, bred: NDArray[np.int32]) -> NDArray[np.int32]:
+def spliced(
+    tour: NDArray[np.int32], position: NDArray[np.int32], region: Region, bred: NDArray[np.int32]
+) -> NDArray[np.int32]:
     """The whole tour with the region's cities in the order of `bred`, a tour of the region with all its bonds."""
-    m, n = len(region.tour), len(tour)
-    position = np.empty(n, np.int64)
-    position[tour] = np.arange(n)
-    at = position[region.cities[region.tour]]  # rising, but for where the array begins
-    after = np.full(m, -1)  # of a region's city that a bond begins or ends at, the bond's number
-    before = np.full(m, -1)
-    after[region.tour[region.bonds]] = np.arange(len(region.bonds))
-    before[region.tour[(region.bonds + 1) % m]] = np.arange(len(region.bonds))
-    doubled = np.concatenate([tour, tour])
-    parts, begun = [], 0
-    whole = region.cities[bred]
-    for k in range(m):
-        u, v = bred[k], bred[(k + 1) % m]
-        ahead = after[u] >= 0 and after[u] == before[v]
-        if not ahead and not (before[u] >= 0 and before[u] == after[v]):
-            continue
-        bond = region.bonds[after[u] if ahead else before[u]]
-        first, last = at[bond], at[(bond + 1) % m]
-        path = doubled[first + 1 : last if last > first else last + n]
-        parts += [whole[begun : k + 1], path if ahead else path[::-1]]
-        begun = k + 1
-    return np.concatenate([*parts, whole[begun:]])
+    m, following = len(bred), np.roll(bred, -1)
+    begins, ends = np.full(m, -1), np.full(m, -2)  # of a region's city, the bond that begins or ends there in the old tour
+    begins[region.tour[region.bonds]] = np.arange(len(region.bonds))
+    ends[region.tour[(region.bonds + 1) % m]] = np.arange(len(region.bonds))
+    ahead = begins[bred] == ends[following]
+    at = position[region.cities[region.tour]]
+    whole, parts, done = region.cities[bred], [], 0
+    for k in np.flatnonzero(ahead | (ends[bred] == begins[following])):
+        bond = region.bonds[begins[bred[k]] if ahead[k] else ends[bred[k]]]
+        first, last = at[bond] + 1, at[(bond + 1) % m]
+        path = tour[first:last] if first <= last else np.concatenate([tour[first:], tour[:last]])
+        parts += [whole[done : k + 1], path if ahead[k] else path[::-1]]
+        done = k + 1
+    return np.concatenate([*parts, whole[done:]])
 
 
 def _bred(points: Metric, region: Region, run: Run, population: int, per_quadrant: int) -> NDArray[np.int32] | None:

@@ -30,8 +30,8 @@ _REGIONS = 20_000  # cities beyond which regions follow the kicks
 _PER_ROOT_MICROSECOND = 1.2  # tours of a region's population, by the root of the microseconds that there are for a city
 _REGION = 200  # cities of a region for each tour of its population
 _KICKS = 0.2  # share of the run with kicks, where regions follow ...
-_KICK_SECONDS = 8e-5, 2.5e-5  # ... and at least so many seconds a city, up to 200,000 cities and beyond (tuned)
-_CACHED = 200_000
+_KICK_SECONDS, _KICK_SECONDS_BEYOND = 8e-5, 2.5e-5  # ... and at least so many seconds a city up to `_CACHED`, and beyond
+_CACHED = 200_000  # cities beyond which kicks are slower, as the processor's cache is too small (tuned at a million)
 _BOUND_SHARE = 0.1  # of the time limit that the bound may take
 _BOUND_SECONDS = 4e-5  # seconds a city below which the bound is not worth its time; it takes about 1e-4 where it may
 _BOUND_MOST = 200_000  # cities up to which a run counted in iterations has a bound
@@ -143,10 +143,7 @@ class Ils(Solver):
         search.cooling[:] = self.heat * space.length(tour) / instance.n, float("inf")
         bound_due, reported, reporting = self.bound and run.proves, float("inf"), 0.0
         counted, every = run.iterations is not None, max(100, instance.n // 10)
-        kicks = self._share_of_kicks(instance)
-        if run.time_limit is not None:
-            seconds = _KICK_SECONDS[instance.n > _CACHED] * instance.n
-            kicks = min(1.0, max(kicks, seconds / run.time_limit))
+        kicks = self._share_of_kicks(instance, run.time_limit)
         while run.remaining >= 1.5 * reporting and (kicks == 1.0 or run.fraction < kicks or search.local.queue.ring[1] > 0):
             if not (units := run.budget(every - int(search.done[0]) % every if counted else None)):
                 break
@@ -166,13 +163,17 @@ class Ils(Solver):
             population = self.population or _population(run, instance.n)
             size = self.region or _REGION * population
             space.improve_regions(search.local.tour.order.copy(), run, size, population)
-        if not run.should_stop:  # what time is left would not do for another report
+        elif not run.should_stop:  # what time is left would not do for another report
             run.stop("time_limit")
 
-    def _share_of_kicks(self, instance: TspInstance) -> float:
+    def _share_of_kicks(self, instance: TspInstance, time_limit: float | None = None) -> float:
+        n = instance.n
         if not instance.symmetric or instance.edge_weight_type in ("GEO", "EXPLICIT"):
             return 1.0
-        return self.kicks or (_KICKS if instance.n > _REGIONS else 1.0)
+        if self.kicks or n <= _REGIONS:
+            return self.kicks or 1.0
+        least = 0.0 if time_limit is None else n * (_KICK_SECONDS if n <= _CACHED else _KICK_SECONDS_BEYOND) / time_limit
+        return min(1.0, max(_KICKS, least))
 
 
 def _population(run: Run, n: int) -> int:

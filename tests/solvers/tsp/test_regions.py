@@ -17,10 +17,14 @@ def instance_of(n, seed=0, edge_weight_type="EUC_2D"):
     return corl.generate("tsp", "uniform", size=n, seed=seed, edge_weight_type=edge_weight_type)
 
 
-def region_at(tour, cell):
+def places(tour):
     position = np.empty(len(tour), np.int32)
     position[tour] = np.arange(len(tour))
-    return region_of(tour, position, np.asarray(cell, np.int32), np.full(len(tour), -1, np.int32))
+    return position
+
+
+def region_at(tour, cell):
+    return region_of(tour, places(tour), np.asarray(cell, np.int32), np.full(len(tour), -1, np.int32))
 
 
 @pytest.mark.parametrize("size", [1, 7, 50, 1000])
@@ -42,9 +46,9 @@ def test_splicing_by_hand():
     """Bonds may be run through in either direction; the paths outside come along, turned where need be."""
     tour = np.arange(10, dtype=np.int32)
     region = region_at(tour, [1, 2, 3, 5, 7, 8])
-    same = spliced(tour, region, np.arange(5, dtype=np.int32))
+    same = spliced(tour, places(tour), region, np.arange(5, dtype=np.int32))
     assert np.roll(same, -int(np.flatnonzero(same == 0)[0])).tolist() == list(range(10))
-    turned = spliced(tour, region, np.array([1, 0, 4, 3, 2], np.int32))  # 2 1 (0 9) 8 7 (6 5 4) 3
+    turned = spliced(tour, places(tour), region, np.array([1, 0, 4, 3, 2], np.int32))  # 2 1 (0 9) 8 7 (6 5 4) 3
     assert turned.tolist() == [2, 1, 0, 9, 8, 7, 6, 5, 4, 3]
 
 
@@ -61,7 +65,7 @@ def test_any_tour_with_all_bonds_splices_to_a_tour():
         begun = np.roll(region.tour, -int(bonds[-1]) - 1)
         runs = np.split(begun, np.cumsum(np.diff(bonds, prepend=bonds[-1] - m))[:-1])
         bred = np.concatenate([[run[0], *random.permutation(run[1:-1]), run[-1]] for run in runs]).astype(np.int32)
-        whole = spliced(tour, region, bred)
+        whole = spliced(tour, places(tour), region, bred)
         partner = region.partner()
         assert (partner >= 0).sum() == 2 * len(bonds)
         own = bonded(metric._replace(points=metric.points[region.cities]), partner)
@@ -99,7 +103,7 @@ def test_bonds_of_the_whole_stay():
     partner[4], partner[5] = 5, 4
     region = region_of(tour, tour, np.arange(2, 9, dtype=np.int32), partner)
     assert region.cities.tolist() == list(range(2, 9)) and region.bonds.tolist() == [2, 6]
-    assert sorted(spliced(tour, region, np.array([0, 1, 2, 3, 4, 5, 6], np.int32)).tolist()) == list(range(20))
+    assert sorted(spliced(tour, places(tour), region, np.array([0, 1, 2, 3, 4, 5, 6], np.int32)).tolist()) == list(range(20))
 
 
 def test_regions_in_the_solver():
@@ -110,6 +114,8 @@ def test_regions_in_the_solver():
         options = {"solver": "ils", "kicks": 0.4, "region": 120, "population": 8, "iterations": 3000, "seed": 4}
         first, second = corl.solve(each, **options), corl.solve(each, **options)
         assert np.array_equal(first.solution, second.solution) and first.limit == "iterations"
+    few = corl.solve(instance_of(11), solver="ils", kicks=0.4, iterations=500, bound=False)
+    assert few.limit == "finished"  # too few cities for a region: it ends all the same
     short = corl.solve(instance, solver="ils", kicks=0.5, region=100, time_limit=0.5)
     assert short.limit == "time_limit" and short.runtime < 1.5
 
@@ -124,6 +130,6 @@ def test_what_is_clustered():
         (corl.generate("tsp", "clustered", size=3000, clusters=5), True),
         (instance_of(1500), False),
         (corl.problem("tsp").adapt(grid), False),
-        (corl.problem("tsp").adapt([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]][:1] * 4), False),
+        (corl.problem("tsp").adapt([[0.0, 0.0]] * 4), False),
     ):
         assert is_clustered(Renumbered(instance).metric) == told
