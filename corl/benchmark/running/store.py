@@ -17,6 +17,7 @@ import math
 import os
 import sqlite3
 import struct
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -95,9 +96,11 @@ class Store:
 
     def _check(self) -> None:
         """Make the tables in an empty file; refuse what is none of ours."""
-        application, version = (self._pragma(name) for name in ("application_id", "user_version"))
-        if application == 0 and version == 0 and not self._rows("SELECT 1 FROM sqlite_master LIMIT 1"):
-            self._connection.execute("PRAGMA journal_mode = WAL")
+        # One statement, so one state of the file: another process that starts as well may be making the tables.
+        header = "(SELECT * FROM pragma_application_id), (SELECT * FROM pragma_user_version)"
+        application, version, tables = self._rows(f"SELECT {header}, (SELECT count(*) FROM sqlite_master)")[0]
+        if not (application or version or tables):
+            self._write_ahead()
             statements = f"{_SCHEMA} PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_VERSION};"
             with contextlib.suppress(_MadeMeanwhile):
                 with self._transaction():
@@ -109,6 +112,18 @@ class Store:
             raise self._error("an SQLite file of another program; accepted: a store made by corl bench")
         elif version > _VERSION:
             raise self._error(f"written by a newer corl (schema {version}; this one reads up to {_VERSION}); update corl")
+
+    def _write_ahead(self) -> None:
+        """SQLite's write-ahead log from now on. SQLite's own patience does not cover two processes that ask for it at once."""
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
 
     def __enter__(self) -> Store:
         return self

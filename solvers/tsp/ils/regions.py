@@ -153,7 +153,7 @@ def spliced(
     ahead = begins[bred] == ends[following]
     at = position[region.cities[region.tour]]
     whole, parts, done = region.cities[bred], [], 0
-    for k in np.flatnonzero(ahead | (ends[bred] == begins[following])):
+    for k in np.flatnonzero(ahead | (ends[bred] == begins[following])).tolist():
         bond = region.bonds[begins[bred[k]] if ahead[k] else ends[bred[k]]]
         first, last = at[bond] + 1, at[(bond + 1) % m]
         path = tour[first:last] if first <= last else np.concatenate([tour[first:], tour[:last]])

@@ -129,6 +129,22 @@ def test_a_store_that_may_only_be_read(tmp_path):
     tmp_path.chmod(0o755)
 
 
+def test_processes_that_make_a_store_at_once(tmp_path):
+    """Whoever comes first makes the tables; the others find a store, never another program's file or a locked one."""
+    script = (
+        "import sys, time\nfrom corl.benchmark.running.store import Store\nprint(flush=True)\nsys.stdin.readline()\n"
+        "for k in range(50):\n    with Store(f'{sys.argv[1]}/{k}.db', create=True) as store:\n        assert store.records() == []\n"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    children = [subprocess.Popen([sys.executable, "-c", script, tmp_path], **pipes) for _ in range(4)]
+    for child in children:
+        child.stdout.readline()
+    for child in children:
+        child.stdin.write("\n")
+        child.stdin.flush()
+    assert [child.communicate()[1] for child in children] == [""] * 4
+
+
 def test_two_processes_write_at_once(tmp_path):
     """Writers wait for each other; nothing is lost."""
     script = (
