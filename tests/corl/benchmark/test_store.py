@@ -8,6 +8,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -132,15 +133,18 @@ def test_a_store_that_may_only_be_read(tmp_path):
 def test_processes_that_make_a_store_at_once(tmp_path):
     """Whoever comes first makes the tables; the others find a store, never another program's file or a locked one."""
     script = (
-        "import sys, time\nfrom corl.benchmark.running.store import Store\nprint(flush=True)\nsys.stdin.readline()\n"
-        "for k in range(50):\n    with Store(f'{sys.argv[1]}/{k}.db', create=True) as store:\n        assert store.records() == []\n"
+        "import sys, time\nfrom corl.benchmark.running.store import Store\n"
+        "print(flush=True)\nstart = float(sys.stdin.readline())\n"
+        "for k in range(50):\n    while time.time() < start + k / 50: pass\n"
+        "    with Store(f'{sys.argv[1]}/{k}.db', create=True) as store:\n        assert store.records() == []\n"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     children = [subprocess.Popen([sys.executable, "-c", script, tmp_path], **pipes) for _ in range(4)]
     for child in children:
         child.stdout.readline()
+    start = time.time() + 0.1
     for child in children:
-        child.stdin.write("\n")
+        child.stdin.write(f"{start}\n")
         child.stdin.flush()
     assert [child.communicate()[1] for child in children] == [""] * 4
 
