@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from html import escape
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-import corl
+from corl.files.page import render
 from corl.formatting import value
 
 if TYPE_CHECKING:
@@ -20,23 +19,18 @@ __all__ = ["in_browser", "in_notebook", "page"]
 
 def page(problem: Problem, instance: Any, solution: Any = None, result: Result | None = None) -> str:
     """The page about an instance, and about a solution of it, where there is one; result: the run that it came from."""
-    from jinja2 import Environment, StrictUndefined
-
     scene = problem.view(instance, solution)
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    template = environment.from_string((resources.files("corl.view") / "page.html").read_text(encoding="utf-8"))
     name = getattr(instance, "name", "") or problem.name
-    return template.render(
-        name=name,
-        title=scene.title if scene else name,
-        problem=problem.title or problem.name,
-        scene=scene,
-        facts=_facts(problem, instance, solution, result),
-        explained=problem.explain(instance, solution) if solution is not None else {},
-        trace=bool(result and result.trace),
-        version=corl.__version__,
-        data=_embedded({"scene": asdict(scene) if scene else None, "trace": list(result.trace) if result else []}),
-    )
+    values = {
+        "title": scene.title if scene else name,
+        "problem": problem.title or problem.name,
+        "scene": scene,
+        "facts": _facts(problem, instance, solution, result),
+        "explained": problem.explain(instance, solution) if solution is not None else {},
+        "trace": bool(result and result.trace),
+        "data": _embedded({"scene": asdict(scene) if scene else None, "trace": list(result.trace) if result else []}),
+    }
+    return render("corl.view", values)
 
 
 def _facts(problem: Problem, instance: Any, solution: Any, result: Result | None) -> list[tuple[str, str]]:

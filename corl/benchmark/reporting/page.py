@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from importlib import resources
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
-import corl
 from corl.benchmark.reporting.analysis import NODES_SHIFT, SECONDS_SHIFT, Comparison
 from corl.benchmark.reporting.charts import Axis, chart, percent_tick
 from corl.benchmark.reporting.curves import Curve
 from corl.benchmark.reporting.notes import described
 from corl.benchmark.reporting.numbers import interval
 from corl.benchmark.reporting.report import Report, SuiteReport
+from corl.files.page import render
 from corl.formatting import memory, percent, seconds, value
 
 __all__ = ["page", "suite_charts"]
@@ -26,18 +25,19 @@ _OPTIONAL = ("proven", "nodes", "peak_bytes")  # columns left out where nobody h
 
 def page(report: Report, drawings: dict[str, list[tuple[str, str]]] | None = None) -> str:
     """The HTML of a report. drawings: suite -> [(caption, SVG)] of solutions, as `drawings.best_solutions` makes them."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    environment.filters |= {"percent": percent, "seconds": seconds, "memory": memory, "value": value, "facts": described}
-    environment.globals |= {"interval": interval}
-    template = environment.from_string((resources.files("corl.benchmark.reporting") / "page.html").read_text(encoding="utf-8"))
-    suites = [_suite(suite, (drawings or {}).get(suite.name, [])) for suite in report.suites]
-    return template.render(
-        store=report.store, suites=suites, learning=_learning_charts(report), trainings=report.trainings,
-        runs=sum(suite.runs for suite in report.suites), version=corl.__version__, seconds_shift=SECONDS_SHIFT,
-        nodes_shift=NODES_SHIFT, generated=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-    )  # fmt: skip
+    values = {
+        "store": report.store,
+        "suites": [_suite(suite, (drawings or {}).get(suite.name, [])) for suite in report.suites],
+        "learning": _learning_charts(report),
+        "trainings": report.trainings,
+        "runs": sum(suite.runs for suite in report.suites),
+        "seconds_shift": SECONDS_SHIFT,
+        "nodes_shift": NODES_SHIFT,
+        "generated": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "interval": interval,
+    }
+    filters = {"percent": percent, "seconds": seconds, "memory": memory, "value": value, "facts": described}
+    return render("corl.benchmark.reporting", values, filters)
 
 
 def _suite(suite: SuiteReport, drawings: Sequence[tuple[str, str]]) -> dict[str, Any]:

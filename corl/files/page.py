@@ -1,0 +1,23 @@
+"""Pages of HTML: one self-contained file, no server, nothing loaded from elsewhere, light and dark, all in one style."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import resources
+from typing import Any
+
+import corl
+
+__all__ = ["render"]
+
+
+def render(package: str, values: Mapping[str, Any], filters: Mapping[str, Callable[..., str]] | None = None) -> str:
+    """The page that `page.html` of a package makes of values. It extends "page", which is beside this file and says what its
+    blocks are; `version` is corl's."""
+    from jinja2 import DictLoader, Environment, StrictUndefined
+
+    sources = {name: (resources.files(name) / "page.html").read_text(encoding="utf-8") for name in (package, "corl.files")}
+    loader = DictLoader({"page": sources["corl.files"], package: sources[package]})
+    environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    environment.filters |= dict(filters or {})
+    return environment.get_template(package).render(version=corl.__version__, **values)
