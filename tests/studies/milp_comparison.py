@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +55,19 @@ class _RootClock:
         return -1
 
 
-def solve_timed(solver: Scip, instance: MilpInstance, seed: int, time_limit: float | None = None) -> dict[str, Any]:
-    """What FIELDS has of one solve but family, instance, seed and solver; time_limit: processor seconds."""
+def solve_timed(
+    solver: Scip, instance: MilpInstance, seed: int, time_limit: float | None = None, parameters: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """What FIELDS has of one solve but family, instance, seed and solver.
+
+    time_limit: processor seconds; parameters: of SCIP, beside the solver's own.
+    """
     solver.prepare(instance)
     run = Run(Milp().of(instance), instance, seed=seed)
     run.start()
     began = time.process_time()
     limits = {} if time_limit is None else {"timing/clocktype": 1, "limits/time": time_limit}  # 1: processor seconds
-    engine = Engine(instance, run, solver.parameters() | limits)
+    engine = Engine(instance, run, solver.parameters() | limits | dict(parameters or {}))
     try:
         solver.plug(engine)
         clock = _RootClock()

@@ -29,8 +29,7 @@ from corl.solvers.milp.scip import MEASURING, lp_reading
 from corl.solvers.milp.scip.model import Callbacks, fill
 from corl.solvers.milp.scip.rule import Observation, Rule
 
-__all__ = ["main", "reading_times"]
-
+__all__ = ["main", "reading_times", "solver_of"]
 
 
 class _Stopwatch:
@@ -88,7 +87,7 @@ def _reading(given: argparse.Namespace) -> None:
             sys.stdout.flush()
 
 
-def _solver(text: str) -> Any:
+def solver_of(text: str) -> Any:
     """NAME[:KEY=VALUE...]"""
     from corl import options, registry
     from corl.errors import UsageError
@@ -105,7 +104,7 @@ def _rules(given: argparse.Namespace) -> None:
     solvers: dict[str, Any] = {}
     for text in given.solvers.split(","):
         policy = f":policy={given.policy}" if given.policy and text == "learned-branching" else ""
-        solvers[text] = _solver(f"{text}{policy}{'' if given.defaults else ':root_cuts=true'}")
+        solvers[text] = solver_of(f"{text}{policy}{'' if given.defaults else ':root_cuts=true'}")
     if given.files is None:
         instances: list[Any] = list(range(given.first, given.first + given.instances))
         compare(given.output, given.family, solvers, instances, range(given.seeds), given.time_limit)
