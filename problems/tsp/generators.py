@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from corl.errors import UsageError
 from corl.problems.tsp.instance import COORDINATE_TYPES, TspInstance
 
-__all__ = ["asymmetric", "clustered", "portcgen", "portgen", "uniform"]
+__all__ = ["asymmetric", "atsp", "clustered", "portcgen", "portgen", "uniform"]
 
 _SIDE = 1_000_000  # of the square, as in the DIMACS challenge
 _LARGEST = 10_000_000
@@ -101,6 +101,23 @@ def asymmetric(*, size: int = 100, seed: int = 0) -> TspInstance:
     closed = floyd_warshall(matrix, directed=True, overwrite=True) if size > 1 else matrix
     comment = f"corl generate tsp asymmetric --option size={size} --seed {seed}"
     return TspInstance(f"asymmetric-{size}", "EXPLICIT", matrix=closed, symmetric=False, comment=comment)
+
+
+def atsp(*, size: int = 316, kind: str = "crane", seed: int = 0) -> TspInstance:
+    """One of the classes of Cirasella, Johnson, McGeoch and Zhang (ALENEX 2001): amat, crane, disk, rect, rtilt, shop, smat,
+    stilt, super, tmat, tsmat; rect, smat and tsmat are symmetric.
+
+    tmat and tsmat take O(size^3) time.
+    """
+    from corl.problems.tsp.asymmetric_classes import CLASSES
+
+    _check_size(size, _LARGEST_MATRIX)
+    if kind not in CLASSES:
+        raise UsageError(f"kind: {kind!r} is not accepted; accepted: {', '.join(sorted(CLASSES))}")
+    matrix = CLASSES[kind](size, np.random.default_rng(seed))
+    comment = f"corl generate tsp atsp --option size={size} --option kind={kind} --seed {seed}"
+    symmetric = kind in ("rect", "smat", "tsmat")
+    return TspInstance(f"{kind}-{size}-{seed}", "EXPLICIT", matrix=matrix, symmetric=symmetric, comment=comment)
 
 
 def _check_size(size: int, most: int) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible, InputError, shortened
 from corl.problem import Problem
-from corl.problems.tsp.generators import asymmetric, clustered, portcgen, portgen, uniform
+from corl.problems.tsp.generators import asymmetric, atsp, clustered, portcgen, portgen, uniform
 from corl.problems.tsp.instance import TspInstance
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Tsp(Problem):
         "uniform": uniform,
         "clustered": clustered,
         "asymmetric": asymmetric,
+        "atsp": atsp,
         "portgen": portgen,
         "portcgen": portcgen,
     }
@@ -137,6 +138,12 @@ class Tsp(Problem):
         if huge := [city for city in value if abs(city) >= 2**63]:
             raise Infeasible(f"city {shortened(str(huge[0]), 40)} of the tour is not in the instance")
         return cities_of(instance, value)
+
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """See Problem.schemas."""
+        from corl.problems.tsp.schemas import SCHEMAS
+
+        return SCHEMAS
 
     def describe(self, instance: TspInstance) -> dict[str, Any]:
         """Facts for `corl info`."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 import corl
 from corl.errors import UsageError
 from corl.problems.tsp import dimacs
-from corl.problems.tsp.generators import asymmetric, clustered, portcgen, portgen, uniform
+from corl.problems.tsp.asymmetric_classes import CLASSES
+from corl.problems.tsp.generators import asymmetric, atsp, clustered, portcgen, portgen, uniform
 from corl.problems.tsp.instance import COORDINATE_TYPES
 
 
@@ -52,9 +55,50 @@ def test_asymmetric_obeys_the_triangle_inequality():
     assert not instance.symmetric and (m != m.T).any() and (m + np.eye(40) > 0).all() and m.max() <= 1e6
 
 
+@pytest.mark.parametrize("kind", sorted(CLASSES))
+def test_classes_of_the_atsp(kind):
+    """The same seed is the same matrix, another seed another one; whole numbers, 0 on the diagonal; symmetric where said."""
+    first, second, other = (atsp(size=70, kind=kind, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first.matrix, second.matrix) and not np.array_equal(first.matrix, other.matrix)
+    assert (first.matrix >= 0).all() and not np.diag(first.matrix).any() and first.integral
+    assert first.symmetric == (first.matrix == first.matrix.T).all() == (kind in ("rect", "smat", "tsmat"))
+    assert atsp(size=1, kind=kind).n == 1
+
+
+def test_classes_that_close_under_paths():
+    """Closed matrices, drills, shops and strings obey the triangle inequality."""
+    for kind in ("tmat", "tsmat", "rect", "rtilt", "stilt", "super", "shop"):
+        m = atsp(size=40, kind=kind, seed=5).matrix
+        assert (m[:, None, :] <= m[:, :, None] + m[None, :, :]).all()
+    assert set(np.unique(atsp(size=300, kind="super").matrix)) <= set(range(21))
+
+
+def test_shop_and_disk_by_simulation():
+    """A tour of the shop from a job back to it is the time between its ends; a head that reads files in order waits as long."""
+    random = np.random.default_rng(3)
+    times = np.random.default_rng(7).integers(0, 1000, (30, 50), endpoint=True)
+    matrix, order = atsp(size=30, kind="shop", seed=7).matrix, random.permutation(30)
+    free, end = np.zeros(50), []
+    for job in order:
+        offsets = np.concatenate([[0], times[job].cumsum()[:-1]])
+        start = (free - offsets).max()
+        free = start + offsets + times[job]
+        end.append(free[-1])
+    assert np.array_equal(np.diff(end), matrix[order[:-1], order[1:]])
+    draw = np.random.default_rng(8)
+    starts = draw.integers(0, 10**6, (30, 2))
+    ends = starts[:, 0] + draw.integers(0, 10**5, 30, endpoint=True)
+    matrix = atsp(size=30, kind="disk", seed=8).matrix
+    for i, j in itertools.pairwise(order):
+        wait = int(matrix[i, j])
+        assert (ends[i] + wait - starts[j, 0]) % 10**6 == 0 and wait >= 10 * abs(starts[i, 1] - starts[j, 1])
+        assert wait - 10**6 < 10 * abs(starts[i, 1] - starts[j, 1])
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: atsp(kind="coin"), "kind: 'coin' is not accepted; accepted: amat, crane"),
         (lambda: uniform(size=0), "size: 0 is not accepted; accepted: 1 to"),
         (lambda: uniform(size=10**9), "accepted: 1 to 10,000,000"),
         (lambda: asymmetric(size=10**6), "accepted: 1 to 10,000"),

@@ -1,0 +1,155 @@
+"""The random classes of matrices on which heuristics for the ATSP are compared: Cirasella, Johnson, McGeoch and Zhang, The
+asymmetric traveling salesman problem: algorithms, instance generators, and tests (ALENEX 2001), section 3.
+
+Definitions and parameters are theirs as far as they are known here, random numbers are our own: instances are others than those of
+the authors' programs. Left out: `coin`, whose streets need a shortest path for every pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+__all__ = ["CLASSES"]
+
+_SIDE = 1_000_000
+_PROCESSORS, _LONGEST = 50, 1000
+_BITS = 20
+_ROWS = 64  # of a matrix that are made at once, so that no temporary is larger than the matrix
+
+_Rows = Callable[[slice], NDArray[np.float64]]
+
+
+def _by_rows(size: int, rows: _Rows) -> NDArray[np.float64]:
+    matrix = np.empty((size, size))
+    for first in range(0, size, _ROWS):
+        matrix[first : first + _ROWS] = rows(slice(first, min(size, first + _ROWS)))
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
+
+
+def _points(size: int, random: Generator) -> NDArray[np.int64]:
+    return random.integers(0, _SIDE, (size, 2))
+
+
+def _amat(size: int, random: Generator) -> NDArray[np.float64]:
+    """Independent distances."""
+    matrix = random.integers(0, _SIDE, (size, size), endpoint=True).astype(np.float64)
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
+
+
+def _tmat(size: int, random: Generator) -> NDArray[np.float64]:
+    """`amat` closed under shortest paths."""
+    return _closed(_amat(size, random))
+
+
+def _smat(size: int, random: Generator) -> NDArray[np.float64]:
+    """Independent, but the same in both directions."""
+    upper = np.triu(_amat(size, random), 1)
+    return upper + upper.T
+
+
+def _tsmat(size: int, random: Generator) -> NDArray[np.float64]:
+    """`smat` closed under shortest paths."""
+    return _closed(_smat(size, random))
+
+
+def _closed(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy.sparse.csgraph import floyd_warshall
+
+    # scipy takes a 0 for a missing arc
+    return floyd_warshall(np.where(matrix == 0.0, 1e-3, matrix), directed=True).round() if len(matrix) > 1 else matrix
+
+
+def _rect(size: int, random: Generator) -> NDArray[np.float64]:
+    """Rectilinear distances in the plane."""
+    return _tilted(size, random, 1, 1, 1, False)
+
+
+def _rtilt(size: int, random: Generator) -> NDArray[np.float64]:
+    """A drill over a tilted table, whose motors take turns: up takes twice as long as across, down no time."""
+    return _tilted(size, random, 1, 2, 0, False)
+
+
+def _stilt(size: int, random: Generator) -> NDArray[np.float64]:
+    """Motors that run at once: the slower of across (2), up (4) and down (1) counts."""
+    return _tilted(size, random, 2, 4, 1, True)
+
+
+def _tilted(size: int, random: Generator, across: int, up: int, down: int, at_once: bool) -> NDArray[np.float64]:
+    points = _points(size, random)
+
+    def rows(which: slice) -> NDArray[np.float64]:
+        dx = across * np.abs(points[None, :, 0] - points[which, None, 0])
+        rise = points[None, :, 1] - points[which, None, 1]
+        dy = np.where(rise > 0, up * rise, -down * rise)
+        return (np.maximum(dx, dy) if at_once else dx + dy).astype(np.float64)
+
+    return _by_rows(size, rows)
+
+
+def _crane(size: int, random: Generator) -> NDArray[np.float64]:
+    """A stacker crane in the plane: from the end of one job to the start of the next, Euclidean, rounded to the nearest integer.
+
+    A job's end is its start and up to 10^6 / u in either direction, u = 10 sqrt(size / 100).
+    """
+    reach = int(_SIDE / (10.0 * np.sqrt(size / 100.0)))
+    starts = _points(size, random)
+    ends = starts + random.integers(-reach, reach, (size, 2), endpoint=True)
+
+    def rows(which: slice) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = np.rint(np.hypot(*(starts[None] - ends[which, None]).transpose(2, 0, 1)))
+        return found
+
+    return _by_rows(size, rows)
+
+
+def _disk(size: int, random: Generator) -> NDArray[np.float64]:
+    """Files on a disk: one begins where it is (angle, track) and takes up to a tenth of a turn; the next begins when the head has
+    reached its track, ten times as slowly as the disk turns, and its angle has come round again."""
+    starts = _points(size, random)
+    ends = (starts[:, 0] + random.integers(0, _SIDE // 10, size, endpoint=True)) % _SIDE
+
+    def rows(which: slice) -> NDArray[np.float64]:
+        turn = (starts[None, :, 0] - ends[which, None]) % _SIDE
+        moved = 10 * np.abs(starts[None, :, 1] - starts[which, None, 1])
+        turns = np.maximum(0, -((turn - moved) // _SIDE))
+        return (turn + turns * _SIDE).astype(np.float64)
+
+    return _by_rows(size, rows)
+
+
+def _shop(size: int, random: Generator) -> NDArray[np.float64]:
+    """A flow shop of 50 processors without waiting, times up to 1000: how much later job j ends than the job i before it."""
+    times = random.integers(0, _LONGEST, (size, _PROCESSORS), endpoint=True)
+    ends = times.cumsum(1)
+    begins = ends - times
+
+    def rows(which: slice) -> NDArray[np.float64]:
+        later = np.array([(row - begins).max(1) for row in ends[which]])  # start of j after that of i
+        return (later + ends[None, :, -1] - ends[which, None, -1]).astype(np.float64)
+
+    return _by_rows(size, rows)
+
+
+def _super(size: int, random: Generator) -> NDArray[np.float64]:
+    """A common superstring of random strings of 20 bits: how many bits the next adds to what ends with the one before."""
+    strings = random.integers(0, 1 << _BITS, size)
+    matrix = np.full((size, size), float(_BITS))
+    for overlap in range(1, _BITS + 1):
+        ends, begins = strings & ((1 << overlap) - 1), strings >> (_BITS - overlap)
+        for i in range(size):
+            matrix[i, begins == ends[i]] = _BITS - overlap
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
+
+
+CLASSES: dict[str, Callable[[int, Generator], NDArray[np.float64]]] = {
+    "amat": _amat, "crane": _crane, "disk": _disk, "rect": _rect, "rtilt": _rtilt, "shop": _shop, "smat": _smat,
+    "stilt": _stilt, "super": _super, "tmat": _tmat, "tsmat": _tsmat,
+}  # fmt: skip
+"""Of each class the distances float64 [size, size], whole numbers with a diagonal of 0."""
