@@ -1,8 +1,8 @@
 """The random classes of matrices on which heuristics for the ATSP are compared: Cirasella, Johnson, McGeoch and Zhang, The
 asymmetric traveling salesman problem: algorithms, instance generators, and tests (ALENEX 2001), section 3.
 
-Definitions and parameters are theirs as far as they are known here, random numbers are our own: instances are others than those of
-the authors' programs. Left out: `coin`, whose streets need a shortest path for every pair.
+Definitions and parameters are theirs as far as they are known here, random numbers are our own: instances are others than those
+of the authors' programs. Left out: `coin`, whose streets need a shortest path for every pair.
 """
 
 from __future__ import annotations
