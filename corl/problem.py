@@ -114,6 +114,10 @@ class Problem(abc.ABC):
         except (ValueError, OverflowError) as error:
             raise InputError(f"not an array: {error}") from error
 
+    def schemas(self) -> Mapping[str, dict[str, Any]]:
+        """JSON schemas (2020-12): "instance", where its files can be JSON, and "solution", of what `to_json` gives."""
+        return {}
+
     def describe(self, instance: Any) -> dict[str, Any]:
         """Facts for `corl info`: name -> number or short text."""
         return {}

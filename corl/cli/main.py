@@ -32,6 +32,7 @@ COMMANDS = {
     "completion": "print what completes corl's commands and options in a shell",
     "warm-up": "compile ahead, once for this machine, what solvers need",
     "info": "facts about an instance file",
+    "schema": "print the JSON schema of a problem's instances or solutions, or of results",
     "train": "train a network by a recipe",
     "bench": "compare solvers over instances, seeds and time limits",
     "report": "show what a benchmark's store holds, as a page, tables or JSON",

@@ -98,6 +98,12 @@ class Bandits(Problem):
 
         return from_json(instance, value.get("policy"))
 
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """See Problem.schemas."""
+        from corl.problems.bandits.schemas import SCHEMAS
+
+        return SCHEMAS
+
     def describe(self, instance: BanditInstance) -> dict[str, Any]:
         """Facts for `corl info`."""
         facts: dict[str, Any] = {

@@ -120,6 +120,12 @@ class JobShop(Problem):
         start, machine = (np.array([number for row in part for number in row], np.int64) for part in parts)
         return Schedule(start, (machine - instance.first_machine).astype(np.int32))
 
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """See Problem.schemas."""
+        from corl.problems.jobshop.schemas import SCHEMAS
+
+        return SCHEMAS
+
     def describe(self, instance: JobShopInstance) -> dict[str, Any]:
         """Facts for `corl info`."""
         lengths = np.diff(instance.first)

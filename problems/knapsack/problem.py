@@ -103,6 +103,12 @@ class Knapsack(Problem):
             raise Infeasible(f"there is no item {shortened(str(huge[0]), 40)}")
         return np.array(value, np.int64) - instance.first_item
 
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """See Problem.schemas."""
+        from corl.problems.knapsack.schemas import SCHEMAS
+
+        return SCHEMAS
+
     def describe(self, instance: KnapsackInstance) -> dict[str, Any]:
         """Facts for `corl info`."""
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -113,6 +113,12 @@ class Mapping(Problem):
 
         return trace_model
 
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """See Problem.schemas."""
+        from corl.problems.memory.schemas import SCHEMAS
+
+        return SCHEMAS
+
     def describe(self, instance: MappingInstance) -> dict[str, Any]:
         """Facts for `corl info`."""
         machine, groups = instance.machine, int(instance.group.max(initial=-1)) + 1

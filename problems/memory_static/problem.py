@@ -122,6 +122,12 @@ class StaticAllocation(Problem):
 
         return trace_buffers
 
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """See Problem.schemas."""
+        from corl.problems.memory_static.schemas import SCHEMAS
+
+        return SCHEMAS
+
     def describe(self, instance: StaticInstance) -> dict[str, Any]:
         """Facts for `corl info`."""
         found = sections(instance)

@@ -112,6 +112,12 @@ class Milp(Problem):
             x[j] = number
         return x
 
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """See Problem.schemas."""
+        from corl.problems.milp.schemas import SCHEMAS
+
+        return SCHEMAS
+
     def describe(self, instance: MilpInstance) -> dict[str, Any]:
         """Facts for `corl info`."""
         facts: dict[str, Any] = {

@@ -82,6 +82,12 @@ class MilpBranching(Problem):
         variable, floor, up = ([node[k] for node in nodes] for k in range(3))
         return BranchingTree(np.array(variable, np.int32), np.array(floor, np.float64), np.array(up, np.bool_), incumbent)
 
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """See Problem.schemas."""
+        from corl.problems.milp_branching.schemas import SCHEMAS
+
+        return SCHEMAS
+
     def describe(self, instance: BranchingInstance) -> dict[str, Any]:
         """Facts for `corl info`: those of the program."""
         return Milp().describe(instance.program)

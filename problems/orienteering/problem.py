@@ -111,6 +111,12 @@ class Orienteering(Problem):
             raise Infeasible(f"there is no node {str(unknown[0])[:40]}")
         return np.array([place[node] for node in value], np.int64)
 
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """See Problem.schemas."""
+        from corl.problems.orienteering.schemas import SCHEMAS
+
+        return SCHEMAS
+
     def describe(self, instance: OrienteeringInstance) -> dict[str, Any]:
         """Facts for `corl info`."""
         ids, scores = instance.graph.ids, instance.scores

@@ -114,6 +114,12 @@ class Vrp(Problem):
 
         return from_json(instance, value)
 
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """See Problem.schemas."""
+        from corl.problems.vrp.schemas import SCHEMAS
+
+        return SCHEMAS
+
     def describe(self, instance: VrpInstance) -> dict[str, Any]:
         """Facts for `corl info`."""
         from corl.problems.vrp.facts import facts

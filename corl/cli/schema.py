@@ -1,0 +1,32 @@
+"""`corl schema NAME [instance|solution]`"""
+
+from __future__ import annotations
+
+import argparse
+
+__all__ = ["arguments", "execute"]
+
+_KINDS = ("instance", "solution")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="a problem; or result, for what corl solve --json prints")
+    parser.add_argument("kind", choices=_KINDS, nargs="?", default="instance", help="of what (instance)")
+
+
+def execute(args: argparse.Namespace) -> int:
+    import json
+
+    from corl import registry
+    from corl.errors import UsageError
+    from corl.result import Result
+
+    if args.name == "result":
+        schema = Result.json_schema()
+    else:
+        schemas = registry.problem(args.name).schemas()
+        if args.kind not in schemas:
+            raise UsageError(f"{args.kind}: {args.name} has no JSON schema of it; accepted: {', '.join(schemas) or 'nothing'}")
+        schema = schemas[args.kind]
+    print(json.dumps(schema, indent=1))
+    return 0
