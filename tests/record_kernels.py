@@ -25,6 +25,8 @@ WRAPPER, BYTES_A_SECOND = 20_000, 78_000
 """How seconds follow from the bytes that are kept of a kernel: those of `tsp.eax`, compiled on one idle core, fit these."""
 DEFAULTS = [
     "bandits.fluid",
+    "flowshop.cp-sat",
+    "flowshop.iterated-greedy",
     "jobshop.cp-sat",
     "jobshop.dispatch",
     "jobshop.tabu",

@@ -63,6 +63,7 @@ def samples(problem: Problem) -> Iterator[Any]:
     }
     generated: dict[str, list[tuple[str, dict[str, int]]]] = {
         "bandits": [(kind, {"arms": 8}) for kind in ("budget", "capacity", "scheduling", "routing", "interventions")],
+        "flowshop": [("mixed", {"size": 6})],
         "jobshop": [("tardiness", {"jobs": 4, "machines": 3})],
         "memory": [("layered", {"layers": 4}), ("dag", {"ops": 6})],
         "memory-static": [("tiled", {"size": 20})],

@@ -38,6 +38,7 @@ _SHIPPED = 3  # files of a format
 _CHEAP = {
     "tsp": "ils", "vrp": "ruin-recreate", "orienteering": "ruin-recreate", "knapsack": "greedy", "jobshop": "dispatch",
     "milp": "scip", "milp-branching": "rule", "memory": "greedy-keep", "memory-static": "first-fit", "bandits": "null",
+    "flowshop": "neh",
 }  # fmt: skip
 
 

@@ -29,6 +29,7 @@ BUSY = 3  # how many times as long a machine may take that does other things as 
 LATEST = 1.0  # seconds on the clock when a signal comes
 INSTANCES: dict[str, tuple[str, dict[str, Any]]] = {
     "bandits": ("routing", {"arms": 60, "pulls": 12}),
+    "flowshop": ("taillard", {"jobs": 100, "machines": 20}),
     "jobshop": ("taillard", {"jobs": 50, "machines": 15}),
     "knapsack": ("multi", {"size": 1000, "constraints": 10}),
     "memory": ("traced", {"program": "gpt2-b8"}),

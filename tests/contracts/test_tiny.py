@@ -38,7 +38,7 @@ PROVERS = {"exact", "dp", "cp-sat", "branch-and-bound", "scip", "scip-relpscost"
 ENGINES = {"ortools", "fast-tsp", "pyvrp"}
 """They search on until they are told to stop."""
 MANY = pytest.mark.parametrize("count", [3, pytest.param(2000, marks=pytest.mark.slow)])
-FEWER = {"knapsack": 200, "jobshop": 200, "memory-static": 200, "milp": 200, "milp-branching": 200}
+FEWER = {"flowshop": 200, "knapsack": 200, "jobshop": 200, "memory-static": 200, "milp": 200, "milp-branching": 200}
 """Families where two thousand take too long."""
 
 Cases = Iterator[tuple[Any, float | None]]
@@ -90,6 +90,13 @@ def _knapsack(count: int) -> Cases:
     for seed in range(count):
         instance = known._random_instance(1 + seed % 9, 1 + seed % 3, seed, ("integer", "decimal", "real")[seed // 3 % 3])
         yield instance, known._most(instance)
+
+
+def _flowshop(count: int) -> Cases:
+    known = _module("problems/flowshop/conftest.py")
+    for seed in range(count):
+        instance = known._random_instance(known.KINDS[seed % len(known.KINDS)], 1 + seed // 6 % 5, 1 + seed // 30 % 4, seed)
+        yield instance, float(known._least(instance))
 
 
 def _jobshop(count: int) -> Cases:
@@ -164,8 +171,8 @@ def _optimum(instance: MilpInstance) -> float | None:
 
 
 FAMILIES: dict[str, Callable[[int], Cases]] = {
-    "tsp": _tsp, "vrp": _vrp, "orienteering": _orienteering, "knapsack": _knapsack, "jobshop": _jobshop, "memory-static": _static,
-    "milp": _milp, "milp-branching": _branching,
+    "tsp": _tsp, "vrp": _vrp, "orienteering": _orienteering, "knapsack": _knapsack, "flowshop": _flowshop, "jobshop": _jobshop,
+    "memory-static": _static, "milp": _milp, "milp-branching": _branching,
 }  # fmt: skip
 PAIRS = [(name, solver) for name in FAMILIES for solver in registry.solvers(name) if solver not in LEFT_OUT]
 

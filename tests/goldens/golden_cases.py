@@ -22,6 +22,11 @@ INSTANCES: dict[str, dict[str, tuple[str, dict[str, Any]] | str]] = {
         "routing": ("routing", {"arms": 6, "pulls": 2, "horizon": 5, "episodes": 6, "seed": 5}),
         "scheduling": ("scheduling", {"arms": 6, "pulls": 2, "horizon": 5, "episodes": 6, "seed": 6}),
     },
+    "flowshop": {
+        "makespan": ("taillard", {"jobs": 12, "machines": 5, "seed": 1}),
+        "setups": ("taillard", {"jobs": 10, "machines": 4, "setups": 50, "seed": 2}),
+        "total": ("taillard", {"jobs": 12, "machines": 5, "objective": "total_completion_time", "seed": 3}),
+    },
     "jobshop": {
         "classic": ("taillard", {"jobs": 6, "machines": 5, "seed": 1}),
         "flexible": ("flexible", {"jobs": 5, "machines": 4, "operations": 4, "seed": 2}),
@@ -165,6 +170,14 @@ CASES: list[Case] = [
         whittle budget -
         whittle machines -
     """),
+    *_cases("flowshop", """
+        cp-sat makespan - engine +ortools
+        iterated-greedy makespan 2000
+        iterated-greedy setups 2000
+        iterated-greedy total 2000
+        neh makespan 20
+        neh total 20
+    """ + _POLICIES.format("makespan", "flowshop")),
     *_cases("jobshop", """
         cp-agent classic 8
         cp-sat classic - proof +ortools

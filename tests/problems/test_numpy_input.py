@@ -13,6 +13,7 @@ ROUTING = {
     "clients": [{"id": 2, "demand": 3, "service": 1, "window": [0, 40]}, {"id": 3, "demand": 4, "prize": 7, "required": True}],
 }  # fmt: skip
 HELD = {
+    "flowshop": [[[3, 2], [1, 4]], {"durations": [[3, 2], [1, 4]], "setups": [[[0, 1], [2, 0]], [[0, 3], [1, 0]]]}],
     "jobshop": [[[[0, 3], [1, 2]], [[1, 4], [0, 1]]], [[[[0, 3], [1, 4]], [[1, 2]]]]],
     "knapsack": [([3, 4], [2, 3], 4), {"values": [3, 4], "weights": [[2, 3], [1, 1]], "capacities": [4, 2]}],
     "memory-static": [[[0, 2, 8], [1, 3, 4]], {"lower": [0, 1], "upper": [2, 3], "size": [8, 4]}],

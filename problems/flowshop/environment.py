@@ -1,0 +1,99 @@
+"""Building a sequence job by job, as a Markov decision process (README.md, "As a decision process")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.problems.flowshop.instance import FlowShopInstance
+from corl.problems.flowshop.transitions import COLUMNS, FlowShopState, look, reset_rows
+
+__all__ = ["FlowShopEnvironment"]
+
+
+class FlowShopEnvironment(Environment):
+    """A pool of partial sequences. An action is a job that comes next on every machine; of those left, the `width` with the least
+    work are listed, any may be taken.
+
+    The reward of a step is minus the growth of the estimate, a lower bound (`transitions.py`), the base minus the first one.
+    """
+
+    def __init__(self, instances: Sequence[FlowShopInstance], rows: int, width: int = 128) -> None:
+        super().__init__(instances, rows, width)
+        self.width = min(width, max(instance.jobs for instance in instances))
+        self.state = _pool(self.instances, rows)
+        self.reset(np.arange(rows), 0)
+
+    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The bases are minus the bounds of the empty sequences."""
+        bases = np.empty(len(rows))
+        reset_rows(self.state, rows, which, bases)
+        return bases
+
+    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+        """What each listed job would do behind the sequence. All arrays are float64 [R, K] but the first two and the last four;
+        empty slots are 0.
+
+        action: int32, as `actions` lists them, -1 where there are fewer; mask: bool, whether there is one.
+        end: when it would end; idle: for how long machines would then have waited before it; late_idle: the same, where a wait
+        counts the more, the earlier the machine is in the shop and the more jobs are left.
+        growth: by how much, at the least, the last machine's end moves, with what the job needs behind each machine.
+        work: all its durations; slope: how much longer they are on late machines than on early ones; setup: its set-ups.
+        remaining, machines: int32 [R], jobs that are left, machines; estimate: float64 [R], the bound; free: float64 [R, 2], when
+        the first and the last machine have done the sequence; total: bool [R], whether completion times are added up.
+        """
+        at, state = self._checked(rows), self.state
+        actions = self.actions(at)
+        table = np.zeros((*actions.shape, len(COLUMNS)))
+        look(state, at, actions, table)
+        instance = state.instance[at]
+        jobs, machines = state.jobs[instance], state.machines[instance]
+        seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0}
+        seen |= {name: table[:, :, k] for k, name in enumerate(COLUMNS)}
+        seen |= {"remaining": (jobs - state.count[at]).astype(np.int32), "machines": machines.astype(np.int32)}
+        free = np.stack([state.free[at, 0], state.free[at, machines - 1]], axis=1).astype(np.float64)
+        return seen | {"estimate": state.estimate[at], "free": free, "total": state.total[instance]}
+
+    def solution(self, row: int) -> NDArray[np.int64]:
+        """The sequence of a row, int64 [n]. Raises UsageError while jobs are left."""
+        at = int(self._checked(row)[0])
+        instance = self.instances[int(self.state.instance[at])]
+        if self.state.count[at] < instance.jobs:
+            raise UsageError(f"row {at} has {instance.jobs - self.state.count[at]} of {instance.jobs} jobs to place")
+        return self.state.sequence[at, : instance.jobs].astype(np.int64)  # type: ignore[no-any-return]
+
+
+def _pool(instances: list[FlowShopInstance], rows: int) -> FlowShopState:
+    """The pool over `instances`; the rows are for `reset`."""
+    jobs = np.array([instance.jobs for instance in instances], np.int64)
+    machines = np.array([instance.machines for instance in instances], np.int64)
+    setups = [np.zeros(0, np.int64) if instance.setup is None else instance.setup.ravel() for instance in instances]
+    sizes = np.array([len(table) for table in setups], np.int64)
+    n, m = int(jobs.max()), int(machines.max())
+    tails = [np.cumsum(i.duration[:, ::-1], axis=1)[:, ::-1] - i.duration for i in instances]
+    orders = [np.argsort(i.duration.sum(axis=1), kind="stable") for i in instances]
+    return FlowShopState(
+        jobs=jobs,
+        machines=machines,
+        total=np.array([instance.objective == "total_completion_time" for instance in instances]),
+        jobs_at=np.cumsum(jobs) - jobs,
+        operations_at=np.cumsum(jobs * machines) - jobs * machines,
+        setups_at=np.where(sizes > 0, np.cumsum(sizes) - sizes, -1),
+        duration=np.concatenate([instance.duration.ravel() for instance in instances]),
+        tail=np.concatenate([tail.ravel() for tail in tails]),
+        shortest=np.concatenate([np.argsort(i.duration.T, axis=1, kind="stable").ravel() for i in instances]).astype(np.int32),
+        setup=np.concatenate(setups),
+        order=np.concatenate(orders).astype(np.int32),
+        instance=np.zeros(rows, np.int32),
+        count=np.zeros(rows, np.int32),
+        sequence=np.zeros((rows, n), np.int32),
+        placed=np.zeros((rows, n), np.bool_),
+        free=np.zeros((rows, m), np.int64),
+        ended=np.zeros(rows, np.int64),
+        estimate=np.zeros(rows),
+    )

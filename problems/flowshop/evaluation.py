@@ -1,0 +1,54 @@
+"""The judge: when each job ends in a sequence, and what the sequence is worth. It shares no code with the solvers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible
+from corl.problems.flowshop.instance import FlowShopInstance
+
+__all__ = ["check_sequence", "completion", "objective"]
+
+
+def objective(instance: FlowShopInstance, sequence: Any) -> float:
+    """The makespan or the total completion time. Raises Infeasible for what is no sequence of all jobs."""
+    ends = completion(instance, check_sequence(instance, sequence))[:, -1]
+    return float(ends.max() if instance.objective == "makespan" else ends.sum())
+
+
+def check_sequence(instance: FlowShopInstance, sequence: Any) -> NDArray[np.int64]:
+    """`sequence` as int64 [n], if it has every job once. Raises Infeasible naming the first fault."""
+    try:
+        jobs = np.asarray(sequence)
+    except ValueError:  # ragged
+        raise Infeasible("a solution is a list of jobs") from None
+    if jobs.ndim != 1 or jobs.dtype.kind not in "iu":
+        raise Infeasible(f"a solution is a list of jobs, not an array of {jobs.dtype} of shape {list(jobs.shape)}")
+    if (outside := (jobs < 0) | (jobs >= instance.jobs)).any():
+        raise Infeasible(f"there is no job {jobs[outside.argmax()]}; accepted: 0 to {instance.jobs - 1}")
+    counts = np.bincount(jobs, minlength=instance.jobs)
+    if (counts != 1).any():
+        job = int((counts != 1).argmax())
+        raise Infeasible(f"job {job} is done {counts[job]} times; accepted: once")
+    return jobs.astype(np.int64)
+
+
+def completion(instance: FlowShopInstance, sequence: NDArray[np.int64]) -> NDArray[np.int64]:
+    """When each job of a sequence ends on each machine, int64 [n, m] in the order of the sequence.
+
+    C[k, i] = max(C[k - 1, i] + set-up, C[k, i - 1]) + duration; of a machine i the ends are found for all k at once: less the
+    sum of what the machine does up to k, they are the running maximum of what a job may have to wait for.
+    """
+    ends = np.zeros(instance.duration.shape, np.int64)
+    ready = np.zeros(instance.jobs, np.int64)  # when each job comes to the machine
+    before = np.append(instance.jobs, sequence[:-1])
+    for i in range(instance.machines):
+        duration = instance.duration[sequence, i]
+        setup = np.zeros_like(duration) if instance.setup is None else instance.setup[i, before, sequence]
+        busy = np.cumsum(duration + setup)
+        waits = np.maximum(ready + duration - busy, 0)
+        ends[:, i] = ready = busy + np.maximum.accumulate(waits)
+    return ends

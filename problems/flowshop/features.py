@@ -1,0 +1,57 @@
+"""What a network sees of a partial sequence: the jobs that can come next, in units of their own durations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.networks.tokens import Tokens
+
+__all__ = ["TOKENS", "jobs"]
+
+TOKENS = 13
+"""F: features of a token, of a job and then of the shop."""
+_SHOWN = 20.0  # asinh of times in mean durations: what is farther looks the same
+
+
+def jobs(observation: Mapping[str, NDArray[Any]]) -> Tokens:
+    """K tokens of the listed jobs and one of the shop. The unit is about what the estimate has still to grow.
+
+    Times are in mean durations of the listed jobs, on a logarithmic scale; of most, also how far they are above the least.
+    """
+    mask, machines = observation["mask"], observation["machines"].astype(np.float64)[:, None]
+    rows, slots = mask.shape
+    listed = np.maximum(1, mask.sum(axis=1, keepdims=True))
+    unit = observation["work"].sum(axis=1, keepdims=True) / (listed * machines)
+    unit = np.where(unit > 0, unit, 1.0)
+    first, last = observation["free"][:, :1], observation["free"][:, 1:]
+    columns = [
+        _above(observation["end"], mask) / unit,
+        (observation["end"] - last) / unit,
+        observation["idle"] / (unit * machines),
+        _above(observation["idle"], mask) / (unit * machines),
+        _above(observation["late_idle"], mask) / (unit * machines),
+        _above(observation["growth"], mask) / unit,
+        observation["work"] / (unit * machines),
+        observation["slope"] / (unit * machines),
+        observation["setup"] / (unit * machines),
+    ]
+    x = np.zeros((rows, slots + 1, TOKENS), np.float32)
+    for k, column in enumerate(columns):
+        x[:, :slots, k] = np.where(mask, np.clip(np.arcsinh(2.0 * column), -_SHOWN, _SHOWN), 0.0)
+    k = len(columns)
+    x[:, slots, k] = 1.0
+    x[:, slots, k + 1] = np.log1p(observation["remaining"]) / 5.0
+    x[:, slots, k + 2] = observation["total"]
+    x[:, slots, k + 3] = np.minimum(np.arcsinh((last - first) / (unit * machines)), _SHOWN)[:, 0]
+    there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
+    grow = np.where(observation["total"], observation["remaining"], 1.0) * np.sqrt(1.0 + observation["remaining"])
+    return Tokens(x, there, None, unit[:, 0] * grow)
+
+
+def _above(values: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """How far each listed value is above the least of its row."""
+    return values - np.where(mask, values, np.inf).min(axis=1, keepdims=True, initial=1e300)

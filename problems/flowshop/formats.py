@@ -1,0 +1,170 @@
+"""Instance files: Taillard's text, the text of those who followed him, a row a job, and JSON.
+
+Taillard's  a title ("number of jobs, number of machines, initial seed, upper bound and lower bound :"), these numbers, the title
+            "processing times :", a line a machine with a number a job. Titles, and all but the first two numbers, may be missing
+by jobs     the number of jobs, the number of machines, each in a line of its own; a line a job with a number a machine; then
+            perhaps for each machine a line a job with the set-ups from it to each job (SDST instances)
+JSON        {"problem": "flowshop", "name": "small", "objective": "total_completion_time", "durations": [[3, 2], [1, 4]],
+            "setups": [[[0, 1], [2, 0]], [[0, 3], [1, 0]]]}: a row a job; a table a machine, with a last row for the first job
+            where there are such set-ups. Or the call of a generator:
+            {"problem": "flowshop", "name": "ta001", "generator": "taillard", "parameters": {"jobs": 20, ...}}
+
+Lines that begin with # are comments. Numbers are integers from 0.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import InputError
+from corl.files.json_instances import Field, generated, heading, read_object
+from corl.files.opening import plain_name, writing
+from corl.files.text import Text, quoted
+from corl.problems.flowshop.generators import GENERATORS
+from corl.problems.flowshop.instance import HORIZON, LARGEST_OPERATIONS, OBJECTIVES, FlowShopInstance
+
+__all__ = ["from_json_value", "read_instance", "read_text", "recognises", "write_instance"]
+
+_JSON = re.compile(r'\s*\{.*?"problem"\s*:\s*"flowshop"', re.DOTALL)
+_TITLE = re.compile(r"number of jobs, *number of machines", re.IGNORECASE)
+_KEYS = ("problem", "name", "comment", "objective", "durations", "setups")
+
+_Line = tuple[int, list[str]]
+
+
+def recognises(head: str) -> bool:
+    """Whether a file that begins so is in JSON (its key "problem" first), has Taillard's title or his five numbers and a row of
+    as many as there are jobs, or the two numbers of a text by jobs and a row of as many as there are machines."""
+    if _JSON.match(head) or _TITLE.search(head):
+        return True
+    lines = [tokens for _, tokens in _lines(Text(head))[0][:3]]
+    if not all(token.isdigit() for tokens in lines for token in tokens) or len(lines) < 2:
+        return False
+    if len(lines[0]) == 5:
+        return len(lines[1]) == int(lines[0][0])
+    return len(lines) == 3 and len(lines[0]) == len(lines[1]) == 1 and len(lines[2]) == int(lines[1][0])
+
+
+def read_instance(path: str | Path) -> FlowShopInstance:
+    """The instance in a file, its format by the content. Raises InputError with file, line, field and what is accepted, or
+    OSError."""
+    return read_text(Text.read(path), plain_name(path).stem)
+
+
+def read_text(text: Text, name: str = "") -> FlowShopInstance:
+    """The instance in a text; `name` stands in where the format has none. Raises InputError."""
+    if text.content.lstrip()[:1] in ("{", "["):
+        return read_object(text, lambda field: from_json_value(field, name))
+    lines, comment = _lines(text)
+    if not lines:
+        raise text.error("nothing but comments; accepted: jobs and machines, then their durations", line=text.last_line)
+    try:
+        duration, setup = (_by_jobs if len(lines[0][1]) == 1 else _taillard)(text, lines)
+        return FlowShopInstance(name, duration, setup, comment=comment)
+    except InputError as error:
+        if error.file is not None:
+            raise
+        raise text.error(error.reason, field=error.field) from None
+
+
+def _lines(text: Text) -> tuple[list[_Line], str]:
+    """(line number, tokens) of the lines that are neither comments nor titles; and the comments."""
+    lines, comments = [], []
+    for number, line in text.lines():
+        if line.startswith("#"):
+            comments.append(line[1:].strip())
+        elif not (_TITLE.match(line) or line.lower().startswith("processing times")):
+            lines.append((number, line.split()))
+    return lines, "\n".join(comments)
+
+
+def _taillard(text: Text, lines: list[_Line]) -> tuple[NDArray[np.int64], None]:
+    number, header = lines[0]
+    if len(header) not in (2, 5):
+        message = f"{quoted(' '.join(header))} is not accepted; accepted: jobs, machines, perhaps a seed and two bounds"
+        raise text.error(message, line=number, field="header")
+    jobs = text.integer(header[0], "jobs", number, 1, LARGEST_OPERATIONS)
+    machines = text.integer(header[1], "machines", number, 1, LARGEST_OPERATIONS)
+    return _table(text, lines[1:], machines, jobs, "processing times", "machine").T, None
+
+
+def _by_jobs(text: Text, lines: list[_Line]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    jobs = text.integer(lines[0][1][0], "jobs", lines[0][0], 1, LARGEST_OPERATIONS)
+    if len(lines) < 2 or len(lines[1][1]) != 1:
+        raise text.error("accepted: the number of machines", line=lines[min(1, len(lines) - 1)][0], field="machines")
+    machines = text.integer(lines[1][1][0], "machines", lines[1][0], 1, LARGEST_OPERATIONS)
+    rows, rest = lines[2 : 2 + jobs], lines[2 + jobs :]
+    duration = _table(text, rows, jobs, machines, "durations", "job")
+    if not rest:
+        return duration, None
+    return duration, _table(text, rest, machines * jobs, jobs, "setups", "job of each machine").reshape(machines, jobs, jobs)
+
+
+def _table(text: Text, lines: list[_Line], rows: int, columns: int, field: str, what: str) -> NDArray[np.int64]:
+    """Integers [rows, columns], a line a row."""
+    if len(lines) != rows:
+        line = lines[min(rows, len(lines) - 1)][0] if lines else text.last_line
+        raise text.error(f"{len(lines):,} lines; accepted: {rows:,}, one for every {what}", line=line, field=field)
+    table = []
+    for number, tokens in lines:
+        if len(tokens) != columns:
+            raise text.error(f"{len(tokens):,} numbers; accepted: {columns:,}", line=number, field=field)
+        table.append([text.integer(token, field, number, 0, HORIZON) for token in tokens])
+    return np.array(table, np.int64)
+
+
+def from_json_value(field: Field, name: str = "") -> FlowShopInstance:
+    """The instance of a JSON object. Raises InputError with the field."""
+    if "generator" in field.value:
+        made: FlowShopInstance = generated(field, GENERATORS, "flowshop", name)
+        return made
+    given = field.record(_KEYS)
+    name, comment = heading(given, "flowshop", name)
+    chosen: Any = given.get("objective", "makespan").choice(OBJECTIVES)
+    duration, setup = given["durations"].integers(None, None, low=0, high=HORIZON), None
+    if "setups" in given:
+        jobs, machines = duration.shape
+        tables = given["setups"].entries(machines)
+        rows = jobs + 1 if isinstance(tables[0].value, list) and len(tables[0].value) == jobs + 1 else jobs
+        setup = given["setups"].integers(machines, rows, jobs, low=0, high=HORIZON)
+    return FlowShopInstance(name, duration, setup, chosen, comment)
+
+
+# -------------------------------------------------------------------- the writer
+def write_instance(instance: FlowShopInstance, path: str | Path) -> None:
+    """Write a file from which `read_instance` gives the same instance back (the name by the file's own, but in JSON).
+
+    .json is JSON; under other names Taillard's text where it can hold the instance, else JSON.
+    """
+    json_name = plain_name(path).suffix.lower() == ".json"
+    with writing(path) as stream:
+        if json_name or instance.setup is not None or instance.objective != "makespan":
+            stream.write(_json(instance))
+            return
+        stream.writelines(f"# {line}\n" for line in instance.comment.splitlines())
+        title = "number of jobs, number of machines, initial seed, upper bound and lower bound :"
+        stream.write(f"{title}\n{instance.jobs} {instance.machines}\nprocessing times :\n")
+        stream.writelines(f"{' '.join(map(str, row))}\n" for row in instance.duration.T.tolist())
+
+
+def _json(instance: FlowShopInstance) -> str:
+    """JSON, a line a row."""
+    head: dict[str, Any] = {"problem": "flowshop", "name": instance.name}
+    head |= {"comment": instance.comment} if instance.comment else {}
+    head |= {"objective": instance.objective} if instance.objective != "makespan" else {}
+    content = f'{json.dumps(head)[:-1]}, "durations": {_rows(instance.duration)}'
+    if instance.setup is not None:
+        first = instance.setup[:, instance.jobs].any()
+        tables = [_rows(table if first else table[:-1]) for table in instance.setup]
+        content += f', "setups": [{", ".join(tables)}]'
+    return content + "}\n"
+
+
+def _rows(table: NDArray[np.int64]) -> str:
+    return "[\n" + ",\n".join(map(json.dumps, table.tolist())) + "]"

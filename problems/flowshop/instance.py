@@ -1,0 +1,87 @@
+"""FlowShopInstance: the data of one permutation flow shop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import InputError
+
+__all__ = ["HORIZON", "LARGEST_OPERATIONS", "LARGEST_SETUPS", "OBJECTIVES", "FlowShopInstance"]
+
+HORIZON = 10**9
+"""What all durations, with the longest set-up before each, may add up to: every completion time is an int32."""
+LARGEST_OPERATIONS = 10_000_000
+LARGEST_SETUPS = 20_000_000
+OBJECTIVES = ("makespan", "total_completion_time")
+
+
+@dataclass(frozen=True, eq=False)
+class FlowShopInstance:
+    """n jobs that pass m machines in the same order, every machine taking the jobs in one and the same sequence.
+
+    A machine may be set up for a job before the job has come. Times are integers from 0; n * m is at most LARGEST_OPERATIONS.
+    Raises InputError naming the field.
+    """
+
+    name: str
+    duration: NDArray[np.int64]
+    """int64 [n, m]: how long each job takes on each machine."""
+    setup: NDArray[np.int64] | None = None
+    """int64 [m, n + 1, n]: how long a machine needs between the end of one job and the start of the next, row n before the
+    first job (given as [m, n, n], nothing then). The diagonal has no meaning."""
+    objective: Literal["makespan", "total_completion_time"] = "makespan"
+    """What is minimised: when the last job ends, or the sum of when each ends."""
+    comment: str = ""
+
+    def __post_init__(self) -> None:
+        if self.objective not in OBJECTIVES:
+            raise InputError(f"{self.objective!r} is not known; accepted: {', '.join(OBJECTIVES)}", field="objective")
+        duration = _times(self.duration, "durations", 2)
+        jobs, machines = duration.shape
+        if duration.size > LARGEST_OPERATIONS:
+            message = f"{jobs:,} jobs on {machines:,} machines; accepted: up to {LARGEST_OPERATIONS:,} operations"
+            raise InputError(message, field="durations")
+        object.__setattr__(self, "duration", duration)
+        longest = 0
+        if self.setup is not None:
+            setup = _times(self.setup, "setups", 3)
+            if setup.shape == (machines, jobs, jobs):
+                setup = np.concatenate([setup, np.zeros((machines, 1, jobs), np.int64)], axis=1)
+            if setup.shape != (machines, jobs + 1, jobs):
+                accepted = f"[{machines}, {jobs}, {jobs}] or [{machines}, {jobs + 1}, {jobs}]"
+                raise InputError(f"shape {list(setup.shape)} is not accepted; accepted: {accepted}", field="setups")
+            if setup.size > LARGEST_SETUPS:
+                raise InputError(f"{setup.size:,} numbers; accepted: up to {LARGEST_SETUPS:,}", field="setups")
+            object.__setattr__(self, "setup", setup)
+            longest = int(setup.max(axis=1).sum())
+        if (total := int(duration.sum()) + longest) > HORIZON:
+            message = f"all durations with their longest set-ups add up to {total:,}; accepted: {HORIZON:,}"
+            raise InputError(message, field="durations")
+
+    @property
+    def jobs(self) -> int:
+        """n."""
+        return len(self.duration)
+
+    @property
+    def machines(self) -> int:
+        """m."""
+        return self.duration.shape[1]
+
+
+def _times(given: object, field: str, dimensions: int) -> NDArray[np.int64]:
+    """A contiguous int64 array of times. Raises InputError for anything that is none."""
+    try:
+        array = np.asarray(given)
+    except ValueError:  # ragged
+        array = np.zeros(0)
+    if array.ndim != dimensions or array.dtype.kind not in "iu" or not array.size:
+        raise InputError(f"accepted: an array of integers in {dimensions} dimensions", field=field)
+    if not (array.min() >= 0 and array.max() <= HORIZON):
+        worst = array[(array < 0) | (array > HORIZON)][0]
+        raise InputError(f"{worst} is not accepted; accepted: 0 to {HORIZON:,}", field=field)
+    return np.ascontiguousarray(array, np.int64)

@@ -1,0 +1,146 @@
+"""FlowShop: the adapter of the permutation flow shop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible, InputError, kind_of
+from corl.files.json_instances import Field, plain
+from corl.problem import Problem
+from corl.problems.flowshop.generators import GENERATORS
+from corl.problems.flowshop.instance import FlowShopInstance
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from corl.networks.tokens import Tokens
+    from corl.problems.flowshop.environment import FlowShopEnvironment
+    from corl.view.scene import Scene
+
+__all__ = ["FlowShop"]
+
+_ADAPTED = "accepted: durations [jobs, machines], or an object with durations, and perhaps setups and objective"
+_TINY = 6, 4  # jobs and machines of a miniature
+
+
+def _jobs(observation: Mapping[str, Any]) -> Tokens:
+    """See corl.problems.flowshop.features.jobs."""
+    from corl.problems.flowshop.features import jobs
+
+    return jobs(observation)
+
+
+class FlowShop(Problem):
+    """The permutation flow shop: makespan or total completion time, with sequence-dependent set-ups or without.
+
+    A solution is an integer array: the jobs in the order in which every machine takes them. Modules that are only needed by one
+    method are imported there: `import corl.problems.flowshop.problem` loads NumPy alone.
+    """
+
+    name = "flowshop"
+    title = "permutation flow shop; makespan or total completion time, sequence-dependent set-ups"
+    sense = "min"
+    instance_type = FlowShopInstance
+    generators = GENERATORS
+    features = {"jobs": _jobs}  # noqa: RUF012
+
+    def evaluate(self, instance: FlowShopInstance, solution: Any) -> float:
+        """The makespan or the total completion time. Raises Infeasible for what is no sequence of all jobs."""
+        from corl.problems.flowshop.evaluation import objective
+
+        return objective(instance, solution)
+
+    def recognises(self, head: str) -> bool:
+        """Whether this is the head of a flow shop in JSON (its key "problem" first) or in one of the texts."""
+        from corl.problems.flowshop.formats import recognises
+
+        return recognises(head)
+
+    def read(self, path: Path) -> FlowShopInstance:
+        """The instance in a file: Taillard's text, the text by jobs, or JSON. Raises InputError or OSError."""
+        from corl.problems.flowshop.formats import read_instance
+
+        return read_instance(path)
+
+    def write(self, instance: FlowShopInstance, path: Path) -> None:
+        """Write a file that `read` gives back: .json, or else Taillard's text where it can hold the instance."""
+        from corl.problems.flowshop.formats import write_instance
+
+        write_instance(instance, path)
+
+    def adapt(self, data: Any) -> FlowShopInstance:
+        """From durations [jobs, machines], or from what a JSON file may hold."""
+        if isinstance(data, Mapping):
+            from corl.problems.flowshop.formats import from_json_value
+
+            return from_json_value(Field(plain(data)), "object")
+        if not isinstance(data, (list, tuple, np.ndarray)):
+            raise InputError(f"{kind_of(data)} is no flow shop; {_ADAPTED}")
+        return FlowShopInstance("array", data)  # type: ignore[arg-type]  # which __post_init__ checks
+
+    def from_json(self, instance: FlowShopInstance, value: Any) -> NDArray[np.int64]:
+        """int64 jobs. Raises InputError for no list of integers, Infeasible for a job that there is not."""
+        if not isinstance(value, list) or not all(type(job) is int for job in value):
+            raise InputError("accepted: a list of jobs, integers from 0", field="solution")
+        if any(not 0 <= job < instance.jobs for job in value):
+            raise Infeasible(f"accepted: jobs from 0 to {instance.jobs - 1}")
+        return np.array(value, np.int64)
+
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """See Problem.schemas."""
+        from corl.problems.flowshop.schemas import SCHEMAS
+
+        return SCHEMAS
+
+    def describe(self, instance: FlowShopInstance) -> dict[str, Any]:
+        """Facts for `corl info`."""
+        facts: dict[str, Any] = {"objective": instance.objective, "jobs": instance.jobs, "machines": instance.machines}
+        facts["durations"] = f"{instance.duration.min()} to {instance.duration.max()}"
+        if instance.setup is not None:
+            facts["set-ups"] = f"{instance.setup.min()} to {instance.setup.max()}"
+        if instance.comment:
+            facts["comment"] = " / ".join(instance.comment.splitlines())
+        return facts
+
+    def draw(self, instance: FlowShopInstance, solution: Any, axes: Axes) -> None:
+        """A Gantt chart, a row a machine and a colour a job; without a solution the jobs in the order of the file."""
+        from corl.problems.flowshop.drawing import draw_sequence
+
+        draw_sequence(instance, solution, axes)
+
+    def view(self, instance: FlowShopInstance, solution: Any) -> Scene | None:
+        """See `corl.problem.Problem.view`."""
+        from corl.problems.flowshop.viewing import scene_of
+
+        return scene_of(instance, solution)
+
+    def environment(
+        self, instances: Sequence[FlowShopInstance], rows: int, width: int | None = None, name: str = ""
+    ) -> FlowShopEnvironment:
+        """Sequences built job by job: `rows` states over `instances`; of the jobs left, the `width` with the least work are
+        listed."""
+        from corl.problems.flowshop.environment import FlowShopEnvironment
+
+        self.environment_name(name)
+        return FlowShopEnvironment(instances, rows) if width is None else FlowShopEnvironment(instances, rows, width)
+
+    def decisions(self, instance: FlowShopInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
+        """The jobs in their sequence."""
+        from corl.problems.flowshop.evaluation import check_sequence
+
+        self.environment_name(name)
+        return check_sequence(instance, solution)
+
+    def miniature(self, instance: FlowShopInstance) -> FlowShopInstance:
+        """Its first six jobs on its first four machines."""
+        jobs, machines = min(_TINY[0], instance.jobs), min(_TINY[1], instance.machines)
+        setup = instance.setup
+        if setup is not None:
+            setup = setup[:machines, np.append(np.arange(jobs), instance.jobs), :jobs]
+        return replace(instance, duration=instance.duration[:jobs, :machines], setup=setup)

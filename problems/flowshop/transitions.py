@@ -1,0 +1,183 @@
+"""The pool of partial sequences and its kernels: what `corl.search` calls through `corl.search.hooks`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.search import hooks
+from corl.search.hooks import attach
+
+__all__ = ["COLUMNS", "FlowShopState", "look", "reset_rows"]
+
+COLUMNS = ("end", "idle", "late_idle", "growth", "work", "slope", "setup")
+"""What `look` fills of each listed job: see FlowShopEnvironment.observe."""
+
+
+class FlowShopState(NamedTuple):
+    """The pool. I instances of n jobs (N at most) and m machines (M at most), R rows."""
+
+    jobs: NDArray[np.int64]
+    """[I] n."""
+    machines: NDArray[np.int64]
+    """[I] m."""
+    total: NDArray[np.bool_]
+    """[I] whether the objective is the total completion time."""
+    jobs_at: NDArray[np.int64]
+    """[I] where its n jobs begin in `order`."""
+    operations_at: NDArray[np.int64]
+    """[I] where its n * m operations begin."""
+    setups_at: NDArray[np.int64]
+    """[I] where its m * (n + 1) * n set-ups begin; -1 where there are none."""
+    duration: NDArray[np.int64]
+    """[sum of n * m] those of a job together."""
+    tail: NDArray[np.int64]
+    """[sum of n * m] what the job takes on the machines behind."""
+    shortest: NDArray[np.int32]
+    """[sum of m * n] the jobs by duration on each machine, the shortest first, those of a machine together."""
+    setup: NDArray[np.int64]
+    """[sum of m * (n + 1) * n] as in FlowShopInstance."""
+    order: NDArray[np.int32]
+    """[sum of n] the jobs, the least work first."""
+    instance: NDArray[np.int32]
+    """[R] the row's instance."""
+    count: NDArray[np.int32]
+    """[R] how many jobs are in the sequence."""
+    sequence: NDArray[np.int32]
+    """[R, N] these jobs; behind them those that are left, in `order`."""
+    placed: NDArray[np.bool_]
+    """[R, N] whether a job is in the sequence."""
+    free: NDArray[np.int64]
+    """[R, M] when each machine has done the sequence."""
+    ended: NDArray[np.int64]
+    """[R] the sum of the completion times of the jobs in the sequence."""
+    estimate: NDArray[np.float64]
+    """[R] the bound below on the objective."""
+
+
+@kernel
+def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
+    """Make each of `rows` the empty sequence of instances[i], and bases[i] minus its estimate."""
+    for k in range(len(rows)):
+        row, instance = rows[k], instances[k]
+        n, first = state.jobs[instance], state.jobs_at[instance]
+        state.instance[row], state.count[row], state.ended[row] = instance, 0, 0
+        state.placed[row, :] = False
+        state.free[row, :] = 0
+        state.sequence[row, :n] = state.order[first : first + n]
+        state.estimate[row] = _bound(state, row)
+        bases[k] = -state.estimate[row]
+
+
+@kernel
+def _setup(state: Any, row: Any, job: Any, machine: Any) -> Any:
+    """What a machine needs between the last job of the row's sequence and `job`."""
+    instance = state.instance[row]
+    at = state.setups_at[instance]
+    if at < 0:
+        return 0
+    n, count = state.jobs[instance], state.count[row]
+    last = n if count == 0 else state.sequence[row, count - 1]
+    return state.setup[at + (machine * (n + 1) + last) * n + job]
+
+
+@kernel
+def _bound(state: Any, row: Any) -> Any:
+    """The objective of a whole sequence; of a partial one the best that one machine allows, set-ups left out.
+
+    Of the makespan: when the machine is free, then all that is left there, then the least that a job takes behind it. Of the
+    total completion time: what is left in the order of its durations there, each job going on to its end without waiting.
+    """
+    instance = state.instance[row]
+    n, m, count = state.jobs[instance], state.machines[instance], state.count[row]
+    at, total = state.operations_at[instance], state.total[instance]
+    if count == n:
+        return float(state.ended[row] if total else state.free[row, m - 1])
+    best, ready = 0, 0
+    for i in range(m):
+        clock, ends, least = max(state.free[row, i], ready), state.ended[row], 2**62
+        first, quickest = at + i * n, 2**62
+        for k in range(n):
+            job = state.shortest[first + k]
+            if state.placed[row, job]:
+                continue
+            operation = at + job * m + i
+            clock += state.duration[operation]
+            ends += clock + state.tail[operation]
+            least = min(least, state.tail[operation])
+            quickest = min(quickest, state.duration[operation])
+        ready = max(ready, state.free[row, i]) + quickest
+        best = max(best, ends if total else clock + least)
+    return float(best)
+
+
+@attach(hooks.step, FlowShopState)
+def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
+    """Put a job behind the sequence; the reward is minus what the estimate grows by."""
+    instance = state.instance[src]
+    n, m, count = state.jobs[instance], state.machines[instance], state.count[src]
+    if action < 0 or action >= n or state.placed[src, action]:
+        return math.nan
+    before = state.estimate[src]
+    if src != dst:
+        state.instance[dst], state.count[dst], state.ended[dst] = instance, count, state.ended[src]
+        state.sequence[dst, :n] = state.sequence[src, :n]
+        state.placed[dst, :] = state.placed[src, :]
+        state.free[dst, :] = state.free[src, :]
+    end = 0
+    for i in range(m):
+        end = max(end, state.free[dst, i] + _setup(state, dst, action, i))
+        end += state.duration[state.operations_at[instance] + action * m + i]
+        state.free[dst, i] = end
+    at = count
+    while state.sequence[dst, at] != action:
+        at += 1
+    for k in range(at, count, -1):
+        state.sequence[dst, k] = state.sequence[dst, k - 1]
+    state.sequence[dst, count], state.placed[dst, action] = action, True
+    state.count[dst] = count + 1
+    state.ended[dst] += end
+    state.estimate[dst] = _bound(state, dst)
+    return before - state.estimate[dst]
+
+
+@attach(hooks.actions, FlowShopState)
+def _actions(state: Any, row: Any, out: Any) -> Any:
+    """The jobs that are left, the least work first."""
+    count = state.count[row]
+    listed = min(len(out), state.jobs[state.instance[row]] - count)
+    for k in range(listed):
+        out[k] = state.sequence[row, count + k]
+    return listed
+
+
+@kernel
+def look(state: Any, rows: Any, actions: Any, table: Any) -> None:
+    """Fill table [R, K, 7] as FlowShopEnvironment.observe says, in the order of COLUMNS."""
+    for r in range(len(rows)):
+        row = rows[r]
+        instance = state.instance[row]
+        n, m, count = state.jobs[instance], state.machines[instance], state.count[row]
+        left = (n - count) / n
+        for slot in range(actions.shape[1]):
+            job = actions[r, slot]
+            if job < 0:
+                break
+            at = state.operations_at[instance] + job * m
+            end, idle, late, growth, setups, slope = 0, 0, 0.0, 0, 0, 0.0
+            for i in range(m):
+                duration, setup = state.duration[at + i], _setup(state, row, job, i)
+                start = max(end, state.free[row, i] + setup)
+                wait = start - state.free[row, i]
+                idle, late = idle + wait, late + wait * (m - i) / m * left
+                end = start + duration
+                growth = max(growth, end + state.tail[at + i])
+                setups += setup
+                slope += duration * (2 * i - m + 1)
+            table[r, slot, 0], table[r, slot, 1], table[r, slot, 2] = end, idle, late
+            table[r, slot, 3], table[r, slot, 4] = growth - state.free[row, m - 1], state.duration[at] + state.tail[at]
+            table[r, slot, 5], table[r, slot, 6] = slope / max(1, m - 1), setups

@@ -1,0 +1,1 @@
+"""Solvers of the permutation flow shop."""

@@ -1,0 +1,136 @@
+"""`CpSat`: OR-Tools' constraint programming solver on the full model, with a proven bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from corl.options import option
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from corl.problems.flowshop.instance import FlowShopInstance
+    from corl.run import Run
+
+__all__ = ["CpSat"]
+
+_MOST = 500_000  # pairs of jobs times machines: a model that is built within a few seconds
+
+
+@dataclass(frozen=True)
+class CpSat(Solver):
+    """CP-SAT: one circuit of the jobs for all machines, interval variables, a no-overlap constraint for each machine."""
+
+    search_workers: int = option(
+        0, "CP-SAT's threads; 0: as many as `workers`. With few it leaves out kinds of search.", low=1, also=0
+    )
+    interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
+    hint: bool = option(True, "Whether to begin from the sequence of `neh` where none is given.")
+
+    limit_free: ClassVar[bool] = True
+    own_workers: ClassVar[bool] = True
+    title: ClassVar[str] = "CP-SAT (OR-Tools), with proven bounds"
+
+    def accepts(self, instance: FlowShopInstance) -> str:
+        pairs = instance.jobs * instance.duration.size
+        return f"jobs x jobs x machines are {pairs:,}; accepted: up to {_MOST:,}" if pairs > _MOST else ""
+
+    def prepare(self, instance: FlowShopInstance) -> None:
+        from corl.solvers.cp_sat import load_engine
+        from corl.solvers.flowshop.neh import Neh
+
+        load_engine()
+        Neh().prepare(instance)
+
+    def solve(self, instance: FlowShopInstance, run: Run) -> None:
+        from corl.solvers.cp_sat import solve_model
+        from corl.solvers.flowshop.neh import Neh
+
+        if self.hint and run.solution is None:
+            Neh().solve(instance, run)
+        model = None if run.should_stop else _Model.build(instance, run.solution, lambda: run.should_stop)
+        if model is not None:
+            solve_model(model.model, run, model.sequence, search_workers=self.search_workers, interleave=self.interleave)
+
+
+class _Model:
+    """start[j][i], and a literal for every job that can come next behind another one (n: none)."""
+
+    def __init__(self, instance: FlowShopInstance) -> None:
+        from ortools.sat.python import cp_model
+
+        self.instance, self.model = instance, cp_model.CpModel()
+        self.arcs: dict[tuple[int, int], Any] = {}
+        self.starts: list[list[Any]] = []
+
+    @classmethod
+    def build(cls, instance: FlowShopInstance, hint: Any, stopped: Callable[[], bool]) -> _Model | None:
+        """The model, with a sequence as a hint; None where `stopped` says so before it is whole."""
+        self, jobs = cls(instance), range(instance.jobs)
+        model, duration = self.model, instance.duration.tolist()
+        longest = 0 if instance.setup is None else int(instance.setup.max(axis=1).sum())
+        horizon = int(instance.duration.sum()) + longest
+        for j in jobs:
+            self.starts.append([model.new_int_var(0, horizon, "") for _ in duration[j]])
+            for i in range(1, instance.machines):
+                model.add(self.starts[j][i] >= self.starts[j][i - 1] + duration[j][i - 1])
+        for i in range(instance.machines):
+            model.add_no_overlap([model.new_fixed_size_interval_var(self.starts[j][i], duration[j][i], "") for j in jobs])
+        for before in range(instance.jobs + 1):
+            if stopped():
+                return None
+            for after in jobs:
+                if after != before:
+                    self._arc(before, after, duration)
+            if before < instance.jobs:
+                self.arcs[before, instance.jobs] = model.new_bool_var("")
+        model.add_circuit([(before, after, literal) for (before, after), literal in self.arcs.items()])
+        ends = [self.starts[j][-1] + duration[j][-1] for j in jobs]
+        if instance.objective == "makespan":
+            makespan = model.new_int_var(0, horizon, "")
+            for end in ends:
+                model.add(makespan >= end)
+            model.minimize(makespan)
+        else:
+            model.minimize(sum(ends))
+        if hint is not None:
+            self._hint(hint)
+        return self
+
+    def _arc(self, before: int, after: int, duration: list[list[int]]) -> None:
+        """The literal that says that one job comes right behind another one, or first."""
+        setup, n = self.instance.setup, self.instance.jobs
+        literal = self.arcs[before, after] = self.model.new_bool_var("")
+        for i in range(self.instance.machines) if before < n or setup is not None else ():
+            ready = int(setup[i, before, after]) if setup is not None else 0
+            if before < n:
+                ready = self.starts[before][i] + duration[before][i] + ready
+            self.model.add(self.starts[after][i] >= ready).only_enforce_if(literal)
+
+    def _hint(self, hint: Any) -> None:
+        from corl.problems.flowshop.evaluation import check_sequence, completion
+
+        sequence = check_sequence(self.instance, hint)
+        starts = completion(self.instance, sequence) - self.instance.duration[sequence]
+        for job, row in zip(sequence.tolist(), starts.tolist()):
+            for variable, start in zip(self.starts[job], row):
+                self.model.add_hint(variable, start)
+        around = [self.instance.jobs, *sequence.tolist(), self.instance.jobs]
+        taken = set(pairwise(around))
+        for pair, literal in self.arcs.items():
+            self.model.add_hint(literal, int(pair in taken))
+
+    def sequence(self, value: Callable[[Any], int]) -> NDArray[np.int64]:
+        """The sequence of an assignment, given as the value of each variable."""
+        import numpy as np
+
+        after = {before: job for (before, job), literal in self.arcs.items() if value(literal)}
+        jobs = [after[self.instance.jobs]]
+        while len(jobs) < self.instance.jobs:
+            jobs.append(after[jobs[-1]])
+        return np.array(jobs, np.int64)

@@ -1,0 +1,1 @@
+"""Iterated greedy for the permutation flow shop, after Ruiz and Stützle."""

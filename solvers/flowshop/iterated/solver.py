@@ -1,0 +1,79 @@
+"""`IteratedGreedy`: jobs are taken out of a sequence and put back greedily, with local search; the default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.options import option
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.flowshop.instance import FlowShopInstance
+    from corl.run import Run
+
+__all__ = ["IteratedGreedy"]
+
+_TEMPERATURE = {"makespan": 0.7, "total_completion_time": 5.0}
+_MOST = 1_000_000_000  # places times operations behind each: an insertion in a few tenths of a second
+
+
+@dataclass(frozen=True)
+class IteratedGreedy(Solver):
+    """Ruiz and Stützle's iterated greedy from NEH's sequence, with local search on partial sequences."""
+
+    out: int = option(2, "Jobs taken out in an iteration.", low=1)
+    temperature: float = option(
+        0.0,
+        "Of acceptance: what is worse by so many tenths of the mean duration is taken with a probability of 1/e; 0: automatic.",
+        low=0,
+    )
+    partial: bool = option(True, "Whether what is left when jobs are taken out is improved before they are put back.")
+    ties: bool = option(True, "Whether places of the same makespan are told apart by the idle times there, instead of by chance.")
+
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "iterated greedy with local search on partial sequences (Ruiz and Stützle; Dubois-Lacoste et al.)"
+    iteration: ClassVar[str] = "one job put in the best of all places"
+
+    def accepts(self, instance: FlowShopInstance) -> str:
+        cells = instance.jobs * instance.duration.size
+        if instance.objective == "total_completion_time" and cells > _MOST:
+            return f"jobs x jobs x machines are {cells:,}; accepted for the total completion time: up to {_MOST:,}"
+        return ""
+
+    def prepare(self, instance: FlowShopInstance) -> None:
+        from corl.problems.flowshop.generators import taillard
+        from corl.solvers.flowshop.iterated.search import begin, begin_at, search, sequence
+
+        for objective in ("makespan", "total_completion_time"):
+            state = begin(taillard(jobs=5, machines=2, objective=objective), 0)  # type: ignore[arg-type]
+            search(state, 100, 2, 1.0, True, True)
+            begin_at(state, sequence(state), float(state.at[-1]))
+
+    def solve(self, instance: FlowShopInstance, run: Run) -> None:
+        from corl.solvers.flowshop.bounds import lower_bound
+        from corl.solvers.flowshop.iterated.search import BEST, WAITING, begin, begin_at, search, sequence
+
+        if instance.jobs == 1:
+            run.report([0])
+            return
+        state, temperature = begin(instance, run.seed), self._degrees(instance)
+        if run.solution is not None and run.objective is not None:
+            begin_at(state, run.solution, run.objective)
+        bounded = False
+        while units := run.budget():
+            search(state, units, self.out, temperature, self.partial, self.ties)
+            best = int(state.at[BEST])
+            if best >= 0 and (run.objective is None or best < run.objective):
+                run.report(sequence(state), best)
+            elif best < 0 and run.objective is None and not state.at[WAITING]:
+                run.report(sequence(state))  # whole, and not yet improved
+            if run.objective is not None and not bounded and not run.should_stop:
+                bounded = True
+                run.report_bound(lower_bound(instance, lambda: run.should_stop))
+        if run.objective is None:
+            run.report(sequence(state))
+
+    def _degrees(self, instance: FlowShopInstance) -> float:
+        """The temperature in the objective's units."""
+        return 0.1 * (self.temperature or _TEMPERATURE[instance.objective]) * float(instance.duration.mean())

@@ -1,0 +1,43 @@
+"""`Neh`: a sequence at once, by insertions alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.options import option
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.flowshop.instance import FlowShopInstance
+    from corl.run import Run
+
+__all__ = ["Neh"]
+
+
+@dataclass(frozen=True)
+class Neh(Solver):
+    """Nawaz, Enscore and Ham's heuristic: job after job, those with the most work first (for the total completion time those with
+    the least), each at its best place among those before. When the time is over, the others follow as they would have come."""
+
+    ties: bool = option(True, "Whether places of the same makespan are told apart by the idle times there, instead of by chance.")
+
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "NEH: job after job at its best place; any size"
+    iteration: ClassVar[str] = "one job put in the best of all places"
+
+    def prepare(self, instance: FlowShopInstance) -> None:
+        from corl.solvers.flowshop.iterated.solver import IteratedGreedy
+
+        IteratedGreedy().prepare(instance)
+
+    def solve(self, instance: FlowShopInstance, run: Run) -> None:
+        from corl.solvers.flowshop.bounds import lower_bound
+        from corl.solvers.flowshop.iterated.search import WAITING, begin, search, sequence
+
+        state = begin(instance, run.seed)
+        while state.at[WAITING] and (units := run.budget(int(state.at[WAITING]))):
+            search(state, units, 1, 1.0, False, self.ties)
+        run.report(sequence(state))
+        if not run.should_stop:
+            run.report_bound(lower_bound(instance, lambda: run.should_stop))
