@@ -14,11 +14,9 @@ import numpy as np
 
 from corl.jit import kernel
 
-__all__ = ["LANES", "extend", "makespans", "quietest", "totals"]
+__all__ = ["extend", "makespans", "quietest", "totals"]
 
-LANES = np.uint64(16)
-"""So many lanes more than places must be in `totals`' room."""
-_NONE, _ONE, _TWO, _THREE, _FOUR = (np.uint64(k) for k in range(5))
+_ONE, _TWO, _THREE, _FOUR = (np.uint64(k) for k in range(1, 5))
 
 
 @kernel
@@ -97,9 +95,9 @@ def makespans(front, back, length, job, room, values):
 
 
 @kernel
-def totals(front, length, job, lanes, sums):
-    """sums int64 [length + 1]: the total completion time of the sequence with `job` at each place. lanes:
-    int32 [m, n + 1 + LANES]."""
+def totals(front, length, job, lanes, ends, sums):
+    """sums int64 [length + 1]: the total completion time of the sequence with `job` at each place. lanes: int32 [m, n + 1]; ends:
+    int32 [n + 1]."""
     extend(front, length)
     machines, n, setups = front.done.shape[0], len(front.duration), front.setup.size > 1
     last, before, ended = machines - 1, n, 0
@@ -116,44 +114,41 @@ def totals(front, length, job, lanes, sums):
             return
         after = front.jobs[place]
         if setups:
-            _pass_with_setups(front, lanes, place, before, job, after)
+            _pass_with_setups(front, lanes, ends, place, before, job, after)
         else:
-            _pass(front, lanes, place, after)
+            _pass(front, lanes, ends, place, after)
         for k in range(np.uint64(place + 1)):
-            sums[k] += lanes[last, k]
+            sums[k] += ends[k]
         before = after
         ended += front.done[last, place + 1]
 
 
 @kernel
-def _pass(front, lanes, place, after):
-    """The job `after` comes next in the lanes 0..place, sixteen of which at a time go through all machines."""
-    duration, machines, job = front.duration, np.uint64(front.done.shape[0]), np.uint64(after)
-    for first in range(_NONE, np.uint64(place + 1), LANES):
-        for k in range(first, first + LANES):
-            lanes[_NONE, k] = np.int32(lanes[_NONE, k] + duration[job, _NONE])
-        for i in range(_ONE, machines):
-            above = i - _ONE
-            for k in range(first, first + LANES):
-                lanes[i, k] = np.int32(max(lanes[i, k], lanes[above, k]) + duration[job, i])
+def _pass(front, lanes, ends, place, after):
+    """The job `after` comes next in the lanes 0..place; it ends at `ends`, an array of its own, or no vectors would come of this."""
+    duration, count, job = front.duration, np.uint64(place + 1), np.uint64(after)
+    for k in range(count):
+        ends[k] = np.int32(0)
+    for i in range(np.uint64(front.done.shape[0])):
+        needed = duration[job, i]
+        for k in range(count):
+            end = np.int32(max(lanes[i, k], ends[k]) + needed)
+            lanes[i, k] = ends[k] = end
 
 
 @kernel
-def _pass_with_setups(front, lanes, place, before, job, after):
+def _pass_with_setups(front, lanes, ends, place, before, job, after):
     """As `_pass`: in the lane `place` it comes behind the inserted job, in the others behind `before`."""
-    count, value = np.uint64(place), np.int32(0)
-    for i in range(front.done.shape[0]):
-        duration, setup, lane = front.duration[after, i], front.setup[i, after, before], lanes[i]
-        if i == 0:
-            for k in range(count):
-                lane[k] = np.int32(lane[k] + setup + duration)
-        else:
-            above = lanes[i - 1]
-            for k in range(count):
-                lane[k] = np.int32(max(np.int32(lane[k] + setup), above[k]) + duration)
-        ready = np.int32(lane[place] + front.setup[i, after, job])
-        value = np.int32(max(value, ready) + duration)
-        lane[place] = value
+    duration, setup, count, new = front.duration, front.setup, np.uint64(place), np.uint64(place)
+    for k in range(np.uint64(place + 1)):
+        ends[k] = np.int32(0)
+    for i in range(np.uint64(front.done.shape[0])):
+        between, needed = setup[i, after, before], duration[after, i]
+        for k in range(count):
+            end = np.int32(max(np.int32(lanes[i, k] + between), ends[k]) + needed)
+            lanes[i, k] = ends[k] = end
+        end = np.int32(max(np.int32(lanes[i, new] + setup[i, after, job]), ends[new]) + needed)
+        lanes[i, new] = ends[new] = end
 
 
 @kernel

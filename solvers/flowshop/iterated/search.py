@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from corl.jit import kernel
 from corl.problems.flowshop.instance import FlowShopInstance
 from corl.rng import below, random_state, shuffle, uniform
-from corl.solvers.flowshop.iterated.insertion import LANES, extend, makespans, quietest, totals
+from corl.solvers.flowshop.iterated.insertion import extend, makespans, quietest, totals
 from corl.solvers.flowshop.iterated.shop import Side, sides
 
 __all__ = ["BEST", "LENGTH", "WAITING", "Search", "begin", "begin_at", "search", "sequence"]
@@ -50,7 +50,9 @@ class Search(NamedTuple):
     makespans: NDArray[np.int32]
     """[n + 1] the same where it is the makespan."""
     room: NDArray[np.int32]
-    """[max(m, 3), n + 1 + LANES] to work in."""
+    """[max(m, 3), n + 1] to work in."""
+    ends: NDArray[np.int32]
+    """[n + 1] likewise."""
     random: NDArray[np.uint64]
     """[1]"""
 
@@ -79,7 +81,8 @@ def begin(instance: FlowShopInstance, seed: int) -> Search:
         best=np.zeros(n, np.int32),
         values=np.zeros(n + 1, np.int64),
         makespans=np.zeros(n + 1, np.int32),
-        room=np.zeros((max(m, 3), n + 1 + int(LANES)), np.int32),
+        room=np.zeros((max(m, 3), n + 1), np.int32),
+        ends=np.zeros(n + 1, np.int32),
         random=random_state(seed),
     )
 
@@ -136,7 +139,7 @@ def _best_place(state, job, ties):
     """The best place of a job that is not in the sequence; `values` is filled for all."""
     length, values = state.at[LENGTH], state.values
     if state.total:
-        totals(state.front, length, job, state.room, values)
+        totals(state.front, length, job, state.room, state.ends, values)
     else:
         makespans(state.front, state.back, length, job, state.room, state.makespans)
         for k in range(length + 1):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["IteratedGreedy"]
 
-_TEMPERATURE = {"makespan": 0.7, "total_completion_time": 5.0}
+_TEMPERATURE = {"makespan": 0.7, "total_completion_time": 2.5}
 _MOST = 1_000_000_000  # places times operations behind each: an insertion in a few tenths of a second
 
 

@@ -22,7 +22,7 @@ def placed(instance, sequence):
 def evaluated(state, length, job):
     """What the sequence is worth with the job at each place."""
     if state.total:
-        totals(state.front, length, job, state.room, state.values)
+        totals(state.front, length, job, state.room, state.ends, state.values)
         return state.values[: length + 1].tolist()
     makespans(state.front, state.back, length, job, state.room, state.makespans)
     return state.makespans[: length + 1].tolist()
