@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from tsp_atsp_classes import doubled, undoubled
 from tsp_heatmap_prior import counted
 from tsp_heatmap_recall import KINDS, recall
 from tsp_policies import fresh, gaps, optima
 
 from corl.networks import checkpoints
 from corl.policy import RulePolicy
-from corl.problems.tsp.generators import uniform
+from corl.problems.tsp.generators import atsp, uniform
 from corl.problems.tsp.problem import Tsp
 from corl.run import Run
 from corl.solvers.tsp.eax.solver import Eax
@@ -19,6 +20,20 @@ from corl.solvers.tsp.heatmap.heat import NEAREST
 def test_the_prior_is_what_our_tours_say():
     """P(k) counted anew on a few instances is close to the numbers in the file."""
     assert np.allclose(counted(200, 5, 6), NEAREST[:6], atol=0.02)
+
+
+def test_the_doubled_graph():
+    """A directed tour and its tour of the doubled graph, in either direction, are as long as each other but for a constant."""
+    instance, judge = atsp(size=30, kind="crane", seed=2), Tsp()
+    both, random, constants = doubled(instance), np.random.default_rng(0), set()
+    for turned in (False, True, False):
+        tour = random.permutation(30)
+        pairs = np.stack([30 + tour, tour], 1).ravel()  # in, out, in, out ...
+        pairs = np.roll(pairs[::-1] if turned else pairs, int(random.integers(60)))
+        constants.add(judge.evaluate(both, pairs) - judge.evaluate(instance, tour))
+        found = undoubled(pairs)
+        assert np.array_equal(np.roll(found, -int(np.flatnonzero(found == tour[0])[0])), tour)
+    assert len(constants) == 1
 
 
 def test_recall():

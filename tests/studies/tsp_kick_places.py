@@ -2,8 +2,8 @@
 
 python tests/studies/tsp_kick_places.py train|choose|judge --folder FOLDER; regime and split in tsp_kick_places.toml.
 
-The kicks of `ils` begin at a random place of the tour. Here a place is kept with a probability that grows with the chance that its
-edge is a wrong one, otherwise another is drawn. The rule's chance is the edge's rank among the neighbours of both its cities; the
+The kicks of `ils` begin at a random place of the tour. Here a place is kept with a probability that grows with the chance that
+its edge is a wrong one, otherwise another is drawn. The rule's chance is the edge's rank among the neighbours of both cities, the
 perceptron's is learned from edges of kicked tours of 2,000 cities, which those of `eax` have or have not. All three have the same
 descent, kicks, cooling and processor time; features and perceptron are inside the clock, in the kernel.
 """
@@ -205,9 +205,8 @@ def train(folder: Path) -> None:
     np.savez(folder / "kick_places.npz", *layers)
     with torch.no_grad():
         score, rule = net(x)[:, 0].numpy(), np.concatenate(xs)[:, [0, 5]].sum(1)
-    print(
-        f"{len(y)} edges, {100 * y.mean():.1f} % wrong; area under the curve {_area(score, y.numpy()):.3f}, rule {_area(rule, y.numpy()):.3f}"
-    )
+    areas = _area(score, y.numpy()), _area(rule, y.numpy())
+    print(f"{len(y)} edges, {100 * y.mean():.1f} % wrong; area under the curve {areas[0]:.3f}, rule {areas[1]:.3f}")
 
 
 def _area(score: NDArray, wrong: NDArray) -> float:
