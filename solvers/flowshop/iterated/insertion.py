@@ -125,7 +125,7 @@ def totals(front, length, job, lanes, ends, sums):
 
 @kernel
 def _pass(front, lanes, ends, place, after):
-    """The job `after` comes next in the lanes 0..place; it ends at `ends`, an array of its own, or this would not be vectorised."""
+    """The job `after` comes next in the lanes 0..place; it ends at `ends`, an array of its own, which vectors need."""
     duration, count, job = front.duration, np.uint64(place + 1), np.uint64(after)
     for k in range(count):
         ends[k] = np.int32(0)
