@@ -125,8 +125,8 @@ def table(paths: Iterable[Path]) -> list[dict[str, Any]]:
     """Shifted geometric means by family and solver, over what all solvers of the family solved to optimality.
 
     `total` and `after` are the ratios of time to relpscost's, and of time after the root to the better of relpscost and pscost.
-    `floor` is the time before the end of the root / relpscost's whole time, what `total` would be if branching took no time, with
-    the limits of a 95 % interval over instances (bootstrap).
+    `floor` is the time before the end of the root / relpscost's whole time, what `total` would be if branching took no time.
+    Each has the limits of a 95 % interval over instances (bootstrap). NaN without those rules.
     Raises SolverError where two solvers' optima of one instance differ.
     """
     lines = []
@@ -142,34 +142,38 @@ def table(paths: Iterable[Path]) -> list[dict[str, Any]]:
         if not whole:
             continue
         means = {solver: _means([run[solver] for run in whole]) for solver in solvers}
-        bar = min((means[name]["after_root"] for name in ("scip-relpscost", "scip-pscost") if name in means), default=math.nan)
+        known = [name for name in ("scip-relpscost", "scip-pscost") if name in means]
+        bar = min(known, key=lambda name: means[name]["after_root"], default="")
         for solver in solvers:
-            total = means[solver]["seconds"] / means["scip-relpscost"]["seconds"] if "scip-relpscost" in means else math.nan
-            after = means[solver]["after_root"] / bar if bar > 0.0 else math.nan
             rounded = {name: round(value, 3) for name, value in means[solver].items()}
-            ratios = {"total": round(total, 2), "after": round(after, 2), **_floor(whole, solver)}
-            lines.append({"family": family, "solver": solver, "runs": len(whole), **rounded, **ratios})
+            lines.append({"family": family, "solver": solver, "runs": len(whole), **rounded, **_ratios(whole, solver, bar)})
     return lines
 
 
-def _floor(runs: list[dict[str, dict[str, str]]], solver: str) -> dict[str, float]:
-    """`floor`, `floor_low`, `floor_high` of `table`; NaN without relpscost."""
-    if "scip-relpscost" not in runs[0]:
-        return dict.fromkeys(("floor", "floor_low", "floor_high"), math.nan)
-    lines = np.array([
-        [float(run[solver]["seconds"]) - float(run[solver]["after_root"]), float(run["scip-relpscost"]["seconds"])]
-        for run in runs
-    ])  # fmt: skip
+def _ratios(runs: list[dict[str, dict[str, str]]], solver: str, bar: str) -> dict[str, float]:
+    """`total`, `after` and `floor` of `table`, each with `_low` and `_high`; NaN where `bar` or relpscost is missing."""
+    pairs = {}
+    if "scip-relpscost" in runs[0]:
+        whole = _seconds(runs, "scip-relpscost", "seconds")
+        pairs["total"] = _seconds(runs, solver, "seconds"), whole
+        pairs["floor"] = _seconds(runs, solver, "seconds") - _seconds(runs, solver, "after_root"), whole
+    if bar and _seconds(runs, bar, "after_root").any():
+        pairs["after"] = _seconds(runs, solver, "after_root"), _seconds(runs, bar, "after_root")
     names = [run[solver]["instance"] for run in runs]
     groups = [np.array([k for k, name in enumerate(names) if name == one]) for one in dict.fromkeys(names)]
-
-    def ratio(chosen: np.ndarray) -> float:
-        return _mean(chosen[:, 0], _SHIFTS["seconds"]) / _mean(chosen[:, 1], _SHIFTS["seconds"])
-
     random = np.random.default_rng(0)
-    draws = random.integers(len(groups), size=(1000, len(groups)))
-    low, high = np.percentile([ratio(lines[np.concatenate([groups[g] for g in draw])]) for draw in draws], [2.5, 97.5])
-    return {"floor": round(ratio(lines), 2), "floor_low": round(float(low), 2), "floor_high": round(float(high), 2)}
+    draws = [np.concatenate([groups[g] for g in draw]) for draw in random.integers(len(groups), size=(1000, len(groups)))]
+    found = {}
+    for name in ("total", "after", "floor"):
+        above, below = pairs.get(name, (np.full(len(runs), np.nan),) * 2)
+        ratios = [_mean(above[draw], 1.0) / max(_mean(below[draw], 1.0), 1e-9) for draw in (np.arange(len(runs)), *draws)]
+        values = (ratios[0], *np.percentile(ratios[1:], [2.5, 97.5]))
+        found |= {name + end: round(float(value), 2) for end, value in zip(("", "_low", "_high"), values)}
+    return found
+
+
+def _seconds(runs: list[dict[str, dict[str, str]]], solver: str, name: str) -> np.ndarray:
+    return np.array([float(run[solver][name]) for run in runs])
 
 
 def by_instance(paths: Iterable[Path], base: str) -> list[dict[str, Any]]:

@@ -1,8 +1,10 @@
-"""What the MILP solvers' tables are made with: `python tests/studies/milp_rules.py reading`, `... rules`, `... table FILE...`.
+"""What the MILP solvers' tables are made with: `python tests/studies/milp_rules.py reading`, `tableau`, `rules`, `table FILE...`.
 
 reading: milliseconds of processor time a node in which SCIP's LP becomes arrays, on generated set cover, as CSV: by kernels with
     and without edges, and by PySCIPOpt's own representation, as the lists that it returns and as the same arrays. Medians over
     nodes; `differences` counts arrays that are not equal to the last bit.
+tableau: how the measures of the simplex tableau (solvers/milp/scip/tableau.py) rank the candidates of a node, as CSV: Spearman's
+    correlations with strong branching's gains, each of its direction, means over nodes; milliseconds of eight candidates.
 rules: whole solves by several solvers, appended to a CSV file that a later call goes on with (milp_comparison.py), in the setting
     of Gasse et al. (cuts at the root only, no restarts) or with SCIP's defaults. A solver may have options: NAME:KEY=VALUE.
     So were made the files of instances/milp/results, but for gnn*.csv.
@@ -22,12 +24,18 @@ from typing import Any
 import numpy as np
 import pyscipopt
 from milp_comparison import FAMILIES
+from scipy.stats import spearmanr
 
 from corl.problems.milp.instance import MilpInstance
 from corl.problems.milp.problem import Milp
+from corl.run import Run
+from corl.solvers.milp.branching.network import BranchingNetwork
+from corl.solvers.milp.imitation.teacher import strong_branching
 from corl.solvers.milp.scip import MEASURING, lp_reading
 from corl.solvers.milp.scip.model import Callbacks, fill
+from corl.solvers.milp.scip.recorder import Recorder, record
 from corl.solvers.milp.scip.rule import Observation, Rule
+from corl.solvers.milp.scip.tableau import Tableau, tableau_lines
 
 __all__ = ["main", "reading_times", "solver_of"]
 
@@ -87,6 +95,48 @@ def _reading(given: argparse.Namespace) -> None:
             sys.stdout.flush()
 
 
+class _Ranks:
+    """At every `every`-th node compares the tableau of 40 candidates with strong branching, and leaves branching to SCIP."""
+
+    def __init__(self, every: int) -> None:
+        self.every, self.nodes = every, 0
+        self.lines: list[list[float]] = []
+        self.random = np.random.default_rng(0)
+
+    def __call__(self, node: Observation) -> int:
+        self.nodes += 1
+        if self.nodes % self.every or len(node.candidates) < 4:
+            return -1
+        slots = self.random.permutation(len(node.candidates))[:40]
+        seen, milliseconds = np.zeros((len(node.candidates), len(Tableau))), 0.0
+        for some in (slots[:8], slots[:8], slots):  # the first call of all compiles
+            began = time.process_time()
+            if not tableau_lines(node.pointer, node.candidates, some, seen):
+                return -1
+            milliseconds = 1e3 * (time.process_time() - began) if len(some) <= 8 else milliseconds
+        gains = strong_branching(node.model, [node.variables[slot] for slot in slots])
+        if gains is not None:
+            gains = np.where(np.isfinite(gains), gains, gains[np.isfinite(gains)].max(initial=0.0))
+            firsts = (Tableau.LENGTH_DOWN, Tableau.LENGTH_UP)
+            ranks = [spearmanr(seen[slots, firsts[up] + k], gains[:, up]).statistic for k in range(3) for up in range(2)]
+            self.lines.append([*ranks, milliseconds])
+        return -1
+
+
+def _tableau(given: argparse.Namespace) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    names = [f"{name}_{way}" for name in ("length", "cost", "penalty") for way in ("down", "up")]
+    writer.writerow(["instance", "nodes", *names, "milliseconds"])
+    for seed in range(given.seed, given.seed + given.instances):
+        instance, ranks = FAMILIES[given.family](seed), _Ranks(given.every)
+        run = Run(Milp().of(instance), instance, seed=0, iterations=given.nodes * given.every)
+        run.start()
+        record(instance, run, ranks, Recorder(BranchingNetwork()))
+        if ranks.lines:
+            writer.writerow([instance.name, len(ranks.lines), *(f"{x:.3f}" for x in np.nanmean(np.array(ranks.lines), axis=0))])
+            sys.stdout.flush()
+
+
 def solver_of(text: str) -> Any:
     """NAME[:KEY=VALUE...]"""
     from corl import options, registry
@@ -131,6 +181,12 @@ def main() -> None:
     reading.set_defaults(run=_reading)
     for name, default, help_text in (("instances", 3, "how many"), ("nodes", 100, "of each"), ("seed", 0, "of the first")):
         reading.add_argument(f"--{name}", type=int, default=default, help=help_text)
+    tableau = commands.add_parser("tableau", help="the simplex tableau beside strong branching")
+    tableau.set_defaults(run=_tableau)
+    tableau.add_argument("family", choices=sorted(FAMILIES))
+    for name, default, help_text in (("instances", 2, "how many"), ("nodes", 12, "compared"), ("every", 6, "one of so many")):
+        tableau.add_argument(f"--{name}", type=int, default=default, help=help_text)
+    tableau.add_argument("--seed", type=int, default=600_000, help="of the first")
     rules = commands.add_parser("rules", help="branching rules beside each other")
     rules.set_defaults(run=_rules)
     rules.add_argument("family", help=f"{', '.join(FAMILIES)}, or with --files any name")

@@ -38,7 +38,9 @@ def test_rules_beside_each_other(tmp_path, monkeypatch):
     lines = {line["solver"]: line for line in comparison.table([tmp_path / "r.csv"])}
     assert lines["scip-relpscost"]["total"] == 1.0 and all(line["runs"] == 1 and line["nodes"] > 0 for line in lines.values())
     assert all(0.0 < line["after_root"] <= line["seconds"] for line in lines.values())
-    assert all(0.0 < line["floor_low"] == line["floor"] == line["floor_high"] for line in lines.values())  # one instance
+    for name in ("total", "after", "floor"):  # one instance
+        assert all(0.0 < line[f"{name}_low"] == line[name] == line[f"{name}_high"] for line in lines.values())
+    assert min(lines["scip-relpscost"]["after"], lines["scip-pscost"]["after"]) == 1.0
     assert lines["scip-relpscost"]["floor"] < 1.0
     text = (tmp_path / "r.csv").read_text().replace("optimal,", "optimal,1", 1)
     (tmp_path / "bad.csv").write_text(text)

@@ -10,12 +10,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from corl.errors import SolverError
 from corl.networks.compiled import array_of
 from corl.problems.milp_branching.candidates import Feature
 from corl.solvers.milp.branching.lists import Lists, lists, spread
-from corl.solvers.milp.branching.policy import PerceptronPolicy
+from corl.solvers.milp.branching.policy import BranchingPolicy, PerceptronPolicy
 from corl.solvers.milp.branching.scoring import CLIP, Scorer
+from corl.solvers.milp.branching.tableau import TableauPolicy
 from corl.solvers.milp.scip.rule import Observation
+from corl.solvers.milp.scip.tableau import Tableau, tableau_lines
 
 __all__ = ["BranchingNetwork", "Perceptron", "scorer_of"]
 
@@ -58,7 +61,7 @@ class Perceptron(nn.Module):
 
 
 class BranchingNetwork(Perceptron):
-    """Scores of candidates from their features.
+    """Scores of candidates from their features and, of the best `tableau` of a node, from their rows of the simplex tableau.
 
     family: what it was trained on; lower, upper: the range of such programs' signatures (signature.py).
     """
@@ -67,21 +70,37 @@ class BranchingNetwork(Perceptron):
 
     def __init__(
         self, problem: str = "milp", family: str = "", lower: Sequence[float] = (), upper: Sequence[float] = (),
-        hidden: tuple[int, int] = (32, 16),
+        hidden: tuple[int, int] = (32, 16), tableau: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(len(Feature), hidden)
-        self.problem = problem
+        super().__init__(len(Feature) + (len(Tableau) if tableau else 0), hidden)
+        self.problem, self.tableau = problem, tableau
         self.config: dict[str, Any] = {
             "problem": problem, "family": family, "lower": list(lower), "upper": list(upper), "hidden": list(hidden),
+            "tableau": tableau,
         }  # fmt: skip
 
     def see(self, node: Observation, slots: NDArray[np.int64]) -> Mapping[str, NDArray[Any]]:
-        """See Sees (scip.recorder): lines float32 [k, F]."""
-        return {"lines": node.features[slots].astype(np.float32)}
+        """See Sees (scip.recorder): lines float32 [k, F], with the tableau's columns after the features. Raises SolverError where
+        there is no tableau."""
+        lines = np.zeros((len(node.candidates), len(self.mean)))
+        lines[:, : len(Feature)] = node.features
+        if self.tableau and not tableau_lines(node.pointer, node.candidates, slots, lines[:, len(Feature) :]):
+            raise SolverError("SCIP's LP has no simplex tableau (tableau=0 does without)")
+        return {"lines": lines[slots].astype(np.float32)}
 
-    def branching(self) -> PerceptronPolicy:
+    def forward(self, batch: Lists) -> tuple[Tensor, Tensor]:
+        """Logits [N, K] and values [N], 0. While it trains, half of the nodes, at random, are seen without the tableau, as those
+        are scored of which the best are looked at."""
+        if not (self.tableau and self.training):
+            return super().forward(batch)
+        blind = (torch.rand(len(batch.mask), 1, device=batch.mask.device) < 0.5).expand_as(batch.mask)[batch.mask]
+        lines = batch.lines.clone()
+        lines[blind, len(Feature) :] = self.mean[len(Feature) :]
+        return spread(self.score(lines), batch.mask)
+
+    def branching(self) -> BranchingPolicy:
         """See Branches."""
-        return PerceptronPolicy(scorer_of(self))
+        return TableauPolicy(scorer_of(self), self.tableau) if self.tableau else PerceptronPolicy(scorer_of(self))
 
 
 def scorer_of(network: Perceptron) -> Scorer:

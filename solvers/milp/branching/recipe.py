@@ -23,6 +23,12 @@ class BranchingRecipe(ImitationRecipe):
     """A perceptron on the candidates' features, from nodes of trees under pseudocost branching (Gasse et al. 2019)."""
 
     family: str = option("", "What is generated: names of `corl generate milp`, separated by commas, taken in turn.")
+    sizes: str = option(
+        "",
+        "Options of the family's generator, such as items=200,bids=1000; several such sets, with semicolons, are taken in turn; "
+        "empty: its defaults.",
+    )
+    tableau: int = option(0, "Of how many of a node's best candidates the row of the simplex tableau is seen.", low=0, high=64)
     policy: str = option(
         "",
         "A shipped policy or a checkpoint of the recipes of branching that grows the trees instead of pseudocosts; half of the "
@@ -40,7 +46,7 @@ class BranchingRecipe(ImitationRecipe):
     def network(self) -> Any:
         from corl.solvers.milp.branching.network import BranchingNetwork
 
-        return BranchingNetwork(family=self.family or "own")
+        return BranchingNetwork(family=self.family or "own", tableau=self.tableau)
 
     def grower(self) -> BranchingPolicy | None:
         from corl.solvers.milp.branching.policy import load_branching
@@ -48,7 +54,8 @@ class BranchingRecipe(ImitationRecipe):
         return load_branching(self.policy) if self.policy else None
 
     def program(self, number: int, seed: int) -> MilpInstance:
-        """Raises UsageError for unknown families, and for a folder without files."""
+        """Raises UsageError for unknown families, for sizes that a generator does not take, and for a folder without files."""
+        from corl.options import call, parse_pairs
         from corl.problems.milp.problem import Milp
 
         if self.instances:
@@ -56,5 +63,8 @@ class BranchingRecipe(ImitationRecipe):
         names = [name.strip() for name in self.family.split(",")]
         if unknown := [name for name in names if name not in Milp.generators]:
             raise UsageError(f"family has {unknown[0]!r}; accepted: {', '.join(Milp.generators)}")
-        made: MilpInstance = Milp.generators[names[number % len(names)]](seed=SEEDS + 10_000 * seed + number)
+        sets = self.sizes.split(";")
+        sizes = parse_pairs([pair.strip() for pair in sets[number // len(names) % len(sets)].split(",") if pair.strip()])
+        generator = Milp.generators[names[number % len(names)]]
+        made: MilpInstance = call(generator, {**sizes, "seed": SEEDS + 10_000 * seed + number})
         return made

@@ -128,8 +128,13 @@ class ImitationRecipe(Recipe):
     def _validated(self, network: Any, lessons: Lessons) -> dict[str, float]:
         import torch
 
+        if not lessons.others.size:
+            return {}
+        network.eval()
         with torch.no_grad():
-            return self.validate(network, lessons.held(network)) if lessons.others.size else {}
+            found = self.validate(network, lessons.held(network))
+        network.train()
+        return found
 
     def _collect(self, training: Training, network: Any, lessons: Lessons) -> None:
         """Label the tree of the next program. Raises UsageError for a folder whose programs teach nothing."""
