@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.files.drawing import whole_ticks
-from corl.problems.jobshop.evaluation import check_schedule, completion, objective
+from corl.problems.jobshop.evaluation import check_schedule, completion, ends, objective
+from corl.problems.jobshop.evaluation_rules import setup_begin, setups_before
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
+from corl.problems.jobshop.rules import Rules
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,10 +21,12 @@ __all__ = ["draw_schedule"]
 _LABELLED = 400  # operations up to which a bar may carry its job's number
 _NAMED = 60  # machines or jobs up to which every row has its number
 _DUE = "#24292f"
+_BREAK = "#d0d7de"
 
 
 def draw_schedule(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
-    """Draw a schedule: a row a machine, a bar an operation, a colour a job; the title gives its value.
+    """Draw a schedule: a row a machine, a bar an operation, a colour a job; the title gives its value. Of rules, grey is when a
+    machine is not available, hatched a set-up, framed what is fixed, and a dotted line is now.
 
     Without a solution the rows are jobs and the bars their operations one after the other, coloured by machine (of several
     the quickest), from the release date on, with a mark at the due date.
@@ -31,6 +35,7 @@ def draw_schedule(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
         return _draw_jobs(instance, axes)
     schedule = check_schedule(instance, solution)
     _bars(instance, schedule, schedule.machine, instance.job, instance.jobs, axes)
+    told = [] if instance.rules is None else _rules(instance, instance.rules, schedule, axes)
     end = completion(instance, schedule)
     late: NDArray[np.int64] = np.zeros(0, np.int64)
     if instance.objective != "makespan" and instance.due is not None:
@@ -38,12 +43,37 @@ def draw_schedule(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
         for j in late:
             last = int(instance.first[j + 1]) - 1
             axes.plot([end[j]] * 2, [schedule.machine[last] - 0.45, schedule.machine[last] + 0.45], color=_DUE, linewidth=1.5)
-    axes.set_xlabel("time; a bar's number: its job" + ("; a black line: the end of a late job" if len(late) else ""))
+    label = "time; a bar's number: its job" + ("; a black line: the end of a late job" if len(late) else "")
+    axes.set_xlabel(label + ("\n" + "; ".join(told) if told else ""))
     axes.set_ylabel("machine")
     _rows(axes, instance.machines, instance.first_machine)
-    what = "makespan" if instance.objective == "makespan" else "weighted tardiness"
+    what = instance.objective.replace("earliness_", "earliness and ").replace("_", " ")
     axes.set_title(f"{_title(instance)}, {what} {objective(instance, schedule):,.10g}")
     axes.set_xlim(0, max(1, int(end.max())))
+
+
+def _rules(instance: JobShopInstance, rules: Rules, schedule: Schedule, axes: Axes) -> list[str]:
+    """What the rules add to a Gantt chart; returns what each mark means."""
+    told, last = [], int(ends(instance, schedule).max())
+    for machine, begin, end in [] if rules.unavailable is None else rules.unavailable.tolist():
+        if begin < last:
+            axes.barh(machine, min(end, last) - begin, left=begin, height=0.98, color=_BREAK, zorder=0)
+            told = ["grey: not available"]
+    setups = [(i, length) for i, _, length in setups_before(instance, schedule.start, schedule.machine) if length]
+    for i, length in setups:
+        begin = setup_begin(instance, schedule, i, length)
+        axes.barh(schedule.machine[i], length, left=begin, height=0.5, color="white", edgecolor=_DUE, hatch="////", linewidth=0.5)
+    told += ["hatched: a set-up"] if setups else []
+    fixed = rules.fixed
+    if len(fixed):
+        length = (ends(instance, schedule) - schedule.start)[fixed]
+        where, begin = schedule.machine[fixed], schedule.start[fixed]
+        axes.barh(where, length, left=begin, height=0.9, color="none", edgecolor=_DUE, linewidth=1.5)
+        told.append("framed: fixed")
+    if rules.now:
+        axes.axvline(rules.now, color=_DUE, linestyle=":", linewidth=1.0)
+        told.append("dotted: now")
+    return told
 
 
 def _draw_jobs(instance: JobShopInstance, axes: Axes) -> None:

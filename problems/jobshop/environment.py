@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
+from corl.problems.jobshop.rules import refused
 from corl.problems.jobshop.transitions import ACTIVE, NON_DELAY, SEMI_ACTIVE, JobShopState, reset_rows, slots
 
-__all__ = ["JobShopEnvironment"]
+__all__ = ["JobShopEnvironment", "refuse"]
 
 _KINDS = {"semi-active": SEMI_ACTIVE, "active": ACTIVE, "non-delay": NON_DELAY}
 _FEATURES = ("job", "machine", "duration", "start", "ready", "free", "rest", "left", "due", "weight", "least", "work")
@@ -37,6 +38,7 @@ class JobShopEnvironment(Environment):
         width: int = 128,
     ) -> None:
         super().__init__(instances, rows, width)
+        refuse(instances)
         if schedules not in _KINDS:
             raise UsageError(f"schedules: {schedules!r} is not accepted; accepted: {', '.join(_KINDS)}")
         self.width = min(width, max(_most_choices(instance) for instance in instances))
@@ -78,6 +80,13 @@ class JobShopEnvironment(Environment):
             raise UsageError(f"row {at} has {self.state.left[at]} of {instance.operations} operations to schedule")
         chosen = self.state.chosen[at, : instance.operations]
         return Schedule(self.state.start[at, : instance.operations].copy(), instance.choice_machine[chosen])
+
+
+def refuse(instances: Sequence[JobShopInstance]) -> None:
+    """Raises UsageError for an instance with rules: the decision processes know none."""
+    for instance in instances:
+        if reason := refused(instance):
+            raise UsageError(f"{instance.name or 'jobshop'}: {reason.replace('it', 'the decision process', 1)}")
 
 
 def _most_choices(instance: JobShopInstance) -> int:

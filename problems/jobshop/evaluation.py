@@ -9,26 +9,33 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corl.errors import Infeasible
+from corl.problems.jobshop.evaluation_rules import check_rules, early_by
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 
-__all__ = ["check_schedule", "completion", "objective", "schedule_of_orders"]
+__all__ = ["check_schedule", "completion", "ends", "objective", "schedule_of_orders"]
 
 _LATEST = 2**53  # of a start: sums stay exact
 
 
 def objective(instance: JobShopInstance, schedule: Any) -> float:
-    """The makespan, or the total weighted tardiness. Raises Infeasible, naming the first rule that is broken."""
+    """The makespan, or the total weighted tardiness, with the earliness where that counts. Raises Infeasible, naming the first
+    rule that is broken."""
     end = completion(instance, check_schedule(instance, schedule))
     if instance.objective == "makespan":
         return float(end.max())
     assert instance.due is not None
-    return float(sum(w * max(0, c - d) for w, c, d in zip(instance.weight.tolist(), end.tolist(), instance.due.tolist())))
+    late = sum(w * max(0, c - d) for w, c, d in zip(instance.weight.tolist(), end.tolist(), instance.due.tolist()))
+    return float(late + early_by(instance, end) if instance.objective == "earliness_tardiness" else late)
 
 
 def completion(instance: JobShopInstance, schedule: Schedule) -> NDArray[np.int64]:
     """When each job ends, int64 [jobs]; `schedule` is a feasible one."""
-    last = instance.first[1:] - 1
-    return np.asarray((schedule.start + _durations(instance, schedule.machine))[last])
+    return ends(instance, schedule)[instance.first[1:] - 1]
+
+
+def ends(instance: JobShopInstance, schedule: Schedule) -> NDArray[np.int64]:
+    """When each operation ends, int64 [operations]."""
+    return np.asarray(schedule.start + _durations(instance, schedule.machine))
 
 
 def check_schedule(instance: JobShopInstance, schedule: Any) -> Schedule:
@@ -36,7 +43,8 @@ def check_schedule(instance: JobShopInstance, schedule: Any) -> Schedule:
 
     Every operation is on a machine that can do it, begins when the one before it in its job has ended (the first not before
     the job's release date), and of two operations on a machine one ends before the other begins or as it does: an operation
-    of duration zero may stand between two others, not within one. Raises Infeasible, naming the first fault.
+    of duration zero may stand between two others, not within one. Then come the instance's `rules`, if it has some. Raises
+    Infeasible, naming the first fault.
     """
     start, machine = _arrays(instance, schedule)
     duration = _durations(instance, machine)
@@ -56,6 +64,8 @@ def check_schedule(instance: JobShopInstance, schedule: Any) -> Schedule:
         on = f"machine {machine[a] + instance.first_machine}"
         message = f"{on} does {_place(instance, a)} until {end[a]} and {_place(instance, b)} from {start[b]}"
         raise Infeasible(message)
+    if instance.rules is not None:
+        check_rules(instance, start, machine, duration, lambda i: _place(instance, i))
     return Schedule(start, machine)
 
 

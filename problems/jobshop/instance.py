@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corl.errors import InputError
+from corl.problems.jobshop.rules import Rules
 
-__all__ = ["HORIZON", "LARGEST_MACHINES", "OBJECTIVES", "JobShopInstance", "Schedule", "from_jobs"]
+__all__ = ["HORIZON", "LARGEST_MACHINES", "OBJECTIVES", "JobShopInstance", "Objective", "Schedule", "from_jobs"]
 
 HORIZON = 10**9
 """What all durations (the longest of each operation), and the latest release date, may add up to: every start and end of a
 schedule without needless idle time is an int32, and weighted sums of them stay exact in float64."""
 LARGEST_MACHINES = 1_000_000
 _LARGEST_WEIGHT = 10**6
-OBJECTIVES = ("makespan", "weighted_tardiness")
+OBJECTIVES = ("makespan", "weighted_tardiness", "earliness_tardiness")
+Objective = Literal["makespan", "weighted_tardiness", "earliness_tardiness"]
 
 
 class Schedule(NamedTuple):
@@ -53,14 +55,16 @@ class JobShopInstance:
     release: NDArray[np.int64] = None  # type: ignore[assignment]
     """int64 [jobs], before which a job cannot start; 0 by default."""
     due: NDArray[np.int64] | None = None
-    """int64 [jobs], needed by weighted_tardiness."""
+    """int64 [jobs], needed by the other objectives than the makespan."""
     weight: NDArray[np.int64] = None  # type: ignore[assignment]
     """int64 [jobs], of a time unit that a job is late; 1 by default."""
-    objective: Literal["makespan", "weighted_tardiness"] = "makespan"
-    """What is minimised: when the last job ends, or the weighted sum of how late the jobs end."""
+    objective: Objective = "makespan"
+    """What is minimised: when the last job ends, or the weighted sum of how late the jobs end, or of how late or early."""
     first_machine: int = 0
     """The number of machine 0 in the file, 0 or 1."""
     comment: str = ""
+    rules: Rules | None = None
+    """What is asked for beyond that; there are some, perhaps empty ones, where earliness counts."""
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
@@ -84,10 +88,15 @@ class JobShopInstance:
         self._take("weight", np.int64, 0, _LARGEST_WEIGHT, jobs)
         if self.due is not None:
             self._take("due", np.int64, 0, 2 * HORIZON, jobs)
-        elif self.objective == "weighted_tardiness":
-            raise InputError("missing; weighted_tardiness needs one for every job", field="due")
+        elif self.objective != "makespan":
+            raise InputError(f"missing; {self.objective} needs one for every job", field="due")
+        if self.rules is None and self.objective == "earliness_tardiness":
+            object.__setattr__(self, "rules", Rules())
+        if self.rules is not None:
+            self.rules.check(self)
         if self.horizon > HORIZON:
             message = f"the longest durations and the latest release date add up to {self.horizon:,}; accepted: {HORIZON:,}"
+            message = message if self.rules is None else message.replace(" and", ", set-ups and")
             raise InputError(message, field="durations")
 
     def _take(self, field: str, kind: type, low: int = 0, high: int = 2**31 - 1, length: int | None = None) -> None:
@@ -147,7 +156,10 @@ class JobShopInstance:
     @property
     def horizon(self) -> int:
         """By when every schedule that keeps no machine waiting for nothing has ended."""
-        return int(self.longest.sum(dtype=np.int64) + self.release.max())
+        begin, work = int(self.release.max()), int(self.longest.sum(dtype=np.int64))
+        if self.rules is None:
+            return begin + work
+        return max(begin, self.rules.last_event(self)) + work + self.rules.longest_setups(self)
 
     def choices(self, operation: int) -> list[tuple[int, int]]:
         """(machine, duration) of every machine that can do an operation."""
@@ -168,9 +180,10 @@ def from_jobs(
     release: ArrayLike | None = None,
     due: ArrayLike | None = None,
     weight: ArrayLike | None = None,
-    objective: Literal["makespan", "weighted_tardiness"] = "makespan",
+    objective: Objective = "makespan",
     first_machine: int = 0,
     comment: str = "",
+    rules: Rules | None = None,
 ) -> JobShopInstance:
     """The instance of jobs[j][k] = [(machine, duration), ...], the machines that can do the k-th operation of job j.
 
@@ -197,6 +210,7 @@ def from_jobs(
         objective=objective,
         first_machine=first_machine,
         comment=comment,
+        rules=rules,
     )
 
 

@@ -44,14 +44,14 @@ def _intervals(observation: Mapping[str, Any]) -> Tokens:
 
 
 class JobShop(Problem):
-    """The job shop: classic, with release and due dates, with flexible machines.
+    """The job shop: classic, with release and due dates, with flexible machines, and with rules: set-ups, calendars and more.
 
     A solution is a Schedule: the start and the machine of every operation. Modules that are only needed by one method are
     imported there: `import corl.problems.jobshop.problem` loads NumPy alone.
     """
 
     name = "jobshop"
-    title = "job shop scheduling, classic and flexible; makespan or total weighted tardiness"
+    title = "job shop scheduling, classic and flexible, with set-ups, calendars and more; makespan, tardiness or earliness"
     sense = "min"
     instance_type = JobShopInstance
     generators = GENERATORS
@@ -59,10 +59,17 @@ class JobShop(Problem):
     features = {"operations": _operations, "intervals": _intervals}  # noqa: RUF012
 
     def evaluate(self, instance: JobShopInstance, solution: Any) -> float:
-        """The makespan or the total weighted tardiness. Raises Infeasible, naming the first rule that is broken."""
+        """The makespan, or the total weighted tardiness, or that and the earliness. Raises Infeasible, naming the first rule that
+        is broken."""
         from corl.problems.jobshop.evaluation import objective
 
         return objective(instance, solution)
+
+    def infeasible(self, instance: JobShopInstance) -> str:
+        """See Problem.infeasible: an operation that fits nowhere, or what is fixed breaks a rule by itself."""
+        from corl.problems.jobshop.feasibility import impossible
+
+        return impossible(instance)
 
     def recognises(self, head: str) -> bool:
         """Whether this is the head of a job shop in one of the text formats or in JSON (with its key "problem" first)."""
@@ -143,6 +150,8 @@ class JobShop(Problem):
             facts["release_dates"] = _span(instance.release)
         if instance.due is not None:
             facts["due_dates"] = _span(instance.due)
+        if instance.rules is not None and instance.rules.names:
+            facts["rules"] = ", ".join(instance.rules.names)
         if instance.comment:
             facts["comment"] = " / ".join(instance.comment.splitlines())
         return facts
@@ -183,11 +192,11 @@ class JobShop(Problem):
         return follow(instance, solution)
 
     def default_policy(self, instance: JobShopInstance) -> str:
-        """A policy for the makespan without choices of machines."""
-        return "" if instance.flexible or instance.objective != "makespan" else "jobshop-slim"
+        """A policy for the makespan without choices of machines and rules."""
+        return "" if instance.flexible or instance.objective != "makespan" or instance.rules is not None else "jobshop-slim"
 
     def miniature(self, instance: JobShopInstance) -> JobShopInstance:
-        """Its first four jobs with their first four operations."""
+        """Its first four jobs with their first four operations, without rules."""
         at = np.concatenate([np.arange(a, min(b, a + _TINY)) for a, b in zip(instance.first[:_TINY], instance.first[1:])])
         choice = np.concatenate([np.arange(instance.choice_first[i], instance.choice_first[i + 1]) for i in at])
         jobs = min(_TINY, instance.jobs)
@@ -202,6 +211,7 @@ class JobShop(Problem):
             release=instance.release[:jobs],
             due=None if instance.due is None else instance.due[:jobs],
             weight=instance.weight[:jobs],
+            rules=None,
         )
 
 

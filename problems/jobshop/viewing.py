@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.jobshop.evaluation import check_schedule, completion
+from corl.problems.jobshop.evaluation_rules import setup_begin, setups_before
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
+from corl.problems.jobshop.rules import FOREVER, Rules
 from corl.view.scene import Group, Scene
 
 __all__ = ["critical", "scene_of"]
@@ -26,11 +28,14 @@ def scene_of(instance: JobShopInstance, solution: Any) -> Scene | None:
     scene.head = ("job", "operations", "starts", "ends") + (("due", "late") if instance.due is not None else ())
     scene.steps_head = ("operation", "machine", "start", "end")
     marked = critical(instance, schedule, duration)
+    if instance.rules is not None:
+        _rules(instance, instance.rules, schedule, int(end.max()), scene)
     end_of = schedule.start + duration
+    fixed = set() if instance.rules is None else set(instance.rules.fixed.tolist())
     for i in range(instance.operations):
         job, start = int(instance.job[i]), int(schedule.start[i])
         step = i - int(instance.first[job])
-        text = f"{job}\noperation {step + 1} of job {job}: {start} to {start + duration[i]}"
+        text = f"{job}\noperation {step + 1} of job {job}: {start} to {start + duration[i]}" + (", fixed" if i in fixed else "")
         scene.boxes.append((start, int(schedule.machine[i]), int(duration[i]), 1, text, job, bool(marked[i])))
     for job in range(instance.jobs):
         first, last = int(instance.first[job]), int(instance.first[job + 1])
@@ -44,21 +49,36 @@ def scene_of(instance: JobShopInstance, solution: Any) -> Scene | None:
     return scene
 
 
+def _rules(instance: JobShopInstance, rules: Rules, schedule: Schedule, last: int, scene: Scene) -> None:
+    """Boxes of nobody's: when machines are not available, and set-ups; a line where it is now."""
+    for machine, begin, end in [] if rules.unavailable is None else rules.unavailable.tolist():
+        if begin < last:
+            text = f"\nnot available from {begin}" + (f" to {end}" if end < FOREVER else " on")
+            scene.boxes.append((begin, machine, min(end, last) - begin, 1, text, -1, False))
+    for i, _, length in setups_before(instance, schedule.start, schedule.machine):
+        if length:
+            begin = setup_begin(instance, schedule, i, length)
+            scene.boxes.append((begin, int(schedule.machine[i]), length, 1, f"S\nset-up: {begin} to {begin + length}", -1, False))
+    told = [rules.names] if rules.names else []
+    scene.note = "; ".join(", ".join(names) for names in told) + (f"; now is {rules.now}" if rules.now else "")
+
+
 def critical(instance: JobShopInstance, schedule: Schedule, duration: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """bool [operations]: those on a chain without a gap, along jobs and machines, to the end of the last job."""
+    """bool [operations]: those on a chain without a gap, but for set-ups, along jobs and machines, to the end of the last job."""
     end, found = schedule.start + duration, np.zeros(instance.operations, bool)
     order = np.lexsort((np.arange(instance.operations), schedule.start, schedule.machine))
     same = schedule.machine[order[1:]] == schedule.machine[order[:-1]]
     before_on_machine = np.full(instance.operations, -1)
     before_on_machine[order[1:][same]] = order[:-1][same]
+    setup = {i: length for i, _, length in setups_before(instance, schedule.start, schedule.machine)}
     waiting = np.flatnonzero(end == end.max()).tolist()
     while waiting:
         i = waiting.pop()
         if found[i]:
             continue
         found[i] = True
-        before = [int(before_on_machine[i])] + ([i - 1] if i > instance.first[instance.job[i]] else [])
-        waiting += [k for k in before if k >= 0 and end[k] == schedule.start[i]]
+        before = [(int(before_on_machine[i]), setup.get(i, 0))] + ([(i - 1, 0)] if i > instance.first[instance.job[i]] else [])
+        waiting += [k for k, gap in before if k >= 0 and end[k] + gap == schedule.start[i]]
     return found
 
 

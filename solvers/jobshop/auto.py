@@ -14,11 +14,13 @@ _MODEL = 20_000  # choices up to which a model for CP-SAT is built within a few 
 
 
 def choose(instance: JobShopInstance, time_limit: float | None, iterations: int | None) -> str:
-    """cp-sat for up to 60 operations and for tardiness with choices of machines; tabu for the rest; dispatch beyond both."""
+    """cp-sat up to 60 operations and for tardiness with choices of machines; annealing for rules; tabu, dispatch beyond both."""
     from corl.solvers.jobshop.tabu.solver import Tabu
 
     small = instance.operations <= _PROOF and (time_limit is None or time_limit >= 1.0)
-    tabu = not Tabu().accepts(instance)
+    tabu = instance.rules is None and not Tabu().accepts(instance)
+    if instance.rules is not None:
+        return "cp-sat" if small and iterations is None else "annealing"
     if iterations is not None:
         return "tabu" if tabu else "dispatch"
     if small or (not tabu and len(instance.choice_machine) <= _MODEL):

@@ -26,15 +26,18 @@ def _never() -> bool:
 def lower_bound(instance: JobShopInstance, stopped: Callable[[], bool] = _never) -> int:
     """A proven bound on the objective: of the makespan, or of the weighted tardiness (jobs that never wait).
 
-    Once `stopped` says so, machines not yet looked at are left out: 100,000 operations take a fifth of a second.
+    Of rules only release times and what is fixed count. Once `stopped` says so, machines not yet looked at are left out: 100,000
+    operations take a fifth of a second.
     """
     shortest = instance.shortest.astype(np.int64)
     total = np.cumsum(shortest)
     before_job = np.append(0, total)[instance.first[:-1]]
     head = total - shortest - before_job[instance.job] + instance.release[instance.job]
+    if instance.rules is not None:
+        head = _later(instance, head, shortest)
     tail = total[instance.first[1:] - 1][instance.job] - total
     end = (head + shortest)[instance.first[1:] - 1]
-    if instance.objective == "weighted_tardiness":
+    if instance.objective != "makespan":
         assert instance.due is not None
         return int((instance.weight * np.maximum(0, end - instance.due)).sum())
     bound = int(end.max())
@@ -50,6 +53,20 @@ def lower_bound(instance: JobShopInstance, stopped: Callable[[], bool] = _never)
             heads, durations, tails = (part[group].tolist() for part in (head, shortest, tail))
             bound = max(bound, preemptive_makespan(heads, durations, tails, stopped))
     return bound
+
+
+def _later(instance: JobShopInstance, head: np.ndarray, shortest: np.ndarray) -> np.ndarray:
+    """The heads with what the rules say of starts: release times of operations, and what is fixed."""
+    assert instance.rules is not None
+    lowest = np.maximum(head, instance.rules.lowest(instance))
+    if instance.rules.fixed_start is not None:
+        lowest = np.maximum(lowest, instance.rules.fixed_start)
+    reached = lowest - head  # along a job, what is behind an operation comes as much later
+    opening = np.zeros(instance.operations, bool)
+    opening[instance.first[:-1]] = True
+    for i in np.flatnonzero(~opening).tolist():
+        reached[i] = max(reached[i], reached[i - 1])
+    return np.asarray(head + reached)
 
 
 def _load(instance: JobShopInstance, shortest: np.ndarray, head: np.ndarray, tail: np.ndarray) -> int:

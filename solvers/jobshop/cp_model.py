@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from ortools.sat.python import cp_model
 
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
+from corl.solvers.jobshop.cp_rules import add_rules, earliness
 
-__all__ = ["Model"]
+__all__ = ["Model", "Task"]
 
 _ASK_EVERY = 1000  # operations between two looks at the clock
+
+
+class Task(NamedTuple):
+    """What an operation is on one of its machines."""
+
+    operation: int
+    start: Any
+    end: Any
+    interval: Any
+    literal: Any
+    """Whether it is done there; None where it has no other machine."""
 
 
 class Model:
@@ -21,6 +33,7 @@ class Model:
     def __init__(self, instance: JobShopInstance) -> None:
         self.instance, self.model = instance, cp_model.CpModel()
         self.starts: list[Any] = []
+        self.ends: list[Any] = []
         self.literals: list[list[Any]] = []
         """For each operation, a literal for each of its machines; none where it has one machine."""
 
@@ -31,7 +44,7 @@ class Model:
         horizon = instance.horizon
         if hint is not None:
             horizon = max(horizon, int((hint.start + instance.longest).max()))
-        on_machine: list[list[Any]] = [[] for _ in range(instance.machines)]
+        on_machine: list[list[Task]] = [[] for _ in range(instance.machines)]
         ends = []
         for j, row in enumerate(instance.rows()):
             ready: Any = int(instance.release[j])
@@ -39,23 +52,29 @@ class Model:
                 if len(self.starts) % _ASK_EVERY == 0 and stopped():
                     return None
                 ready = self._operation(choices, ready, horizon, on_machine)
+                self.ends.append(ready)
             ends.append(ready)
-        for intervals in on_machine:
-            self.model.add_no_overlap(intervals)
+        beside = [] if instance.rules is None else add_rules(self, on_machine, horizon, hint, stopped)
+        if beside is None:
+            return None
+        for machine, tasks in enumerate(on_machine):
+            others = beside[machine] if beside else []
+            self.model.add_no_overlap([task.interval for task in tasks] + others)
         self._objective(ends, horizon)
         if hint is not None:
             self._hint(hint)
         return self
 
-    def _operation(self, choices: list[tuple[int, int]], ready: Any, horizon: int, on_machine: list[list[Any]]) -> Any:
+    def _operation(self, choices: list[tuple[int, int]], ready: Any, horizon: int, on_machine: list[list[Task]]) -> Any:
         """Add an operation that starts at `ready` or later; returns its end."""
-        model = self.model
+        model, operation = self.model, len(self.starts)
         start = model.new_int_var(0, horizon, "")
         model.add(start >= ready)
         self.starts.append(start)
         if len(choices) == 1:
             ((machine, duration),) = choices
-            on_machine[machine].append(model.new_fixed_size_interval_var(start, duration, ""))
+            interval = model.new_fixed_size_interval_var(start, duration, "")
+            on_machine[machine].append(Task(operation, start, start + duration, interval, None))
             self.literals.append([])
             return start + duration
         durations = [duration for _, duration in choices]
@@ -65,7 +84,7 @@ class Model:
         for machine, duration in choices:
             literal = model.new_bool_var("")
             interval = model.new_optional_interval_var(start, duration, end, literal, "")
-            on_machine[machine].append(interval)
+            on_machine[machine].append(Task(operation, start, end, interval, literal))
             literals.append(literal)
         model.add_exactly_one(literals)
         self.literals.append(literals)
@@ -84,7 +103,8 @@ class Model:
         for end, due in zip(ends, instance.due.tolist()):
             late.append(model.new_int_var(0, horizon, ""))
             model.add(late[-1] >= end - due)
-        model.minimize(sum(weight * var for weight, var in zip(instance.weight.tolist(), late)))
+        cost = sum(weight * var for weight, var in zip(instance.weight.tolist(), late))
+        model.minimize(cost + earliness(model, instance, ends) if instance.objective == "earliness_tardiness" else cost)
 
     def _hint(self, hint: Schedule) -> None:
         for i, literals in enumerate(self.literals):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,6 +20,7 @@ __all__ = ["CpSat"]
 class CpSat(Solver):
     """CP-SAT: interval variables, a no-overlap constraint for each machine, an exactly-one choice where machines are flexible.
 
+    The rules of an instance, whatever they are, are in the model; the sequences of a machine with set-ups are a circuit.
     It begins from the user's schedule or from the best dispatching rule, as a hint, and reports the bounds that it proves.
     """
 
@@ -63,7 +65,7 @@ def _dispatch(instance: JobShopInstance, run: Run) -> None:
     dispatcher = Dispatcher(instance)
     for rule in rules_for(instance):
         value = dispatcher.run(rule, 0.0, random_state(run.seed))
-        if run.objective is None or value < run.objective:
+        if value < math.inf and (run.objective is None or value < run.objective):
             run.report(dispatcher.schedule(), value)
         if run.should_stop:
             return

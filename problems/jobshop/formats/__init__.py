@@ -83,7 +83,7 @@ def write_instance(instance: JobShopInstance, path: str | Path) -> None:
     suffix = plain_name(path).suffix.lower()
     if suffix == ".fjs":
         if not _has_no_dates(instance):
-            raise UsageError(f"{path.name}: a .fjs file has no dates, weights or objectives; accepted: a name in .json")
+            raise UsageError(f"{path.name}: a .fjs file has no dates, weights, rules or objectives; accepted: a name in .json")
         return write_flexible(instance, path)
     if suffix != ".json" and _has_no_dates(instance) and not instance.flexible and instance.first_machine == 0:
         return write_standard(instance, path)
@@ -91,6 +91,6 @@ def write_instance(instance: JobShopInstance, path: str | Path) -> None:
 
 
 def _has_no_dates(instance: JobShopInstance) -> bool:
-    """Whether an instance is no more than machines and durations: no dates, weights or other objective than the makespan."""
-    dates = instance.release.any() or instance.due is not None or (instance.weight != 1).any()
+    """Whether an instance is no more than machines and durations: no dates, weights, rules or objective but the makespan."""
+    dates = instance.release.any() or instance.due is not None or (instance.weight != 1).any() or instance.rules is not None
     return instance.objective == "makespan" and not dates

@@ -4,7 +4,7 @@
   {"operations": [[0, 3], [[0, 4], [1, 2]]], "release": 0, "due": 9, "weight": 2},
   [[1, 5]]]}
 An operation is [machine, duration], or a list of these where it has a choice; a job without dates may be the list of its
-operations alone. Machines are numbered from `first_machine` (0 unless given).
+operations alone. Machines are numbered from `first_machine` (0 unless given). Rules: json_rules.py.
 
 {"problem": "jobshop", "name": "ta01", "generator": "taillard", "parameters": {"jobs": 15, ...}}
 """
@@ -18,13 +18,14 @@ from typing import Any
 from corl.files.json_instances import Field, Record, generated, heading, read_object
 from corl.files.opening import writing
 from corl.files.text import Text
+from corl.problems.jobshop.formats.json_rules import FACTS, JOB, REFUSED, REFUSED_OF_JOBS, rules_of, write_rules
 from corl.problems.jobshop.generators import GENERATORS
 from corl.problems.jobshop.instance import HORIZON, LARGEST_MACHINES, OBJECTIVES, JobShopInstance, from_jobs
 
 __all__ = ["read_json", "write_json"]
 
-_KEYS = ("problem", "name", "comment", "machines", "first_machine", "objective", "jobs")
-_JOB_KEYS = ("operations", "release", "due", "weight")
+_KEYS = ("problem", "name", "comment", "machines", "first_machine", "objective", "jobs", *FACTS)
+_JOB_KEYS = ("operations", "release", "due", "weight", *JOB)
 _DEFAULTS = {"release": 0, "due": None, "weight": 1}
 
 
@@ -37,7 +38,7 @@ def _from_json(field: Field, name: str) -> JobShopInstance:
     if "generator" in field.value:
         made: JobShopInstance = generated(field, GENERATORS, "jobshop", name)
         return made
-    given = field.record(_KEYS)
+    given = field.record(_KEYS, REFUSED)
     name, comment = heading(given, "jobshop", name)
     base = given.get("first_machine", 0).integer(0, 1)
     machines = given["machines"].integer(1, LARGEST_MACHINES)
@@ -55,6 +56,7 @@ def _from_json(field: Field, name: str) -> JobShopInstance:
         objective=objective,
         first_machine=base,
         comment=comment,
+        rules=rules_of(given, jobs, rows, machines, base),
     )
 
 
@@ -62,7 +64,7 @@ def _job(field: Field) -> Record:
     """An object with operations and dates; a list is one of operations alone."""
     if isinstance(field.value, list):
         return Record({"operations": field.value}, field.place)
-    return field.record(_JOB_KEYS)
+    return field.record(_JOB_KEYS, REFUSED_OF_JOBS)
 
 
 def _due(job: Record) -> int:
@@ -96,20 +98,23 @@ def write_json(instance: JobShopInstance, path: Path) -> None:
         head["first_machine"] = instance.first_machine
     if instance.objective != "makespan":
         head["objective"] = instance.objective
+    jobs = _jobs(instance)
+    write_rules(instance, head, jobs)
+    lines = [job if len(job) > 1 else job["operations"] for job in jobs]
     with writing(path) as stream:
         stream.write(json.dumps(head)[:-1] + ', "jobs": [\n')
-        stream.write(",\n".join(json.dumps(job) for job in _jobs(instance)))
+        stream.write(",\n".join(json.dumps(line) for line in lines))
         stream.write("\n]}\n")
 
 
-def _jobs(instance: JobShopInstance) -> list[Any]:
+def _jobs(instance: JobShopInstance) -> list[dict[str, Any]]:
     base = instance.first_machine
-    jobs: list[Any] = []
+    jobs: list[dict[str, Any]] = []
     for j, row in enumerate(instance.rows()):
         choices = [[[machine + base, duration] for machine, duration in operation] for operation in row]
         operations = [pairs[0] if len(pairs) == 1 else pairs for pairs in choices]
         facts = {"release": int(instance.release[j]), "weight": int(instance.weight[j])}
         facts |= {} if instance.due is None else {"due": int(instance.due[j])}
         told = {key: value for key, value in facts.items() if value != _DEFAULTS[key]}
-        jobs.append({"operations": operations, **told} if told else operations)
+        jobs.append({"operations": operations, **told})
     return jobs

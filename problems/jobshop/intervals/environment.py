@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
+from corl.problems.jobshop.environment import refuse
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.intervals.transitions import NEVER, IntervalState, clocks, look, reset_rows
 
@@ -34,6 +35,7 @@ class IntervalEnvironment(Environment):
 
     def __init__(self, instances: Sequence[JobShopInstance], rows: int, width: int = 129) -> None:
         super().__init__(instances, rows, width)
+        refuse(instances)
         self.width = min(width, 1 + max(instance.jobs for instance in instances))
         if any(instance.flexible or instance.objective != "makespan" for instance in instances):
             raise UsageError("the interval environment is for the makespan without choices of machines; accepted: such instances")

@@ -49,6 +49,10 @@ class CpAgent(Solver):
             raise UsageError(f"option lowest is {self.lowest}; accepted: a number up to highest, {self.highest}")
 
     def accepts(self, instance: JobShopInstance) -> str:
+        from corl.problems.jobshop.rules import refused
+
+        if reason := refused(instance):
+            return reason
         if instance.objective != "makespan":
             return "it minimises the makespan only, not the weighted tardiness"
         return "it takes one machine for each operation, not a choice" if instance.flexible else ""

@@ -14,15 +14,21 @@ from corl.rng import uniform
 from corl.search import hooks
 from corl.solvers.jobshop.dispatch.queues import Queues
 from corl.solvers.jobshop.dispatch.rules import priority
+from corl.solvers.jobshop.placing.placer import Placer
 
 __all__ = ["Dispatcher", "dispatch"]
 
 
 class Dispatcher:
-    """Builds schedules of one instance, one at a time: without delay and choices by queues, others by the environment."""
+    """Builds schedules of one instance, one at a time: without delay and choices by queues, others by the environment, and with
+    rules by placing unit after unit."""
 
     def __init__(self, instance: JobShopInstance, schedules: Literal["non-delay", "active"] = "non-delay") -> None:
         self._queues: Queues | None = None
+        self._placer: Placer | None = None
+        if instance.rules is not None:
+            self._placer, self._active = Placer(instance), schedules == "active"
+            return
         if schedules == "non-delay" and not instance.flexible:
             self._queues = Queues(instance)
             return
@@ -30,7 +36,10 @@ class Dispatcher:
         self._listed = np.zeros(self._environment.width, np.int32)
 
     def run(self, rule: int, noise: float, random: NDArray[np.uint64]) -> float:
-        """Build a schedule by a rule (an index into RULES), priorities multiplied by 1 to 1 + noise; returns its objective."""
+        """Build a schedule by a rule (an index into RULES), priorities multiplied by 1 to 1 + noise; returns its objective,
+        inf where not everything fits (which only what is fixed, or a machine that is down for good, may bring about)."""
+        if self._placer is not None:
+            return self._placer.dispatch(rule, noise, self._active, random)
         if self._queues is not None:
             return self._queues.run(rule, noise, random)
         self._environment.reset([0], [0])
@@ -38,6 +47,8 @@ class Dispatcher:
 
     def schedule(self) -> Schedule:
         """The schedule built last."""
+        if self._placer is not None:
+            return self._placer.schedule()
         return self._environment.solution(0) if self._queues is None else self._queues.schedule()
 
 

@@ -24,7 +24,7 @@ _LOOK_AHEAD = 2.0  # of atc
 
 def rules_for(instance: JobShopInstance) -> tuple[int, ...]:
     """The numbers of the rules that make sense of an instance's objective: without due dates there is no edd and no atc."""
-    return tuple(range(len(RULES) if instance.objective == "weighted_tardiness" else EDD))
+    return tuple(range(len(RULES) if instance.objective != "makespan" else EDD))
 
 
 @kernel

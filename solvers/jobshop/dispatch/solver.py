@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -43,11 +44,13 @@ class Dispatch(Solver):
 
     def prepare(self, instance: JobShopInstance) -> None:
         from corl.problems.jobshop.generators import flexible, taillard
+        from corl.problems.jobshop.generators_rules import workshop
         from corl.problems.jobshop.problem import JobShop
         from corl.run import Run
 
         queues = self.schedules == "non-delay" and not instance.flexible
         tiny = taillard(jobs=3, machines=3) if queues else flexible(jobs=3, machines=3, operations=2)
+        tiny = tiny if instance.rules is None else workshop(jobs=3, machines=2, ask="windows")
         Dispatch(schedules=self.schedules).solve(tiny, Run(JobShop(), tiny, iterations=1))
 
     def solve(self, instance: JobShopInstance, run: Run) -> None:
@@ -62,7 +65,7 @@ class Dispatch(Solver):
             if rule is None:
                 return
             value = dispatcher.run(rule, self.noise, random)
-            if run.objective is None or value < run.objective:
+            if value < math.inf and (run.objective is None or value < run.objective):
                 run.report(dispatcher.schedule(), value)
             if not bounded and not run.should_stop:
                 bounded = True

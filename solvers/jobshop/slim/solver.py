@@ -49,6 +49,10 @@ class Slim(Solver):
     iteration: ClassVar[str] = "one schedule"
 
     def accepts(self, instance: JobShopInstance) -> str:
+        from corl.problems.jobshop.rules import refused
+
+        if reason := refused(instance):
+            return reason
         if instance.objective != "makespan":
             return "it minimises the makespan only, not the weighted tardiness"
         return "it takes one machine for each operation, not a choice" if instance.flexible else ""

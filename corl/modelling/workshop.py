@@ -1,0 +1,104 @@
+"""What a SchedulingModel is asked for beyond durations and dates, until it becomes the rules of an instance."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from corl.errors import UsageError, hint
+
+if TYPE_CHECKING:
+    from corl.problems.jobshop.rules import Rules
+
+__all__ = ["Asked", "whole"]
+
+
+def whole(value: Any, of: str) -> int:
+    """An integer from 0. Raises UsageError."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise UsageError(f"{of}: {value!r} is not accepted; accepted: an integer from 0")
+    return value
+
+
+class Asked:
+    """Lists of each job, set-ups by (machine, family before, family after), and what was said of machines and of now."""
+
+    def __init__(self) -> None:
+        self.setups: dict[tuple[int, Hashable, Hashable], int] = {}
+        self.spells: list[tuple[int, int, int | None]] = []
+        self.now = 0
+        self.fixed: dict[int, tuple[int, int]] = {}
+        """Of an operation its machine and its start."""
+        self._early: list[int | None] = []
+        self._earliness: list[int] = []
+        self._families: list[Hashable] = []
+        self._no_wait: list[bool] = []
+        self._earliest: list[int] = []
+
+    def add_job(
+        self, operations: int, early: int | None, earliness: int, no_wait: bool, family: Hashable, earliest: Sequence[int]
+    ) -> None:
+        """What one more job, of so many operations, asks for."""
+        self._early.append(early)
+        self._earliness.append(earliness)
+        self._families.append(family)
+        self._no_wait += [False] + [no_wait] * (operations - 1)
+        self._earliest += [whole(each, "earliest") for each in earliest] or [0] * operations
+
+    def cut(self, jobs: int, operations: int) -> None:
+        """Keep the first jobs, which have so many operations."""
+        for of_jobs in (self._early, self._earliness, self._families):
+            del of_jobs[jobs:]
+        for of_operations in (self._no_wait, self._earliest):
+            del of_operations[operations:]
+
+    def take_spells(self, unavailable: Any) -> None:
+        """The spells of an instance's rules instead."""
+        from corl.problems.jobshop.rules import FOREVER
+
+        rows = [] if unavailable is None else unavailable.tolist()
+        self.spells = [(machine, begin, None if end == FOREVER else end) for machine, begin, end in rows]
+
+    def rules(self, rows: Sequence[Sequence[Any]], due: Sequence[int | None], machines: int) -> Rules | None:
+        """None where nothing was asked for. Raises UsageError for a set-up of a family that no job has."""
+        import numpy as np
+
+        from corl.problems.jobshop.rules import FOREVER, Rules
+
+        found: dict[str, Any] = {"now": self.now} if self.now else {}
+        if any(self._earliest):
+            found["earliest"] = np.array(self._earliest)
+        if any(self._no_wait):
+            found["no_wait"] = np.array(self._no_wait, bool)
+        if self.spells:
+            spells = sorted((machine, begin, FOREVER if end is None else end) for machine, begin, end in self.spells)
+            found["unavailable"] = np.array(spells, np.int64)
+        if self.setups:
+            found |= self._setups([len(row) for row in rows], machines)
+        if None not in due and any(each is not None for each in self._early):
+            found["early"] = np.array([aim if each is None else each for each, aim in zip(self._early, due)])
+        if None not in due and any(each != 1 for each in self._earliness):
+            found["earliness"] = np.array(self._earliness)
+        if self.fixed:
+            found["fixed_machine"], found["fixed_start"] = (
+                np.array([self.fixed.get(i, (-1, -1))[part] for i in range(len(self._earliest))]) for part in (0, 1)
+            )
+        return Rules(**found) if found else None
+
+    def _setups(self, lengths: Sequence[int], machines: int) -> dict[str, Any]:
+        import numpy as np
+
+        families = {name: k for k, name in enumerate(dict.fromkeys(self._families))}
+        for _, *pair in self.setups:
+            for name in pair:
+                if name is not None and name not in families:
+                    raise UsageError(f"there is no family {name!r}{hint(str(name), map(str, families))}; jobs have families")
+        between = np.zeros((machines, len(families), len(families)), np.int64)
+        first = np.zeros((machines, len(families)), np.int64)
+        for (machine, before, after), duration in self.setups.items():
+            if before is None:
+                first[machine, families[after]] = duration
+            else:
+                between[machine, families[before], families[after]] = duration
+        numbers = np.array([families[name] for name in self._families])
+        return {"setups": between, "first_setups": first, "family": np.repeat(numbers, lengths)}

@@ -1,0 +1,120 @@
+"""The judge of an instance's `rules`: starts, waiting, calendars, set-ups, and what is fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible
+from corl.problems.jobshop.instance import JobShopInstance, Schedule
+from corl.problems.jobshop.rules import FOREVER, Rules
+
+__all__ = ["check_rules", "early_by", "next_available", "setup_begin", "setups_before"]
+
+_Integers = NDArray[np.int64]
+
+
+def check_rules(
+    instance: JobShopInstance, start: _Integers, machine: NDArray[np.int32], duration: _Integers, place: Callable[[int], str]
+) -> None:
+    """All of `rules`, of a schedule that is feasible without them. Raises Infeasible, naming the first that is broken.
+
+    place: an operation's number in words.
+    """
+    rules, end = instance.rules, start + duration
+    assert rules is not None
+    if (wrong := start < (lowest := rules.lowest(instance))).any():
+        i = int(wrong.argmax())
+        raise Infeasible(f"{place(i)} starts at {start[i]}; accepted: from {lowest[i]}")
+    for i in np.flatnonzero(rules.no_wait) if rules.no_wait is not None else ():
+        if start[i] != end[i - 1]:
+            raise Infeasible(f"{place(i)} starts at {start[i]}; without waiting at {end[i - 1]}, when the one before it ends")
+    if rules.fixed_start is not None and rules.fixed_machine is not None:
+        for i in rules.fixed:
+            if start[i] != rules.fixed_start[i] or machine[i] != rules.fixed_machine[i]:
+                fixed = f"fixed are {rules.fixed_start[i]} and machine {rules.fixed_machine[i] + instance.first_machine}"
+                where = machine[i] + instance.first_machine
+                raise Infeasible(f"{place(i)} starts at {start[i]} on machine {where}; {fixed}")
+    _check_spells(rules, start, machine, end, place)
+    if rules.setups is not None:
+        _check_setups(instance, rules, start, machine, end, place)
+
+
+def _check_spells(
+    rules: Rules, start: _Integers, machine: NDArray[np.int32], end: _Integers, place: Callable[[int], str]
+) -> None:
+    """No operation runs while its machine is not available."""
+    if rules.unavailable is None:
+        return
+    order = np.argsort(machine, kind="stable")
+    cuts = np.searchsorted(machine[order], rules.unavailable[:, 0]), np.searchsorted(machine[order], rules.unavailable[:, 0] + 1)
+    for (_, begin, stop), first, last in zip(rules.unavailable.tolist(), *cuts):
+        mine = order[first:last]
+        if (wrong := (start[mine] < stop) & (end[mine] > begin)).any():
+            i = int(mine[wrong.argmax()])
+            until = "is not available from then on" if stop == FOREVER else f"is not available until {stop}"
+            raise Infeasible(f"{place(i)} runs from {start[i]} to {end[i]}; at {max(begin, start[i])} its machine {until}")
+
+
+def _check_setups(
+    instance: JobShopInstance, rules: Rules, start: _Integers, machine: NDArray[np.int32], end: _Integers,
+    place: Callable[[int], str],
+) -> None:  # fmt: skip
+    """Between two operations that follow each other on a machine, and before the first, there is time to set it up."""
+    free = np.ones(instance.operations, bool)
+    free[rules.fixed] = False
+    for i, before, length in setups_before(instance, start, machine):
+        begin = 0 if before < 0 else int(end[before])
+        begin = max(begin, rules.now if free[i] else 0)
+        at = next_available(rules, int(machine[i]), begin, length)
+        done = FOREVER if at is None else at + length
+        if length and done > start[i]:
+            after = "its first set-up" if before < 0 else f"the set-up after {place(before)}"
+            raise Infeasible(f"{place(i)} starts at {start[i]}; {after} takes {length}, until {done} at the earliest")
+
+
+def setups_before(instance: JobShopInstance, start: _Integers, machine: NDArray[np.int32]) -> list[tuple[int, int, int]]:
+    """(operation, the one before it on its machine or -1, how long the set-up between them takes), machine after machine."""
+    rules = instance.rules
+    if rules is None or rules.setups is None:
+        return []
+    family, found, before = rules.families(instance), [], -1
+    for i in np.lexsort((start, machine)).tolist():
+        m = int(machine[i])
+        before = before if before >= 0 and machine[before] == m else -1
+        if before >= 0:
+            length = int(rules.setups[m, family[before], family[i]])
+        else:
+            length = 0 if rules.first_setups is None else int(rules.first_setups[m, family[i]])
+        found.append((i, before, length))
+        before = i
+    return found
+
+
+def setup_begin(instance: JobShopInstance, schedule: Schedule, operation: int, length: int) -> int:
+    """When the set-up of this length before an operation begins, made as late as possible (the schedule is feasible)."""
+    rules, m, end = instance.rules, int(schedule.machine[operation]), int(schedule.start[operation])
+    assert rules is not None
+    for closes, opens in reversed(rules.spells(m)):
+        if end > closes and end - length < opens:
+            end = closes
+    return end - length
+
+
+def next_available(rules: Rules, machine: int, begin: int, length: int) -> int | None:
+    """When something of this length can begin, at `begin` or later, in one piece while the machine is available; None: never."""
+    for closes, opens in rules.spells(machine):
+        if begin < opens and begin + length > closes:
+            begin = opens
+    return None if begin == FOREVER else begin
+
+
+def early_by(instance: JobShopInstance, end: _Integers) -> int:
+    """The weighted sum of how much too early jobs end."""
+    rules = instance.rules
+    assert rules is not None and instance.due is not None
+    early = instance.due if rules.early is None else rules.early
+    weight = [1] * instance.jobs if rules.earliness is None else rules.earliness.tolist()
+    return sum(w * max(0, a - c) for w, a, c in zip(weight, early.tolist(), end.tolist()))

@@ -1,0 +1,156 @@
+"""The rules of a job shop in JSON, read and written; the fields are told in formats.md, "Rules in JSON"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corl.files.json_instances import Field, Record
+from corl.problems.jobshop.instance import HORIZON, JobShopInstance
+from corl.problems.jobshop.rules import FOREVER, Rules
+
+__all__ = ["FACTS", "JOB", "REFUSED", "REFUSED_OF_JOBS", "rules_of", "write_rules"]
+
+FACTS = ("now", "unavailable", "setups")
+JOB = ("earliest", "no_wait", "family", "early", "earliness", "fixed")
+REFUSED = {
+    "resumable": "operations that go on after a break", "preemption": "operations that are interrupted",
+    "resources": "resources beside machines", "transport": "transport between machines", "batches": "batches",
+}  # fmt: skip
+REFUSED_OF_JOBS = {
+    "resumable": REFUSED["resumable"], "preemption": REFUSED["preemption"], "deadline": "deadlines",
+    "resources": REFUSED["resources"], "predecessors": "jobs that wait for other jobs",
+}  # fmt: skip
+_LONGEST = 10**9
+_HEAVIEST = 10**6
+
+
+# -------------------------------------------------------------------- the reader
+def rules_of(
+    given: Record, jobs: list[Record], rows: list[list[list[tuple[int, int]]]], machines: int, base: int
+) -> Rules | None:
+    """The rules that an instance's JSON has, None where it has none. rows: the operations of its jobs. Raises InputError."""
+    rules: dict[str, Any] = {"now": given["now"].integer(0, HORIZON)} if "now" in given else {}
+    lengths = [len(row) for row in rows]
+    if "unavailable" in given:
+        lines = [(m, *_spell(spell)) for m, each in enumerate(given["unavailable"].entries(machines)) for spell in each.entries()]
+        rules["unavailable"] = np.array(lines, np.int64).reshape(-1, 3)
+    if "setups" in given:
+        rules |= _setups(given["setups"].entries(machines))
+
+    def has(key: str) -> bool:
+        return any(key in job for job in jobs)
+
+    if has("family"):
+        most = rules["setups"].shape[1] - 1 if "setups" in rules else HORIZON
+        whole = [each for job, n, j in zip(jobs, lengths, range(len(jobs))) for each in _family(job, n, j, most)]
+        rules["family"] = np.array(whole, np.int64)
+    if has("earliest"):
+        starts = [job.get("earliest", [0] * n).integers(n, low=0, high=HORIZON) for job, n in zip(jobs, lengths)]
+        rules["earliest"] = np.concatenate(starts)
+    if has("no_wait"):
+        rules["no_wait"] = np.array([flag for job, n in zip(jobs, lengths) for flag in _no_wait(job, n)], bool)
+    if has("early"):
+        rules["early"] = np.array([job.get("early", job["due"].value).integer(0, 2 * _LONGEST) for job in jobs])
+    if has("earliness"):
+        rules["earliness"] = np.array([job.get("earliness", 1).integer(0, _HEAVIEST) for job in jobs])
+    if has("fixed"):
+        pairs = [pair for job, row in zip(jobs, rows) for pair in _fixed(job, row, machines, base)]
+        rules["fixed_machine"], rules["fixed_start"] = np.array(pairs, np.int64).T
+    return Rules(**rules) if rules else None
+
+
+def _spell(field: Field) -> tuple[int, int]:
+    """From when to when a machine is not available; to null: for good."""
+    begin, end = field.entries(2)
+    return begin.integer(0, _LONGEST), FOREVER if end.value is None else end.integer(0, _LONGEST)
+
+
+def _setups(fields: list[Field]) -> dict[str, Any]:
+    """The matrices of all machines; null where there are no set-ups."""
+    records = [None if each.value is None else each.record(("first", "between")) for each in fields]
+    given = [record for record in records if record is not None]
+    if not given:
+        raise fields[0].error("accepted: null for a machine without set-ups, for one at least {\"between\": [[...]]}")
+    families = len(given[0]["between"].entries(least=1))
+    none = np.zeros((families, families), np.int64)
+    between = [none if each is None else each["between"].integers(families, families, low=0, high=_LONGEST) for each in records]
+    rules = {"setups": np.array(between)}
+    if any("first" in each for each in given):
+        first = [{} if each is None else each.values for each in records]
+        rows = [Record(each, field).get("first", [0] * families) for each, field in zip(first, fields)]
+        rules["first_setups"] = np.array([row.integers(families, low=0, high=_LONGEST) for row in rows])
+    return rules
+
+
+def _family(job: Record, length: int, default: int, most: int) -> list[int]:
+    """A number for all operations of a job, or a list."""
+    field = job.get("family", default)
+    if isinstance(field.value, list):
+        return field.integers(length, low=0, high=most).tolist()
+    return [field.integer(0, most)] * length
+
+
+def _no_wait(job: Record, length: int) -> list[bool]:
+    """Whether all of a job's operations follow without waiting, or of each whether it does."""
+    field = job.get("no_wait", False)
+    if isinstance(field.value, list):
+        flags = [each.flag() for each in field.entries(length)]
+        if flags[0]:
+            raise field.error("the first operation has none before it; accepted: false there")
+        return flags
+    return [False] + [field.flag()] * (length - 1)
+
+
+def _fixed(job: Record, row: list[list[tuple[int, int]]], machines: int, base: int) -> list[tuple[int, int]]:
+    """(machine, start) of each operation of a job, (-1, -1) where it is free."""
+    found = []
+    for field, choices in zip(job.get("fixed", [None] * len(row)).entries(len(row)), row):
+        if field.value is None:
+            found.append((-1, -1))
+            continue
+        machine, start = field.entries(2)
+        found.append((machine.integer(base, machines - 1 + base) - base, start.integer(0, HORIZON)))
+        if found[-1][0] not in dict(choices):
+            raise machine.error(f"{machine.value} cannot do it; accepted: {', '.join(str(m + base) for m, _ in choices)}")
+    return found
+
+
+# -------------------------------------------------------------------- the writer
+def write_rules(instance: JobShopInstance, head: dict[str, Any], jobs: list[dict[str, Any]]) -> None:
+    """Add the rules to what is written of the whole and of each job."""
+    rules = instance.rules
+    if rules is None:
+        return
+    if rules.now:
+        head["now"] = rules.now
+    if rules.unavailable is not None:
+        spells: list[list[Any]] = [[] for _ in range(instance.machines)]
+        for machine, begin, end in rules.unavailable.tolist():
+            spells[machine].append([begin, None if end == FOREVER else end])
+        head["unavailable"] = spells
+    if rules.setups is not None:
+        head["setups"] = [_written(rules, machine) for machine in range(instance.machines)]
+    cuts, base = instance.first[1:-1], instance.first_machine
+    for key in ("earliest", "no_wait", "family"):
+        if (value := getattr(rules, key)) is not None:
+            for job, part in zip(jobs, np.split(value, cuts)):
+                job[key] = part.tolist()
+    for key in ("early", "earliness"):
+        if (value := getattr(rules, key)) is not None:
+            for job, number in zip(jobs, value.tolist()):
+                job[key] = number
+    if rules.fixed_start is not None and rules.fixed_machine is not None:
+        for job, starts, where in zip(jobs, np.split(rules.fixed_start, cuts), np.split(rules.fixed_machine, cuts)):
+            pairs = zip(where.tolist(), starts.tolist())
+            job["fixed"] = [[machine + base, start] if start >= 0 else None for machine, start in pairs]
+
+
+def _written(rules: Rules, machine: int) -> dict[str, Any] | None:
+    """One machine's set-ups; null where it has none, but of the first, from which the number of families is read."""
+    assert rules.setups is not None
+    first = {} if rules.first_setups is None else {"first": rules.first_setups[machine].tolist()}
+    if machine and not rules.setups[machine].any() and not any(first.get("first", ())):
+        return None
+    return first | {"between": rules.setups[machine].tolist()}

@@ -1,0 +1,68 @@
+"""Rescheduling: from an instance, its schedule and the time that it is now to the instance of what is still to be decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from corl.errors import UsageError
+from corl.problems.jobshop.evaluation import check_schedule, ends
+from corl.problems.jobshop.instance import JobShopInstance
+from corl.problems.jobshop.rules import FOREVER, Rules
+
+__all__ = ["reschedule"]
+
+
+def reschedule(
+    instance: JobShopInstance,
+    schedule: Any,
+    now: int,
+    *,
+    down: Sequence[tuple[int, int | None]] = (),
+    frozen_until: int | None = None,
+) -> JobShopInstance:
+    """The instance at the time `now`: what has begun by the schedule is fixed, and what begins before `frozen_until` (by
+    default `now`) as well; the rest is free, from now on.
+
+    down: (machine, until when, None for good) of machines that broke down now. What runs on one is lost, and starts anew; what
+    is frozen there before it is up again is free, and so is what follows either in its job. Raises Infeasible where the schedule
+    is none of the instance, UsageError for a time or a machine that is off.
+    """
+    found, rules = check_schedule(instance, schedule), Rules() if instance.rules is None else instance.rules
+    if not rules.now <= now or (frozen_until is not None and frozen_until < now):
+        raise UsageError(f"now: {now} is not accepted; accepted: from {rules.now}, and frozen_until from now on")
+    end = ends(instance, found)
+    fixed = found.start < (now if frozen_until is None else frozen_until)
+    spells = [] if rules.unavailable is None else rules.unavailable.tolist()
+    for machine, until in down:
+        if not 0 <= machine < instance.machines or (until is not None and until <= now):
+            accepted = f"accepted: (machine, a time after {now} or None for good)"
+            raise UsageError(f"down: {(machine, until)} is not accepted; {accepted}")
+        up = FOREVER if until is None else until
+        fixed &= ~((found.machine == machine) & (found.start < up) & (end > now))
+        spells = _with_spell(spells, machine, now, up)
+    for i in range(instance.operations):  # what follows something that is free is free
+        if i not in instance.first[:-1] and not fixed[i - 1]:
+            fixed[i] = False
+    changed = replace(
+        rules,
+        now=now,
+        unavailable=np.array(spells, np.int64).reshape(-1, 3) if spells else None,
+        fixed_start=np.where(fixed, found.start, -1),
+        fixed_machine=np.where(fixed, found.machine, -1),
+    )
+    return replace(instance, rules=changed)
+
+
+def _with_spell(spells: list[list[int]], machine: int, begin: int, end: int) -> list[list[int]]:
+    """These and one more, as one with those that it meets."""
+    kept = []
+    for m, closes, opens in spells:
+        if m == machine and closes <= end and opens >= begin:
+            begin, end = min(begin, closes), max(end, opens)
+        else:
+            kept.append([m, closes, opens])
+    return sorted([*kept, [machine, begin, end]])

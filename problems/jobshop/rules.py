@@ -1,0 +1,219 @@
+"""Rules: what a job shop asks for beyond durations, choices of machines, release and due dates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import InputError
+
+if TYPE_CHECKING:
+    from corl.problems.jobshop.instance import JobShopInstance
+
+__all__ = ["FOREVER", "Rules", "refused"]
+
+FOREVER = 2**62
+"""When a machine that is down for good is available again."""
+_LARGEST = 10**9
+_HEAVIEST = 10**6
+
+_Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """Each is None where an instance does without. J jobs, O operations, M machines, F families; arrays are read-only.
+
+    Raises InputError, once an instance takes them, where a value is off or two of them do not go together.
+    """
+
+    earliest: _Integers | None = None
+    """int64 [O]: no operation starts before; beside the release dates of jobs."""
+    no_wait: NDArray[np.bool_] | None = None
+    """bool [O]: which operations start the moment the one before them in their job ends; never the first of a job."""
+    unavailable: _Integers | None = None
+    """int64 [c, 3]: machine, from, to (FOREVER: for good), by machine and time. No operation and no set-up runs between the two:
+    each lies within an interval in which the machine is available, it does not go on after a break."""
+    family: _Integers | None = None
+    """int64 [O]: the family 0..F-1 of each operation; by default the number of its job."""
+    setups: _Integers | None = None
+    """int64 [M, F, F]: what setting up machine m from an operation of family a to the next one there, of family b, takes. It is
+    done between the two, without a break in it, and needs no job, so that it may be done before the job comes."""
+    first_setups: _Integers | None = None
+    """int64 [M, F]: that before the first operation of a machine; 0 by default. It begins at 0 or later."""
+    early: _Integers | None = None
+    """int64 [J]: before which a job ends too early (its window ends with the due date); by default the due date."""
+    earliness: _Integers | None = None
+    """int64 [J]: the weight of a time unit that a job ends too early; 1 by default."""
+    now: int = 0
+    """What is not fixed, and its set-up, starts now or later."""
+    fixed_start: _Integers | None = None
+    fixed_machine: _Integers | None = None
+    """int64 [O] each, -1 where nothing is fixed: when and where an operation starts that is frozen, or has started already."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            given = getattr(self, each.name)
+            if isinstance(given, np.ndarray):
+                held = np.array(given, bool if given.dtype == bool else np.int64 if given.dtype.kind in "iu" else None, order="C")
+                held.flags.writeable = False
+                object.__setattr__(self, each.name, held)
+
+    @property
+    def fixed(self) -> NDArray[np.int64]:
+        """The numbers of the operations that are fixed."""
+        return np.zeros(0, np.int64) if self.fixed_start is None else np.flatnonzero(self.fixed_start >= 0)
+
+    @property
+    def names(self) -> list[str]:
+        """What is asked for, in words for messages."""
+        found = [words for name, words in _WORDS.items() if getattr(self, name) is not None]
+        return [*found, "a time that is now"] if self.now else found
+
+    def spells(self, machine: int) -> list[list[int]]:
+        """[from, to] of all times in which a machine is not available, in order."""
+        if self.unavailable is None:
+            return []
+        begin, end = np.searchsorted(self.unavailable[:, 0], [machine, machine + 1])
+        found: list[list[int]] = self.unavailable[begin:end, 1:].tolist()
+        return found
+
+    def families(self, instance: JobShopInstance) -> _Integers:
+        """int64 [O]: the family of each operation."""
+        return instance.job.astype(np.int64) if self.family is None else self.family
+
+    def lowest(self, instance: JobShopInstance) -> _Integers:
+        """int64 [O]: before which no operation starts, whatever the others do: by release dates, `earliest` and now."""
+        lowest = np.zeros(instance.operations, np.int64) if self.earliest is None else self.earliest.copy()
+        free = np.ones(instance.operations, bool)
+        free[self.fixed] = False
+        lowest[free] = np.maximum(lowest[free], self.now)
+        opening = instance.first[:-1]
+        lowest[opening] = np.maximum(lowest[opening], instance.release)
+        return lowest
+
+    def last_event(self, instance: JobShopInstance) -> int:
+        """From when on nothing but the operations themselves is in the way of any."""
+        events = [self.now, 0]
+        events += [int(given.max()) for given in (self.earliest, self.early) if given is not None]
+        if self.unavailable is not None:
+            events += self.unavailable[:, 1:][self.unavailable[:, 1:] < FOREVER].tolist()
+        if self.fixed_start is not None:
+            events.append(int((self.fixed_start + instance.longest).max()))
+        if self.early is None and instance.objective == "earliness_tardiness" and instance.due is not None:
+            events.append(int(instance.due.max()))
+        return max(events)
+
+    def longest_setups(self, instance: JobShopInstance) -> int:
+        """What set-ups take together at the most."""
+        if self.setups is None:
+            return 0
+        to = self.setups.max(axis=(0, 1))
+        if self.first_setups is not None:
+            to = np.maximum(to, self.first_setups.max(axis=0))
+        return int(to[self.families(instance)].sum())
+
+    # ---------------------------------------------------------------- checks
+    def check(self, instance: JobShopInstance) -> None:
+        """Raises InputError where shapes, values or combinations are not accepted in this instance."""
+        o, j, m = instance.operations, instance.jobs, instance.machines
+        families = 0 if self.setups is None or self.setups.ndim != 3 else self.setups.shape[1]
+        shapes: dict[str, tuple[tuple[int | None, ...], int, int]] = {
+            "earliest": ((o,), 0, _LARGEST), "no_wait": ((o,), 0, 1), "unavailable": ((None, 3), 0, FOREVER),
+            "setups": ((m, families, families), 0, _LARGEST), "first_setups": ((m, families), 0, _LARGEST),
+            "family": ((o,), 0, families - 1), "early": ((j,), 0, 2 * _LARGEST), "earliness": ((j,), 0, _HEAVIEST),
+            "fixed_start": ((o,), -1, _LARGEST), "fixed_machine": ((o,), -1, m - 1),
+        }  # fmt: skip
+        for name in ("family", "first_setups"):
+            if self.setups is None and getattr(self, name) is not None:
+                raise InputError("there are no setups; accepted: none without", field=name)
+        for name, (shape, low, high) in shapes.items():
+            if (value := getattr(self, name)) is not None:
+                _check_array(name, value, shape, low, high)
+        if type(self.now) is not int or not 0 <= self.now <= _LARGEST:
+            raise InputError(f"{self.now!r} is not accepted; accepted: an integer from 0 to {_LARGEST:,}", field="now")
+        if self.no_wait is not None and self.no_wait[instance.first[:-1]].any():
+            job = int(self.no_wait[instance.first[:-1]].argmax())
+            raise InputError(f"the first operation of job {job} has none before it; accepted: false there", field="no_wait")
+        self._check_machines(instance)
+        self._check_setups(instance)
+        self._check_dates(instance)
+        self._check_fixed(instance)
+
+    def _check_machines(self, instance: JobShopInstance) -> None:
+        if self.unavailable is None:
+            return
+        machine, begin, end = self.unavailable.T
+        for wrong in np.flatnonzero((machine >= instance.machines) | (begin >= end)):
+            accepted = f"accepted: machine 0 to {instance.machines - 1}, from, to, the latter later"
+            raise InputError(f"entry {wrong} is {self.unavailable[wrong].tolist()}; {accepted}", field="unavailable")
+        if (before := (machine[1:] < machine[:-1]) | ((machine[1:] == machine[:-1]) & (begin[1:] < end[:-1]))).any():
+            message = f"entry {int(before.argmax()) + 1} begins before the one before it ends; accepted: by machine, then by time"
+            raise InputError(message, field="unavailable")
+        if (late := (end > _LARGEST) & (end < FOREVER)).any():
+            message = f"entry {int(late.argmax())} ends after {_LARGEST:,}; accepted: up to it, or for good"
+            raise InputError(message, field="unavailable")
+
+    def _check_setups(self, instance: JobShopInstance) -> None:
+        if self.setups is None:
+            return
+        if self.family is None and self.setups.shape[1] != instance.jobs:
+            families = f"there are {self.setups.shape[1]} families and {instance.jobs} jobs"
+            raise InputError(f"{families}; accepted: as many, or a family of each operation", field="setups")
+        timed = self.setups.any(axis=(1, 2))
+        if self.first_setups is not None:
+            timed = timed | self.first_setups.any(axis=1)
+        if (instance.choice_duration[timed[instance.choice_machine]] == 0).any():
+            raise InputError("accepted: from 1, on machines with set-ups", field="durations")
+
+    def _check_dates(self, instance: JobShopInstance) -> None:
+        for name in ("early", "earliness"):
+            if getattr(self, name) is not None and instance.due is None:
+                raise InputError("there are no due dates; accepted: one for every job", field=name)
+        if self.early is not None and instance.due is not None and (self.early > instance.due).any():
+            job = int((self.early > instance.due).argmax())
+            message = f"job {job} may end from {self.early[job]} and is due at {instance.due[job]}; accepted: up to the due date"
+            raise InputError(message, field="early")
+
+    def _check_fixed(self, instance: JobShopInstance) -> None:
+        if (self.fixed_start is None) != (self.fixed_machine is None):
+            raise InputError("fixed_start and fixed_machine come together", field="fixed_machine")
+        if self.fixed_start is None or self.fixed_machine is None:
+            return
+        if ((self.fixed_start < 0) != (self.fixed_machine < 0)).any():
+            raise InputError("accepted: both of an operation, or neither", field="fixed_machine")
+        for i in self.fixed.tolist():
+            able = [machine for machine, _ in instance.choices(i)]
+            if self.fixed_machine[i] not in able:
+                base = instance.first_machine
+                accepted = ", ".join(str(machine + base) for machine in able)
+                message = f"operation {i} is on machine {self.fixed_machine[i] + base}; accepted: {accepted}"
+                raise InputError(message, field="fixed_machine")
+
+
+def refused(instance: JobShopInstance) -> str:
+    """The reason why what knows no rules does not take an instance, by the first of its rules; "" where it has none."""
+    if instance.rules is None:
+        return ""
+    return f"it knows no {(instance.rules.names or ['earliness'])[0]}"
+
+
+_WORDS = {
+    "earliest": "release times of operations", "no_wait": "operations without waiting", "unavailable": "machine calendars",
+    "setups": "set-ups", "early": "due windows", "earliness": "weights of earliness",
+    "fixed_start": "operations that are frozen or running",
+}  # fmt: skip
+
+
+def _check_array(name: str, value: Any, shape: tuple[int | None, ...], low: int, high: int) -> None:
+    kinds = "b" if name == "no_wait" else "iu"
+    good = isinstance(value, np.ndarray) and value.ndim == len(shape) and value.dtype.kind in kinds
+    if not good or any(size not in (None, given) for size, given in zip(shape, value.shape)):
+        asked = " x ".join("any" if size is None else f"{size:,}" for size in shape)
+        raise InputError(f"accepted: an array of {asked} {'flags' if kinds == 'b' else 'integers'}", field=name)
+    if value.size and kinds != "b" and not (value.min() >= low and value.max() <= high):
+        bad = value[(value < low) | (value > high)][0]
+        raise InputError(f"{bad} is not accepted; accepted: {low} to {high:,}", field=name)

@@ -1,0 +1,76 @@
+"""`Annealing`: simulated annealing over orders of placing; any job shop, with every rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from corl.problems.jobshop.instance import JobShopInstance
+    from corl.run import Run
+    from corl.solvers.jobshop.placing.placer import Placer
+
+__all__ = ["JobShopAnnealing"]
+
+
+@dataclass(frozen=True)
+class JobShopAnnealing(Solver):
+    """Operations are put one after the other into the first gap where they fit, with set-ups, breaks and what is fixed around
+    them; the order in which that is done, and the choices of machines, are annealed, from the best dispatching rule on.
+
+    Each cooling is twice as long as the one before and begins at the best order so far.
+    """
+
+    limit_free: ClassVar[bool] = True
+    title: ClassVar[str] = "simulated annealing over the order of placing; any job shop, with set-ups, calendars and other rules"
+    iteration: ClassVar[str] = "one schedule built"
+
+    def prepare(self, instance: JobShopInstance) -> None:
+        from corl.problems.jobshop.generators_rules import workshop
+        from corl.problems.jobshop.problem import JobShop
+        from corl.run import Run
+
+        tiny = workshop(jobs=4, machines=2, ask="choices,nowait,running,windows")
+        self.solve(tiny, Run(JobShop(), tiny, iterations=50))
+
+    def solve(self, instance: JobShopInstance, run: Run) -> None:
+        from corl.solvers.jobshop.bounds import lower_bound
+        from corl.solvers.jobshop.placing.building import MISSING
+        from corl.solvers.jobshop.placing.placer import Annealing, Placer
+
+        placer = Placer(instance)
+        if not placer.possible:
+            return
+        wanted = _first_order(placer, run)
+        search = Annealing(placer, wanted, run.seed)
+        if not run.should_stop:
+            run.report_bound(lower_bound(instance, lambda: run.should_stop))
+        while units := run.budget():
+            search.step(units)
+            if search.value < MISSING and (run.objective is None or search.value < run.objective):
+                run.report(search.schedule(), search.value)
+
+
+def _first_order(placer: Placer, run: Run) -> NDArray[np.int64]:
+    """Make the placer's order that of the user's schedule, else of the best dispatching rule; returns the machines asked for."""
+    from corl.rng import random_state
+    from corl.solvers.jobshop.dispatch.rules import rules_for
+
+    if run.solution is not None:
+        return placer.follow(run.solution)
+    least, order = float("inf"), placer.word.copy()
+    for rule in rules_for(placer.instance):
+        for active in (False, True):
+            value = placer.dispatch(rule, 0.0, active, random_state(run.seed))
+            if value < least:
+                least, order = value, placer.word.copy()
+                run.report(placer.schedule(), value)
+            if run.should_stop:
+                break
+    placer.word = order
+    return placer.greedy

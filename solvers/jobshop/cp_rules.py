@@ -1,0 +1,154 @@
+"""What an instance's rules add to the constraint model: bounds of starts, breaks of machines, and circuits of set-ups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from corl.problems.jobshop.evaluation_rules import setups_before
+from corl.problems.jobshop.instance import JobShopInstance, Schedule
+from corl.problems.jobshop.rules import FOREVER, Rules
+
+if TYPE_CHECKING:
+    from corl.solvers.jobshop.cp_model import Model, Task
+
+__all__ = ["add_rules", "earliness"]
+
+
+def add_rules(
+    whole: Model, on_machine: Sequence[Sequence[Task]], horizon: int, hint: Schedule | None, stopped: Callable[[], bool]
+) -> list[list[Any]] | None:
+    """Add all rules but the objective; returns of each machine the intervals that its operations must not overlap besides.
+
+    None where `stopped` says so before all is added.
+    """
+    instance, model = whole.instance, whole.model
+    rules = instance.rules
+    assert rules is not None
+    _bounds(whole, rules)
+    beside: list[list[Any]] = [[] for _ in range(instance.machines)]
+    end = horizon + int(instance.longest.max()) + rules.longest_setups(instance) + 1
+    for machine, closes, opens in [] if rules.unavailable is None else rules.unavailable.tolist():
+        if closes < end:
+            until = end if opens == FOREVER else opens
+            beside[machine].append(model.new_fixed_size_interval_var(closes, max(closes + 1, until) - closes, ""))
+    if rules.setups is not None:
+        follows = {} if hint is None else {i: before for i, before, _ in setups_before(instance, hint.start, hint.machine)}
+        for machine, tasks in enumerate(on_machine):
+            first = rules.first_setups is not None and rules.first_setups[machine].any()
+            if tasks and (first or rules.setups[machine].any()):
+                if stopped():
+                    return None
+                beside[machine] += _Circuit(whole, rules, machine, tasks, bool(beside[machine]), follows).add(horizon)
+    return beside
+
+
+def _bounds(whole: Model, rules: Rules) -> None:
+    """Release times, what is fixed, and what follows without waiting."""
+    instance, model = whole.instance, whole.model
+    for start, low in zip(whole.starts, rules.lowest(instance).tolist()):
+        if low:
+            model.add(start >= low)
+    for i in rules.fixed.tolist():
+        assert rules.fixed_start is not None and rules.fixed_machine is not None
+        model.add(whole.starts[i] == int(rules.fixed_start[i]))
+        for literal, (machine, _) in zip(whole.literals[i], instance.choices(i)):
+            model.add(literal == int(machine == rules.fixed_machine[i]))
+    if rules.no_wait is not None:
+        for i in rules.no_wait.nonzero()[0].tolist():
+            model.add(whole.starts[i] == whole.ends[i - 1])
+
+
+class _Circuit:
+    """The sequence of one machine: an arc for every pair of operations that may follow each other, with the set-up between.
+
+    Where the machine has breaks, or a time that is now, a set-up is an interval of its own; otherwise a distance.
+    """
+
+    def __init__(
+        self, whole: Model, rules: Rules, machine: int, tasks: Sequence[Task], breaks: bool, follows: dict[int, int]
+    ) -> None:
+        assert rules.setups is not None
+        self._whole, self._model, self._rules, self._tasks, self._follows = whole, whole.model, rules, tasks, follows
+        self._between, self._family = rules.setups[machine], rules.families(whole.instance)
+        self._first = None if rules.first_setups is None else rules.first_setups[machine]
+        self._intervals = breaks or rules.now > 0
+        self._fixed = set(rules.fixed.tolist())
+        self._begins: list[Any] = []
+        self._lengths: list[Any] = []
+
+    def add(self, horizon: int) -> list[Any]:
+        """Returns the intervals of set-ups."""
+        model, tasks = self._model, self._tasks
+        found = [self._interval(task, horizon) for task in tasks] if self._intervals else []
+        arcs: list[tuple[int, int, Any]] = []
+        for b, task in enumerate(tasks):
+            arcs += [(0, b + 1, self._arc(-1, b)), (b + 1, 0, model.new_bool_var(""))]
+            arcs += [(a + 1, b + 1, self._arc(a, b)) for a in range(len(tasks)) if self._possible(a, b)]
+            if task.literal is not None:
+                arcs.append((b + 1, b + 1, ~task.literal))
+        if all(task.literal is not None for task in tasks):
+            arcs.append((0, 0, model.new_bool_var("")))
+        model.add_circuit(arcs)
+        return found
+
+    def _possible(self, a: int, b: int) -> bool:
+        """Whether b may follow a: operations of one job are done in order."""
+        one, other = self._tasks[a].operation, self._tasks[b].operation
+        job = self._whole.instance.job
+        return one != other and (job[one] != job[other] or one < other)
+
+    def _interval(self, task: Task, horizon: int) -> Any:
+        """The set-up before an operation, as long as the arc to it says."""
+        model = self._model
+        longest = max(int(self._between.max()), 0 if self._first is None else int(self._first.max()))
+        low = 0 if task.operation in self._fixed else self._rules.now
+        begin, end = model.new_int_var(0, horizon, ""), model.new_int_var(0, horizon + longest, "")
+        length = model.new_int_var(0, longest, "")
+        if task.literal is None:
+            interval = model.new_interval_var(begin, length, end, "")
+            model.add(begin >= low)
+            model.add(end <= task.start)
+        else:
+            interval = model.new_optional_interval_var(begin, length, end, task.literal, "")
+            model.add(begin >= low).only_enforce_if(task.literal)
+            model.add(end <= task.start).only_enforce_if(task.literal)
+        self._begins.append(begin)
+        self._lengths.append(length)
+        return interval
+
+    def _arc(self, a: int, b: int) -> Any:
+        """The literal of b behind a (-1: of b as the first)."""
+        model, task = self._model, self._tasks[b]
+        literal = model.new_bool_var("")
+        into = self._family[task.operation]
+        ready: Any = 0 if a < 0 else self._tasks[a].end
+        if a >= 0:
+            length = int(self._between[self._family[self._tasks[a].operation], into])
+        else:
+            length = 0 if self._first is None else int(self._first[into])
+        if not self._intervals:
+            model.add(task.start >= ready + length).only_enforce_if(literal)
+        elif length:
+            model.add(self._lengths[b] == length).only_enforce_if(literal)
+            model.add(self._begins[b] >= ready).only_enforce_if(literal)
+        else:
+            model.add(task.start >= ready).only_enforce_if(literal)
+        if self._follows:
+            before = -1 if a < 0 else self._tasks[a].operation
+            model.add_hint(literal, self._follows.get(task.operation, -2) == before)
+        return literal
+
+
+def earliness(model: Any, instance: JobShopInstance, ends: list[Any]) -> Any:
+    """The weighted sum of how much too early jobs end."""
+    rules = instance.rules
+    assert rules is not None and instance.due is not None
+    early = instance.due if rules.early is None else rules.early
+    weights = [1] * instance.jobs if rules.earliness is None else rules.earliness.tolist()
+    cost = 0
+    for end, begin, weight in zip(ends, early.tolist(), weights):
+        by = model.new_int_var(0, max(0, begin), "")
+        model.add(by >= begin - end)
+        cost += weight * by
+    return cost

@@ -1,0 +1,42 @@
+"""CP-SAT takes every rule: on tiny instances its proven optimum is that of trying all starts."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from runpy import run_path
+
+import pytest
+
+import corl
+from corl.problems.jobshop.generators_rules import workshop
+from corl.problems.jobshop.problem import JobShop
+from corl.run import Run
+from corl.solvers.jobshop.cp_sat import CpSat
+
+cases = run_path(str(Path(__file__).parent / "rules_instances.py"))
+_HORIZON = 20
+
+
+@pytest.mark.parametrize("name", cases["RULES"])
+def test_small_instances_are_proven(name):
+    """Three seeds each, with and without a hint; where there is no solution, that is proven."""
+    for seed in range(3):
+        instance = cases["make_rules"](name, seed)
+        best = cases["least_cost"](instance, _HORIZON)
+        for hint in (False, True):
+            run = Run(JobShop(), instance, time_limit=60.0)
+            run.start()
+            CpSat(hint=hint).solve(instance, run)
+            if best == math.inf:
+                assert run.infeasible, (name, seed)
+            else:
+                assert run.objective == run.bound == best, (name, seed, hint)
+
+
+def test_a_warm_start_with_set_ups_is_kept():
+    """The user's schedule is the hint, arcs of the circuits and all."""
+    instance = workshop(jobs=8, machines=4, ask="setups,calendars,running,tardiness", seed=1)
+    first = corl.solve(instance, solver="annealing", iterations=2000, seed=1)
+    again = corl.solve(instance, solver="cp-sat", time_limit=30.0, target=first.objective, warm_start=first)
+    assert again.objective <= first.objective == again.trace[0].objective
