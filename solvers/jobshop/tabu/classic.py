@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
-from corl.rng import random_state
+from corl.rng import below, random_state
 from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
 from corl.solvers.jobshop.dispatch.rules import RULES
-from corl.solvers.jobshop.tabu.makespan_search import IDLE, VALUE, advance, begin, new_search
+from corl.solvers.jobshop.tabu.makespan_search import IDLE, VALUE, advance, begin, new_search, next_window
 from corl.solvers.jobshop.tabu.path_relinking import TabuParameters
 from corl.solvers.jobshop.tabu.relink import distance, relink
 from corl.solvers.jobshop.tabu.selection import new_selection, rebuild, shop_of, sort_starts
@@ -18,6 +18,7 @@ from corl.solvers.jobshop.tabu.tardiness_search import advance_tardiness, begin_
 __all__ = ["ClassicTabu", "compile_relinking"]
 
 _SHARES = (0.3, 0.5)  # of the way from one parent to the other
+_COVERED = 10  # times that windows without effect cover the schedule before a tabu search ends
 _CLOSE = 10  # parents with fewer differences than this are not worth relinking
 _RULES = {"makespan": ("mwkr", "fdd/mwkr", "mor"), "weighted_tardiness": ("atc", "edd", "mwkr")}
 
@@ -26,16 +27,21 @@ _Member = tuple[NDArray[np.uint32]]
 
 
 class ClassicTabu:
-    """A `TabuSearch` (path_relinking.py): N7 for the makespan, swaps for the weighted tardiness."""
+    """A `TabuSearch` (path_relinking.py): N7 for the makespan, swaps for the weighted tardiness.
+
+    window: for the makespan, operations that are searched at a time (windows.py); all, where it has as many.
+    """
 
     noise = (0.3, 0.5)
     grows = True
 
-    def __init__(self, instance: JobShopInstance, seed: int) -> None:
-        self.instance, self.random = instance, random_state(seed)
+    def __init__(self, instance: JobShopInstance, seed: int, window: int) -> None:
+        self.instance, self.random, self._window = instance, random_state(seed), window
         self.rules = tuple(RULES.index(name) for name in _RULES[instance.objective])
         self._search = new_search(shop_of(instance), self.random)
         self._copy = new_selection(self._search.shop)
+        self._opened_at = self._failed = 0  # what the schedule was worth when the window opened; windows without effect since
+        self._closed = False
         self._dates = None if instance.due is None or instance.objective == "makespan" else (instance.due, instance.weight)
 
     @property
@@ -43,7 +49,8 @@ class ClassicTabu:
         return int(self._search.counts[VALUE])
 
     @property
-    def idle(self) -> int:
+    def _idle(self) -> int:
+        """Moves since the best got better."""
         return int(self._search.counts[IDLE])
 
     def best(self) -> _Member:
@@ -72,19 +79,40 @@ class ClassicTabu:
         """Start from the orders in the selection's sequence."""
         if self._dates is None:
             begin(self._search)
+            self._failed, self._closed = 0, self._window < self.instance.operations
         else:
             begin_tardiness(self._search, *self._dates)
 
     def advance(self, parameters: TabuParameters, units: int) -> int:
-        if self._dates is None:
-            return int(advance(self._search, *parameters, units))
-        return int(advance_tardiness(self._search, *self._dates, *parameters, units))
+        if self._dates is not None:
+            return int(advance_tardiness(self._search, *self._dates, *parameters, units))
+        while units and not self.ended(parameters):
+            if self._closed:
+                self._open()
+            units = int(advance(self._search, *parameters, units))
+            self._closed = self._idle >= parameters.cut
+            if self._closed:
+                self._failed = 0 if self.value < self._opened_at else self._failed + 1
+        return units
+
+    def ended(self, parameters: TabuParameters) -> bool:
+        """With windows, once so many in a row that cover the schedule `_COVERED` times made it no better."""
+        if self._dates is not None or self._window >= self.instance.operations:
+            return self._idle >= parameters.cut
+        return self._failed * self._window >= _COVERED * self.instance.operations
+
+    def _open(self) -> None:
+        """Go on from the best in another window, anywhere."""
+        n, size = self.instance.operations, self._window
+        first = int(below(self.random, n)) - size // 2  # type: ignore[no-untyped-call]
+        self._opened_at, self._closed = self.value, False
+        next_window(self._search, max(0, first), min(n, first + size))
 
     def alike(self, one: _Member, other: _Member) -> bool:
         return bool(distance(self._search.shop, one[0], other[0], 1) == 0)
 
     def another(self, seed: int) -> ClassicTabu:
-        return ClassicTabu(self.instance, seed)
+        return ClassicTabu(self.instance, seed, self._window)
 
 
 def compile_relinking(instance: JobShopInstance) -> None:

@@ -42,10 +42,6 @@ class FlexibleTabu:
     def value(self) -> int:
         return int(self._search.counts[VALUE])
 
-    @property
-    def idle(self) -> int:
-        return int(self._search.counts[IDLE])
-
     def best(self) -> _Member:
         copy, search, n = self._copy, self._search, self.instance.operations
         copy.order[:], copy.choice[:] = search.best_order, search.best_choice
@@ -82,6 +78,9 @@ class FlexibleTabu:
 
     def advance(self, parameters: TabuParameters, units: int) -> int:
         return int(advance_flexible(self._shop, self._search, *parameters, units))
+
+    def ended(self, parameters: TabuParameters) -> bool:
+        return bool(self._search.counts[IDLE] >= parameters.cut)
 
     def alike(self, one: _Member, other: _Member) -> bool:
         return bool((one[1] == other[1]).all() and (one[0] == other[0]).all())

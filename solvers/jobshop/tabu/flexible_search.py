@@ -136,8 +136,8 @@ def begin_flexible(shop: FlexibleShop, search: FlexibleSearch) -> None:
         else:
             search.opening[m] = i
         closing[m] = i
-    sweep_ends(search.order, shop.earlier, search.before, search.end, search.duration, np.int64(0))
-    sweep_rests(search.order, shop.later, search.after, search.rest, search.duration, n - 1)
+    sweep_ends(search.order, shop.earlier, search.before, search.end, search.duration, np.int64(0), len(search.order))
+    sweep_rests(search.order, shop.later, search.after, search.rest, search.duration, n - 1, np.int64(0))
     search.counts[MAKESPAN] = search.counts[VALUE] = latest(shop.last, search.end)
     search.counts[IDLE] = 0
     copy_into(search.best_order, search.order)
@@ -164,8 +164,8 @@ def advance_flexible(shop: FlexibleShop, search: FlexibleSearch, cut: int, short
         _take_out(shop, search, v)
         _put(shop, search, v, np.int32(found[at + 1]), np.uint32(found[at + 2]))
         topological(shop.earlier, shop.later, search.before, search.after, search.order, search.rank, search.path)
-        sweep_ends(search.order, shop.earlier, search.before, search.end, search.duration, np.int64(0))
-        sweep_rests(search.order, shop.later, search.after, search.rest, search.duration, len(search.order) - 1)
+        sweep_ends(search.order, shop.earlier, search.before, search.end, search.duration, np.int64(0), len(search.order))
+        sweep_rests(search.order, shop.later, search.after, search.rest, search.duration, len(search.order) - 1, np.int64(0))
         counts[MAKESPAN] = latest(shop.last, search.end)
         counts[IDLE] += 1
         if counts[MAKESPAN] < counts[VALUE]:
@@ -182,7 +182,9 @@ def _choose(shop, search):
     found[:] = -1
     found[0], found[4], found[5] = _FAR, 0, 0
     makespan, random = search.counts[MAKESPAN], search.random
-    length = critical_path(shop.last, shop.earlier, search.before, search.end, search.duration, search.path, makespan, random)
+    length = critical_path(
+        shop.last, shop.earlier, search.before, search.rank, search.end, search.duration, search.path, makespan, random
+    )
     for at in range(length):
         v = search.path[at]
         choice, before = search.choice[v], search.before[v]
@@ -192,8 +194,8 @@ def _choose(shop, search):
             search.end_without[i] = search.end[i]
         for i in range(len(search.rest)):
             search.rest_without[i] = search.rest[i]
-        sweep_ends(search.order, shop.earlier, search.before, search.end_without, search.duration, k)
-        sweep_rests(search.order, shop.later, search.after, search.rest_without, search.duration, k)
+        sweep_ends(search.order, shop.earlier, search.before, search.end_without, search.duration, k, len(search.order))
+        sweep_rests(search.order, shop.later, search.after, search.rest_without, search.duration, k, np.int64(0))
         floor = latest(shop.last, search.end_without)
         for c in range(shop.choice_first[v], shop.choice_first[v + 1]):
             _scan_places(shop, search, v, c, floor, choice, before)

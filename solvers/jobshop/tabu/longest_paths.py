@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
 
 __all__ = ["copy_into", "job_links", "latest", "reorder_backward", "reorder_forward", "sweep_ends", "sweep_rests", "topological"]
-__all__ += ["update_ends", "update_rests"]
 
 
 def job_links(instance: JobShopInstance) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
@@ -111,63 +110,21 @@ def reorder_backward(later, after, order, rank, marked, spare, v, u):
 
 
 @kernel(borrow=True)
-def sweep_ends(order, earlier, before, end, p, first):
-    """Ends anew from rank `first` on."""
-    for k in range(first, len(order)):
+def sweep_ends(order, earlier, before, end, p, first, stop):
+    """Ends anew of the ranks first..stop - 1."""
+    for k in range(first, stop):
         i = order[k]
         x, y = end[earlier[i]], end[before[i]]
-        end[i] = (x if x > y else y) + p[i]
+        end[i] = max(x, y) + p[i]
 
 
 @kernel(borrow=True)
-def sweep_rests(order, later, after, rest, p, last):
-    """Rests anew up to rank `last`."""
-    for k in range(last, -1, -1):
+def sweep_rests(order, later, after, rest, p, last, first):
+    """Rests anew of the ranks first..last."""
+    for k in range(last, first - 1, -1):
         i = order[k]
         x, y = rest[later[i]], rest[after[i]]
-        rest[i] = (x if x > y else y) + p[i]
-
-
-@kernel(borrow=True)
-def update_ends(order, rank, marked, earlier, before, later, after, end, p, k, last):
-    """Ends anew: of the ranks marked within k..last, and of all behind that depends on a changed one."""
-    n = len(order)
-    while k <= last:
-        if marked[k]:
-            marked[k] = 0
-            i = order[k]
-            t = max(end[earlier[i]], end[before[i]]) + p[i]
-            if t != end[i]:
-                end[i] = t
-                x, y = later[i], after[i]
-                if x < n:
-                    marked[rank[x]] = 1
-                    last = max(last, rank[x])
-                if y < n:
-                    marked[rank[y]] = 1
-                    last = max(last, rank[y])
-        k += 1
-
-
-@kernel(borrow=True)
-def update_rests(order, rank, marked, later, after, earlier, before, rest, p, first, k):
-    """Rests anew: of the ranks marked within first..k, and of all before that depends on a changed one."""
-    n = len(order)
-    while k >= first:
-        if marked[k]:
-            marked[k] = 0
-            i = order[k]
-            t = max(rest[later[i]], rest[after[i]]) + p[i]
-            if t != rest[i]:
-                rest[i] = t
-                x, y = earlier[i], before[i]
-                if x < n:
-                    marked[rank[x]] = 1
-                    first = min(first, rank[x])
-                if y < n:
-                    marked[rank[y]] = 1
-                    first = min(first, rank[y])
-        k -= 1
+        rest[i] = max(x, y) + p[i]
 
 
 @kernel(borrow=True)

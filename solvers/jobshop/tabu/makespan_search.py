@@ -16,8 +16,9 @@ from corl.rng import below
 from corl.solvers.jobshop.tabu.longest_paths import copy_into
 from corl.solvers.jobshop.tabu.neighbourhood import Scan, choose_move, new_scan
 from corl.solvers.jobshop.tabu.selection import Selection, Shop, new_selection, rebuild, shift
+from corl.solvers.jobshop.tabu.windows import FIRST, STOP, Window, new_window, open_window, sort_order
 
-__all__ = ["IDLE", "MOVES", "NOW", "VALUE", "WRAP", "Search", "advance", "begin", "new_search"]
+__all__ = ["IDLE", "MOVES", "NOW", "VALUE", "WRAP", "Search", "advance", "begin", "new_search", "next_window"]
 
 MOVES, IDLE, NOW, VALUE = range(4)  # what `counts` holds
 WRAP = 2**30  # moves after which the tabu table begins anew
@@ -29,11 +30,15 @@ class Search(NamedTuple):
     shop: Shop
     selection: Selection
     """Where it is."""
+    window: Window
+    """The operations that it moves."""
     scan: Scan
     tabu: NDArray[np.int32]
     """[pairs] entry of (x, y): the move up to which x must not come before y again."""
     best: NDArray[np.uint32]
-    """[N] the best sequence since `begin`."""
+    """[N] the best sequence since `begin`, of equal ones the first."""
+    latest: NDArray[np.uint32]
+    """[N] in windows, of equal ones the latest: the next window goes on from it, so that it drifts where nothing is gained."""
     counts: NDArray[np.int64]
     """[4] moves made in all, moves since `best` got better, what `selection` and `best` are worth."""
     random: NDArray[np.uint64]
@@ -43,42 +48,58 @@ class Search(NamedTuple):
 def new_search(shop: Shop, random: NDArray[np.uint64]) -> Search:
     """Memory for a search; fill `selection.sequence` and `begin`."""
     n = len(shop.machine)
-    tabu = np.zeros(int(shop.pair[-1]), np.int32)
-    return Search(shop, new_selection(shop), new_scan(n), tabu, np.zeros(n, np.uint32), np.zeros(4, np.int64), random)
+    window, tabu = new_window(len(shop.last), len(shop.first) - 1), np.zeros(int(shop.pair[-1]), np.int32)
+    best, latest, counts = np.zeros(n, np.uint32), np.zeros(n, np.uint32), np.zeros(4, np.int64)
+    return Search(shop, new_selection(shop), window, new_scan(n), tabu, best, latest, counts, random)
 
 
 @kernel
 def begin(search: Search) -> None:
-    """Start from the orders in `search.selection.sequence`."""
+    """Start from the orders in `search.selection.sequence`, with all operations in the window."""
     search.counts[NOW] = search.counts[VALUE] = rebuild(search.shop, search.selection)
     search.counts[IDLE] = 0
+    open_window(search.shop, search.selection, search.window, np.int64(0), np.int64(len(search.best)))
     copy_into(search.best, search.selection.sequence)
+    copy_into(search.latest, search.selection.sequence)
+
+
+def next_window(search: Search, first: int, stop: int) -> None:
+    """Go on from the best so far, among the operations that are from `first` to `stop` - 1 by their starts."""
+    selection, shop = search.selection, search.shop
+    selection.sequence[:] = search.latest
+    search.counts[NOW] = rebuild(shop, selection)
+    search.counts[IDLE] = 0
+    sort_order(selection.order, selection.rank, selection.end[: len(search.best)] - shop.duration)
+    open_window(shop, selection, search.window, first, stop)
 
 
 @kernel(nogil=True)
 def advance(search: Search, cut: int, shortest: int, longest: int, units: int) -> int:
-    """Make up to `units` moves, fewer where `cut` of them made it no better, which ends the search; returns how many are left.
+    """Make up to `units` moves in the window, fewer where `cut` of them made it no better; returns how many are left.
 
     A pair reversed stays so for shortest..longest moves, at random.
     """
     counts, tabu, random = search.counts, search.tabu, search.random
-    shop, selection, scan = search.shop, search.selection, search.scan
+    shop, selection, window, scan = search.shop, search.selection, search.window, search.scan
+    part = window.span[STOP] - window.span[FIRST] < len(search.best)
     while units > 0 and counts[IDLE] < cut:
         units -= 1
         counts[MOVES] += 1
         if counts[MOVES] % WRAP == 0:
             tabu[:] = 0
         now = counts[MOVES] % WRAP
-        a, b = choose_move(shop, selection, scan, tabu, now, counts[VALUE], counts[NOW], random)
+        a, b = choose_move(shop, selection, window, scan, tabu, now, counts[VALUE], counts[NOW], random)
         if a < 0:  # the critical path has no block, or no move in one is sure to be feasible
             counts[IDLE] = cut
             break
         _forbid(shop, selection.sequence, tabu, a, b, now + shortest + below(random, longest - shortest + 1))
-        counts[NOW] = shift(shop, selection, a, b)
+        counts[NOW] = shift(shop, selection, window, a, b)
         counts[IDLE] += 1
         if counts[NOW] < counts[VALUE]:
             counts[VALUE], counts[IDLE] = counts[NOW], 0
             copy_into(search.best, selection.sequence)
+        if part and counts[NOW] == counts[VALUE]:
+            copy_into(search.latest, selection.sequence)
     return units
 
 

@@ -5,7 +5,7 @@ behind, or the last right before, one within. A move is kept where it cannot mak
 propositions 2.2 and 2.3, made strict for durations of zero), and judged by the longest path through the operations moved,
 with heads and tails as theirs would become (section 2.2 there): a lower bound on the makespan that is exact most times.
 A block has no gaps, so a path through the one that moves is known at once; where that alone is too long, the rest is not
-looked at.
+looked at. Only what is in the search's window (windows.py) is looked at.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.rng import below
+from corl.solvers.jobshop.tabu.windows import FIRST, JOBS, MACHINES
 
 __all__ = ["Scan", "choose_move", "critical_path", "feasible", "new_scan"]
 
@@ -40,7 +41,7 @@ def new_scan(n: int) -> Scan:
 
 
 @kernel(borrow=True)
-def choose_move(shop, selection, scan, tabu, now, best, makespan, random):
+def choose_move(shop, selection, window, scan, tabu, now, best, makespan, random):
     """(from, to), places of `sequence` for `shift`: the move of the least estimate among those that are not tabu.
 
     A move is tabu if it reverses a pair whose entry in `tabu` is over `now`, unless its estimate is below `best`. Ties are
@@ -51,7 +52,7 @@ def choose_move(shop, selection, scan, tabu, now, best, makespan, random):
     earlier, later, p, member = shop.earlier, shop.later, shop.duration, shop.member
     end, rest = selection.end, selection.rest
     found[0], found[1], found[2], found[3], found[4], found[5], found[6] = _FAR, -1, -1, 0, 0, -1, -1
-    i = critical_path(shop.last, earlier, before, end, p, path, makespan, random) - 1
+    i = _windows_path(shop, selection, window, path, makespan, random) - 1
     while i >= 0:  # blocks: runs of the path along one machine
         j = i
         while j > 0 and before[path[j - 1]] == path[j]:
@@ -86,17 +87,42 @@ def choose_move(shop, selection, scan, tabu, now, best, makespan, random):
 
 
 @kernel(borrow=True)
-def critical_path(last, earlier, before, end, p, path, makespan, random):
+def _windows_path(shop, selection, window, path, makespan, random):
+    """The part within the window of a longest path, at random where there are several, into `path`; returns its length."""
+    later, sequence, after, end, rest = shop.later, selection.sequence, selection.after, selection.end, selection.rest
+    count, i = 0, np.uint32(len(path))
+    for k in range(window.span[JOBS]):
+        x = window.leaving[k]
+        if end[x] + rest[later[x]] == makespan:
+            count += 1
+            if below(random, count) == 0:
+                i = x
+    for k in range(window.span[MACHINES]):
+        x = sequence[window.closing[k]]
+        if end[x] + rest[after[x]] == makespan:
+            count += 1
+            if below(random, count) == 0:
+                i = x
+    return _traced(shop.earlier, selection.before, selection.rank, end, shop.duration, window.span[FIRST], i, path, random)
+
+
+@kernel(borrow=True)
+def critical_path(last, earlier, before, rank, end, p, path, makespan, random):
     """A longest path, at random where it forks, last operation first, into `path`; returns its length."""
-    n = len(path)
-    count, i = 0, np.uint32(n)
+    count, i = 0, np.uint32(len(path))
     for x in last:
         if end[x] == makespan:
             count += 1
             if below(random, count) == 0:
                 i = x
-    length = 0
-    while i < n:
+    return _traced(earlier, before, rank, end, p, np.int64(0), i, path, random)
+
+
+@kernel(borrow=True)
+def _traced(earlier, before, rank, end, p, first, i, path, random):
+    """What makes i end when it does, back to rank `first`, at random where it forks, into `path`; returns how many."""
+    n, length = len(path), 0
+    while i < n and rank[i] >= first:
         path[length] = i
         length += 1
         x, y, start = earlier[i], before[i], end[i] - p[i]

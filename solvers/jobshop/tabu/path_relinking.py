@@ -21,7 +21,7 @@ class TabuParameters(NamedTuple):
     """When a tabu search ends, and for how many moves, at random within the two, what a move undid stays tabu."""
 
     cut: int
-    """Moves without an improvement."""
+    """Moves without an improvement, in one window where there are several."""
     shortest: int
     longest: int
 
@@ -47,9 +47,8 @@ class TabuSearch(Protocol):
         """What the best since the last start is worth."""
         ...
 
-    @property
-    def idle(self) -> int:
-        """Moves since the best got better."""
+    def ended(self, parameters: TabuParameters) -> bool:
+        """Whether the tabu search since the last start is over."""
         ...
 
     def best(self) -> tuple[Any, ...]:
@@ -112,7 +111,7 @@ class PathRelinking:
 
     def step(self, units: int) -> int:
         """Make moves, up to `units` and up to the end of the present tabu search; returns how many are left."""
-        if self._search.idle >= self._parameters.cut:
+        if self._search.ended(self._parameters):
             self._population.add(self._search.best(), self._search.value)
             self._restart()
         return self._search.advance(self._parameters, units)

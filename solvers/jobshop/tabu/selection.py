@@ -3,7 +3,7 @@
 Balas and Vazacopoulos (Management Science 44, 1998) call the longest path from the source to an operation its head r and
 that from its end to the sink its tail q. We keep r + p, when it ends, and p + q, the rest from its start, so the makespan
 is the largest r + (p + q). After a move only what is behind it in the topological order (ends) and before it (rests) is
-computed anew.
+computed anew, within the search's window (windows.py).
 
 An operation that is not there has a number from N on, where `end` and `rest` have entries of their own: zero, or a job's
 release date. Indices are unsigned: numba looks at each signed one for Python's negative indices, which doubles the time of
@@ -26,9 +26,8 @@ from corl.solvers.jobshop.tabu.longest_paths import (
     sweep_ends,
     sweep_rests,
     topological,
-    update_ends,
-    update_rests,
 )
+from corl.solvers.jobshop.tabu.windows import FIRST, STOP, Window, longest_path
 
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
@@ -44,8 +43,6 @@ __all__ = [
     "shop_of",
     "sort_starts",
 ]
-
-_SPARSE = 2000  # operations from which on a move computes only what depends on a change, not all behind (measured)
 
 
 class Shop(NamedTuple):
@@ -152,19 +149,19 @@ def rebuild(shop: Shop, selection: Selection) -> int:
     order, rank = selection.order, selection.rank
     if not topological(shop.earlier, shop.later, before, after, order, rank, selection.spare):
         return -1
-    sweep_ends(order, shop.earlier, before, selection.end, shop.duration, np.int64(0))
-    sweep_rests(order, shop.later, after, selection.rest, shop.duration, n - 1)
+    sweep_ends(order, shop.earlier, before, selection.end, shop.duration, np.int64(0), n)
+    sweep_rests(order, shop.later, after, selection.rest, shop.duration, n - 1, np.int64(0))
     return latest(shop.last, selection.end)
 
 
 @kernel(borrow=True)
-def shift(shop: Shop, selection: Selection, a: int, b: int) -> int:
+def shift(shop: Shop, selection: Selection, window: Window, a: int, b: int) -> int:
     """Move the operation at place a of `sequence` to place b of the same machine; returns the makespan.
 
-    The move must not make a cycle.
+    All between must be in the window, and the move must not make a cycle.
     """
     sequence, before, after = selection.sequence, selection.before, selection.after
-    order, rank, marked, n = selection.order, selection.rank, selection.marked, len(selection.sequence)
+    order, rank, marked = selection.order, selection.rank, selection.marked
     moved = sequence[a]
     m = shop.machine[moved]
     begin, end = shop.first[m], shop.first[m + 1]
@@ -176,21 +173,14 @@ def shift(shop: Shop, selection: Selection, a: int, b: int) -> int:
     else:
         reorder_backward(shop.later, after, order, rank, marked, selection.spare, moved, sequence[b + 1])
     low, high = max(low - 1, begin), min(high + 1, end - 1)
-    lowest = highest = np.int64(rank[sequence[low]])
+    lowest, highest = np.int64(window.span[STOP]), np.int64(window.span[FIRST])
     for at in range(low, high + 1):
         k = rank[sequence[at]]
         lowest, highest = min(lowest, k), max(highest, k)
-        marked[k] = n > _SPARSE
-    ends, rests, p = selection.end, selection.rest, shop.duration
-    if n > _SPARSE:
-        update_ends(order, rank, marked, shop.earlier, before, shop.later, after, ends, p, lowest, highest)
-        for at in range(low, high + 1):
-            marked[rank[sequence[at]]] = 1
-        update_rests(order, rank, marked, shop.later, after, shop.earlier, before, rests, p, lowest, highest)
-    else:
-        sweep_ends(order, shop.earlier, before, ends, p, lowest)
-        sweep_rests(order, shop.later, after, rests, p, highest)
-    return latest(shop.last, ends)
+    first, stop = np.int64(window.span[FIRST]), np.int64(window.span[STOP])
+    sweep_ends(order, shop.earlier, before, selection.end, shop.duration, max(lowest, first), stop)
+    sweep_rests(order, shop.later, after, selection.rest, shop.duration, min(highest, stop - 1), first)
+    return longest_path(shop, selection, window)
 
 
 @kernel(borrow=True)

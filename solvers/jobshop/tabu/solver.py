@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Tabu"]
 
-_POPULATION, _SLOW_POPULATION = 30, 8
+_POPULATION = 8
 _CUT, _SLOW_CUT = 12_500, 2500
+_WINDOW = 2000
 _LARGEST = 2**62  # of a tardiness
 _MOST_PAIRS = 100_000_000  # pairs of operations of one machine: 4 bytes each
 
@@ -30,6 +31,7 @@ _MOST_PAIRS = 100_000_000  # pairs of operations of one machine: 4 bytes each
 class Tabu(Solver):
     """Tabu search on the N7 neighbourhood, restarted between two members of a population (TS/PR: Peng, Lu and Cheng, 2015).
 
+    Beyond 2,000 operations each tabu search goes through windows of time.
     Where operations have choices of machines, its moves take one critical operation to any place of any of its machines. For the
     weighted tardiness they swap neighbours on the critical paths of late jobs, each judged by the true objective.
     With `workers`, each is a thread, and all share the population.
@@ -37,8 +39,8 @@ class Tabu(Solver):
 
     population: int = option(
         0,
-        """Schedules that starts are made of; 0: 30 (the paper's), 8 where machines are flexible or jobs are due, where moves take
-        longer. Without choices of machines it doubles whenever it has converged.""",
+        """Schedules that starts are made of; 0: 8. Without choices of machines it doubles whenever it has converged, so a short
+        run has few and a long one more than the paper's 30.""",
         low=1,
         also=0,
         scale="log",
@@ -54,6 +56,15 @@ class Tabu(Solver):
         0,
         """Moves for which a reversed pair stays, at the least; 0: 10 + jobs / machines. At the most 1.4 times that, 1.5 times
         where there are over twice as many jobs as machines (Zhang, Li, Rao and Guan, 2008).""",
+        low=1,
+        also=0,
+        scale="log",
+    )
+
+    window: int = option(
+        0,
+        """Operations, next to each other in time, that a tabu search for the makespan without choices of machines moves at once;
+        0: 2,000. After `cut` moves without an improvement it goes on in another such window.""",
         low=1,
         also=0,
         scale="log",
@@ -122,12 +133,12 @@ class Tabu(Solver):
         from corl.solvers.jobshop.tabu.path_relinking import PathRelinking, TabuParameters
 
         late = instance.objective == "weighted_tardiness"
-        population = self.population or (_SLOW_POPULATION if late or instance.flexible else _POPULATION)
         shortest = self.tenure or 10 + instance.jobs // instance.machines
         longest = int((1.4 if instance.jobs <= 2 * instance.machines else 1.5) * shortest)
         parameters = TabuParameters(self.cut or (_SLOW_CUT if late else _CUT), shortest, longest)
-        search = FlexibleTabu(instance, seed) if instance.flexible else ClassicTabu(instance, seed)
-        return PathRelinking(search, population, parameters)
+        window = self.window or _WINDOW
+        search = FlexibleTabu(instance, seed) if instance.flexible else ClassicTabu(instance, seed, window)
+        return PathRelinking(search, self.population or _POPULATION, parameters)
 
 
 def _first_start(instance: JobShopInstance, searches: PathRelinking, run: Run) -> None:

@@ -138,4 +138,4 @@ def swap(shop, selection, at):
     sequence[at], sequence[at + 1] = v, u
     link(sequence, selection.place, before, selection.after, at, at + 1, shop.first[m], shop.first[m + 1])
     reorder_forward(shop.earlier, before, selection.order, rank, selection.marked, selection.spare, u, v)
-    sweep_ends(selection.order, shop.earlier, before, selection.end, shop.duration, k)
+    sweep_ends(selection.order, shop.earlier, before, selection.end, shop.duration, k, len(sequence))
