@@ -55,7 +55,7 @@ class FlowShopEnvironment(Environment):
         jobs, machines = state.jobs[instance], state.machines[instance]
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0}
         seen |= {name: table[:, :, k] for k, name in enumerate(COLUMNS)}
-        seen |= {"remaining": (jobs - state.count[at]).astype(np.int32), "machines": machines.astype(np.int32)}
+        seen |= {"remaining": (jobs - state.length[at]).astype(np.int32), "machines": machines.astype(np.int32)}
         free = np.stack([state.free[at, 0], state.free[at, machines - 1]], axis=1).astype(np.float64)
         return seen | {"estimate": state.estimate[at], "free": free, "total": state.total[instance]}
 
@@ -63,8 +63,8 @@ class FlowShopEnvironment(Environment):
         """The sequence of a row, int64 [n]. Raises UsageError while jobs are left."""
         at = int(self._checked(row)[0])
         instance = self.instances[int(self.state.instance[at])]
-        if self.state.count[at] < instance.jobs:
-            raise UsageError(f"row {at} has {instance.jobs - self.state.count[at]} of {instance.jobs} jobs to place")
+        if self.state.length[at] < instance.jobs:
+            raise UsageError(f"row {at} has {instance.jobs - self.state.length[at]} of {instance.jobs} jobs to place")
         return self.state.sequence[at, : instance.jobs].astype(np.int64)  # type: ignore[no-any-return]
 
 
@@ -90,7 +90,7 @@ def _pool(instances: list[FlowShopInstance], rows: int) -> FlowShopState:
         setup=np.concatenate(setups),
         order=np.concatenate(orders).astype(np.int32),
         instance=np.zeros(rows, np.int32),
-        count=np.zeros(rows, np.int32),
+        length=np.zeros(rows, np.int32),
         sequence=np.zeros((rows, n), np.int32),
         placed=np.zeros((rows, n), np.bool_),
         free=np.zeros((rows, m), np.int64),

@@ -54,4 +54,5 @@ def jobs(observation: Mapping[str, NDArray[Any]]) -> Tokens:
 
 def _above(values: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
     """How far each listed value is above the least of its row."""
-    return values - np.where(mask, values, np.inf).min(axis=1, keepdims=True, initial=1e300)
+    least: NDArray[np.float64] = np.where(mask, values, np.inf).min(axis=1, keepdims=True, initial=1e300)
+    return values - least

@@ -70,7 +70,7 @@ class FlowShopInstance:
     @property
     def machines(self) -> int:
         """m."""
-        return self.duration.shape[1]
+        return int(self.duration.shape[1])
 
 
 def _times(given: object, field: str, dimensions: int) -> NDArray[np.int64]:

@@ -45,7 +45,7 @@ class FlowShopState(NamedTuple):
     """[sum of n] the jobs, the least work first."""
     instance: NDArray[np.int32]
     """[R] the row's instance."""
-    count: NDArray[np.int32]
+    length: NDArray[np.int32]
     """[R] how many jobs are in the sequence."""
     sequence: NDArray[np.int32]
     """[R, N] these jobs; behind them those that are left, in `order`."""
@@ -65,7 +65,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
     for k in range(len(rows)):
         row, instance = rows[k], instances[k]
         n, first = state.jobs[instance], state.jobs_at[instance]
-        state.instance[row], state.count[row], state.ended[row] = instance, 0, 0
+        state.instance[row], state.length[row], state.ended[row] = instance, 0, 0
         state.placed[row, :] = False
         state.free[row, :] = 0
         state.sequence[row, :n] = state.order[first : first + n]
@@ -80,7 +80,7 @@ def _setup(state: Any, row: Any, job: Any, machine: Any) -> Any:
     at = state.setups_at[instance]
     if at < 0:
         return 0
-    n, count = state.jobs[instance], state.count[row]
+    n, count = state.jobs[instance], state.length[row]
     last = n if count == 0 else state.sequence[row, count - 1]
     return state.setup[at + (machine * (n + 1) + last) * n + job]
 
@@ -93,7 +93,7 @@ def _bound(state: Any, row: Any) -> Any:
     total completion time: what is left in the order of its durations there, each job going on to its end without waiting.
     """
     instance = state.instance[row]
-    n, m, count = state.jobs[instance], state.machines[instance], state.count[row]
+    n, m, count = state.jobs[instance], state.machines[instance], state.length[row]
     at, total = state.operations_at[instance], state.total[instance]
     if count == n:
         return float(state.ended[row] if total else state.free[row, m - 1])
@@ -119,12 +119,12 @@ def _bound(state: Any, row: Any) -> Any:
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Put a job behind the sequence; the reward is minus what the estimate grows by."""
     instance = state.instance[src]
-    n, m, count = state.jobs[instance], state.machines[instance], state.count[src]
+    n, m, count = state.jobs[instance], state.machines[instance], state.length[src]
     if action < 0 or action >= n or state.placed[src, action]:
         return math.nan
     before = state.estimate[src]
     if src != dst:
-        state.instance[dst], state.count[dst], state.ended[dst] = instance, count, state.ended[src]
+        state.instance[dst], state.length[dst], state.ended[dst] = instance, count, state.ended[src]
         state.sequence[dst, :n] = state.sequence[src, :n]
         state.placed[dst, :] = state.placed[src, :]
         state.free[dst, :] = state.free[src, :]
@@ -139,7 +139,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     for k in range(at, count, -1):
         state.sequence[dst, k] = state.sequence[dst, k - 1]
     state.sequence[dst, count], state.placed[dst, action] = action, True
-    state.count[dst] = count + 1
+    state.length[dst] = count + 1
     state.ended[dst] += end
     state.estimate[dst] = _bound(state, dst)
     return before - state.estimate[dst]
@@ -148,7 +148,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 @attach(hooks.actions, FlowShopState)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The jobs that are left, the least work first."""
-    count = state.count[row]
+    count = state.length[row]
     listed = min(len(out), state.jobs[state.instance[row]] - count)
     for k in range(listed):
         out[k] = state.sequence[row, count + k]
@@ -161,7 +161,7 @@ def look(state: Any, rows: Any, actions: Any, table: Any) -> None:
     for r in range(len(rows)):
         row = rows[r]
         instance = state.instance[row]
-        n, m, count = state.jobs[instance], state.machines[instance], state.count[row]
+        n, m, count = state.jobs[instance], state.machines[instance], state.length[row]
         left = (n - count) / n
         for slot in range(actions.shape[1]):
             job = actions[r, slot]

@@ -46,7 +46,7 @@ class IteratedGreedy(Solver):
         from corl.solvers.flowshop.iterated.search import begin, begin_at, search, sequence
 
         for objective in ("makespan", "total_completion_time"):
-            state = begin(taillard(jobs=5, machines=2, objective=objective), 0)  # type: ignore[arg-type]
+            state = begin(taillard(jobs=5, machines=2, objective=objective), 0)
             search(state, 100, 2, 1.0, True, True)
             begin_at(state, sequence(state), float(state.at[-1]))
 
