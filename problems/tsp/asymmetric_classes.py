@@ -87,7 +87,8 @@ def _tilted(size: int, random: Generator, across: int, up: int, down: int, at_on
         dx = across * np.abs(points[None, :, 0] - points[which, None, 0])
         rise = points[None, :, 1] - points[which, None, 1]
         dy = np.where(rise > 0, up * rise, -down * rise)
-        return (np.maximum(dx, dy) if at_once else dx + dy).astype(np.float64)
+        found: NDArray[np.float64] = (np.maximum(dx, dy) if at_once else dx + dy).astype(np.float64)
+        return found
 
     return _by_rows(size, rows)
 
@@ -118,7 +119,8 @@ def _disk(size: int, random: Generator) -> NDArray[np.float64]:
         turn = (starts[None, :, 0] - ends[which, None]) % _SIDE
         moved = 10 * np.abs(starts[None, :, 1] - starts[which, None, 1])
         turns = np.maximum(0, -((turn - moved) // _SIDE))
-        return (turn + turns * _SIDE).astype(np.float64)
+        found: NDArray[np.float64] = (turn + turns * _SIDE).astype(np.float64)
+        return found
 
     return _by_rows(size, rows)
 
@@ -131,7 +133,8 @@ def _shop(size: int, random: Generator) -> NDArray[np.float64]:
 
     def rows(which: slice) -> NDArray[np.float64]:
         later = np.array([(row - begins).max(1) for row in ends[which]])  # start of j after that of i
-        return (later + ends[None, :, -1] - ends[which, None, -1]).astype(np.float64)
+        found: NDArray[np.float64] = (later + ends[None, :, -1] - ends[which, None, -1]).astype(np.float64)
+        return found
 
     return _by_rows(size, rows)
 
