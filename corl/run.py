@@ -78,6 +78,21 @@ class Run:
         self._granted_at = 0.0
         self._seconds_per_unit = 0.0
         self._next_report = 0.0
+        self._whole: Run | None = None
+
+    def aside(self, reserve: float = 0.0) -> Run:
+        """A run for another thread of the solver, or for a part of its work that must leave `reserve` seconds for the rest:
+        grants of its own, this one's clock and seed, and it ends when this one does.
+
+        What is found there is told to this one, in its own thread.
+        """
+        other = copy.copy(self)
+        other._done = other._granted = other._last_grant = 0
+        other._seconds_per_unit = 0.0
+        if self.time_limit is not None:
+            other.time_limit = self.time_limit - reserve
+        other._whole = self
+        return other
 
     # ---------------------------------------------------------------- clock and limits
     def start(self) -> None:
@@ -113,6 +128,8 @@ class Run:
         """What ended the run, one of `corl.termination.LIMITS`; None while it may go on."""
         if self._limit is None and self.time_limit is not None and self.elapsed >= self.time_limit:
             self._limit = "time_limit"
+        if self._limit is None and self._whole is not None:
+            self._limit = self._whole.limit
         return self._limit
 
     @property

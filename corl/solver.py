@@ -32,7 +32,7 @@ class Solver(Options, abc.ABC):
     """True if its trajectory does not depend on the time limit: no schedule on `run.fraction`, no size or share taken from
     `run.remaining`. Benchmarks then run it once, to the longest limit, and read the shorter ones off the trace."""
     own_workers: ClassVar[bool] = False
-    """True if `solve` uses `run.workers` cores by itself; otherwise corl runs copies with different seeds."""
+    """True if `solve` always uses `run.workers` cores by itself (`uses_workers` where the run decides)."""
 
     requires: ClassVar[tuple[str, ...]] = ()
     """Import names of optional packages that it cannot run without: suites leave it out where one is not installed."""
@@ -50,6 +50,10 @@ class Solver(Options, abc.ABC):
         For an engine that on an instance like this hears neither its limit nor a request for longer than we allow.
         """
         return False
+
+    def uses_workers(self, run: Run) -> bool:
+        """Whether `solve` uses the `run.workers` cores by itself in this run; otherwise corl runs copies with different seeds."""
+        return self.own_workers
 
     def kind(self, instance: Any) -> str:
         """A word for the kernels that `prepare` compiles, where the instance decides which: each kind has a record of its own.

@@ -165,11 +165,11 @@ def _execute(method: Solver, name: str, run: Run) -> Result:
     before = time.perf_counter()
     compile_for(method, run.instance)
     with contextlib.ExitStack() as stack:
-        killed = method.own_process(run.instance)
-        if killed or (run.workers > 1 and not method.own_workers):
+        killed, own_workers = method.own_process(run.instance), method.uses_workers(run)
+        if killed or (run.workers > 1 and not own_workers):
             from corl.processes.team import Team
 
-            count = 1 if method.own_workers else run.workers
+            count = 1 if own_workers else run.workers
             team = stack.enter_context(Team(run, method, count, killed))
             elsewhere = team.prepare()
             search = team.collect

@@ -74,6 +74,22 @@ def test_time_limit_ends_the_grants():
     assert run.limit == "time_limit" and len(grants) > 3 and run.remaining == 0.0 and run.fraction == 1.0
 
 
+def test_aside_has_grants_of_its_own_and_ends_with_the_whole():
+    """What it is granted counts for itself alone; it ends when the whole does, and `reserve` seconds earlier."""
+    whole = Run(Number(), None, iterations=100, seed=7)
+    aside = whole.aside()
+    whole.budget(60)
+    assert aside.seed == 7 and sum(iter(aside.budget, 0)) == 100 and aside.limit == "iterations" and whole.limit is None
+    other = whole.aside()
+    whole.stop("target")
+    assert other.limit == "target" and other.budget() == 0
+    short = Run(Number(), None, time_limit=0.2)
+    early = short.aside(0.15)
+    while early.budget():
+        time.sleep(0.001)
+    assert early.limit == "time_limit" and early.elapsed < 0.15 and short.remaining > 0.02
+
+
 def test_most_caps_a_grant():
     """`budget(most)` never grants more than `most`."""
     run = Run(Number(), None, iterations=1000)

@@ -69,7 +69,7 @@ def greedy_edge(
         join_edges(some, others, sorted_order(near_lengths.ravel()), link, far)
 
 
-@kernel
+@kernel(nogil=True)
 def candidate_edges(neighbours, lengths):
     """Every candidate edge once: (first int32 [m], second int32 [m], weight float64 [m])."""
     n, k = neighbours.shape
@@ -93,7 +93,7 @@ def _lists(neighbours, city, other):
     return listed
 
 
-@kernel
+@kernel(nogil=True)
 def random_greedy(metric, first, second, weight, noise, state):
     """A greedy-edge tour, int32 [n], over `candidate_edges` whose weights count times 1 - noise .. 1 + noise at random.
 

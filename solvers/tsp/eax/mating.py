@@ -53,7 +53,7 @@ def begin_generation(population, mating, state):
     mating.tally[:] = 0
 
 
-@kernel
+@kernel(nogil=True)
 def mate(metric, neighbours, lengths, population, mating, first, count, stage, children, places, least, state):
     """Do matings first .. first + count - 1 of this generation.
 

@@ -58,7 +58,7 @@ def put_tour(links, tour):
         links[tour[i], 1] = tour[i + 1 if i + 1 < n else 0]
 
 
-@kernel
+@kernel(nogil=True)
 def count_edges(population):
     """Count the edges of all tours anew."""
     population.edges[:] = 0 if population.edges.shape[2] == 1 else -1

@@ -42,7 +42,7 @@ def begin(search, order):
         enqueue(search.queue, city)
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, nogil=True)
 def improve(metric, neighbours, lengths, search, least, looks):
     """Improve until the queue is empty or `looks` cities were looked at; returns the total gain.
 

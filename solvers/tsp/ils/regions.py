@@ -9,7 +9,10 @@ could not change across a border lies inside a cell of the next.
 
 from __future__ import annotations
 
+import itertools
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -22,10 +25,10 @@ from corl.solvers.tsp.eax.breeding import Breeding
 from corl.solvers.tsp.eax.solver import epoch
 from corl.solvers.tsp.neighbours.candidates import near_points
 
-__all__ = ["Region", "cells", "improve_regions", "region_of", "spliced"]
+__all__ = ["Region", "Round", "cells", "improve_regions", "region_of", "segments", "spliced"]
 
 _CANDIDATES = 10
-_PART = 200_000  # cities of a part
+_PART = 200_000  # cities of a segment, at least: a region costs O(n) of its segment
 _LEAST_CITIES = 12  # a smaller region has nothing to breed
 
 
@@ -56,58 +59,109 @@ def improve_regions(
     per_quadrant: int,
     tell: Callable[[NDArray[np.int32]], None],
 ) -> None:
-    """Sweep after sweep until the run must stop, or a sweep finds no region to breed: those of up to `size` cities are bred, and
-    `tell` hears of every better tour.
+    """Round after round until the run must stop, or one finds no region to breed: those of up to `size` cities are bred, and
+    `tell` hears of every better tour. `run.workers` threads do it, each with a segment of the tour of its own.
 
     metric: of cities numbered along a space-filling curve; not EXPLICIT. tour: int32 [n]. per_quadrant: so many candidate
     neighbours from each quadrant around a city.
     """
-    random, free = np.random.default_rng([run.seed, 1]), np.full(len(tour), -1, np.int32)
+    random = np.random.default_rng([run.seed, 1])
+    count = max(run.workers, len(tour) // _PART)
+    with ThreadPoolExecutor(max(1, run.workers - 1)) as pool:
+        while not run.should_stop:
+            each = Round(metric, segments(tour, count, random), random, size, population, per_quadrant)
+            helpers = [pool.submit(each.work, run.aside()) for _ in range(run.workers - 1)]
+            try:
+                each.work(run, tell)
+            except BaseException:
+                run.stop()  # nobody breeds on for a run that has failed
+                raise
+            for helper in helpers:
+                helper.result()
+            tour = each.tour()
+            if helpers:
+                tell(tour)
+            if not each.bred:
+                return
 
-    found = 1
 
-    def breed(points: Metric, region: Region) -> NDArray[np.int32] | None:
-        nonlocal found
-        found += 1
-        return _bred(points, region, run, population, per_quadrant)
-
-    while found and not run.should_stop:
-        found = 0
-        tour = _sweep(metric, tour, free, run, size, random, breed, tell)
+def segments(tour: NDArray[np.int32], count: int, random: np.random.Generator) -> list[NDArray[np.int32]]:
+    """The tour from a random city on in `count` pieces of about equal length; it may change in all of them at once."""
+    return np.array_split(np.roll(tour, -int(random.integers(len(tour)))), count)
 
 
-def _sweep(
-    metric: Metric,
-    tour: NDArray[np.int32],
-    partner: NDArray[np.int32],
-    run: Run,
-    size: int,
-    random: np.random.Generator,
-    breed: Callable[[Metric, Region], NDArray[np.int32] | None],
-    tell: Callable[[NDArray[np.int32]], None],
-) -> NDArray[np.int32]:
-    """Breed each cell once, in a random order; of very many cities in parts, because a region costs O(n) of its whole.
+class Round:
+    """One sweep of each segment, by as many threads as call `work`.
 
-    partner: int32 [n], the city at the other end of a city's bond, -1 for none.
+    Regions in different segments may be bred at once: whatever becomes of one segment, it is a path from its first city to its
+    last. Regions of the whole tour could not: to each the other is part of the paths outside, whose ends the other exchanges.
     """
-    position, in_parts = np.empty(len(tour), np.int32), len(tour) > 2 * _PART
-    for cell in cells(metric.points, _PART if in_parts else size, random):
-        if run.should_stop:
-            break
-        position[tour] = np.arange(len(tour), dtype=np.int32)
-        region = region_of(tour, position, cell, partner)
-        if len(region.cities) < _LEAST_CITIES:
-            continue
-        points = metric._replace(points=metric.points[region.cities])
-        if in_parts:
-            swept = _sweep(points, region.tour, region.partner(), run, size, random, breed, lambda _: None)
-            bred = None if swept is region.tour else swept
-        else:
-            bred = breed(points, region)
-        if bred is not None:
-            tour = spliced(tour, position, region, bred)
-            tell(tour)
-    return tour
+
+    def __init__(
+        self,
+        metric: Metric,
+        paths: list[NDArray[np.int32]],
+        random: np.random.Generator,
+        size: int,
+        population: int,
+        per_quadrant: int,
+    ) -> None:
+        self._metric, self._paths, self._size = metric, paths, size
+        self._population, self._per_quadrant = population, per_quadrant
+        self._randoms = random.spawn(len(paths))
+        self._next, self._lock, self._swept = itertools.count(), threading.Lock(), 0
+        self.bred = 0
+        """How many regions were large enough to be bred."""
+
+    def tour(self) -> NDArray[np.int32]:
+        """The segments as they are now, one after another."""
+        return np.concatenate(self._paths)
+
+    def work(self, run: Run, tell: Callable[[NDArray[np.int32]], None] | None = None) -> None:
+        """Sweep segments until none is left, and the last one again while others are busy. `tell` hears of better tours."""
+        mine = -1
+        while not run.should_stop and (k := next(self._next)) < len(self._paths):
+            mine = k
+            self._sweep(k, run, tell, lambda: False)
+            with self._lock:
+                self._swept += 1
+        while mine >= 0 and self._busy and not run.should_stop:
+            self._sweep(mine, run, tell, lambda: not self._busy)
+
+    @property
+    def _busy(self) -> bool:
+        return self._swept < len(self._paths)
+
+    def _sweep(self, k: int, run: Run, tell: Callable[[NDArray[np.int32]], None] | None, enough: Callable[[], bool]) -> None:
+        """Breed each cell of segment k once, in a random order."""
+        path, whole = self._paths[k], len(self._paths) == 1
+        cities = np.sort(path)
+        tour, partner = np.searchsorted(cities, path).astype(np.int32), np.full(len(path), -1, np.int32)
+        first, last = tour[0], tour[-1]
+        if not whole:
+            partner[first], partner[last] = last, first
+        points, position = self._metric._replace(points=self._metric.points[cities]), np.empty_like(tour)
+        for cell in cells(points.points, self._size, self._randoms[k]):
+            if run.should_stop or enough():
+                break
+            position[tour] = np.arange(len(tour), dtype=np.int32)
+            region = region_of(tour, position, cell, partner)
+            if len(region.cities) < _LEAST_CITIES:
+                continue
+            self.bred += 1
+            own = points._replace(points=points.points[region.cities])
+            bred = _bred(own, region, run, self._population, self._per_quadrant)
+            if bred is not None:
+                tour = spliced(tour, position, region, bred)
+                self._paths[k] = cities[tour if whole else _opened(tour, first, last)]
+                if tell is not None:
+                    tell(self.tour())
+
+
+def _opened(tour: NDArray[np.int32], first: int, last: int) -> NDArray[np.int32]:
+    """A tour in which the two cities are neighbours, as a path from the one to the other."""
+    at = int(np.flatnonzero(tour == first)[0])
+    return np.roll(tour, -at) if tour[at - 1] == last else np.roll(tour[::-1], at + 1)
 
 
 def cells(points: NDArray[np.float64], size: int, random: np.random.Generator) -> Iterator[NDArray[np.int32]]:
@@ -142,9 +196,7 @@ def region_of(
     return Region(cities, numbers, np.flatnonzero(leaves).astype(np.int32))
 
 
-def spliced(
-    tour: NDArray[np.int32], position: NDArray[np.int32], region: Region, bred: NDArray[np.int32]
-) -> NDArray[np.int32]:
+def spliced(tour: NDArray[np.int32], position: NDArray[np.int32], region: Region, bred: NDArray[np.int32]) -> NDArray[np.int32]:
     """The whole tour with the region's cities in the order of `bred`, a tour of the region with all its bonds."""
     m, following = len(bred), np.roll(bred, -1)
     begins, ends = np.full(m, -1), np.full(m, -2)  # of a region's city, the bond that begins or ends there in the old tour

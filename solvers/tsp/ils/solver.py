@@ -84,6 +84,9 @@ class Ils(Solver):
     def kind(self, instance: TspInstance) -> str:
         return "" if self._share_of_kicks(instance) == 1.0 else "regions"
 
+    def uses_workers(self, run: Run) -> bool:
+        return run.iterations is None and self._share_of_kicks(run.instance, run.time_limit) < 1.0
+
     def prepare(self, instance: TspInstance) -> None:
         if not instance.symmetric:
             from corl.solvers.tsp.asymmetric.search import warm_up
@@ -143,7 +146,7 @@ class Ils(Solver):
         search.cooling[:] = self.heat * space.length(tour) / instance.n, float("inf")
         bound_due, reported, reporting = self.bound and run.proves, float("inf"), 0.0
         counted, every = run.iterations is not None, max(100, instance.n // 10)
-        kicks = self._share_of_kicks(instance, run.time_limit)
+        kicks = self._share_of_kicks(instance, run.time_limit, run.workers)
         while run.remaining >= 1.5 * reporting and (kicks == 1.0 or run.fraction < kicks or search.local.queue.ring[1] > 0):
             if not (units := run.budget(every - int(search.done[0]) % every if counted else None)):
                 break
@@ -162,25 +165,26 @@ class Ils(Solver):
         if kicks < 1.0:
             population = self.population or _population(run, instance.n)
             size = self.region or _REGION * population
-            space.improve_regions(search.local.tour.order.copy(), run, size, population)
+            space.improve_regions(search.local.tour.order.copy(), run, size, population, reporting)
         elif not run.should_stop:  # what time is left would not do for another report
             run.stop("time_limit")
 
-    def _share_of_kicks(self, instance: TspInstance, time_limit: float | None = None) -> float:
+    def _share_of_kicks(self, instance: TspInstance, time_limit: float | None = None, workers: int = 1) -> float:
+        """How much of the run kicks take. They are one thread's work, so where several breed regions it is more."""
         n = instance.n
         if not instance.symmetric or instance.edge_weight_type in ("GEO", "EXPLICIT"):
             return 1.0
         if self.kicks or n <= _REGIONS:
             return self.kicks or 1.0
         least = 0.0 if time_limit is None else n * (_KICK_SECONDS if n <= _CACHED else _KICK_SECONDS_BEYOND) / time_limit
-        return min(1.0, max(_KICKS, least))
+        return min(1.0, max(workers * _KICKS / (1.0 + (workers - 1) * _KICKS), least))
 
 
 def _population(run: Run, n: int) -> int:
     """How many tours can converge in the time there is (tuned at 31,623 to a million cities); 30 where iterations count."""
     if run.time_limit is None:
         return 30
-    return round(min(max(_PER_ROOT_MICROSECOND * (1e6 * run.time_limit / n) ** 0.5, 8), 100))
+    return round(min(max(_PER_ROOT_MICROSECOND * (1e6 * run.workers * run.time_limit / n) ** 0.5, 8), 100))
 
 
 def _cool(search: ChainedSearch, run: Run, share: float) -> None:
@@ -233,11 +237,11 @@ class _Space:
             return float(max(lengths.max(), np.abs(self.metric.points).max(), span.max()))
         return float(np.abs(self.metric.matrix[tour, np.roll(tour, -1)]).max() + lengths.max())
 
-    def improve_regions(self, tour: NDArray[np.int32], run: Run, size: int, population: int) -> None:
-        """Breed regions of the tour until the run ends, and report the better ones."""
+    def improve_regions(self, tour: NDArray[np.int32], run: Run, size: int, population: int, reporting: float) -> None:
+        """Breed regions of the tour until the run ends, and report the better ones, which takes `reporting` seconds."""
         from corl.solvers.tsp.ils.regions import improve_regions
 
-        best, reporting, told = tour, 0.0, True
+        best, told = tour, True
 
         def tell(found: NDArray[np.int32]) -> None:
             nonlocal best, reporting, told
@@ -247,9 +251,12 @@ class _Space:
                 run.report(self.cities[best])
                 reporting, told = time.perf_counter() - began, True
 
-        improve_regions(self.metric, tour, run, size, population, 2 if self.clustered else 0, tell)
+        breeding = run.aside(1.5 * reporting) if run.iterations is None else run  # the last report is within the limit, too
+        improve_regions(self.metric, tour, breeding, size, population, 2 if self.clustered else 0, tell)
         if not told:
             run.report(self.cities[best])
+        if breeding.limit == "time_limit":
+            run.stop("time_limit")
 
     def report_bound(self, neighbours: NDArray, lengths: NDArray, run: Run) -> None:
         """Prove a Held-Karp bound, where the time for one is there."""

@@ -128,7 +128,7 @@ def _without_self(cities, near):
     return out
 
 
-@kernel
+@kernel(nogil=True)
 def _pick_quadrants(metric, boxes, cities, near, k, per_quadrant):
     """int32 [m, k], rows unsorted: of each sorted row of `near`, the `per_quadrant` first of each quadrant, then the others.
 
@@ -192,7 +192,7 @@ def _spread(order, starts, near, k):
     return out
 
 
-@kernel
+@kernel(nogil=True)
 def _sorted_lengths(metric, cities, found):
     """float64 [m, K]: the distance from cities[i] to each of found[i]; sorts the rows of both, which nearly are."""
     out = np.empty(found.shape)

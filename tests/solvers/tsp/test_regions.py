@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,8 @@ from corl.problems.tsp.metric import metric_of
 from corl.problems.tsp.problem import Tsp
 from corl.routing.metric import bonded, distance
 from corl.run import Run
-from corl.solvers.tsp.ils.regions import cells, improve_regions, region_of, spliced
+from corl.solvers.tsp.ils.regions import Round, cells, improve_regions, region_of, segments, spliced
+from corl.solvers.tsp.ils.solver import Ils
 
 
 def instance_of(n, seed=0, edge_weight_type="EUC_2D"):
@@ -89,12 +92,55 @@ def test_regions_improve_a_tour(kind):
     check_improvement(kind, 0)
 
 
-def test_parts_of_a_tour(monkeypatch):
-    """Many cities are taken in parts, whose own bonds stay when their regions are bred."""
+def test_segments_of_a_tour(monkeypatch):
+    """Many cities are taken in segments, one after another: each better tour that is told is one of all cities."""
     from corl.solvers.tsp.ils import regions
 
     monkeypatch.setattr(regions, "_PART", 120)
     check_improvement("EUC_2D", 2)
+
+
+def test_segments_part_the_tour():
+    """They are the tour from some city on."""
+    tour = np.random.default_rng(1).permutation(50).astype(np.int32)
+    whole = np.concatenate(pieces := segments(tour, 3, np.random.default_rng(2)))
+    assert [len(piece) for piece in pieces] == [17, 17, 16] and whole[0] != tour[0]
+    assert np.array_equal(np.roll(whole, int(np.flatnonzero(tour == whole[0])[0])), tour)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_segments_at_once(count):
+    """Two threads in different segments: the ends of each stay, its cities too, and the whole becomes shorter."""
+    instance = instance_of(400, 7)
+    start = np.asarray(corl.solve(instance, solver="greedy-edge", time_limit=5).solution, np.int32)
+    run, random = Run(Tsp(), instance, time_limit=60), np.random.default_rng(0)
+    before = segments(start, count, random)
+    each = Round(metric_of(instance), list(before), random, 100, 10, 0)
+    other = threading.Thread(target=each.work, args=(run.aside(),))
+    other.start()
+    each.work(run)
+    other.join()
+    at = 0
+    for piece in before:
+        now, at = each.tour()[at : at + len(piece)], at + len(piece)
+        assert (now[0], now[-1]) == (piece[0], piece[-1]) and sorted(now) == sorted(piece)
+    assert Tsp().evaluate(instance, each.tour()) < Tsp().evaluate(instance, start) and each.bred >= 4
+
+
+def test_workers_share_a_run_with_a_clock():
+    """With a time limit regions are bred by threads of one run; with iterations, or without regions, workers are copies."""
+    instance = instance_of(600, 8)
+    solver = Ils(kicks=0.2, region=150, population=8)
+    assert solver.uses_workers(Run(Tsp(), instance, time_limit=1.0, workers=2))
+    assert not solver.uses_workers(Run(Tsp(), instance, iterations=100, workers=2))
+    assert not Ils().uses_workers(Run(Tsp(), instance, time_limit=1.0, workers=2))
+    result = corl.solve(instance, solver="ils", kicks=0.2, region=150, population=8, time_limit=1.0, workers=2)
+    assert result.limit == "time_limit" and result.runtime < 1.2
+    alone = corl.solve(instance, solver="ils", kicks=0.2, region=150, population=8, iterations=4000, workers=2)
+    assert np.array_equal(
+        alone.solution,
+        corl.solve(instance, solver="ils", kicks=0.2, region=150, population=8, iterations=4000, workers=2).solution,
+    )
 
 
 def test_bonds_of_the_whole_stay():
