@@ -28,6 +28,7 @@ import numpy as np
 from milp_comparison import FIELDS, solve_timed
 from milp_rules import solver_of
 
+import corl
 from corl.benchmark.reporting.statistics import resampled_mean
 from corl.problems.milp.instance import MilpInstance
 from corl.problems.milp.problem import Milp
@@ -127,6 +128,40 @@ def _parts(given: argparse.Namespace) -> None:
     writer.writerows([name, part(name)] for name in names)
 
 
+def variant(instance: MilpInstance, solution: np.ndarray, random: np.random.Generator) -> MilpInstance:
+    """A program like it that has a solution: a tenth to a half of its integers fixed as in `solution`, and other costs."""
+    lower, upper = instance.lower.copy(), instance.upper.copy()
+    fixed = instance.integer & (random.random(instance.n) < random.uniform(0.1, 0.5))
+    lower[fixed] = upper[fixed] = np.round(solution[fixed])
+    return replace(instance, c=instance.c * random.lognormal(0.0, 0.2, instance.n), lower=lower, upper=upper)
+
+
+def _variants(given: argparse.Namespace) -> None:
+    from corl.solvers.milp.reliability.recipe import FAMILIES
+
+    random = np.random.default_rng(0)
+    given.output.mkdir(exist_ok=True)
+    only = {row["instance"] for row in _rows(given.only)} if given.only else None
+    for path in _programs(given.folder, ["train"]):
+        if only is not None and program_name(path) not in only:
+            continue
+        instance = read(path)
+        solved = corl.solve(instance, solver="scip", time_limit=given.time_limit)
+        if solved.solution is not None:
+            programs = [instance, *(variant(instance, np.asarray(solved.solution), random) for _ in range(given.each - 1))]
+            for program in programs:
+                _write(program, given.output, random)
+    for number in range(given.generated):
+        make = list(FAMILIES.values())[number % len(FAMILIES)]
+        _write(make(np.random.default_rng([1, number]), 700_000 + number), given.output, random)
+
+
+def _write(program: MilpInstance, folder: Path, random: np.random.Generator) -> None:
+    """Under a name that begins at random: the recipe takes files by name."""
+    name = f"{random.integers(10**6):06d}-{program.name}"
+    Milp().write(replace(program, name=name), folder / f"{name}.mps.gz")
+
+
 class _Runs:
     """Of one solver on one program, over seeds: each row of a CSV file that `_run` wrote."""
 
@@ -198,6 +233,14 @@ def main() -> None:
     run.add_argument("--only", type=Path, default=None, help="a CSV file that names the programs, under `instance`")
     run.add_argument("--stop", type=float, default=1e9, help="seconds after which no further solve begins")
     run.add_argument("--output", type=Path, required=True, help="CSV file; what is in it is not done again")
+    variants = commands.add_parser("variants", help="a folder to train on")
+    variants.set_defaults(run=_variants)
+    variants.add_argument("folder", type=Path)
+    variants.add_argument("--each", type=int, default=6, help="of a program of the part `train`, itself among them")
+    variants.add_argument("--only", type=Path, default=None, help="a CSV file that names the programs, under `instance`")
+    variants.add_argument("--generated", type=int, default=200, help="programs of the generated families")
+    variants.add_argument("--time-limit", type=float, default=3.0, help="seconds to find a solution of a program")
+    variants.add_argument("--output", type=Path, required=True, help="a folder")
     tables = commands.add_parser("table", help="of files of run")
     tables.set_defaults(run=_table)
     tables.add_argument("files", nargs="+", type=Path)

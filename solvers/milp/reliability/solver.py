@@ -30,8 +30,17 @@ class LearnedReliability(Scip):
         "How many observations a prediction counts as. SCIP asks strong branching of variables with fewer than 5.",
         above=0, scale="log",
     )
-    prior: Literal["network", "mean"] = option(
-        "network", "Where a prediction comes from: the network, or the mean of the pseudocosts observed so far."
+    pairs: int = option(
+        24,
+        "Observations to compare predictions with before any counts; then a prior counts as `weight` x the share of their "
+        "variance that it explains. 0: it counts as `weight` from the first node.",
+        low=0,
+    )
+    root: bool = option(False, "Whether the root node's candidates have priors too; else its strong branching is SCIP's own.")
+    prior: Literal["network", "mean", "dual"] = option(
+        "network",
+        "Where a prediction comes from: the network; the mean of the pseudocosts observed so far; what the cost and the duals of "
+        "tight rows add to a step.",
     )
 
     title: ClassVar[str] = "SCIP, reliability branching with predicted gains"
@@ -48,14 +57,16 @@ class LearnedReliability(Scip):
         from corl.solvers.milp.reliability.priors import place
         from corl.solvers.milp.scip.rule import compile_kernel
 
-        compile_kernel(place, load_gains(self.policy), self.weight, True, np.zeros(1, np.bool_), np.zeros(1))
+        arrays = np.zeros(1, np.bool_), np.zeros(1)
+        compile_kernel(place, load_gains(self.policy), self.weight, float(self.pairs), 1, *arrays)
 
     def plug(self, engine: Engine) -> None:
         """Put the rule before SCIP's own, to which it leaves every choice."""
+        from corl.solvers.milp.reliability.priors import Prior
         from corl.solvers.milp.reliability.rule import Priors
         from corl.solvers.milp.scip.rule import Rule
 
-        priors = Priors(load_gains(self.policy), self.weight, self.prior == "network")
+        priors = Priors(load_gains(self.policy), self.weight, Prior[self.prior.upper()], float(self.pairs), self.root)
         engine.add(Rule(engine.model, engine.callbacks, priors), "corl_priors", "predicted gains as pseudocosts")
 
 

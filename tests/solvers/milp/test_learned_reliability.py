@@ -18,6 +18,7 @@ from corl.run import Run
 from corl.solvers.milp.branching.network import scorer_of
 from corl.solvers.milp.reliability.features import WIDTH, Input, inputs
 from corl.solvers.milp.reliability.network import GainNetwork
+from corl.solvers.milp.reliability.priors import Known, Prior, trust
 from corl.solvers.milp.reliability.recipe import GainsRecipe, shares
 from corl.solvers.milp.reliability.rule import Priors
 from corl.solvers.milp.scip import functions as scip_functions
@@ -120,7 +121,7 @@ def test_a_prior_is_as_many_observations():
 
     model = _model(INSTANCE, 30)
     callbacks = Callbacks(model)
-    rule = Rule(model, callbacks, Look(scorer_of(GainNetwork()), weight, True))
+    rule = Rule(model, callbacks, Look(scorer_of(GainNetwork()), weight))
     model.includeBranchrule(rule, "look", "", 536870911, -1, 1.0)
     model.optimize()
     model.freeProb()
@@ -129,11 +130,45 @@ def test_a_prior_is_as_many_observations():
     assert all(count in (0, fresh) and error < 1e-6 for count, fresh, error in placed)
 
 
+def test_trust_is_the_share_that_predictions_explain():
+    """1 for observations that are predictions, scaled; about 0, and nothing for certain, for others; none before enough pairs."""
+    random = np.random.default_rng(1)
+
+    def found(x, y, least=8.0):
+        known = np.zeros(len(Known))
+        x, y = x - x.mean(), y - y.mean()
+        known[[Known.PAIRS, Known.PREDICTED, Known.OBSERVED, Known.BOTH]] = len(x) - 1, x @ x, y @ y, x @ y
+        return trust(known, least)
+
+    x, noise = random.normal(size=(2, 400))
+    assert found(x, 0.5 * x) == pytest.approx((1.0, 0.5)) and found(x, 3.0 * x) == pytest.approx((1.0, 1.0))
+    assert found(x, x + noise)[0] == pytest.approx(0.5, abs=0.1) and found(x, noise)[0] < 0.02
+    assert found(x, -x) == (0.0, 0.0) and found(x[:8], x[:8]) == (0.0, 0.0) and found(x[:9], x[:9])[0] > 0.99
+
+
+def test_predictions_that_explain_nothing_are_not_used():
+    """A network that says the same of all: with pairs to compare it places nothing, with none it does."""
+    network, placed, pairs = GainNetwork(), [], []
+    with torch.no_grad():
+        network.last.weight.zero_()
+    for least in (8.0, 0.0):
+        model = _model(INSTANCE, 40)
+        callbacks = Callbacks(model)
+        priors = Priors(scorer_of(network), 8.0, Prior.NETWORK, least)
+        model.includeBranchrule(Rule(model, callbacks, priors), "look", "", 536870911, -1, 1.0)
+        model.optimize()
+        model.freeProb()
+        assert callbacks.error is None
+        placed.append(int(priors.placed.sum()))
+        pairs.append(priors.known[Known.PAIRS])
+    assert placed[0] == 0 < placed[1] and pairs[0] > 8.0 and pairs[1] == 0.0
+
+
 def test_solves(policy):
-    """What is proven is what SCIP proves, with the prediction and without; a seed gives the same bits."""
+    """What is proven is what SCIP proves, wherever predictions come from; a seed gives the same bits."""
     expected = corl.solve(COVER, solver="scip", time_limit=600)
-    for prior in ("network", "mean"):
-        found = corl.solve(COVER, solver="learned-reliability", policy=str(policy), prior=prior, time_limit=600)
+    for options in ({"prior": "network"}, {"prior": "mean"}, {"prior": "dual", "pairs": 8, "root": False}):
+        found = corl.solve(COVER, solver="learned-reliability", policy=str(policy), time_limit=600, **options)
         assert (found.status, found.objective) == ("optimal", expected.objective)
     one, two = (corl.solve(INSTANCE, solver="learned-reliability", policy=str(policy), iterations=12, seed=5) for _ in range(2))
     assert (one.objective, one.bound) == (two.objective, two.bound)
