@@ -27,6 +27,7 @@ DEFAULTS = [
     "bandits.fluid",
     "flowshop.cp-sat",
     "flowshop.iterated-greedy",
+    "jobshop.annealing",
     "jobshop.cp-sat",
     "jobshop.dispatch",
     "jobshop.tabu",

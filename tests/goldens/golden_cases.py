@@ -179,6 +179,7 @@ CASES: list[Case] = [
         neh total 20
     """ + _POLICIES.format("makespan", "flowshop")),
     *_cases("jobshop", """
+        annealing released 400
         cp-agent classic 8
         cp-sat classic - proof +ortools
         cp-sat flexible - proof +ortools

@@ -39,4 +39,4 @@ def test_a_warm_start_with_set_ups_is_kept():
     instance = workshop(jobs=8, machines=4, ask="setups,calendars,running,tardiness", seed=1)
     first = corl.solve(instance, solver="annealing", iterations=2000, seed=1)
     again = corl.solve(instance, solver="cp-sat", time_limit=30.0, target=first.objective, warm_start=first)
-    assert again.objective <= first.objective == again.trace[0].objective
+    assert again.objective <= first.objective == again.trace[0][1]
