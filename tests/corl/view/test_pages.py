@@ -21,7 +21,8 @@ CASES = {
     "vrp": ("solomon", {"size": 12}), "tsp": ("uniform", {"size": 12}), "jobshop": ("taillard", {"jobs": 4, "machines": 3}),
     "orienteering": ("distance", {"size": 12}), "knapsack": ("uncorrelated", {"size": 20}), "bandits": ("budget", {"arms": 6}),
     "milp-branching": ("set-cover", {"size": 20}), "memory": ("dag", {}),
-    "flowshop": ("taillard", {"jobs": 5, "machines": 3}), "memory-static": ("tiled", {}), "milp": ("auctions", {"items": 10, "bids": 20}),
+    "flowshop": ("taillard", {"jobs": 5, "machines": 3}), "memory-static": ("tiled", {}),
+    "milp": ("auctions", {"items": 10, "bids": 20}),
 }  # fmt: skip
 
 
