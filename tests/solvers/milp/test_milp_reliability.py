@@ -114,9 +114,9 @@ def test_an_exception_in_the_branching_rule_reaches_the_user_as_itself(monkeypat
     monkeypatch.setattr(policy, "compile_kernel", lambda kernel, *arguments: compile_kernel(branch, *arguments))
     instance = multiple_knapsack(items=30, knapsacks=4, seed=1)
     with pytest.raises(corl.SolverError, match="KeyError: 'lost'") as error:
-        solve(instance, "learned-branching")
+        solve(instance, "learned-branching", policy="milp-independent-set")
     assert isinstance(error.value.__cause__, KeyError) and next(calls) == 4
-    assert solve(instance, "learned-branching", iterations=12).limit == "iterations"
+    assert solve(instance, "learned-branching", policy="milp-independent-set", iterations=12).limit == "iterations"
 
 
 @pytest.mark.parametrize("solver", [name for name in SOLVERS if name != "cp-sat"])
