@@ -12,11 +12,11 @@ from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.rules import refused
-from corl.problems.jobshop.transitions import ACTIVE, NON_DELAY, SEMI_ACTIVE, JobShopState, reset_rows, slots
+from corl.problems.jobshop.transitions import ACTIVE, ARRIVING, NON_DELAY, SEMI_ACTIVE, JobShopState, reset_rows, slots
 
 __all__ = ["JobShopEnvironment", "refuse"]
 
-_KINDS = {"semi-active": SEMI_ACTIVE, "active": ACTIVE, "non-delay": NON_DELAY}
+_KINDS = {"semi-active": SEMI_ACTIVE, "active": ACTIVE, "non-delay": NON_DELAY, "arriving": ARRIVING}
 _FEATURES = ("job", "machine", "duration", "start", "ready", "free", "rest", "left", "due", "weight", "least", "work")
 
 
@@ -26,15 +26,16 @@ class JobShopEnvironment(Environment):
 
     `schedules` says which are legal: "semi-active" all; "active" those that Giffler and Thompson's conflict sets allow, among
     which is an optimal schedule of every regular objective; "non-delay" those that can start first, whose schedules are good
-    but need not hold an optimal one. At most `width` are listed, those that can start first. The reward of a step is minus
-    the growth of the estimate (the objective if all jobs went on without waiting), the base minus the first estimate.
+    but need not hold an optimal one; "arriving" of these what waits for one machine. At most `width` are
+    listed, those that can start first. The reward of a step is minus the growth of the estimate (the objective if all jobs went
+    on without waiting), the base minus the first estimate.
     """
 
     def __init__(
         self,
         instances: Sequence[JobShopInstance],
         rows: int,
-        schedules: Literal["semi-active", "active", "non-delay"] = "active",
+        schedules: Literal["semi-active", "active", "non-delay", "arriving"] = "active",
         width: int = 128,
     ) -> None:
         super().__init__(instances, rows, width)

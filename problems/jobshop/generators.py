@@ -1,7 +1,8 @@
 """Random instances: Taillard's and Demirkol's generators exactly, with due dates, and flexible ones.
 
-Everything but `flexible` and `workshop` draws from the congruential generator of Bratley, Fox and Schrage that E. Taillard
-gives (Benchmarks for basic scheduling problems, EJOR 64, 1993, section 2), so that the published seeds give the published files.
+Everything but `flexible`, `workshop` and `arrivals` draws from the congruential generator of Bratley, Fox and Schrage that
+E. Taillard gives (Benchmarks for basic scheduling problems, EJOR 64, 1993, section 2), so that the published seeds give the
+published files.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from corl.errors import UsageError
+from corl.problems.jobshop.generators_arrivals import arrivals
 from corl.problems.jobshop.generators_rules import workshop
 from corl.problems.jobshop.instance import HORIZON, JobShopInstance, from_jobs
 
-__all__ = ["GENERATORS", "demirkol", "flexible", "mixed", "taillard", "tardiness", "workshop"]
+__all__ = ["GENERATORS", "arrivals", "demirkol", "flexible", "mixed", "taillard", "tardiness", "workshop"]
 
 _LARGEST = 1_000_000  # operations
 _FEWEST, _MACHINES = 15, 20  # of `mixed` with many jobs, as of Taillard's instances
@@ -183,4 +185,5 @@ GENERATORS: dict[str, Callable[..., Any]] = {
     "flexible": flexible,
     "mixed": mixed,
     "workshop": workshop,
+    "arrivals": arrivals,
 }

@@ -43,6 +43,13 @@ def _intervals(observation: Mapping[str, Any]) -> Tokens:
     return intervals(observation)
 
 
+def _queue(observation: Mapping[str, Any]) -> Tokens:
+    """See corl.problems.jobshop.arriving.features.queue."""
+    from corl.problems.jobshop.arriving.features import queue
+
+    return queue(observation)
+
+
 class JobShop(Problem):
     """The job shop: classic, with release and due dates, with flexible machines, and with rules: set-ups, calendars and more.
 
@@ -55,8 +62,8 @@ class JobShop(Problem):
     sense = "min"
     instance_type = JobShopInstance
     generators = GENERATORS
-    environments = ("dispatching", "semi-active", "intervals")
-    features = {"operations": _operations, "intervals": _intervals}  # noqa: RUF012
+    environments = ("dispatching", "semi-active", "intervals", "arriving")
+    features = {"operations": _operations, "intervals": _intervals, "queue": _queue}  # noqa: RUF012
 
     def evaluate(self, instance: JobShopInstance, solution: Any) -> float:
         """The makespan, or the total weighted tardiness, or that and the earliness. Raises Infeasible, naming the first rule that
@@ -172,23 +179,28 @@ class JobShop(Problem):
         self, instances: Sequence[JobShopInstance], rows: int, width: int | None = None, name: str = ""
     ) -> Environment:
         """`rows` states over `instances`. "dispatching": an active schedule is built operation by operation, the `width` earliest
-        are listed; "semi-active": any; "intervals" is a constraint model in which time jumps between decisions."""
+        are listed; "semi-active": any; "intervals" is a constraint model in which time jumps between decisions; in "arriving"
+        one of the jobs that wait for a machine begins at once."""
+        from corl.problems.jobshop.arriving.environment import ArrivingEnvironment
         from corl.problems.jobshop.environment import JobShopEnvironment
         from corl.problems.jobshop.intervals.environment import IntervalEnvironment
 
         listed: dict[str, Any] = {} if width is None else {"width": width}
         if self.environment_name(name) == "intervals":
             return IntervalEnvironment(instances, rows, **listed)
+        if self.environment_name(name) == "arriving":
+            return ArrivingEnvironment(instances, rows, **listed)
         if self.environment_name(name) == "semi-active":
             listed["schedules"] = "semi-active"
         return JobShopEnvironment(instances, rows, **listed)
 
     def decisions(self, instance: JobShopInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """Those of each environment; no operation of what they build ends later than in the solution."""
+        from corl.problems.jobshop.arriving.environment import decisions as arriving
         from corl.problems.jobshop.decisions import decisions as dispatching
         from corl.problems.jobshop.intervals.decisions import decisions as intervals
 
-        follow = intervals if self.environment_name(name) == "intervals" else dispatching
+        follow = {"intervals": intervals, "arriving": arriving}.get(self.environment_name(name), dispatching)
         return follow(instance, solution)
 
     def default_policy(self, instance: JobShopInstance) -> str:

@@ -15,9 +15,9 @@ from corl.jit import kernel
 from corl.search import hooks
 from corl.search.hooks import attach
 
-__all__ = ["ACTIVE", "NON_DELAY", "SEMI_ACTIVE", "JobShopState", "reset_rows", "slots"]
+__all__ = ["ACTIVE", "ARRIVING", "NON_DELAY", "SEMI_ACTIVE", "JobShopState", "reset_rows", "slots"]
 
-SEMI_ACTIVE, ACTIVE, NON_DELAY = 0, 1, 2
+SEMI_ACTIVE, ACTIVE, NON_DELAY, ARRIVING = 0, 1, 2, 3
 _NEVER = 2**62
 
 
@@ -29,7 +29,7 @@ class JobShopState(NamedTuple):
     """
 
     kind: NDArray[np.int64]
-    """[1] which schedules can be built: SEMI_ACTIVE, ACTIVE or NON_DELAY."""
+    """[1] which schedules can be built: SEMI_ACTIVE, ACTIVE, NON_DELAY or ARRIVING."""
     tardy: NDArray[np.bool_]
     """[I] whether the weighted tardiness is minimised, not the makespan."""
     jobs: NDArray[np.int64]
@@ -117,8 +117,8 @@ def _earliest(state: Any, row: Any, job: Any, choice: Any) -> Any:
 def _conflict(state: Any, row: Any) -> Any:
     """(machine, before): a choice is legal if it is of `machine` (-1: of any) and can start before `before`.
 
-    Semi-active: all. Non-delay: what can start first. Active: what can start on the machine where an operation can end
-    first, before that end (Giffler and Thompson, 1960).
+    Semi-active: all. Non-delay: what can start first. Arriving: of that, what waits for one machine. Active: what can start on
+    the machine where an operation can end first, before that end (Giffler and Thompson, 1960).
     """
     kind = state.kind[0]
     if kind == SEMI_ACTIVE:
@@ -133,10 +133,10 @@ def _conflict(state: Any, row: Any) -> Any:
         for choice in range(state.begin[operation], state.end[operation]):
             c = state.choice_at[instance] + choice
             start = _earliest(state, row, j, c)
-            key = start if kind == NON_DELAY else start + state.duration[c]
+            key = start + state.duration[c] if kind == ACTIVE else start
             if key < best:
                 best, machine, before = key, state.machine[c], max(key, start + 1)
-    return (-1, best + 1) if kind == NON_DELAY else (machine, before)
+    return (-1, before) if kind == NON_DELAY else (machine, before)
 
 
 @attach(hooks.step, JobShopState)

@@ -13,7 +13,7 @@ from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.rng import uniform
 from corl.search import hooks
 from corl.solvers.jobshop.dispatch.queues import Queues
-from corl.solvers.jobshop.dispatch.rules import priority
+from corl.solvers.jobshop.dispatch.rules import LOOK_AHEAD, priority
 from corl.solvers.jobshop.placing.placer import Placer
 
 __all__ = ["Dispatcher", "dispatch"]
@@ -23,16 +23,19 @@ class Dispatcher:
     """Builds schedules of one instance, one at a time: without delay and choices by queues, others by the environment, and with
     rules by placing unit after unit."""
 
-    def __init__(self, instance: JobShopInstance, schedules: Literal["non-delay", "active"] = "non-delay") -> None:
+    def __init__(
+        self, instance: JobShopInstance, schedules: Literal["non-delay", "active"] = "non-delay", look: float = LOOK_AHEAD
+    ) -> None:
+        """`look`: the look-ahead of atc and covert, where the instance has no rules of its own."""
         self._queues: Queues | None = None
         self._placer: Placer | None = None
         if instance.rules is not None:
             self._placer, self._active = Placer(instance), schedules == "active"
             return
         if schedules == "non-delay" and not instance.flexible:
-            self._queues = Queues(instance)
+            self._queues = Queues(instance, look)
             return
-        self._environment = JobShopEnvironment([instance], 1, schedules)
+        self._environment, self._look = JobShopEnvironment([instance], 1, schedules), look
         self._listed = np.zeros(self._environment.width, np.int32)
 
     def run(self, rule: int, noise: float, random: NDArray[np.uint64]) -> float:
@@ -43,7 +46,7 @@ class Dispatcher:
         if self._queues is not None:
             return self._queues.run(rule, noise, random)
         self._environment.reset([0], [0])
-        return float(dispatch(self._environment.state, 0, rule, noise, random, self._listed))
+        return float(dispatch(self._environment.state, 0, rule, noise, self._look, random, self._listed))
 
     def schedule(self) -> Schedule:
         """The schedule built last."""
@@ -53,7 +56,7 @@ class Dispatcher:
 
 
 @kernel
-def dispatch(state, row, rule, noise, random, listed):
+def dispatch(state, row, rule, noise, look, random, listed):
     """Build a schedule in `row`, always by the listed choice of the highest priority, the first of equals; its objective."""
     while True:
         count = hooks.actions(state, row, listed)
@@ -62,7 +65,7 @@ def dispatch(state, row, rule, noise, random, listed):
         best, chosen = -1.0, -1
         now, mean = _clock(state, row, listed, count)
         for k in range(count):
-            value = _priority(state, row, rule, listed[k], now, mean)
+            value = _priority(state, row, rule, listed[k], now, mean, look)
             if noise > 0.0:
                 value *= 1.0 + noise * uniform(random)
             if value > best:
@@ -84,7 +87,7 @@ def _clock(state, row, listed, count):
 
 
 @kernel
-def _priority(state, row, rule, choice, now, mean):
+def _priority(state, row, rule, choice, now, mean, look):
     """The priority of a choice, above 0."""
     instance = state.instance[row]
     c = state.choice_at[instance] + choice
@@ -93,4 +96,5 @@ def _priority(state, row, rule, choice, now, mean):
     at = state.job_at[instance] + job
     rest, left = state.rest[operation], state.closing[at] - state.owner[c]
     whole = state.release[at] + state.rest[state.operation_at[instance] + state.opening[at]]
-    return priority(rule, state.duration[c], rest, left, state.ready[row, job], whole, state.due[at], state.weight[at], now, mean)
+    due, weight = state.due[at], state.weight[at]
+    return priority(rule, state.duration[c], rest, left, state.ready[row, job], whole, due, weight, now, mean, look)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.rng import uniform
-from corl.solvers.jobshop.dispatch.rules import ATC, priority
+from corl.solvers.jobshop.dispatch.rules import ATC, LOOK_AHEAD, priority
 
 __all__ = ["Queues"]
 
@@ -20,7 +20,9 @@ _LOOKED_AT = 1000  # jobs at most, those that wait longest
 class Queues:
     """Builds schedules of one instance without choices, one at a time."""
 
-    def __init__(self, instance: JobShopInstance) -> None:
+    def __init__(self, instance: JobShopInstance, look: float = LOOK_AHEAD) -> None:
+        """`look`: the look-ahead of atc and covert."""
+        self._look = look
         self._instance, jobs, n = instance, instance.jobs, instance.operations
         duration = instance.choice_duration.astype(np.int64)
         total = np.cumsum(duration)
@@ -37,7 +39,7 @@ class Queues:
     def run(self, rule: int, noise: float, random: NDArray[np.uint64]) -> float:
         """Build a schedule by a rule (an index into RULES), priorities multiplied by 1 to 1 + noise; returns its objective."""
         queues = (self._at, self._behind, self._ends, self._busy)
-        _build(self._shop, queues, self._heap_time, self._heap_job, rule, noise, random, self._start, self._end)
+        _build(self._shop, queues, self._heap_time, self._heap_job, rule, noise, self._look, random, self._start, self._end)
         instance = self._instance
         if instance.objective == "makespan":
             return float(self._end.max())
@@ -50,7 +52,7 @@ class Queues:
 
 
 @kernel
-def _build(shop, queues, times, waiting, rule, noise, random, start, end):
+def _build(shop, queues, times, waiting, rule, noise, look, random, start, end):
     """A schedule into `start` and the ends of the jobs into `end`.
 
     The heap (times, waiting) holds every job's next event: its release, then the end of the operation that it is in.
@@ -84,7 +86,7 @@ def _build(shop, queues, times, waiting, rule, noise, random, start, end):
             touched, busy[m] = -3 - busy[m], -1
             if ends[0, m] < 0:
                 continue
-            j = _take(shop, queues, m, now, rule, noise, random, end)
+            j = _take(shop, queues, m, now, rule, noise, look, random, end)
             i = first[j] + at[j]
             start[i], busy[m] = now, 0
             count = _push(times, waiting, count, now + duration[i], j)
@@ -102,7 +104,7 @@ def _append(queues, m, j):
 
 
 @kernel
-def _take(shop, queues, m, now, rule, noise, random, ready):
+def _take(shop, queues, m, now, rule, noise, look, random, ready):
     """Take the job of the highest priority out of the queue of machine m: of equals that with more work left, the lower one."""
     first, _, duration, rest, release, due, weight = shop
     at, behind, ends, _ = queues
@@ -114,7 +116,7 @@ def _take(shop, queues, m, now, rule, noise, random, ready):
     while j >= 0 and count < _LOOKED_AT:
         i = first[j] + at[j]
         left, whole = first[j + 1] - i, release[j] + rest[first[j]]
-        value = priority(rule, duration[i], rest[i], left, ready[j], whole, due[j], weight[j], now, mean)
+        value = priority(rule, duration[i], rest[i], left, ready[j], whole, due[j], weight[j], now, mean, look)
         if noise > 0.0:
             value *= 1.0 + noise * uniform(random)
         better = value > best

@@ -21,15 +21,21 @@ __all__ = ["Dispatch"]
 class Dispatch(Solver):
     """Always the operation of the highest priority among those that the kind of schedule allows next."""
 
-    rule: Literal["best", "spt", "lpt", "mwkr", "mor", "fifo", "fdd/mwkr", "edd", "atc"] = option(
+    rule: Literal["best", "spt", "lpt", "mwkr", "mor", "fifo", "fdd/mwkr", "edd", "atc", "covert"] = option(
         "best",
         """Shortest or longest processing time; most work or most operations remaining; first in, first out; flow due date by most
-        work remaining; earliest due date; apparent tardiness cost; best: each of them in turn. edd and atc need due dates.""",
+        work remaining; earliest due date; apparent tardiness cost; cost over time; best: each of them in turn. The last three
+        need due dates.""",
     )
     schedules: Literal["non-delay", "active"] = option(
         "non-delay",
         """What can be built: non-delay, no machine waits while something can start on it; active, a larger set in which there is
         an optimal schedule.""",
+    )
+    look_ahead: float = option(
+        2.0,
+        "Of atc and covert: how many mean durations of its queue, or times the work left in it, a job is expected to wait.",
+        above=0,
     )
     noise: float = option(
         0.0, "Above 0: priorities are multiplied by 1 to 1 + noise at random, and the run goes on to its limit.", low=0
@@ -40,7 +46,7 @@ class Dispatch(Solver):
     iteration: ClassVar[str] = "one schedule"
 
     def accepts(self, instance: JobShopInstance) -> str:
-        return f"the rule {self.rule} needs due dates" if self.rule in ("edd", "atc") and instance.due is None else ""
+        return f"the rule {self.rule} needs due dates" if self.rule in ("edd", "atc", "covert") and instance.due is None else ""
 
     def prepare(self, instance: JobShopInstance) -> None:
         from corl.problems.jobshop.generators import flexible, taillard
@@ -58,7 +64,7 @@ class Dispatch(Solver):
         from corl.solvers.jobshop.bounds import lower_bound
         from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
 
-        dispatcher, random = Dispatcher(instance, self.schedules), random_state(run.seed)
+        dispatcher, random = Dispatcher(instance, self.schedules, self.look_ahead), random_state(run.seed)
         rules, bounded = self._rules(instance), False
         while run.budget(1):
             rule = next(rules, None)

@@ -9,7 +9,7 @@ import numpy as np
 from corl.jit import kernel
 from corl.problems.jobshop.rules import FOREVER
 from corl.rng import uniform
-from corl.solvers.jobshop.dispatch.rules import priority
+from corl.solvers.jobshop.dispatch.rules import LOOK_AHEAD, priority
 from corl.solvers.jobshop.placing.gaps import copy_plan, latest_fit, lines_hold, place, remove, setup
 
 __all__ = ["MISSING", "build", "decode"]
@@ -134,7 +134,7 @@ def _chosen(shop, plan, start, end, machine, rule, noise, active, random):
         whole = shop.lowest[shop.first[j]] + shop.rest[shop.first[j]]
         length = end[j] - start[j]
         value = priority(
-            rule, length, shop.rest[i], left, ready, whole, shop.due[j], shop.weight[j], now, total / max(1, count)
+            rule, length, shop.rest[i], left, ready, whole, shop.due[j], shop.weight[j], now, total / max(1, count), LOOK_AHEAD
         )
         if noise > 0.0:
             value *= 1.0 + noise * uniform(random)

@@ -28,7 +28,7 @@ def test_the_environments_schedules(random_instance, kind, jobs, machines, seed)
     for rule in range(RULES.index("atc")):
         value = queues.run(rule, 0.0, random_state(0))
         environment.reset([0], [0])
-        assert value == dispatch(environment.state, 0, rule, 0.0, random_state(0), listed), RULES[rule]
+        assert value == dispatch(environment.state, 0, rule, 0.0, LOOK_AHEAD, random_state(0), listed), RULES[rule]
         assert queues.schedule().start.tolist() == environment.solution(0).start.tolist()
 
 

@@ -1,0 +1,94 @@
+"""Evolution strategies: a gradient out of what changed networks come to, for what no backpropagation goes through.
+
+Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning" (2017): Gaussian changes of all
+parameters in opposite pairs, and ranks in place of what they came to.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from corl.decoding.play import Turn, play
+from corl.networks.policy import Observer, Policy
+from corl.problem import Problem
+
+__all__ = ["gradient", "moved", "outcomes", "parameters_of", "set_gradient"]
+
+
+def parameters_of(network: nn.Module) -> NDArray[np.float64]:
+    """All parameters, [D]."""
+    return np.concatenate([part.detach().cpu().double().numpy().ravel() for part in network.parameters()])
+
+
+def moved(network: Policy, flat: NDArray[np.float64]) -> Policy:
+    """A copy of a network with the parameters `flat` [D]."""
+    other = copy.deepcopy(network).eval()
+    with torch.no_grad():
+        for parameter, part in zip(other.parameters(), _parts(other, flat)):
+            parameter.copy_(part)
+    return other
+
+
+def gradient(costs: NDArray[np.float64], noise: NDArray[np.float64], spread: float) -> NDArray[np.float64]:
+    """An estimate of the gradient [D] of the expected rank, from 0.5 of the most to -0.5 of the least.
+
+    costs: [P, 2], what the parameters changed by `spread` * noise [P, D], and by its opposite, come to.
+    """
+    ranks = costs.ravel().argsort().argsort().reshape(costs.shape) / (costs.size - 1.0) - 0.5
+    estimate: NDArray[np.float64] = (ranks[:, 0] - ranks[:, 1]) @ noise / (len(noise) * spread)
+    return estimate
+
+
+def set_gradient(network: nn.Module, flat: NDArray[np.float64]) -> None:
+    """Make `flat` [D] the gradient of the parameters, for an optimiser's step."""
+    for parameter, part in zip(network.parameters(), _parts(network, flat)):
+        parameter.grad = part
+
+
+def _parts(network: nn.Module, flat: NDArray[np.float64]) -> list[torch.Tensor]:
+    sizes = [parameter.numel() for parameter in network.parameters()]
+    cut = torch.from_numpy(flat).split(sizes)
+    return [part.reshape(p.shape).to(p.device, p.dtype) for part, p in zip(cut, network.parameters())]
+
+
+def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Policy]) -> NDArray[np.float64]:
+    """What the likeliest actions of each network come to on each instance, [networks, instances], higher is better.
+
+    All play at once in one pool, from the same starts; where there is one action it is taken unseen.
+    """
+    several, count = len(networks), len(instances)
+    environment = problem.environment(instances, several * count, name=networks[0].environment)
+    rows = np.arange(several * count)
+    base = environment.reset(rows, np.tile(np.arange(count), several))
+    evaluators = [network.on(environment) for network in networks]
+
+    def logits_of(rows: NDArray[np.int64], owner: NDArray[np.int64]) -> NDArray[np.float32]:
+        """[R, K], by the networks `owner` [R], rising."""
+        owners, first = np.unique(owner, return_index=True)
+        cuts = [*first.tolist(), len(owner)]
+        parts = list(zip(owners.tolist(), cuts, cuts[1:]))
+        if not isinstance(evaluators[0], Observer):
+            return np.concatenate([evaluators[i].evaluate(rows[a:b])[0] for i, a, b in parts])
+        seen, (contexts, which) = networks[0].see(environment, rows), evaluators[0].instances(rows)
+        return np.concatenate(
+            [
+                networks[i].infer(contexts, which[a:b], {name: array[a:b] for name, array in seen.items()})[0]
+                for i, a, b in parts
+            ]
+        )
+
+    def choose(turn: Turn) -> NDArray[np.integer]:
+        slots = np.zeros(len(turn.rows), np.int64)
+        choosing = np.flatnonzero((turn.actions >= 0).sum(axis=1) > 1)
+        if len(choosing):
+            slots[choosing] = logits_of(turn.rows[choosing], turn.episode[choosing] // count).argmax(axis=1)
+        return turn.taken(slots)
+
+    return play(environment, rows, base, choose).totals.reshape(several, count)

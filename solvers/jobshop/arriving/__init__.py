@@ -1,0 +1,1 @@
+"""The learned dispatcher for jobs that arrive over time."""

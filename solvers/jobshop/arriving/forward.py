@@ -1,0 +1,89 @@
+"""QueueNetwork in numba: what it sees of a row of the pool, and its logits."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.jit import kernel
+from corl.networks.compiled import dense
+from corl.problems.jobshop.arriving.environment import OF_JOBS, OF_SHOP, ArrivingEnvironment, look
+from corl.problems.jobshop.arriving.features import JOB, SHOP, describe
+from corl.search import hooks
+
+__all__ = ["QueueEvaluator", "QueueWeights"]
+
+
+class QueueWeights(NamedTuple):
+    """The network's parameters; W hidden units."""
+
+    line: NDArray[np.float32]
+    """[JOB]"""
+    hidden: NDArray[np.float32]
+    """[JOB + SHOP + 1, W], the biases last"""
+    out: NDArray[np.float32]
+    """[W]"""
+
+
+class _Scratch(NamedTuple):
+    listed: NDArray[np.int32]
+    """[K]"""
+    work: NDArray[np.int64]
+    """[M]"""
+    jobs: NDArray[np.int64]
+    """[K, 10]"""
+    shop: NDArray[np.int64]
+    """[5]"""
+    x: NDArray[np.float32]
+    """[K, JOB + SHOP]"""
+    hidden: NDArray[np.float32]
+    """[W]"""
+
+
+class QueueEvaluator:
+    """As corl.policy.Evaluator has it; the values are 0."""
+
+    def __init__(self, environment: Environment, weights: QueueWeights) -> None:
+        if not isinstance(environment, ArrivingEnvironment):
+            raise UsageError("a network jobshop-queue plays in the environment arriving; accepted: that one")
+        self._environment, self._weights = environment, weights
+        self._scratch = _Scratch(
+            np.empty(environment.width, np.int32),
+            np.empty(environment.state.free.shape[1], np.int64),
+            np.zeros((environment.width, len(OF_JOBS)), np.int64),
+            np.zeros(len(OF_SHOP), np.int64),
+            np.zeros((environment.width, JOB + SHOP), np.float32),
+            np.zeros(len(weights.out), np.float32),
+        )
+
+    def evaluate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """See corl.policy.Evaluator."""
+        logits = np.full((len(rows), self._environment.width), -np.inf, np.float32)
+        _logits(self._environment.state, rows, self._weights, self._scratch, logits)
+        return logits, np.zeros(len(rows))
+
+
+@kernel
+def _logits(state, rows, weights, scratch, out):
+    """Of the actions that the environment lists, into out [R, K]."""
+    x, hidden = scratch.x, scratch.hidden
+    whole = np.empty(SHOP, np.float32)
+    for i in range(len(rows)):
+        count = hooks.actions(state, rows[i], scratch.listed)
+        if count == 0:
+            continue
+        look(state, rows[i], scratch.listed[:count], scratch.work, scratch.jobs, scratch.shop)
+        describe(scratch.jobs, count, scratch.shop, x, whole)
+        for k in range(count):
+            x[k, JOB:] = whole
+            dense(x[k], weights.hidden, hidden)
+            score = np.float32(0.0)
+            for f in range(JOB):
+                score += x[k, f] * weights.line[f]
+            for w in range(len(hidden)):
+                score += np.tanh(hidden[w]) * weights.out[w]
+            out[i, k] = score

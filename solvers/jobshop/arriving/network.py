@@ -1,0 +1,70 @@
+"""QueueNetwork: who goes next on a machine, by a few hundred numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.networks.compiled import array_of
+from corl.networks.policy import Policy, Shape
+from corl.networks.tokens import TokenBatch
+from corl.problems.jobshop.arriving.features import JOB, SHOP
+from corl.solvers.jobshop.arriving.forward import QueueEvaluator, QueueWeights
+
+if TYPE_CHECKING:
+    from corl.problem import Problem
+
+__all__ = ["QueueNetwork"]
+
+
+class QueueNetwork(Policy):
+    """A job's logit is a line through its features and a hidden layer that sees those of the shop as well.
+
+    A new one is the apparent tardiness cost: the line begins as the sum of its two factors' logarithms, the hidden layer at 0.
+    """
+
+    architecture: ClassVar[str] = "jobshop-queue"
+    extra = 1
+
+    def __init__(
+        self, width: int = 16, problem: str = "jobshop", features: str = "queue", environment: str = "arriving"
+    ) -> None:
+        """`width`: hidden units; 0: the line alone."""
+        super().__init__(problem, features, environment)
+        if width < 0:
+            raise UsageError(f"width is {width}; accepted: an integer from 0")
+        self.config = {"width": width, "problem": problem, "features": features, "environment": environment}
+        self.line = nn.Parameter(torch.zeros(JOB))
+        self.hidden = nn.Linear(JOB + SHOP, width)
+        self.out = nn.Parameter(torch.zeros(width))
+        with torch.no_grad():
+            self.line[:2] = 1.0
+
+    def weights(self) -> QueueWeights:
+        """The arrays that the kernels take."""
+        hidden = torch.cat([self.hidden.weight.T, self.hidden.bias[None]])
+        return QueueWeights(array_of(self.line), array_of(hidden), array_of(self.out))
+
+    def on(self, environment: Environment) -> QueueEvaluator:
+        """See Policy.on."""
+        return QueueEvaluator(environment, self.weights())
+
+    @classmethod
+    def sized(cls, problem: Problem, instance: Any, shape: Shape) -> QueueNetwork:
+        """See Policy.sized."""
+        return cls(shape.width)
+
+    def forward(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
+        """See Policy.forward."""
+        x, mask, _ = batch
+        jobs, shop = x[:, :-1, :JOB], x[:, -1, JOB:]
+        logits = x.new_full((len(x), jobs.shape[1]), float("-inf"))
+        row, slot = mask[:, :-1].nonzero(as_tuple=True)
+        there = jobs[row, slot]
+        hidden = torch.tanh(self.hidden(torch.cat([there, shop[row]], dim=1)))
+        logits[row, slot] = there @ self.line + hidden @ self.out
+        return logits, logits.new_zeros(len(logits))
