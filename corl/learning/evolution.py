@@ -68,6 +68,8 @@ def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Poli
     rows = np.arange(several * count)
     base = environment.reset(rows, np.tile(np.arange(count), several))
     evaluators = [network.on(environment) for network in networks]
+    if all(hasattr(evaluator, "play") for evaluator in evaluators):  # compiled, and as it is below
+        return base.reshape(several, count) + [evaluator.play(part) for evaluator, part in zip(evaluators, np.split(rows, several))]
 
     def logits_of(rows: NDArray[np.int64], owner: NDArray[np.int64]) -> NDArray[np.float32]:
         """[R, K], by the networks `owner` [R], rising."""

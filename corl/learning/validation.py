@@ -53,8 +53,8 @@ class BestWeights:
 class Validation:
     """Tells the curves of a training run how well self-play does, and the policy alone on instances never trained on.
 
-    It can remember the weights that did best on these: the least mean of their objectives, each by what it was at first. A
-    snapshot holds it (`state_dict`).
+    It can remember the weights that did best on these: the least mean of their objectives, each by what it was at first, or by a
+    tenth of the mean where that is more. A snapshot holds it (`state_dict`).
     """
 
     def __init__(self, source: Source, count: int, keep: bool = False) -> None:
@@ -78,7 +78,8 @@ class Validation:
 
     def _compare(self, objectives: NDArray[np.float64], network: Policy) -> None:
         if not len(self._first):
-            self._first = np.maximum(np.abs(objectives), 1e-12)
+            first = np.abs(objectives)
+            self._first = np.maximum(np.maximum(first, first.mean() / 10.0), 1e-12)
         score = float((objectives / self._first).mean()) * (-1.0 if self.problem.sense == "max" else 1.0)
         self._best.offer(score, network)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -63,14 +64,35 @@ def _first_order(placer: Placer, run: Run) -> NDArray[np.int64]:
 
     if run.solution is not None:
         return placer.follow(run.solution)
-    least, order = float("inf"), placer.word.copy()
-    for rule in rules_for(placer.instance):
-        for active in (False, True):
-            value = placer.dispatch(rule, 0.0, active, random_state(run.seed))
-            if value < least:
-                least, order = value, placer.word.copy()
-                run.report(placer.schedule(), value)
-            if run.should_stop:
-                break
+    if placer.instance.rules is None:
+        return _dispatched(placer, run)
+    least, order = placer.by_heads(), placer.word.copy()
+    if least < float("inf"):
+        run.report(placer.schedule(), least)
+    for rule, active in itertools.product(rules_for(placer.instance), (False, True)):
+        value = placer.dispatch(rule, 0.0, active, random_state(run.seed), lambda: run.should_stop)
+        if value < least:
+            least, order = value, placer.word.copy()
+            run.report(placer.schedule(), value)
+        if run.should_stop:
+            break
     placer.word = order
     return placer.greedy
+
+
+def _dispatched(placer: Placer, run: Run) -> NDArray[np.int64]:
+    """`_first_order` of an instance without rules, where dispatching needs no gaps."""
+    from corl.rng import random_state
+    from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
+    from corl.solvers.jobshop.dispatch.rules import rules_for
+
+    dispatcher, best = Dispatcher(placer.instance), None
+    for rule in rules_for(placer.instance):
+        value = dispatcher.run(rule, 0.0, random_state(run.seed))
+        if best is None or value < best[0]:
+            best = value, dispatcher.schedule()
+            run.report(best[1], value)
+        if run.should_stop:
+            break
+    assert best is not None
+    return placer.follow(best[1])

@@ -62,7 +62,7 @@ def _dispatch(instance: JobShopInstance, run: Run) -> None:
     from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
     from corl.solvers.jobshop.dispatch.rules import rules_for
 
-    dispatcher = Dispatcher(instance)
+    dispatcher = Dispatcher(instance, stopped=lambda: run.should_stop)
     for rule in rules_for(instance):
         value = dispatcher.run(rule, 0.0, random_state(run.seed))
         if value < math.inf and (run.objective is None or value < run.objective):

@@ -39,13 +39,14 @@ class Evolution(PolicyRecipe):
     def train(self, training: Training) -> None:
         import math
 
+        import numpy as np
         import torch
 
         from corl.learning.evolution import set_gradient
         from corl.learning.optimise import optimiser_step
         from corl.learning.validation import Validation
         from corl.networks.threads import one_thread
-        from corl.solvers.training.common import begin, source_of
+        from corl.solvers.training.common import begin, check_learned, source_of
 
         source = source_of(self, training.problem, training.seed)
         network = begin(self, training, source)
@@ -56,15 +57,20 @@ class Evolution(PolicyRecipe):
             while training.budget():
                 seen = validate(network) if training.step % self.every == 0 else {}
                 gradient, objective = self._gradient(training, network, source)
-                set_gradient(network, gradient)
-                optimiser_step(optimiser, self.rate, training.fraction, clip=math.inf)
+                if gradient.any():
+                    set_gradient(network, gradient)
+                    optimiser_step(optimiser, self.rate, training.fraction, clip=math.inf)
+                    seen["slope"] = float(np.linalg.norm(gradient))
+                else:
+                    check_learned(training, optimiser)
                 training.log(objective=objective, **seen)
+            check_learned(training, optimiser, over=True)
             validate(network)
         validate.restore(network)
         training.save(network)
 
     def _gradient(self, training: Training, network: Policy, source: Source) -> tuple[NDArray[np.float64], float]:
-        """An estimate of the gradient of the expected rank, and the mean objective of all copies."""
+        """An estimate of the gradient of the expected rank, 0 where all copies came to the same; and their mean objective."""
         import numpy as np
 
         from corl.learning import evolution
@@ -74,7 +80,9 @@ class Evolution(PolicyRecipe):
         noise = training.generator(3, training.step).standard_normal((self.pairs, len(flat)))
         changes = self.spread * np.concatenate([noise, -noise])
         found = evolution.outcomes(training.problem, instances, [evolution.moved(network, flat + change) for change in changes])
+        sign = 1.0 if training.problem.sense == "max" else -1.0
+        if (found == found[0]).all():
+            return np.zeros(len(flat)), sign * float(found.mean())
         standard = (found - found.mean(axis=0)) / np.maximum(found.std(axis=0), 1e-9 * np.maximum(1.0, np.abs(found).max(axis=0)))
         costs = -standard.mean(axis=1).reshape(2, self.pairs).T
-        sign = 1.0 if training.problem.sense == "max" else -1.0
         return evolution.gradient(costs, noise, self.spread), sign * float(found.mean())

@@ -19,11 +19,13 @@ from corl.learning.training import Training, train
 
 TINY = {
     "width": 8, "layers": 1, "heads": 2, "watch": 2, "size": 5, "samples": 2, "episodes": 2, "updates": 1,
-    "every": 1, "batch": 2, "simulations": 2, "states": 2, "operations": 4, "plans": 1, "teacher_iterations": 50,
+    "every": 1, "batch": 2, "simulations": 2, "states": 2, "operations": 4, "plans": 1, "teacher_iterations": 50, "pairs": 2,
 }  # fmt: skip
 WITH_CHOICE = {"milp-branching": {"set-cover": 40}}
 """Generators and sizes of problems whose smaller instances are solved without one."""
-RECIPES = ["alphazero", "imitation", "muzero", "policy-gradient", "q-learning", "self-improvement"]
+RECIPES = ["alphazero", "evolution", "imitation", "muzero", "policy-gradient", "q-learning", "self-improvement"]
+LEARNED = dict.fromkeys(RECIPES, "loss") | {"evolution": "slope"}
+"""What each notes of a step that learned something."""
 LEARNABLE = [name for name in ENVIRONMENTS if played(name).features]
 FAST = ("knapsack",)
 EACH = pytest.mark.parametrize("name", [pytest.param(p, marks=[] if p in FAST else pytest.mark.slow) for p in LEARNABLE])
@@ -64,11 +66,11 @@ def trained(name: str, recipe: str, output: Path) -> Training:
 @pytest.mark.parametrize("recipe", RECIPES)
 @EACH
 def test_every_problem_trains_and_its_networks_solve(name: str, recipe: str, tmp_path: Path):
-    """Two steps on a miniature, with a finite loss; the generic solvers run on what was trained, and the judge verifies what
+    """Two steps on a miniature, with finite losses; the generic solvers run on what was trained, and the judge verifies what
     they find, or they say in a line why not."""
     path, problem = tmp_path / "trained.safetensors", played(name).name
     done = trained(name, recipe, path)
-    assert done.limit == "steps" and np.isfinite(done.metrics["loss"]) and np.isfinite(done.metrics["greedy"])
+    assert done.limit == "steps" and np.isfinite(done.metrics[LEARNED[recipe]]) and np.isfinite(done.metrics["greedy"])
     instances = [instance for instance in small(problem) if solvable(name, instance)]
     for solver in ("muzero",) if recipe == "muzero" else ("policy", "tree-search"):
         found = []
@@ -121,7 +123,7 @@ def test_a_generation_without_a_choice_is_passed_over(recipe, monkeypatch):
     monkeypatch.setattr(problem, "generators", {"some": generate}, raising=False)
     steps = {"steps": 3, "workers": 0, "device": "cpu", "on_progress": lambda training: logged.append(set(training.metrics))}
     train("knapsack", recipe, **tiny("knapsack", recipe), **steps)
-    assert ["loss" in seen for seen in logged] == [False, False, True]
+    assert [LEARNED[recipe] in seen for seen in logged] == [False, False, True]
 
 
 @pytest.mark.parametrize("recipe", ["alphazero", "imitation", "muzero"])

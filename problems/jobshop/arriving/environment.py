@@ -137,6 +137,7 @@ def _tell(state: Any, row: Any, c: Any, work: Any, seen: Any) -> None:
     at = state.job_at[instance] + job
     seen[0], seen[1], seen[2], seen[3] = job, state.duration[c], state.rest[o], state.closing[at] - state.owner[c]
     seen[4], seen[5], seen[6], seen[7] = state.due[at], state.weight[at], state.ready[row, job], state.release[at]
+    seen[8] = seen[9] = 0
     if state.owner[c] + 1 == state.closing[at]:
         return
     least, queue = np.int64(2**62), np.int64(2**62)

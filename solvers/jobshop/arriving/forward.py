@@ -40,6 +40,8 @@ class _Scratch(NamedTuple):
     """[5]"""
     x: NDArray[np.float32]
     """[K, JOB + SHOP]"""
+    whole: NDArray[np.float32]
+    """[SHOP]"""
     hidden: NDArray[np.float32]
     """[W]"""
 
@@ -57,33 +59,61 @@ class QueueEvaluator:
             np.zeros((environment.width, len(OF_JOBS)), np.int64),
             np.zeros(len(OF_SHOP), np.int64),
             np.zeros((environment.width, JOB + SHOP), np.float32),
+            np.zeros(SHOP, np.float32),
             np.zeros(len(weights.out), np.float32),
         )
 
     def evaluate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """See corl.policy.Evaluator."""
         logits = np.full((len(rows), self._environment.width), -np.inf, np.float32)
-        _logits(self._environment.state, rows, self._weights, self._scratch, logits)
+        _logits_of_rows(self._environment.state, rows, self._weights, self._scratch, logits)
         return logits, np.zeros(len(rows))
+
+    def play(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Play `rows` [R] to their ends by the likeliest actions, the first of equals; the sums of the rewards, float64 [R]."""
+        totals = np.zeros(len(rows))
+        _play(self._environment.state, rows, self._weights, self._scratch, totals)
+        return totals
 
 
 @kernel
-def _logits(state, rows, weights, scratch, out):
-    """Of the actions that the environment lists, into out [R, K]."""
-    x, hidden = scratch.x, scratch.hidden
-    whole = np.empty(SHOP, np.float32)
+def _play(state, rows, weights, scratch, totals):
+    """The sums of the rewards into totals [R]."""
+    logits = np.empty(len(scratch.listed), np.float32)
     for i in range(len(rows)):
         count = hooks.actions(state, rows[i], scratch.listed)
-        if count == 0:
-            continue
-        look(state, rows[i], scratch.listed[:count], scratch.work, scratch.jobs, scratch.shop)
-        describe(scratch.jobs, count, scratch.shop, x, whole)
-        for k in range(count):
-            x[k, JOB:] = whole
-            dense(x[k], weights.hidden, hidden)
-            score = np.float32(0.0)
-            for f in range(JOB):
-                score += x[k, f] * weights.line[f]
-            for w in range(len(hidden)):
-                score += np.tanh(hidden[w]) * weights.out[w]
-            out[i, k] = score
+        while count > 0:
+            chosen = 0
+            if count > 1:
+                _logits(state, rows[i], count, weights, scratch, logits)
+                for k in range(1, count):
+                    if logits[k] > logits[chosen]:
+                        chosen = k
+            totals[i] += hooks.step(state, rows[i], rows[i], scratch.listed[chosen])
+            count = hooks.actions(state, rows[i], scratch.listed)
+
+
+@kernel
+def _logits_of_rows(state, rows, weights, scratch, out):
+    """Of the actions that the environment lists, into out [R, K]."""
+    for i in range(len(rows)):
+        count = hooks.actions(state, rows[i], scratch.listed)
+        if count > 0:
+            _logits(state, rows[i], count, weights, scratch, out[i])
+
+
+@kernel
+def _logits(state, row, count, weights, scratch, out):
+    """Of the actions scratch.listed[:count] into out [K]."""
+    x, hidden = scratch.x, scratch.hidden
+    look(state, row, scratch.listed[:count], scratch.work, scratch.jobs, scratch.shop)
+    describe(scratch.jobs, count, scratch.shop, x, scratch.whole)
+    for k in range(count):
+        x[k, JOB:] = scratch.whole
+        dense(x[k], weights.hidden, hidden)
+        score = np.float32(0.0)
+        for f in range(JOB):
+            score += x[k, f] * weights.line[f]
+        for w in range(len(hidden)):
+            score += np.tanh(hidden[w]) * weights.out[w]
+        out[k] = score

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -39,7 +40,9 @@ class QueueNetwork(Policy):
             raise UsageError(f"width is {width}; accepted: an integer from 0")
         self.config = {"width": width, "problem": problem, "features": features, "environment": environment}
         self.line = nn.Parameter(torch.zeros(JOB))
-        self.hidden = nn.Linear(JOB + SHOP, width)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that nothing is drawn for no units
+            self.hidden = nn.Linear(JOB + SHOP, width)
         self.out = nn.Parameter(torch.zeros(width))
         with torch.no_grad():
             self.line[:2] = 1.0

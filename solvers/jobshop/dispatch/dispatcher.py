@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -24,13 +25,17 @@ class Dispatcher:
     rules by placing unit after unit."""
 
     def __init__(
-        self, instance: JobShopInstance, schedules: Literal["non-delay", "active"] = "non-delay", look: float = LOOK_AHEAD
+        self,
+        instance: JobShopInstance,
+        schedules: Literal["non-delay", "active"] = "non-delay",
+        look: float = LOOK_AHEAD,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`look`: the look-ahead of atc and covert, where the instance has no rules of its own."""
+        """`look`: the look-ahead of atc and covert, where the instance has no rules; `stopped`: when to give up where it has."""
         self._queues: Queues | None = None
         self._placer: Placer | None = None
         if instance.rules is not None:
-            self._placer, self._active = Placer(instance), schedules == "active"
+            self._placer, self._active, self._stopped = Placer(instance), schedules == "active", stopped
             return
         if schedules == "non-delay" and not instance.flexible:
             self._queues = Queues(instance, look)
@@ -39,10 +44,11 @@ class Dispatcher:
         self._listed = np.zeros(self._environment.width, np.int32)
 
     def run(self, rule: int, noise: float, random: NDArray[np.uint64]) -> float:
-        """Build a schedule by a rule (an index into RULES), priorities multiplied by 1 to 1 + noise; returns its objective,
-        inf where not everything fits (which only what is fixed, or a machine that is down for good, may bring about)."""
+        """Build a schedule by a rule (an index into RULES), priorities multiplied by 1 to 1 + noise; returns its objective, inf
+        where it was stopped, or not everything fits (which only what is fixed, or a machine that is down for good, may bring
+        about)."""
         if self._placer is not None:
-            return self._placer.dispatch(rule, noise, self._active, random)
+            return self._placer.dispatch(rule, noise, self._active, random, self._stopped)
         if self._queues is not None:
             return self._queues.run(rule, noise, random)
         self._environment.reset([0], [0])

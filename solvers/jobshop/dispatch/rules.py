@@ -11,7 +11,7 @@ from corl.jit import kernel
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
 
-__all__ = ["ATC", "LOOK_AHEAD", "RULES", "priority", "rules_for"]
+__all__ = ["ATC", "COVERT", "LOOK_AHEAD", "RULES", "priority", "rules_for"]
 
 RULES = ("spt", "lpt", "mwkr", "mor", "fifo", "fdd/mwkr", "edd", "atc", "covert")
 """Shortest and longest processing time; most work and most operations remaining; first in, first out; flow due date by most

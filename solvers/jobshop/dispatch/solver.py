@@ -64,7 +64,8 @@ class Dispatch(Solver):
         from corl.solvers.jobshop.bounds import lower_bound
         from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
 
-        dispatcher, random = Dispatcher(instance, self.schedules, self.look_ahead), random_state(run.seed)
+        dispatcher = Dispatcher(instance, self.schedules, self.look_ahead, lambda: run.should_stop)
+        random = random_state(run.seed)
         rules, bounded = self._rules(instance), False
         while run.budget(1):
             rule = next(rules, None)

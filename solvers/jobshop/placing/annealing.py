@@ -49,17 +49,15 @@ def anneal(shop, base, plan, fixed, state, values, cooling, done, units, random)
 
 
 @kernel
-def spread(shop, base, plan, fixed, word, wanted, value, tries, random):
-    """The mean of what changes that are for the worse cost, of so many random ones; 0 where none is."""
-    total, count = 0.0, 0
+def spread(shop, base, plan, fixed, word, wanted, value, tries, costs, random):
+    """Add what changes that are for the worse cost, of so many random ones, and how many they are, to costs [2]."""
     for _ in range(tries):
         p, q = _positions(shop, word, random)
         _move(word, p, q)
         changed = decode(shop, base, plan, fixed, word, wanted)
         _move(word, q, p)
         if value < changed < 1e17:
-            total, count = total + changed - value, count + 1
-    return total / max(1, count)
+            costs[0], costs[1] = costs[0] + changed - value, costs[1] + 1.0
 
 
 @kernel(borrow=True)

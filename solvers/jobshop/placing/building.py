@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.problems.jobshop.rules import FOREVER
@@ -12,10 +14,36 @@ from corl.rng import uniform
 from corl.solvers.jobshop.dispatch.rules import LOOK_AHEAD, priority
 from corl.solvers.jobshop.placing.gaps import copy_plan, latest_fit, lines_hold, place, remove, setup
 
-__all__ = ["MISSING", "build", "decode"]
+if TYPE_CHECKING:
+    from corl.problems.jobshop.instance import JobShopInstance
+
+__all__ = ["MISSING", "UNFINISHED", "Looks", "build", "decode", "new_looks"]
 
 MISSING = 1e18
 """What a schedule is worth for each unit that did not fit."""
+UNFINISHED = -1.0
+
+
+class Looks(NamedTuple):
+    """What dispatching remembers from one unit to the next: when and where the next unit of each job could start; J jobs."""
+
+    touched: NDArray[np.int64]
+    """[M] at which step something was put on a machine."""
+    seen: NDArray[np.int64]
+    """[J] at which step a job was looked at; -1: never, or it went on since."""
+    start: NDArray[np.int64]
+    """[J]"""
+    end: NDArray[np.int64]
+    """[J]"""
+    machine: NDArray[np.int64]
+    """[J]"""
+
+
+def new_looks(instance: JobShopInstance) -> Looks:
+    """Before the first unit."""
+    j = instance.jobs
+    zeros = (np.zeros(j, np.int64) for _ in range(3))
+    return Looks(np.zeros(instance.machines, np.int64), np.full(j, -1, np.int64), *zeros)
 
 
 @kernel
@@ -62,15 +90,17 @@ def _value(shop, plan):
 
 # -------------------------------------------------------------------- dispatching
 @kernel
-def build(shop, base, plan, fixed, wanted, rule, noise, active, random, word):
+def build(shop, base, plan, fixed, wanted, rule, noise, active, random, word, looks, first, stop):
     """Always the unit of the highest priority by a rule among those that may come next; `word` becomes the order.
+
+    The units `first` to `stop` - 1 of the order; returns UNFINISHED where there are more.
 
     Non-delay: those that can start first; active: those that can start, on the machine where one can end first, before that end.
     """
-    jobs, touched = len(shop.due), np.zeros(len(plan.count), np.int64)
-    seen, start, end, machine = np.full(jobs, -1), np.zeros(jobs, np.int64), np.zeros(jobs, np.int64), np.zeros(jobs, np.int64)
-    copy_plan(base, plan)
-    for step in range(1, len(word) + 1):
+    touched, seen, start, end, machine, jobs = looks.touched, looks.seen, looks.start, looks.end, looks.machine, len(shop.due)
+    if first == 0:
+        copy_plan(base, plan)
+    for step in range(first + 1, min(stop, len(word)) + 1):
         for j in range(jobs):
             if _done(shop, plan, j):
                 start[j] = end[j] = FOREVER
@@ -87,6 +117,8 @@ def build(shop, base, plan, fixed, wanted, rule, noise, active, random, word):
             touched[shop.machine[plan.choice[i]]] = step
         word[step - 1], seen[j] = j, -1
         plan.next[j] += 1
+    if stop < len(word):
+        return UNFINISHED
     if len(fixed) and not lines_hold(shop, plan, fixed):
         return MISSING
     if shop.goal[0] == 2:

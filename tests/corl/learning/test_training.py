@@ -214,13 +214,16 @@ def test_recipes_are_listed(lesson, capsys):
     assert "policy-gradient" in shown and "self-improvement" in shown and "imitation" in shown
 
 
-@pytest.mark.parametrize("recipe", ["policy-gradient", "q-learning", "self-improvement"])
+@pytest.mark.parametrize("recipe", ["evolution", "policy-gradient", "q-learning", "self-improvement"])
 def test_generic_recipes_resume_to_the_same_bits(knapsack, tmp_path, recipe):
     """A generic recipe broken off and resumed ends with the weights of an unbroken run, and starts from a checkpoint."""
     small = {"width": 8, "layers": 1, "heads": 2, "size": 6, "batch": 8, "samples": 4, "watch": 4}
     generations = {"updates": 2, "batch": 16, "episodes": 8}
     small |= {"baseline": "greedy-rollout", "every": 2} if recipe == "policy-gradient" else generations
-    small = {name: value for name, value in small.items() if (name, recipe) != ("samples", "q-learning")}
+    if recipe == "evolution":
+        small = small | {"batch": 4, "pairs": 4, "every": 2}
+        del small["updates"], small["episodes"]
+    small = {name: value for name, value in small.items() if name != "samples" or recipe not in ("evolution", "q-learning")}
     whole, parts = tmp_path / "whole.safetensors", tmp_path / "parts.safetensors"
 
     def run(output, until):

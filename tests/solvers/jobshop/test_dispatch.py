@@ -11,7 +11,7 @@ from corl.problems.jobshop.problem import JobShop
 from corl.rng import random_state
 from corl.run import Run
 from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
-from corl.solvers.jobshop.dispatch.rules import RULES
+from corl.solvers.jobshop.dispatch.rules import COVERT, RULES, priority
 from corl.solvers.jobshop.dispatch.solver import Dispatch
 
 KINDS = ("classic", "ragged", "reentrant", "zeros", "flexible", "dates", "tardiness", "flexible tardiness")
@@ -82,3 +82,11 @@ def test_refusals():
         with pytest.raises(UsageError, match="accepted"):
             Dispatch(**options)
     assert "due dates" in Dispatch(rule="edd").accepts(taillard())
+
+
+def test_cost_over_time():
+    """A job that waits for its look-ahead times the work left in it costs nothing yet; one that is late its weight by its time."""
+    late, soon, later = (
+        float(priority(COVERT, 4, 10, 2, 0, 10, due, 2, 0, 4.0, look)) for due, look in ((10, 2.0), (21, 2.0), (21, 1.0))
+    )
+    assert late == pytest.approx(2 / 5) and soon == pytest.approx(2 / 5 * (1 - 11 / 22)) and 0 < later < 1e-9

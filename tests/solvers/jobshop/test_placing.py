@@ -21,6 +21,7 @@ from corl.solvers.jobshop.auto import choose
 from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
 from corl.solvers.jobshop.dispatch.rules import RULES, rules_for
 from corl.solvers.jobshop.dispatch.solver import Dispatch
+from corl.solvers.jobshop.placing import placer
 from corl.solvers.jobshop.placing.building import MISSING, decode
 from corl.solvers.jobshop.placing.placer import Annealing, Placer
 
@@ -131,3 +132,26 @@ def test_who_takes_rules(ask):
     for name in JobShop.environments:
         with pytest.raises(UsageError, match="the decision process knows no"):
             JobShop().environment([small], 1, name=name)
+
+
+def test_grants_do_not_change_annealing():
+    """One change at a time, or all at once: the same schedule, across the tries before a cooling."""
+    instance, found = workshop(jobs=6, machines=3, ask="setups,choices", seed=3), []
+    for grants in ([1] * 300, [7, 93, 150, 50], [300]):
+        made = Placer(instance)
+        made.by_heads()
+        search = Annealing(made, made.greedy, 5)
+        for units in grants:
+            search.step(units)
+        found.append((search.value, search.schedule().start.tolist()))
+    assert found[0] == found[1] == found[2]
+
+
+def test_dispatching_stops(monkeypatch):
+    """What was begun is left where the run is over; else nothing changes, however many are placed between two looks."""
+    instance = workshop(jobs=40, machines=12, ask="setups")
+    looks = []
+    assert Placer(instance).dispatch(0, 0.0, False, random_state(0), lambda: looks.append(0) or True) == math.inf
+    whole = Placer(instance).dispatch(0, 0.0, False, random_state(0))
+    monkeypatch.setattr(placer, "_TOGETHER", 7)
+    assert len(looks) == 1 and Placer(instance).dispatch(0, 0.0, False, random_state(0)) == whole < math.inf

@@ -13,7 +13,7 @@ from corl.problems.jobshop.problem import JobShop
 from corl.rng import random_state
 from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher, dispatch
 from corl.solvers.jobshop.dispatch.queues import Queues
-from corl.solvers.jobshop.dispatch.rules import RULES
+from corl.solvers.jobshop.dispatch.rules import LOOK_AHEAD, RULES
 
 KINDS = ("classic", "ragged", "reentrant", "dates", "tardiness")
 
