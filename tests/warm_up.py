@@ -61,10 +61,10 @@ def samples(problem: Problem) -> Iterator[Any]:
         "orienteering": [{"points": random.random((30, 2)), "scores": np.ones(30), "limit": 2.0}],
         "tsp": [random.random((40, 2)), np.ones((6, 6)) - np.eye(6), random.random((40, 40)), random.random((20_001, 2))],
     }
-    generated: dict[str, list[tuple[str, dict[str, int]]]] = {
+    generated: dict[str, list[tuple[str, dict[str, Any]]]] = {
         "bandits": [(kind, {"arms": 8}) for kind in ("budget", "capacity", "scheduling", "routing", "interventions")],
         "flowshop": [("mixed", {"size": 6})],
-        "jobshop": [("tardiness", {"jobs": 4, "machines": 3})],
+        "jobshop": [("tardiness", {"jobs": 4, "machines": 3}), ("flexible", {"jobs": 4, "machines": 3, "tightness": 1.3})],
         "memory": [("layered", {"layers": 4}), ("dag", {"ops": 6})],
         "memory-static": [("tiled", {"size": 20})],
         "milp": [("set-cover", {"rows": 250, "columns": 500})],

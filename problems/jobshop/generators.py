@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corl.errors import UsageError
 from corl.problems.jobshop.generators_arrivals import arrivals
@@ -113,17 +114,12 @@ def tardiness(
     first fifth of the jobs weigh 4, the last fifth 1, the others 2.
     """
     _check_size(jobs, machines)
-    if not 0.0 <= tightness <= 1000.0:
-        raise UsageError(f"tightness: {tightness} is not accepted; accepted: 0 to 1000")
     if not 0 <= latest_release <= HORIZON // 2:
         raise UsageError(f"latest_release: {latest_release} is not accepted; accepted: 0 to {HORIZON // 2:,}")
     random = np.random.default_rng(seed)
     time_seed, machine_seed = (int(value) for value in random.integers(1, _SEEDS + 1, 2))
     rows = _taillard_rows(jobs, machines, time_seed, machine_seed)
     release = random.integers(0, latest_release, jobs, endpoint=True)
-    work = np.array([sum(duration for ((_, duration),) in row) for row in rows])
-    weight = np.full(jobs, 2)
-    weight[: jobs // 5], weight[jobs - jobs // 5 :] = 4, 1
     comment = f"corl generate jobshop tardiness --option jobs={jobs} --option machines={machines} "
     comment += f"--option tightness={tightness} --option latest_release={latest_release} --seed {seed}"
     return from_jobs(
@@ -131,19 +127,37 @@ def tardiness(
         machines,
         name=f"tardiness-{jobs}x{machines}",
         release=release,
-        due=release + np.floor(tightness * work).astype(np.int64),
-        weight=weight,
-        objective="weighted_tardiness",
         comment=comment,
+        **_dates(rows, release, tightness),
     )
 
 
+def _dates(rows: list[list[list[tuple[int, int]]]], release: NDArray[np.int64], tightness: float) -> dict[str, Any]:
+    """Due dates, weights and objective of jobs, by the shortest of the durations of each operation (Singer and Pinedo, 1998)."""
+    if not 0.0 <= tightness <= 1000.0:
+        raise UsageError(f"tightness: {tightness} is not accepted; accepted: 0 to 1000")
+    jobs = len(rows)
+    work = np.array([sum(min(duration for _, duration in choices) for choices in row) for row in rows])
+    weight = np.full(jobs, 2)
+    weight[: jobs // 5], weight[jobs - jobs // 5 :] = 4, 1
+    due = release + np.floor(tightness * work).astype(np.int64)
+    return {"due": due, "weight": weight, "objective": "weighted_tardiness"}
+
+
 def flexible(
-    *, jobs: int = 10, machines: int = 6, operations: int = 6, choices: int = 3, spread: float = 0.2, seed: int = 0
+    *,
+    jobs: int = 10,
+    machines: int = 6,
+    operations: int = 6,
+    choices: int = 3,
+    spread: float = 0.2,
+    tightness: float = 0.0,
+    seed: int = 0,
 ) -> JobShopInstance:
     """Flexible: each job has 1 to 2 `operations` - 1 operations, each 1 to 2 `choices` - 1 machines, uniformly (NumPy's PCG64).
 
-    An operation has a duration uniform in 1..99, which differs by up to the fraction `spread` from machine to machine.
+    An operation has a duration uniform in 1..99, which differs by up to the fraction `spread` from machine to machine. With a
+    `tightness` above 0 the objective is the weighted tardiness, with due dates and weights as in `tardiness`.
     """
     _check_size(jobs, machines)
     most = jobs * operations
@@ -165,7 +179,11 @@ def flexible(
         rows.append(row)
     comment = f"corl generate jobshop flexible --option jobs={jobs} --option machines={machines} "
     comment += f"--option operations={operations} --option choices={choices} --option spread={spread} --seed {seed}"
-    return from_jobs(rows, machines, name=f"flexible-{jobs}x{machines}", first_machine=1, comment=comment)
+    dates = {}
+    if tightness != 0.0:
+        comment = comment.replace(" --seed", f" --option tightness={tightness} --seed")
+        dates = _dates(rows, np.zeros(jobs, np.int64), tightness)
+    return from_jobs(rows, machines, name=f"flexible-{jobs}x{machines}", first_machine=1, comment=comment, **dates)
 
 
 def _check_size(jobs: int, machines: int) -> None:

@@ -14,7 +14,7 @@ _MODEL = 20_000  # choices up to which a model for CP-SAT is built within a few 
 
 
 def choose(instance: JobShopInstance, time_limit: float | None, iterations: int | None) -> str:
-    """cp-sat up to 60 operations and for tardiness with choices of machines; annealing for rules; tabu, dispatch beyond both."""
+    """cp-sat up to 60 operations; annealing for rules; tabu; where that is too large cp-sat up to 20,000 choices, then dispatch."""
     from corl.solvers.jobshop.tabu.solver import Tabu
 
     small = instance.operations <= _PROOF and (time_limit is None or time_limit >= 1.0)

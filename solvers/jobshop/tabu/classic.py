@@ -11,6 +11,7 @@ from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
 from corl.solvers.jobshop.dispatch.rules import RULES
 from corl.solvers.jobshop.tabu.makespan_search import IDLE, VALUE, advance, begin, new_search, next_window
 from corl.solvers.jobshop.tabu.path_relinking import TabuParameters
+from corl.solvers.jobshop.tabu.reassignment import Choices, choices_of
 from corl.solvers.jobshop.tabu.relink import distance, relink
 from corl.solvers.jobshop.tabu.selection import new_selection, rebuild, shop_of, sort_starts
 from corl.solvers.jobshop.tabu.tardiness_search import advance_tardiness, begin_tardiness
@@ -42,7 +43,9 @@ class ClassicTabu:
         self._copy = new_selection(self._search.shop)
         self._opened_at = self._failed = 0  # what the schedule was worth when the window opened; windows without effect since
         self._closed = False
-        self._dates = None if instance.due is None or instance.objective == "makespan" else (instance.due, instance.weight)
+        self._late: tuple[Choices, NDArray[np.int64], NDArray[np.int64]] | None = None
+        if instance.due is not None and instance.objective != "makespan":
+            self._late = (choices_of(instance), instance.due, instance.weight)
 
     @property
     def value(self) -> int:
@@ -77,15 +80,15 @@ class ClassicTabu:
 
     def _begin(self) -> None:
         """Start from the orders in the selection's sequence."""
-        if self._dates is None:
+        if self._late is None:
             begin(self._search)
             self._failed, self._closed = 0, self._window < self.instance.operations
         else:
-            begin_tardiness(self._search, *self._dates)
+            begin_tardiness(self._search, *self._late)
 
     def advance(self, parameters: TabuParameters, units: int) -> int:
-        if self._dates is not None:
-            return int(advance_tardiness(self._search, *self._dates, *parameters, units))
+        if self._late is not None:
+            return int(advance_tardiness(self._search, *self._late, *parameters, units))
         while units and not self.ended(parameters):
             if self._closed:
                 self._open()
@@ -97,7 +100,7 @@ class ClassicTabu:
 
     def ended(self, parameters: TabuParameters) -> bool:
         """With windows, once so many in a row that cover the schedule `_COVERED` times made it no better."""
-        if self._dates is not None or self._window >= self.instance.operations:
+        if self._late is not None or self._window >= self.instance.operations:
             return self._idle >= parameters.cut
         return self._failed * self._window >= _COVERED * self.instance.operations
 

@@ -6,47 +6,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
-from corl.rng import random_state, uniform
+from corl.rng import below, random_state, uniform
 from corl.solvers.jobshop.dispatch.rules import rules_for
-from corl.solvers.jobshop.tabu.flexible_search import (
-    IDLE,
-    VALUE,
-    advance_flexible,
-    begin_flexible,
-    flexible_shop_of,
-    new_flexible_search,
-)
+from corl.solvers.jobshop.tabu.flexible_search import advance_flexible, begin_flexible
+from corl.solvers.jobshop.tabu.makespan_search import IDLE, VALUE, new_search
 from corl.solvers.jobshop.tabu.path_relinking import TabuParameters
+from corl.solvers.jobshop.tabu.reassignment import choices_of, take
+from corl.solvers.jobshop.tabu.selection import new_selection, rebuild, set_sequence, shop_of
+from corl.solvers.jobshop.tabu.tardiness_search import advance_tardiness, begin_tardiness
 
 __all__ = ["FlexibleTabu"]
 
-_SHARES = (0.3, 0.5)  # of the way from one parent to the other
+_SHARES = (0.1, 0.2)  # of the way from one parent to the other; further, and few choices stay where they fit each other
 _CLOSE = 0.02  # parents that choose differently for a smaller share of the operations are not worth relinking
+_WEIGHTS = (0, 1, 2, 4, 8)
+"""Halves of the work that a move adds that its estimate counts; each tabu search has one of these at random. Where all machines
+are busy to the end it is the sum of all work that has to get less, which no critical path shows: with 2 Behnke's 16th ends 2 %
+lower than with 0. Elsewhere it misleads: with 8 Brandimarte's mk10 ends 9 % higher."""
 
 _Member = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Starts, choices."""
 
 
 class FlexibleTabu:
-    """A `TabuSearch` (path_relinking.py): a critical operation moves to any place of any of its machines."""
+    """A `TabuSearch` (path_relinking.py): operations move on their machines and to others, for either objective."""
 
     noise = (0.5, 0.5)
-    grows = False
+    grows = True
 
     def __init__(self, instance: JobShopInstance, seed: int) -> None:
         self.instance, self.random, self.rules = instance, random_state(seed), rules_for(instance)
-        self._shop = flexible_shop_of(instance)
-        self._search, self._copy = (new_flexible_search(instance, self.random) for _ in range(2))
+        self._search, self._choices = new_search(shop_of(instance), self.random), choices_of(instance)
+        self._copied = shop_of(instance), new_selection(shop_of(instance)), choices_of(instance)
+        self._dates = None if instance.due is None or instance.objective == "makespan" else (instance.due, instance.weight)
+        self._weight = 0
 
     @property
     def value(self) -> int:
         return int(self._search.counts[VALUE])
 
     def best(self) -> _Member:
-        copy, search, n = self._copy, self._search, self.instance.operations
-        copy.order[:], copy.choice[:] = search.best_order, search.best_choice
-        begin_flexible(self._shop, copy)
-        return copy.end[:n].astype(np.int64) - copy.duration, search.best_choice.copy()
+        shop, selection, choices = self._copied
+        take(shop, choices, self._choices.best)
+        selection.sequence[:] = self._search.best
+        rebuild(shop, selection)
+        return selection.end[: self.instance.operations].astype(np.int64) - shop.duration, self._choices.best.copy()
 
     def schedule(self) -> Schedule:
         start, choice = self.best()
@@ -70,14 +74,21 @@ class FlexibleTabu:
 
     def _start(self, start: NDArray[np.int64], choice: NDArray[np.int32]) -> None:
         """From starts that keep the order of every job; operations on one machine go in that order."""
-        search = self._search
+        search, choices = self._search, self._choices
+        take(search.shop, choices, choice)
         # of equal starts the shorter operation first, then the lower number: no cycle can arise
-        search.order[:] = np.lexsort((self.instance.choice_duration[choice], start))
-        search.choice[:] = choice
-        begin_flexible(self._shop, search)
+        order = np.lexsort((search.shop.duration, start))
+        set_sequence(search.shop, order, search.selection.sequence)
+        if self._dates is None:
+            begin_flexible(search, choices)
+            self._weight = _WEIGHTS[below(self.random, len(_WEIGHTS))]  # type: ignore[no-untyped-call]
+        else:
+            begin_tardiness(search, choices, *self._dates)
 
     def advance(self, parameters: TabuParameters, units: int) -> int:
-        return int(advance_flexible(self._shop, self._search, *parameters, units))
+        if self._dates is None:
+            return int(advance_flexible(self._search, self._choices, self._weight, *parameters, units))
+        return int(advance_tardiness(self._search, self._choices, *self._dates, *parameters, units))
 
     def ended(self, parameters: TabuParameters) -> bool:
         return bool(self._search.counts[IDLE] >= parameters.cut)

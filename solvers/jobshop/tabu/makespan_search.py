@@ -18,7 +18,7 @@ from corl.solvers.jobshop.tabu.neighbourhood import Scan, choose_move, new_scan
 from corl.solvers.jobshop.tabu.selection import Selection, Shop, new_selection, rebuild, shift
 from corl.solvers.jobshop.tabu.windows import FIRST, STOP, Window, new_window, open_window, sort_order
 
-__all__ = ["IDLE", "MOVES", "NOW", "VALUE", "WRAP", "Search", "advance", "begin", "new_search", "next_window"]
+__all__ = ["IDLE", "MOVES", "NOW", "VALUE", "WRAP", "Search", "advance", "begin", "forbid", "new_search", "next_window"]
 
 MOVES, IDLE, NOW, VALUE = range(4)  # what `counts` holds
 WRAP = 2**30  # moves after which the tabu table begins anew
@@ -92,7 +92,7 @@ def advance(search: Search, cut: int, shortest: int, longest: int, units: int) -
         if a < 0:  # the critical path has no block, or no move in one is sure to be feasible
             counts[IDLE] = cut
             break
-        _forbid(shop, selection.sequence, tabu, a, b, now + shortest + below(random, longest - shortest + 1))
+        forbid(shop, selection.sequence, tabu, a, b, now + shortest + below(random, longest - shortest + 1))
         counts[NOW] = shift(shop, selection, window, a, b)
         counts[IDLE] += 1
         if counts[NOW] < counts[VALUE]:
@@ -104,10 +104,10 @@ def advance(search: Search, cut: int, shortest: int, longest: int, units: int) -
 
 
 @kernel(borrow=True)
-def _forbid(shop, sequence, tabu, a, b, until):
+def forbid(shop, sequence, tabu, a, b, until):
     """Let no move undo a pair that the move of place a to place b reverses, up to the move `until`."""
     m, member = shop.machine[sequence[a]], shop.member
-    k, base, moved = shop.first[m + 1] - shop.first[m], shop.pair[m], member[sequence[a]]
+    k, base, moved = shop.able[m], shop.pair[m], member[sequence[a]]
     if a < b:
         for at in range(a + 1, b + 1):
             tabu[base + moved * k + member[sequence[at]]] = until

@@ -3,7 +3,7 @@
 In every critical block, an operation goes right behind the last or right before the first one, or the first goes right
 behind, or the last right before, one within. A move is kept where it cannot make a cycle (Balas and Vazacopoulos, 1998,
 propositions 2.2 and 2.3, made strict for durations of zero), and judged by the longest path through the operations moved,
-with heads and tails as theirs would become (section 2.2 there): a lower bound on the makespan that is exact most times.
+with heads and tails as theirs would become (section 2.2 there): exact most times, and hardly ever over the makespan.
 A block has no gaps, so a path through the one that moves is known at once; where that alone is too long, the rest is not
 looked at. Only what is in the search's window (windows.py) is looked at.
 """
@@ -19,9 +19,10 @@ from corl.jit import kernel
 from corl.rng import below
 from corl.solvers.jobshop.tabu.windows import FIRST, JOBS, MACHINES
 
-__all__ = ["Scan", "choose_move", "critical_path", "feasible", "new_scan"]
+__all__ = ["BARRED", "ESTIMATE", "FROM", "LENGTH", "TIES", "Scan", "choose_move", "feasible", "new_scan"]
 
 _FAR = 2**40
+ESTIMATE, FROM, TO, TIES, BARRED, BARRED_FROM, BARRED_TO, LENGTH = range(8)  # what `found` of a Scan holds
 
 
 class Scan(NamedTuple):
@@ -32,12 +33,12 @@ class Scan(NamedTuple):
     ahead: NDArray[np.int64]
     """[N] heads or tails as a move would make them."""
     found: NDArray[np.int64]
-    """[7] the best move that is not tabu: its estimate, from, to, ties; and a random tabu one: count, from, to."""
+    """[8] the best move that is not tabu: its estimate, from, to, ties; a random tabu one: count, from, to; the path's length."""
 
 
 def new_scan(n: int) -> Scan:
     """For n operations."""
-    return Scan(np.zeros(n, np.uint32), np.zeros(n, np.int64), np.zeros(7, np.int64))
+    return Scan(np.zeros(n, np.uint32), np.zeros(n, np.int64), np.zeros(8, np.int64))
 
 
 @kernel(borrow=True)
@@ -52,14 +53,15 @@ def choose_move(shop, selection, window, scan, tabu, now, best, makespan, random
     earlier, later, p, member = shop.earlier, shop.later, shop.duration, shop.member
     end, rest = selection.end, selection.rest
     found[0], found[1], found[2], found[3], found[4], found[5], found[6] = _FAR, -1, -1, 0, 0, -1, -1
-    i = _windows_path(shop, selection, window, path, makespan, random) - 1
+    found[LENGTH] = _windows_path(shop, selection, window, path, makespan, random)
+    i = found[LENGTH] - 1
     while i >= 0:  # blocks: runs of the path along one machine
         j = i
         while j > 0 and before[path[j - 1]] == path[j]:
             j -= 1
         first, last = np.int64(place[path[i]]), np.int64(place[path[j]])
         m = shop.machine[path[i]]
-        size, pairs = shop.first[m + 1] - shop.first[m], shop.pair[m]
+        size, pairs = shop.able[m], shop.pair[m]
         for k in range(_moves(last - first + 1) if j < i else 0):
             a, b = _move(first, last, k)
             if a < b:
@@ -104,18 +106,6 @@ def _windows_path(shop, selection, window, path, makespan, random):
             if below(random, count) == 0:
                 i = x
     return _traced(shop.earlier, selection.before, selection.rank, end, shop.duration, window.span[FIRST], i, path, random)
-
-
-@kernel(borrow=True)
-def critical_path(last, earlier, before, rank, end, p, path, makespan, random):
-    """A longest path, at random where it forks, last operation first, into `path`; returns its length."""
-    count, i = 0, np.uint32(len(path))
-    for x in last:
-        if end[x] == makespan:
-            count += 1
-            if below(random, count) == 0:
-                i = x
-    return _traced(earlier, before, rank, end, p, np.int64(0), i, path, random)
 
 
 @kernel(borrow=True)

@@ -36,17 +36,24 @@ __all__ = [
     "Selection",
     "Shop",
     "link",
+    "members",
     "new_selection",
     "rebuild",
+    "rotate",
     "set_sequence",
     "shift",
     "shop_of",
     "sort_starts",
+    "update",
 ]
 
 
 class Shop(NamedTuple):
-    """What the kernels know of an instance without choices: N operations, J jobs, M machines."""
+    """What the kernels know of an instance: N operations, J jobs, M machines.
+
+    Where operations have choices of machines (reassignment.py), duration, machine, first and member are those of the choices
+    taken, and change with them.
+    """
 
     duration: NDArray[np.int32]
     """[N]"""
@@ -63,9 +70,11 @@ class Shop(NamedTuple):
     first: NDArray[np.int32]
     """[M + 1] where the operations of a machine begin in a sequence."""
     member: NDArray[np.int32]
-    """[N] the number of an operation among those of its machine."""
+    """[N] the number of an operation among those that its machine can do."""
+    able: NDArray[np.int32]
+    """[M] how many a machine can do."""
     pair: NDArray[np.int64]
-    """[M + 1] where the k x k pairs of a machine's k operations begin in a table of all such pairs."""
+    """[M + 1] where the k x k pairs of the k operations that a machine can do begin in a table of all such pairs."""
 
 
 class Selection(NamedTuple):
@@ -94,17 +103,27 @@ class Selection(NamedTuple):
 
 
 def shop_of(instance: JobShopInstance) -> Shop:
-    """The Shop of an instance without choices."""
-    machine, n = instance.choice_machine, instance.operations
+    """The Shop of an instance, with the first of the choices of every operation."""
+    taken, choice_machine = instance.choice_first[:-1], instance.choice_machine
+    machine = choice_machine[taken]
     earlier, later, last = job_links(instance)
-    sizes = np.bincount(machine, minlength=instance.machines)
-    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-    member = np.empty(n, np.int32)
-    grouped = np.argsort(machine, kind="stable")
-    member[grouped] = np.arange(n) - first[machine[grouped]]
-    pair = np.concatenate([[0], np.cumsum(sizes.astype(np.int64) ** 2)])
+    first = np.concatenate([[0], np.cumsum(np.bincount(machine, minlength=instance.machines))]).astype(np.int32)
+    member, able = members(instance)
+    pair = np.concatenate([[0], np.cumsum(able.astype(np.int64) ** 2)])
     release = instance.release.astype(np.int32)
-    return Shop(instance.choice_duration, machine, earlier, later, release, last, first, member, pair)
+    duration = instance.choice_duration[taken]
+    return Shop(duration, machine, earlier, later, release, last, first, member[taken], able, pair)
+
+
+def members(instance: JobShopInstance) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """[C], the number of each choice among those of its machine, and [M], how many a machine has."""
+    machine = instance.choice_machine
+    able = np.bincount(machine, minlength=instance.machines).astype(np.int32)
+    begin = np.cumsum(able) - able
+    member = np.empty(len(machine), np.int32)
+    grouped = np.argsort(machine, kind="stable")
+    member[grouped] = np.arange(len(machine)) - begin[machine[grouped]]
+    return member, able
 
 
 def new_selection(shop: Shop) -> Selection:
@@ -166,7 +185,7 @@ def shift(shop: Shop, selection: Selection, window: Window, a: int, b: int) -> i
     m = shop.machine[moved]
     begin, end = shop.first[m], shop.first[m + 1]
     low, high = min(a, b), max(a, b)
-    _rotate(sequence, a, b)
+    rotate(sequence, a, b)
     link(sequence, selection.place, before, after, low, high, begin, end)
     if a < b:
         reorder_forward(shop.earlier, before, order, rank, marked, selection.spare, moved, sequence[b - 1])
@@ -177,14 +196,21 @@ def shift(shop: Shop, selection: Selection, window: Window, a: int, b: int) -> i
     for at in range(low, high + 1):
         k = rank[sequence[at]]
         lowest, highest = min(lowest, k), max(highest, k)
-    first, stop = np.int64(window.span[FIRST]), np.int64(window.span[STOP])
-    sweep_ends(order, shop.earlier, before, selection.end, shop.duration, max(lowest, first), stop)
-    sweep_rests(order, shop.later, after, selection.rest, shop.duration, min(highest, stop - 1), first)
+    return update(shop, selection, window, lowest, highest)
+
+
+@kernel(borrow=True)
+def update(shop, selection, window, lowest, highest):
+    """Within the window, ends anew from the rank `lowest` on, and rests up to the rank `highest`; returns the makespan."""
+    first, stop, order = np.int64(window.span[FIRST]), np.int64(window.span[STOP]), selection.order
+    sweep_ends(order, shop.earlier, selection.before, selection.end, shop.duration, max(lowest, first), stop)
+    sweep_rests(order, shop.later, selection.after, selection.rest, shop.duration, min(highest, stop - 1), first)
     return longest_path(shop, selection, window)
 
 
 @kernel(borrow=True)
-def _rotate(sequence, a, b):
+def rotate(sequence, a, b):
+    """Move what stands at place a to place b."""
     moved = sequence[a]
     if a < b:
         for at in range(a, b):

@@ -32,15 +32,16 @@ class Tabu(Solver):
     """Tabu search on the N7 neighbourhood, restarted between two members of a population (TS/PR: Peng, Lu and Cheng, 2015).
 
     Beyond 2,000 operations each tabu search goes through windows of time.
-    Where operations have choices of machines, its moves take one critical operation to any place of any of its machines. For the
-    weighted tardiness they swap neighbours on the critical paths of late jobs, each judged by the true objective.
+    Where operations have choices of machines, a move may also take a critical one to the best place of another machine. For the
+    weighted tardiness moves are swaps of neighbours on the critical paths of late jobs, and other machines for what is there;
+    they are judged by the true objective.
     With `workers`, each is a thread, and all share the population.
     """
 
     population: int = option(
         0,
-        """Schedules that starts are made of; 0: 8. Without choices of machines it doubles whenever it has converged, so a short
-        run has few and a long one more than the paper's 30.""",
+        """Schedules that starts are made of; 0: 8. It doubles whenever it has converged, so a short run has few and a long one
+        more than the paper's 30.""",
         low=1,
         also=0,
         scale="log",
@@ -54,8 +55,8 @@ class Tabu(Solver):
     )
     tenure: int = option(
         0,
-        """Moves for which a reversed pair stays, at the least; 0: 10 + jobs / machines. At the most 1.4 times that, 1.5 times
-        where there are over twice as many jobs as machines (Zhang, Li, Rao and Guan, 2008).""",
+        """Moves for which a reversed pair, or a changed machine, stays, at the least; 0: 10 + jobs / machines. At the most 1.4
+        times that, 1.5 times where there are over twice as many jobs as machines (Zhang, Li, Rao and Guan, 2008).""",
         low=1,
         also=0,
         scale="log",
@@ -72,13 +73,11 @@ class Tabu(Solver):
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
-    title: ClassVar[str] = "tabu search with path relinking: N7, reassignment of flexible machines, swaps for the tardiness"
+    title: ClassVar[str] = "tabu search with path relinking: N7, other machines where there are, swaps for the tardiness"
     iteration: ClassVar[str] = "one move"
 
     def accepts(self, instance: JobShopInstance) -> str:
         late = instance.objective == "weighted_tardiness"
-        if instance.flexible:
-            return "where operations have choices of machines it minimises the makespan only" if late else ""
         if late and int(instance.weight.sum()) * instance.horizon >= _LARGEST:
             return f"the weights and durations allow a tardiness beyond {_LARGEST:,}"
         pairs = sum(count * count for count in _machine_counts(instance))
@@ -87,7 +86,7 @@ class Tabu(Solver):
         return ""
 
     def kind(self, instance: JobShopInstance) -> str:
-        return "flexible" if instance.flexible else instance.objective
+        return f"flexible {instance.objective}" if instance.flexible else instance.objective
 
     def prepare(self, instance: JobShopInstance) -> None:
         from corl.problems.jobshop.generators import flexible, taillard, tardiness
@@ -95,8 +94,9 @@ class Tabu(Solver):
         from corl.run import Run
         from corl.solvers.jobshop.tabu.classic import compile_relinking
 
-        tiny = taillard(jobs=6, machines=3) if instance.objective == "makespan" else tardiness(jobs=6, machines=3)
-        tiny = flexible(jobs=6, machines=3, operations=3) if instance.flexible else tiny
+        late = instance.objective != "makespan"
+        tiny = tardiness(jobs=6, machines=3) if late else taillard(jobs=6, machines=3)
+        tiny = flexible(jobs=6, machines=3, operations=3, tightness=1.3 * late) if instance.flexible else tiny
         Tabu(cut=5, population=2)._search(tiny, Run(JobShop(), tiny, iterations=40))
         if not instance.flexible:
             compile_relinking(tiny)

@@ -71,6 +71,9 @@ def test_what_is_drawn():
     late = tardiness(jobs=10, machines=3, tightness=1.5, latest_release=20, seed=2)
     work = np.add.reduceat(late.choice_duration, late.first[:-1])
     assert np.array_equal(late.due, late.release + np.floor(1.5 * work)) and late.weight.tolist() == [4, 4] + [2] * 6 + [1, 1]
+    dated, plain = flexible(tightness=1.5, seed=1), flexible(seed=1)
+    assert np.array_equal(dated.due, np.floor(1.5 * np.add.reduceat(plain.shortest, plain.first[:-1])))
+    assert dated.objective == late.objective and np.array_equal(dated.choice_duration, plain.choice_duration)
 
 
 @pytest.mark.parametrize(
@@ -88,6 +91,7 @@ def test_what_is_drawn():
         ("flexible", {"choices": 7}),
         ("flexible", {"operations": 0}),
         ("flexible", {"spread": 2.0}),
+        ("flexible", {"tightness": -0.1}),
     ],
 )
 def test_wrong_parameters(kind, options):

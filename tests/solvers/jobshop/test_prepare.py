@@ -14,6 +14,7 @@ INSTANCES = {
     "classic": lambda: taillard(jobs=10, machines=10),
     "large": lambda: demirkol(jobs=200, machines=5),
     "flexible": flexible,
+    "flexible tardiness": lambda: flexible(tightness=1.3),
     "tardiness": tardiness,
 }
 OPTIONS = {"tabu": {"cut": 20, "population": 3}, "dispatch": {"noise": 0.3}, "cp-sat": {}, "cp-agent": {"schedules": 0}}

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from corl.problems.jobshop.evaluation import schedule_of_orders
 from corl.problems.jobshop.problem import JobShop
 from corl.rng import random_state
+from corl.solvers.jobshop.tabu.reassignment import choices_of
 from corl.solvers.jobshop.tabu.selection import new_selection, rebuild, set_sequence, shop_of
-from corl.solvers.jobshop.tabu.tardiness_search import late_pairs, swap, tardiness
+from corl.solvers.jobshop.tabu.tardiness_search import late_moves, swap, tardiness
 
 
 def selection_of(instance, seed):
@@ -46,10 +47,10 @@ def test_swaps(random_instance, kind, jobs, machines, seed):
     weight = np.random.default_rng(seed).integers(0, 5, instance.jobs)
     late = type(instance)(**{**vars(instance), "due": due, "weight": weight, "objective": "weighted_tardiness"})
     shop, selection = selection_of(late, seed)
-    found, n = np.zeros(late.operations, np.uint32), late.operations
+    found, n, choices = np.zeros(2 * late.operations, np.uint32), late.operations, choices_of(late)
     assert tardiness(shop.last, selection.end, due, weight) == value_of(late, shop, selection.sequence)[0]
     count, sequence, end = (
-        late_pairs(shop, selection, due, found, random_state(seed)),
+        late_moves(shop, selection, choices, due, found, random_state(seed)),
         selection.sequence.copy(),
         selection.end.copy(),
     )
@@ -71,6 +72,6 @@ def test_only_late_jobs_count(random_instance):
     """Jobs that are on time give no pairs, and there is nothing to do."""
     instance = random_instance("classic", 6, 4, 1)
     shop, selection = selection_of(instance, 1)
-    found = np.zeros(instance.operations, np.uint32)
-    assert late_pairs(shop, selection, np.full(6, 10**6), found, random_state(0)) == 0
-    assert late_pairs(shop, selection, np.zeros(6, np.int64), found, random_state(0)) > 0
+    found, choices = np.zeros(2 * instance.operations, np.uint32), choices_of(instance)
+    assert late_moves(shop, selection, choices, np.full(6, 10**6), found, random_state(0)) == 0
+    assert late_moves(shop, selection, choices, np.zeros(6, np.int64), found, random_state(0)) > 0

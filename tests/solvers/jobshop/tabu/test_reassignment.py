@@ -1,0 +1,141 @@
+"""Moves to other machines: what they update is what a new computation gives, the place is the best, and they can be undone."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corl.problems.jobshop.evaluation import schedule_of_orders
+from corl.problems.jobshop.problem import JobShop
+from corl.rng import random_state
+from corl.solvers.jobshop.tabu.neighbourhood import LENGTH, choose_move, new_scan
+from corl.solvers.jobshop.tabu.reassignment import OPERATION, _best_place, choices_of, choose_reassignment, reassign, take
+from corl.solvers.jobshop.tabu.selection import new_selection, rebuild, set_sequence, shop_of, update
+from corl.solvers.jobshop.tabu.tardiness_search import _another, _place, late_moves, move, tardiness
+from corl.solvers.jobshop.tabu.windows import new_window, open_window
+
+KINDS = ("flexible", "flexible tardiness")  # the latter with durations of zero
+shapes = given(kind=st.sampled_from(KINDS), jobs=st.integers(1, 7), machines=st.integers(2, 5), seed=st.integers(0, 10**6))
+
+
+def drawn(instance, seed):
+    """A Shop with random choices taken, the Choices, and a random selection with its makespan."""
+    random = np.random.default_rng(seed)
+    shop, choices, selection = shop_of(instance), choices_of(instance), new_selection(shop_of(instance))
+    take(shop, choices, random.integers(instance.choice_first[:-1], instance.choice_first[1:]).astype(np.int32))
+    ahead = [np.sort(random.random(count)) for count in np.diff(instance.first)]  # an order that agrees with the jobs
+    set_sequence(shop, np.argsort(np.concatenate(ahead)), selection.sequence)
+    return shop, choices, selection, rebuild(shop, selection)
+
+
+def whole(shop, selection):
+    """A window that holds all operations of a selection that is built."""
+    window = new_window(len(shop.last), len(shop.first) - 1)
+    open_window(shop, selection, window, np.int64(0), np.int64(len(selection.order)))
+    return window
+
+
+def schedule_in(instance, shop, choices, selection):
+    """The judge's schedule of the orders, which are on the machines that the choices say."""
+    schedule = schedule_of_orders(instance, [selection.sequence[a:b] for a, b in pairwise(shop.first)])
+    assert schedule.machine.tolist() == instance.choice_machine[choices.taken].tolist() == shop.machine.tolist()
+    assert instance.choice_duration[choices.taken].tolist() == shop.duration.tolist()
+    return schedule
+
+
+def assert_right(shop, selection):
+    """Links and times are those of a new computation, and the order is topological."""
+    anew, n = new_selection(shop), len(selection.order)
+    anew.sequence[:] = selection.sequence
+    value = rebuild(shop, anew)
+    for field in ("place", "before", "after", "end"):
+        assert getattr(selection, field).tolist() == getattr(anew, field).tolist(), field
+    assert selection.rank[selection.order].tolist() == list(range(n)) and not selection.marked.any()
+    for i in range(n):
+        for x in (shop.earlier[i], selection.before[i]):
+            assert x >= n or selection.rank[x] < selection.rank[i]
+    return value, anew.rest.tolist()
+
+
+@settings(deadline=None, max_examples=80)
+@shapes
+def test_moves_update_what_they_change(random_instance, kind, jobs, machines, seed):
+    """After each of many moves: the schedule is the judge's, all times and links are those of a new computation."""
+    instance = random_instance(kind, jobs, machines, seed)
+    shop, choices, selection, value = drawn(instance, seed)
+    scan, random, window = new_scan(instance.operations), random_state(seed), whole(shop, selection)
+    tabu = np.zeros(int(shop.pair[-1]), np.int32)
+    for _ in range(40):
+        choose_move(shop, selection, window, scan, tabu, 0, 0, value, random)
+        choose_reassignment(shop, selection, choices, scan.path, scan.found[LENGTH], 2, 0, 0, random)
+        if choices.found[OPERATION] < 0:
+            break
+        v, c, to = choices.found[OPERATION : OPERATION + 3]
+        value = update(shop, selection, window, *reassign(shop, selection, choices, np.uint32(v), np.int32(c), to))
+        assert choices.taken[v] == c
+        assert (value, selection.rest.tolist()) == assert_right(shop, selection)
+        schedule = schedule_in(instance, shop, choices, selection)
+        assert schedule.start.tolist() == (selection.end[: instance.operations] - shop.duration).tolist()
+
+
+@settings(deadline=None, max_examples=80)
+@shapes
+def test_no_place_is_better(random_instance, kind, jobs, machines, seed):
+    """The one that is found is the least of all places of a machine, by the heads and tails of the schedule."""
+    instance = random_instance(kind, jobs, machines, seed)
+    shop, _, selection, _ = drawn(instance, seed)
+    end, rest, n = selection.end, selection.rest, instance.operations
+    for v in range(n):
+        head, tail = end[shop.earlier[v]], rest[shop.later[v]]
+        for m in np.delete(np.arange(instance.machines), shop.machine[v]):
+            line = [n, *selection.sequence[shop.first[m] : shop.first[m + 1]].tolist(), n]
+            places = [max(end[x], head) + max(rest[y], tail) for x, y in pairwise(line)]
+            around, to = _best_place(shop, selection, m, head, tail, random_state(seed))
+            assert around == min(places) == places[to - shop.first[m]]
+
+
+@settings(deadline=None, max_examples=80)
+@shapes
+def test_moves_are_undone(random_instance, kind, jobs, machines, seed):
+    """Moves for the tardiness: worth what the judge says, with the right ends; the move back restores them."""
+    instance = random_instance(kind, jobs, machines, seed)
+    due, weight = np.random.default_rng(seed).integers(0, 40, jobs), np.random.default_rng(seed).integers(0, 5, jobs)
+    late = type(instance)(**{**vars(instance), "due": due, "weight": weight, "objective": "weighted_tardiness"})
+    shop, choices, selection, _ = drawn(late, seed)
+    found, n, random = choices.moves, late.operations, random_state(seed)
+    moves = found[: late_moves(shop, selection, choices, due, found, random)].tolist()
+    taken, sequence, end = choices.taken.copy(), selection.sequence.copy(), selection.end.copy()
+    for v in (np.uint32(entry - n) for entry in moves if entry >= n):
+        c, place = _another(choices, v, random), int(selection.place[v])
+        to = _place(shop, selection, v, choices.machine[c], random)
+        if to < 0:
+            continue
+        move(shop, selection, choices, v, c, to)
+        assert choices.taken[v] == c != taken[v]
+        assert_right(shop, selection)
+        schedule = schedule_in(late, shop, choices, selection)
+        assert JobShop().evaluate(late, schedule) == tardiness(shop.last, selection.end, due, weight)
+        move(shop, selection, choices, v, taken[v], place + (selection.place[v] < place))
+        assert (choices.taken == taken).all() and (selection.sequence == sequence).all() and (selection.end == end).all()
+
+
+def test_what_moved_stays_for_a_while(random_instance):
+    """An operation that must not move is left, unless there is no other, or its move would be the best of all."""
+    instance = random_instance("flexible", 6, 4, 1)
+    shop, choices, selection, value = drawn(instance, 1)
+    scan, random, window = new_scan(instance.operations), random_state(0), whole(shop, selection)
+    choose_move(shop, selection, window, scan, np.zeros(int(shop.pair[-1]), np.int32), 0, 0, value, random)
+    free = (shop, selection, choices, scan.path, scan.found[LENGTH], 0, 5)
+    choose_reassignment(*free, 0, random)
+    first = int(choices.found[OPERATION])
+    choices.tabu[first] = 9
+    choose_reassignment(*free, 0, random)
+    assert int(choices.found[OPERATION]) not in (-1, first)
+    choose_reassignment(*free, 10**6, random)
+    assert int(choices.found[OPERATION]) == first
+    choices.tabu[:] = 9
+    choose_reassignment(*free, 0, random)
+    assert int(choices.found[OPERATION]) == -1 and choices.found[OPERATION + 4] > 0
