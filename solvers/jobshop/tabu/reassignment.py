@@ -2,9 +2,9 @@
 
 Mastrolilli and Gambardella (Journal of Scheduling 3, 2000, section 4): on another machine it need not stand behind what ends
 later than its job's last operation, nor before what has more left than its job's next one, up to where these two meet; between
-them no place makes a cycle, and one of them is best. They compute heads and tails without it anew. We take those of the
-schedule, as Gonzalez, Vela and Varela do (European Journal of Operational Research 245, 2015), which are too large only for what
-waits for it or for what it waits for, and look at nothing beyond the longest path through it.
+them no place makes a cycle, and one of them is best. They compute heads and tails without it anew for each. We take those of the
+schedule as it is, which are too large only for what waits for it or what it waits for, and of what remains without it look
+only at the path from the operation before to the one behind it on its machine, as N7's estimates do (neighbourhood.py).
 """
 
 from __future__ import annotations
