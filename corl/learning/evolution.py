@@ -17,6 +17,7 @@ from torch import nn
 
 from corl.decoding.play import Turn, play
 from corl.networks.policy import Observer, Policy
+from corl.policy import Player
 from corl.problem import Problem
 
 __all__ = ["gradient", "moved", "outcomes", "parameters_of", "set_gradient"]
@@ -54,7 +55,7 @@ def set_gradient(network: nn.Module, flat: NDArray[np.float64]) -> None:
 
 def _parts(network: nn.Module, flat: NDArray[np.float64]) -> list[torch.Tensor]:
     sizes = [parameter.numel() for parameter in network.parameters()]
-    cut = torch.from_numpy(flat).split(sizes)
+    cut = torch.split(torch.from_numpy(flat), sizes)
     return [part.reshape(p.shape).to(p.device, p.dtype) for part, p in zip(cut, network.parameters())]
 
 
@@ -68,8 +69,10 @@ def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Poli
     rows = np.arange(several * count)
     base = environment.reset(rows, np.tile(np.arange(count), several))
     evaluators = [network.on(environment) for network in networks]
-    if all(hasattr(evaluator, "play") for evaluator in evaluators):  # compiled, and as it is below
-        return base.reshape(several, count) + [evaluator.play(part) for evaluator, part in zip(evaluators, np.split(rows, several))]
+    players = [one for one in evaluators if isinstance(one, Player)]
+    if len(players) == several:
+        played = [one.play(part) for one, part in zip(players, np.split(rows, several))]
+        return base.reshape(several, count) + np.array(played)
 
     def logits_of(rows: NDArray[np.int64], owner: NDArray[np.int64]) -> NDArray[np.float32]:
         """[R, K], by the networks `owner` [R], rising."""

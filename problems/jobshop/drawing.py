@@ -66,9 +66,8 @@ def _rules(instance: JobShopInstance, rules: Rules, schedule: Schedule, axes: Ax
     told += ["hatched: a set-up"] if setups else []
     fixed = rules.fixed
     if len(fixed):
-        length = (ends(instance, schedule) - schedule.start)[fixed]
-        where, begin = schedule.machine[fixed], schedule.start[fixed]
-        axes.barh(where, length, left=begin, height=0.9, color="none", edgecolor=_DUE, linewidth=1.5)
+        lengths, where = (ends(instance, schedule) - schedule.start)[fixed], schedule.machine[fixed]
+        axes.barh(where, lengths, left=schedule.start[fixed], height=0.9, color="none", edgecolor=_DUE, linewidth=1.5)
         told.append("framed: fixed")
     if rules.now:
         axes.axvline(rules.now, color=_DUE, linestyle=":", linewidth=1.0)

@@ -28,7 +28,7 @@ def check_rules(
     if (wrong := start < (lowest := rules.lowest(instance))).any():
         i = int(wrong.argmax())
         raise Infeasible(f"{place(i)} starts at {start[i]}; accepted: from {lowest[i]}")
-    for i in np.flatnonzero(rules.no_wait) if rules.no_wait is not None else ():
+    for i in np.flatnonzero(rules.no_wait).tolist() if rules.no_wait is not None else ():
         if start[i] != end[i - 1]:
             raise Infeasible(f"{place(i)} starts at {start[i]}; without waiting at {end[i - 1]}, when the one before it ends")
     if rules.fixed_start is not None and rules.fixed_machine is not None:

@@ -204,8 +204,10 @@ class JobShop(Problem):
         return follow(instance, solution)
 
     def default_policy(self, instance: JobShopInstance) -> str:
-        """A policy for the makespan without choices of machines and rules."""
-        return "" if instance.flexible or instance.objective != "makespan" or instance.rules is not None else "jobshop-slim"
+        """One for the makespan without choices of machines, one for the weighted tardiness; none with rules."""
+        if instance.rules is not None or (instance.flexible and instance.objective == "makespan"):
+            return ""
+        return "jobshop-slim" if instance.objective == "makespan" else "jobshop-arrivals"
 
     def miniature(self, instance: JobShopInstance) -> JobShopInstance:
         """Its first four jobs with their first four operations, without rules."""

@@ -163,9 +163,9 @@ class Rules:
         if self.family is None and self.setups.shape[1] != instance.jobs:
             families = f"there are {self.setups.shape[1]} families and {instance.jobs} jobs"
             raise InputError(f"{families}; accepted: as many, or a family of each operation", field="setups")
-        timed = self.setups.any(axis=(1, 2))
+        timed = np.asarray(self.setups.any(axis=(1, 2)))
         if self.first_setups is not None:
-            timed = timed | self.first_setups.any(axis=1)
+            timed |= self.first_setups.any(axis=1)
         if (instance.choice_duration[timed[instance.choice_machine]] == 0).any():
             raise InputError("accepted: from 1, on machines with set-ups", field="durations")
 

@@ -35,7 +35,7 @@ CHOOSE, JUDGE = 1_000_000, 2_000_000
 NAMED = (0.9, 3.0)
 REGIMES = [(load, tightness) for load in (0.8, 0.9, 0.95) for tightness in (2.0, 3.0, 4.0)]
 JOBS, MACHINES = 500, 10
-GRID = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+GRID = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 20.0)
 LOOK_AHEADS = {"atc": (2.0,) * 9, "covert": (2.0,) * 9}
 """As `tune` finds them, for each of REGIMES."""
 POLICIES = {"policy": "jobshop-arrivals"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ def page(report: Report, drawings: dict[str, list[tuple[str, str]]] | None = Non
         "generated": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "interval": interval,
     }
-    filters = {"percent": percent, "seconds": seconds, "memory": memory, "value": value, "facts": described}
+    filters: dict[str, Callable[..., str]] = {"percent": percent, "seconds": seconds, "memory": memory, "value": value, "facts": described}
     return render("corl.benchmark.reporting", values, filters)
 
 

@@ -88,7 +88,8 @@ def _family(job: Record, length: int, default: int, most: int) -> list[int]:
     """A number for all operations of a job, or a list."""
     field = job.get("family", default)
     if isinstance(field.value, list):
-        return field.integers(length, low=0, high=most).tolist()
+        families: list[int] = field.integers(length, low=0, high=most).tolist()
+        return families
     return [field.integer(0, most)] * length
 
 

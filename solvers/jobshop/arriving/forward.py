@@ -47,7 +47,7 @@ class _Scratch(NamedTuple):
 
 
 class QueueEvaluator:
-    """As corl.policy.Evaluator has it; the values are 0."""
+    """As corl.policy.Player has it; the values are 0."""
 
     def __init__(self, environment: Environment, weights: QueueWeights) -> None:
         if not isinstance(environment, ArrivingEnvironment):
@@ -70,7 +70,7 @@ class QueueEvaluator:
         return logits, np.zeros(len(rows))
 
     def play(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Play `rows` [R] to their ends by the likeliest actions, the first of equals; the sums of the rewards, float64 [R]."""
+        """See corl.policy.Player."""
         totals = np.zeros(len(rows))
         _play(self._environment.state, rows, self._weights, self._scratch, totals)
         return totals

@@ -187,8 +187,8 @@ def _delay(shop, plan):
     for u in range(units):
         starts[u] = -plan.start[shop.unit[u]]
     behind = np.full(len(plan.choice), -1)
-    for m in range(len(plan.count)):
-        for p in range(plan.line_at[m], plan.line_at[m] + plan.count[m] - 1):
+    for m in range(len(plan.filled)):
+        for p in range(plan.line_at[m], plan.line_at[m] + plan.filled[m] - 1):
             behind[plan.line[p]] = plan.line[p + 1]
     for u in np.argsort(starts, kind="mergesort"):
         by = _room(shop, plan, behind, shop.unit[u], shop.unit[u + 1])

@@ -56,7 +56,7 @@ def _ready(shop, m, before, time, i):
 @kernel(borrow=True)
 def gap(shop, plan, m, i, length, low):
     """(start, place in the line): the first gap of machine m in which operation i fits, from `low` on; FOREVER without one."""
-    at, count = plan.line_at[m], plan.count[m]
+    at, count = plan.line_at[m], plan.filled[m]
     left, right = 0, count
     while left < right:  # those that start before it could end stand before it
         middle = (left + right) // 2
@@ -84,10 +84,10 @@ def gap(shop, plan, m, i, length, low):
 def _insert(shop, plan, i, choice, start, k):
     m = shop.machine[choice]
     at = plan.line_at[m]
-    for p in range(at + plan.count[m], at + k, -1):
+    for p in range(at + plan.filled[m], at + k, -1):
         plan.line[p] = plan.line[p - 1]
     plan.line[at + k] = i
-    plan.count[m] += 1
+    plan.filled[m] += 1
     plan.start[i], plan.end[i], plan.choice[i] = start, start + shop.duration[choice], choice
 
 
@@ -97,9 +97,9 @@ def _take_out(shop, plan, i):
     at, k = plan.line_at[m], 0
     while plan.line[at + k] != i:
         k += 1
-    for p in range(at + k, at + plan.count[m] - 1):
+    for p in range(at + k, at + plan.filled[m] - 1):
         plan.line[p] = plan.line[p + 1]
-    plan.count[m] -= 1
+    plan.filled[m] -= 1
     plan.choice[i] = -1
 
 
@@ -188,10 +188,10 @@ def begin(shop, plan, order, wanted):
 
     False where that does not fit.
     """
-    plan.count[:], plan.choice[:] = 0, -1
+    plan.filled[:], plan.choice[:] = 0, -1
     for i in order:
         c = shop.fixed_choice[i]
-        _insert(shop, plan, i, c, shop.fixed_start[i], plan.count[shop.machine[c]])
+        _insert(shop, plan, i, c, shop.fixed_start[i], plan.filled[shop.machine[c]])
     for j in range(len(shop.first) - 1):
         plan.next[j] = shop.unit_at[j]
         for u in range(shop.unit_at[j], shop.unit_at[j + 1]):
@@ -256,9 +256,9 @@ def copy_plan(source, target):
     """Make `target` the same plan."""
     for i in range(len(source.choice)):
         target.start[i], target.end[i], target.choice[i] = source.start[i], source.end[i], source.choice[i]
-    for m in range(len(source.count)):
-        target.count[m] = source.count[m]
-        for p in range(source.line_at[m], source.line_at[m] + source.count[m]):
+    for m in range(len(source.filled)):
+        target.filled[m] = source.filled[m]
+        for p in range(source.line_at[m], source.line_at[m] + source.filled[m]):
             target.line[p] = source.line[p]
     for j in range(len(source.next)):
         target.next[j] = source.next[j]

@@ -70,7 +70,7 @@ class Plan(NamedTuple):
     """[O] each"""
     choice: _Integers
     """[O] -1 while an operation is not placed."""
-    count: _Integers
+    filled: _Integers
     """[M] operations in a machine's line"""
     line_at: _Integers
     """[M + 1]"""
@@ -111,7 +111,7 @@ def shop_of(instance: JobShopInstance) -> Shop:
         lowest=rules.lowest(instance),
         fixed_start=fixed_start,
         fixed_choice=fixed_choice,
-        timed=setups.any(axis=(1, 2)) | first_setups.any(axis=1),
+        timed=np.asarray(setups.any(axis=(1, 2)) | first_setups.any(axis=1)),
         family=np.zeros(o, np.int64) if rules.setups is None else rules.families(instance).copy(),
         setups=setups.copy(),
         first_setups=first_setups.copy(),
@@ -133,7 +133,7 @@ def new_plan(instance: JobShopInstance) -> Plan:
         start=np.zeros(o, np.int64),
         end=np.zeros(o, np.int64),
         choice=np.full(o, -1, np.int64),
-        count=np.zeros(instance.machines, np.int64),
+        filled=np.zeros(instance.machines, np.int64),
         line_at=np.append(0, np.cumsum(counts)).astype(np.int64),
         line=np.zeros(len(instance.choice_machine), np.int64),
         next=np.zeros(instance.jobs, np.int64),

@@ -85,7 +85,7 @@ def test_refusals():
 
 
 def test_cost_over_time():
-    """A job that waits for its look-ahead times the work left in it costs nothing yet; one that is late its weight by its time."""
+    """A job that can wait for its look-ahead times the work left in it costs nothing yet; a late one its weight by its time."""
     late, soon, later = (
         float(priority(COVERT, 4, 10, 2, 0, 10, due, 2, 0, 4.0, look)) for due, look in ((10, 2.0), (21, 2.0), (21, 1.0))
     )
