@@ -1,7 +1,8 @@
 """Jobs that arrive over time: the learned dispatcher beside dispatching rules and beside re-solving with tabu search.
 
     python tests/studies/jobshop_arrivals.py tune                  # the look-aheads, on instances to choose on
-    python tests/studies/jobshop_arrivals.py judge --output FILE   # once; a row a method and instance
+    python tests/studies/jobshop_arrivals.py line --output NETWORK # the ablation: the policy without its hidden layer
+    python tests/studies/jobshop_arrivals.py judge --line NETWORK --output FILE   # once; a row a method and instance
 
 The split, made before anything was tuned: `corl train` draws its instances from its own seeds, 32 bits each; to choose on are
 the seeds from 1,000,000 on, to judge on those from 2,000,000 on. The regime in which the policy is to win was named first as
@@ -25,9 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import corl
+from corl.networks.architectures import network_class
 from corl.problems.jobshop.generators import arrivals
 from corl.problems.jobshop.instance import JobShopInstance, Schedule, from_jobs
 from corl.problems.jobshop.problem import JobShop
+from corl.solvers.jobshop.arriving.network import QueueNetwork
 from corl.solvers.jobshop.dispatch.rules import rules_for
 from corl.solvers.jobshop.tabu.solver import Tabu
 
@@ -36,11 +39,16 @@ NAMED = (0.9, 3.0)
 REGIMES = [(load, tightness) for load in (0.8, 0.9, 0.95) for tightness in (2.0, 3.0, 4.0)]
 JOBS, MACHINES = 500, 10
 GRID = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 20.0)
-LOOK_AHEADS = {"atc": (2.0,) * 9, "covert": (2.0,) * 9}
-"""As `tune` finds them, for each of REGIMES."""
-POLICIES = {"policy": "jobshop-arrivals"}
+LOOK_AHEADS = {"atc": (12.0, 4.0, 4.0, 6.0, 6.0, 6.0, 12.0, 6.0, 6.0), "covert": (3.0, 3.0, 3.0, 3.0, 3.0, 4.0, 3.0, 3.0, 4.0)}
+"""As `tune --instances 12` found them, for each of REGIMES."""
+POLICY = "jobshop-arrivals"
 BUDGETS = (0.1, 1.0, 10.0)
 """Milliseconds a decision of re-solving."""
+OPTIONS: dict[str, Any] = {
+    "generator": "arrivals", "environment": "arriving", "features": "queue", "size": 200, "width": 16, "rate": 0.01,
+    "spread": 0.05, "pairs": 16, "batch": 12, "watch": 48, "every": 20,
+}  # fmt: skip
+"""Of `corl train jobshop --recipe evolution --option network=jobshop-queue`: 468 steps, 40 minutes on half a core."""
 _DECISIONS = (2 + MACHINES) / 2  # that a job brings, in the mean
 
 
@@ -62,6 +70,16 @@ def by_policy(instance: JobShopInstance, policy: str) -> float:
     found = corl.solve(instance, solver="policy", policy=policy, decoder="greedy", iterations=10**9).objective
     assert found is not None
     return found
+
+
+class Line(QueueNetwork):
+    """The ablation: a line through the features of a job, without hidden units, trained as the policy is."""
+
+    architecture = "jobshop-line"
+
+    @classmethod
+    def sized(cls, problem: Any, instance: Any, shape: Any) -> Line:
+        return cls(0)
 
 
 class Plan(NamedTuple):
@@ -156,25 +174,28 @@ def tune(count: int) -> None:
             print(f"load {load}  tightness {tightness}  {rule}  best {GRID[int(np.argmin(means))]:g}   {told}", flush=True)
 
 
-def judge(count: int, resolved: int, output: Path) -> None:
+def judge(count: int, resolved: int, policies: dict[str, str], output: Path) -> None:
     """Write a row a regime, instance and method; the first `resolved` instances of the named regime are re-solved as well."""
     with output.open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["load", "tightness", "seed", "method", "tardiness", "ms_a_decision"])
         for load, tightness in REGIMES:
             for k, shop in enumerate(instances(JUDGE, count, (load, tightness))):
-                for method, value, spent in _methods(shop, (load, tightness), k < resolved and (load, tightness) == NAMED):
+                again = k < resolved and (load, tightness) == NAMED
+                for method, value, spent in _methods(shop, (load, tightness), policies, again):
                     table.writerow([load, tightness, JUDGE + k, method, f"{value:.0f}", f"{spent:.4f}"])
                 file.flush()
     show(output)
 
 
-def _methods(shop: JobShopInstance, regime: tuple[float, float], resolve: bool) -> Iterator[tuple[str, float, float]]:
+def _methods(
+    shop: JobShopInstance, regime: tuple[float, float], policies: dict[str, str], resolve: bool
+) -> Iterator[tuple[str, float, float]]:
     for rule in ("fdd/mwkr", "edd", "spt"):
         yield rule, *_timed(shop, by_rule, rule)
     for rule, looks in LOOK_AHEADS.items():
         yield rule, *_timed(shop, by_rule, rule, looks[REGIMES.index(regime)])
-    for method, policy in POLICIES.items():
+    for method, policy in policies.items():
         yield method, *_timed(shop, by_policy, policy)
     for milliseconds in BUDGETS if resolve else ():
         yield f"re-solving {milliseconds:g} ms", *by_resolving(shop, milliseconds)
@@ -210,15 +231,21 @@ def show(path: Path) -> None:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("tune", "judge", "show"))
+    parser.add_argument("part", choices=("tune", "line", "judge", "show"))
     parser.add_argument("--instances", type=int, default=30)
     parser.add_argument("--resolved", type=int, default=10, help="of the named regime, by tabu search at every arrival")
     parser.add_argument("--output", type=Path, default=Path("arrivals.csv"))
+    parser.add_argument("--line", help="to judge: the network that `line` made")
+    parser.add_argument("--steps", type=int, default=468, help="of `line`")
     given = parser.parse_args()
     if given.part == "tune":
         tune(given.instances)
+    elif given.part == "line":
+        corl.train("jobshop", "evolution", network=Line, steps=given.steps, output=given.output, **OPTIONS)
     elif given.part == "judge":
-        judge(given.instances, given.resolved, given.output)
+        network_class(Line)  # makes its checkpoints known
+        policies = {"policy": POLICY} | ({"line": given.line} if given.line else {})
+        judge(given.instances, given.resolved, policies, given.output)
     else:
         show(given.output)
 
