@@ -118,8 +118,9 @@ def compile_ahead(records: list[dict[str, Any]], tell: Callable[[int, float], ob
         for job in jobs:
             if job.free:
                 compile_one(job)
-                if left := [job for job in jobs if job.missing]:
-                    pace = (time.perf_counter() - begun) * members / max(total - sum(job.seconds for job in left), 1e-9)
+                left = [job for job in jobs if job.missing]
+                if left and (compiled := total - sum(job.seconds for job in left)) > 0.1:  # 0 while kernels fail
+                    pace = (time.perf_counter() - begun) * members / compiled
                     tell(len(left), remaining(left))
         for job in jobs:  # what others have begun
             if job.missing:

@@ -18,7 +18,8 @@ from __future__ import annotations
 import argparse
 import csv
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -175,30 +176,43 @@ def tune(count: int) -> None:
 
 
 def judge(count: int, resolved: int, policies: dict[str, str], output: Path) -> None:
-    """Write a row a regime, instance and method; the first `resolved` instances of the named regime are re-solved as well."""
-    with output.open("w", newline="") as file:
+    """Write a row a regime, instance and method; the first `resolved` instances of the named regime are re-solved as well.
+
+    A file that is there is continued: what it has is not run again.
+    """
+    done: set[tuple[str, ...]] = set()
+    if output.exists():
+        with output.open() as file:
+            done = {(row["load"], row["tightness"], row["seed"], row["method"]) for row in csv.DictReader(file)}
+    with output.open("a", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(["load", "tightness", "seed", "method", "tardiness", "ms_a_decision"])
-        for load, tightness in REGIMES:
+        if not done:
+            table.writerow(["load", "tightness", "seed", "method", "tardiness", "ms_a_decision"])
+        for load, tightness in sorted(REGIMES, key=lambda regime: regime != NAMED):
             for k, shop in enumerate(instances(JUDGE, count, (load, tightness))):
                 again = k < resolved and (load, tightness) == NAMED
-                for method, value, spent in _methods(shop, (load, tightness), policies, again):
-                    table.writerow([load, tightness, JUDGE + k, method, f"{value:.0f}", f"{spent:.4f}"])
-                file.flush()
+                for method, solve in _methods(shop, (load, tightness), policies, again).items():
+                    if (where := (str(load), str(tightness), str(JUDGE + k), method)) not in done:
+                        value, spent = solve()
+                        table.writerow([*where, f"{value:.0f}", f"{spent:.4f}"])
+                        file.flush()
     show(output)
 
 
 def _methods(
     shop: JobShopInstance, regime: tuple[float, float], policies: dict[str, str], resolve: bool
-) -> Iterator[tuple[str, float, float]]:
+) -> dict[str, Callable[[], tuple[float, float]]]:
+    """What each comes to, and its milliseconds a decision, when it is called."""
+    known: dict[str, Callable[[], tuple[float, float]]] = {}
     for rule in ("fdd/mwkr", "edd", "spt"):
-        yield rule, *_timed(shop, by_rule, rule)
+        known[rule] = partial(_timed, shop, by_rule, rule)
     for rule, looks in LOOK_AHEADS.items():
-        yield rule, *_timed(shop, by_rule, rule, looks[REGIMES.index(regime)])
+        known[rule] = partial(_timed, shop, by_rule, rule, looks[REGIMES.index(regime)])
     for method, policy in policies.items():
-        yield method, *_timed(shop, by_policy, policy)
+        known[method] = partial(_timed, shop, by_policy, policy)
     for milliseconds in BUDGETS if resolve else ():
-        yield f"re-solving {milliseconds:g} ms", *by_resolving(shop, milliseconds)
+        known[f"re-solving {milliseconds:g} ms"] = partial(by_resolving, shop, milliseconds)
+    return known
 
 
 def _timed(shop: JobShopInstance, solve: Callable[..., float], *given: Any) -> tuple[float, float]:
