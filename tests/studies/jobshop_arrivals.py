@@ -49,7 +49,7 @@ OPTIONS: dict[str, Any] = {
     "generator": "arrivals", "environment": "arriving", "features": "queue", "size": 200, "width": 16, "rate": 0.01,
     "spread": 0.05, "pairs": 16, "batch": 12, "watch": 48, "every": 20,
 }  # fmt: skip
-"""Of `corl train jobshop --recipe evolution --option network=jobshop-queue`: 468 steps, 40 minutes on half a core."""
+"""Of `corl train jobshop --recipe evolution --option network=jobshop-queue`: 468 steps, 40 minutes on a shared core."""
 _DECISIONS = (2 + MACHINES) / 2  # that a job brings, in the mean
 
 
