@@ -91,6 +91,7 @@ class Tabu(Solver):
     def prepare(self, instance: JobShopInstance) -> None:
         from corl.problems.jobshop.generators import flexible, taillard, tardiness
         from corl.problems.jobshop.problem import JobShop
+        from corl.rng import random_state, uniform
         from corl.run import Run
         from corl.solvers.jobshop.tabu.classic import compile_relinking
 
@@ -98,7 +99,9 @@ class Tabu(Solver):
         tiny = tardiness(jobs=6, machines=3) if late else taillard(jobs=6, machines=3)
         tiny = flexible(jobs=6, machines=3, operations=3, tightness=1.3 * late) if instance.flexible else tiny
         Tabu(cut=5, population=2)._search(tiny, Run(JobShop(), tiny, iterations=40))
-        if not instance.flexible:
+        if instance.flexible:
+            uniform(random_state(0))  # type: ignore[no-untyped-call]  # which only relinking calls
+        else:
             compile_relinking(tiny)
 
     def solve(self, instance: JobShopInstance, run: Run) -> None:
