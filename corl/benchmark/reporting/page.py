@@ -36,7 +36,8 @@ def page(report: Report, drawings: dict[str, list[tuple[str, str]]] | None = Non
         "generated": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "interval": interval,
     }
-    filters: dict[str, Callable[..., str]] = {"percent": percent, "seconds": seconds, "memory": memory, "value": value, "facts": described}
+    filters: dict[str, Callable[..., str]]
+    filters = {"percent": percent, "seconds": seconds, "memory": memory, "value": value, "facts": described}
     return render("corl.benchmark.reporting", values, filters)
 
 
