@@ -24,7 +24,7 @@ def operations(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     Times are in mean durations of the jobs listed, on a logarithmic scale. Raises UsageError for observations of
     another environment.
     """
-    if "rest" not in observation:
+    if not {"rest", "start"} <= observation.keys():
         raise UsageError("the features operations are of the environment dispatching; accepted: its observations")
     mask = observation["mask"]
     rows, slots = mask.shape
