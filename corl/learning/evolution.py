@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 from torch import nn
 
 from corl.decoding.play import Turn, play
@@ -38,11 +39,11 @@ def moved(network: Policy, flat: NDArray[np.float64]) -> Policy:
 
 
 def gradient(costs: NDArray[np.float64], noise: NDArray[np.float64], spread: float) -> NDArray[np.float64]:
-    """An estimate of the gradient [D] of the expected rank, from 0.5 of the most to -0.5 of the least.
+    """An estimate of the gradient [D] of the expected rank, from 0.5 of the most to -0.5 of the least; of equals the mean.
 
     costs: [P, 2], what the parameters changed by `spread` * noise [P, D], and by its opposite, come to.
     """
-    ranks = costs.ravel().argsort().argsort().reshape(costs.shape) / (costs.size - 1.0) - 0.5
+    ranks = (rankdata(costs, axis=None).reshape(costs.shape) - 1.0) / (costs.size - 1.0) - 0.5
     estimate: NDArray[np.float64] = (ranks[:, 0] - ranks[:, 1]) @ noise / (len(noise) * spread)
     return estimate
 
@@ -59,8 +60,10 @@ def _parts(network: nn.Module, flat: NDArray[np.float64]) -> list[torch.Tensor]:
     return [part.reshape(p.shape).to(p.device, p.dtype) for part, p in zip(cut, network.parameters())]
 
 
-def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Policy]) -> NDArray[np.float64]:
+def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Policy]) -> tuple[NDArray[np.float64], bool]:
     """What the likeliest actions of each network come to on each instance, [networks, instances], higher is better.
+
+    Also whether there was anything to choose, as far as is known.
 
     All play at once in one pool, from the same starts; where there is one action it is taken unseen.
     """
@@ -72,7 +75,7 @@ def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Poli
     players = [one for one in evaluators if isinstance(one, Player)]
     if len(players) == several:
         played = [one.play(part) for one, part in zip(players, np.split(rows, several))]
-        return base.reshape(several, count) + np.array(played)
+        return base.reshape(several, count) + np.array(played), True
 
     def logits_of(rows: NDArray[np.int64], owner: NDArray[np.int64]) -> NDArray[np.float32]:
         """[R, K], by the networks `owner` [R], rising."""
@@ -89,11 +92,16 @@ def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Poli
             ]
         )
 
+    chose = False
+
     def choose(turn: Turn) -> NDArray[np.integer]:
+        nonlocal chose
         slots = np.zeros(len(turn.rows), np.int64)
         choosing = np.flatnonzero((turn.actions >= 0).sum(axis=1) > 1)
         if len(choosing):
+            chose = True
             slots[choosing] = logits_of(turn.rows[choosing], turn.episode[choosing] // count).argmax(axis=1)
         return turn.taken(slots)
 
-    return play(environment, rows, base, choose).totals.reshape(several, count)
+    totals = play(environment, rows, base, choose).totals.reshape(several, count)
+    return totals, chose

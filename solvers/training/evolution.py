@@ -56,8 +56,8 @@ class Evolution(PolicyRecipe):
         with one_thread():
             while training.budget():
                 seen = validate(network) if training.step % self.every == 0 else {}
-                gradient, objective = self._gradient(training, network, source)
-                if gradient.any():
+                gradient, objective, chose = self._gradient(training, network, source)
+                if chose:
                     set_gradient(network, gradient)
                     optimiser_step(optimiser, self.rate, training.fraction, clip=math.inf)
                     seen["slope"] = float(np.linalg.norm(gradient))
@@ -69,8 +69,8 @@ class Evolution(PolicyRecipe):
         validate.restore(network)
         training.save(network)
 
-    def _gradient(self, training: Training, network: Policy, source: Source) -> tuple[NDArray[np.float64], float]:
-        """An estimate of the gradient of the expected rank, 0 where all copies came to the same; and their mean objective."""
+    def _gradient(self, training: Training, network: Policy, source: Source) -> tuple[NDArray[np.float64], float, bool]:
+        """An estimate of the gradient of the expected rank, the mean objective, and whether there was anything to choose."""
         import numpy as np
 
         from corl.learning import evolution
@@ -79,10 +79,9 @@ class Evolution(PolicyRecipe):
         flat = evolution.parameters_of(network)
         noise = training.generator(3, training.step).standard_normal((self.pairs, len(flat)))
         changes = self.spread * np.concatenate([noise, -noise])
-        found = evolution.outcomes(training.problem, instances, [evolution.moved(network, flat + change) for change in changes])
+        copies = [evolution.moved(network, flat + change) for change in changes]
+        found, chose = evolution.outcomes(training.problem, instances, copies)
         sign = 1.0 if training.problem.sense == "max" else -1.0
-        if (found == found[0]).all():
-            return np.zeros(len(flat)), sign * float(found.mean())
         standard = (found - found.mean(axis=0)) / np.maximum(found.std(axis=0), 1e-9 * np.maximum(1.0, np.abs(found).max(axis=0)))
         costs = -standard.mean(axis=1).reshape(2, self.pairs).T
-        return evolution.gradient(costs, noise, self.spread), sign * float(found.mean())
+        return evolution.gradient(costs, noise, self.spread), sign * float(found.mean()), chose

@@ -19,7 +19,8 @@ from corl.learning.training import Training, train
 
 TINY = {
     "width": 8, "layers": 1, "heads": 2, "watch": 2, "size": 5, "samples": 2, "episodes": 2, "updates": 1,
-    "every": 1, "batch": 2, "simulations": 2, "states": 2, "operations": 4, "plans": 1, "teacher_iterations": 50, "pairs": 2,
+    "every": 1, "batch": 2, "simulations": 2, "states": 2, "operations": 4, "plans": 1, "teacher_iterations": 50,
+    "pairs": 2,
 }  # fmt: skip
 WITH_CHOICE = {"milp-branching": {"set-cover": 40}}
 """Generators and sizes of problems whose smaller instances are solved without one."""

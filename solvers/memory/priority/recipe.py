@@ -57,6 +57,7 @@ class PriorityRecipe(Recipe):
 
         import torch
 
+        from corl.learning.evolution import set_gradient
         from corl.learning.optimise import optimiser_step
         from corl.learning.validation import BestWeights
         from corl.solvers.memory.priority.network import PriorityNetwork
@@ -72,11 +73,7 @@ class PriorityRecipe(Recipe):
                 best.offer(seen["watched"], network)
             chosen = [tasks[i] for i in random.choice(len(tasks), min(self.batch, len(tasks)), replace=False)]
             gradient, mean = self._gradient(network, chosen, random)
-            at = 0
-            for parameter in network.parameters():
-                part = gradient[at : at + parameter.numel()]
-                parameter.grad = torch.from_numpy(part).reshape(parameter.shape).to(parameter.dtype)
-                at += parameter.numel()
+            set_gradient(network, gradient)
             optimiser_step(optimiser, self.rate, training.fraction, last=0.1, clip=math.inf)
             training.log(excess=mean, **seen)
         best.offer(_mean_log(network.weights(), watched), network)
@@ -101,6 +98,7 @@ class PriorityRecipe(Recipe):
         """An estimate of the gradient of the expected rank with respect to all parameters, and the networks' mean."""
         import numpy as np
 
+        from corl.learning.evolution import gradient
         from corl.solvers.memory.priority.construct import Weights
 
         weights = network.weights()
@@ -112,8 +110,7 @@ class PriorityRecipe(Recipe):
                 moved = flat + sign * self.spread * noise[pair]
                 parts = moved[:cut].reshape(weights.hidden.shape), moved[cut:].reshape(weights.out.shape)
                 found[pair, side] = _mean_log(Weights(*parts), tasks)
-        ranks = found.ravel().argsort().argsort().reshape(found.shape) / (found.size - 1.0) - 0.5
-        return (ranks[:, 0] - ranks[:, 1]) @ noise / (self.pairs * self.spread), float(found.mean())
+        return gradient(found, noise, self.spread), float(found.mean())
 
 
 def _generated(random: np.random.Generator, largest: int) -> Any:

@@ -47,7 +47,7 @@ def test_kernels_agree_with_torch(network):
 def test_playing_is_evaluating(network):
     """Whole episodes in the kernel come to what greedy decoding comes to, for several networks and instances."""
     networks = [network, QueueNetwork(8).eval()]
-    played = evolution.outcomes(JobShop(), SHOPS, networks)
+    played, _ = evolution.outcomes(JobShop(), SHOPS, networks)
     assert (played == [-greedy(JobShop(), SHOPS, each) for each in networks]).all()
     assert (played[0] != played[1]).any()
 
