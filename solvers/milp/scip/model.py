@@ -25,6 +25,8 @@ __all__ = ["Callbacks", "Engine", "fill"]
 
 _AT_ONCE = 100  # rows that are made between two looks at the clock
 _LARGEST_SEED = 2**31
+_DEAF = 5e-6  # seconds for a nonzero that the presolver dualsparsify hears neither of a time limit nor of a request to end
+_LATE = 0.1  # share of the time limit above which it is left out
 
 
 class Callbacks:
@@ -79,6 +81,8 @@ class Engine:
             model.setParam("limits/totalnodes", run.iterations)
         if math.isfinite(run.remaining):
             model.setParam("limits/time", max(run.remaining, 0.01))
+            if instance.nonzeros * _DEAF > _LATE * run.remaining:
+                model.setParam("presolving/dualsparsify/maxrounds", 0)
         for name, value in parameters.items():
             model.setParam(name, value)
         self.news = _News(self)
