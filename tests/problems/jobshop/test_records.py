@@ -27,5 +27,8 @@ def test_the_judge_gives_a_record_its_makespan(name):
         pytest.skip(f"{name}.txt is public data that is not shipped; it is not in CORL_DATA")
     problem, record = JobShop(), json.loads((RECORDS / f"{name}.json").read_text())
     instance = problem.read(path)
-    schedule = Schedule(np.concatenate(record["start"]), instance.choice_machine)
+    if instance.flexible:
+        schedule = problem.from_json(instance, {"start": record["start"], "machine": record["machine"]})
+    else:
+        schedule = Schedule(np.concatenate(record["start"]), instance.choice_machine)
     assert problem.evaluate(instance, schedule) == record["makespan"] < record["published"]
