@@ -19,6 +19,15 @@ SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_what_a_record_shows_without_its_instance(name):
+    """Jobs whose operations start one after another, all before the makespan, which is below the published one."""
+    record = json.loads((RECORDS / f"{name}.json").read_text())
+    assert record["instance"] == name
+    assert all(np.all(np.diff(starts) > 0) and 0 <= starts[0] and starts[-1] < record["makespan"] for starts in record["start"])
+    assert record["makespan"] < record["published"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_judge_gives_a_record_its_makespan(name):
     """Where the instance is at hand: CORL_DATA or the shared data has jobshop/instances/NAME.txt."""
     folders = [Path(os.environ.get("CORL_DATA", SHARED)), SHARED]
