@@ -83,13 +83,16 @@ def test_inference_without_torch(kind):
 
 
 def test_what_only_the_graph_shows_is_learned():
-    """By both graph networks, on nodes never seen; the perceptron sees no difference and takes the first: one in four."""
+    """By both graph networks, on a hundred nodes never seen; the perceptron sees no difference and takes the first: one in four.
+
+    With other seeds, steps and rates they came to 0.68 to 0.91.
+    """
     for kind in (*NETWORKS, BranchingNetwork):
         torch.manual_seed(0)
         network, random, lessons = kind(), np.random.default_rng(0), Lessons(100, 1000)
         for seed in range(60):
             lessons.train.add(episode(seed))
-        for seed in range(100, 140):
+        for seed in range(100, 200):
             lessons.others.add(episode(seed))
         lessons.begin(network)
         optimiser = torch.optim.Adam(network.parameters(), lr=1e-2)
@@ -98,7 +101,7 @@ def test_what_only_the_graph_shows_is_learned():
             imitation.loss(network, lessons.sample(network, random, 16))[0].backward()
             optimiser.step()
         share = float(agrees(*choices(network, lessons.held(network))).float().mean())
-        assert share < 0.55 if kind is BranchingNetwork else share > 0.75, kind
+        assert share < 0.4 if kind is BranchingNetwork else share > 0.6, kind
 
 
 def test_lessons_go_through_snapshots():
