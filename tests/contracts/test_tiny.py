@@ -199,7 +199,7 @@ def test_claims(name: str, solver: str, count: int):
     limit: dict[str, Any] = {"iterations": 50} if asked.iteration and solver not in PROVERS else {"time_limit": 20}
     if solver in ENGINES:
         limit = {"time_limit": 0.1}
-    count = min(count, 40 if solver == "highs" else FEWER.get(name, count))
+    count = min(count, 40 if solver == "highs" else 500 if solver in ENGINES else FEWER.get(name, count))
     solved = proven = 0
     for instance, best in FAMILIES[name](count):
         if asked(**options).accepts(instance):  # asymmetric, continuous, without limits ...

@@ -32,7 +32,8 @@ def recreate(data, plan, work, most, strict, allowed, worth):
     strict: stop at the first. allowed: a position that costs more, with those taken before it, is none; inf for any.
     worth: times its prize an optional client may cost; with more than 1 `drop_unworthy` comes after it.
     """
-    order(data, work)
+    if len(plan.size) > 0:  # otherwise there is no depot, and no place either
+        order(data, work)
     work.counts[MISSED] = 0
     reach = data.near.shape[1] if below(work.random, _FARTHER) == 0 else data.close
     change = 0.0
