@@ -46,6 +46,20 @@ def test_an_edited_helper_in_another_file_is_seen(tmp_path):
     assert len(list((tmp_path / "cache" / "corl" / "sample.main").iterdir())) == 2
 
 
+def test_checked_kernels_are_kept_apart(tmp_path, monkeypatch):
+    """What was compiled without checks of indices does not pass for what NUMBA_BOUNDSCHECK asks for."""
+    package = tmp_path / "sample"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "main.py").write_text(MODULE.format(package="sample"))
+    helper = "import numpy as np\nfrom corl.jit import kernel\n@kernel\ndef double(x):\n    return 2 * x + 0 * np.arange(4)[x + 1]\n"
+    (package / "helper.py").write_text(helper)
+    assert call(tmp_path, "sample") == "6"
+    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
+    with pytest.raises(AssertionError, match="out of bounds"):
+        call(tmp_path, "sample")
+
+
 def test_an_edit_compiles_anew_what_depends_on_it():
     """A module's kernels belong to the files that it imports, and, where it reaches a hook, to all that attach to one."""
     from corl.compilation import cache

@@ -124,8 +124,9 @@ def test_dispatching_with_rules():
 @pytest.mark.parametrize("ask", ["setups", "calendars", "windows"])
 def test_who_takes_rules(ask):
     """`auto` chooses one that does; the others refuse by name."""
-    small, large = workshop(jobs=3, machines=2, ask=ask), workshop(jobs=30, machines=5, ask=ask)
+    small, middling, large = (workshop(jobs=jobs, machines=5, ask=ask) for jobs in (3, 30, 80))
     assert choose(small, 10.0, None) == "cp-sat" and choose(large, 10.0, None) == choose(small, None, 100) == "annealing"
+    assert choose(middling, 10.0, None) == ("annealing" if ask == "setups" else "cp-sat") and choose(middling, 5.0, None) == "annealing"
     for solver in ("slim", "cp-agent"):
         with pytest.raises(UsageError, match="it knows no"):
             corl.solve(small, solver=solver, iterations=10)
