@@ -11,14 +11,13 @@ __all__ = ["choose"]
 
 _PROOF = 60  # operations up to which CP-SAT mostly proves its schedule optimal within a second
 _LATE = 100  # with choices and due dates: at 61 and 68 operations tabu ends no better after 10 s, at 114 and 144 far better
-_RULES = 200  # with rules but without set-ups: at 150 CP-SAT proves its schedule or ends better, at 375 annealing does (jobshop/rules)
+_RULES = 200  # with rules, without set-ups: at 150 CP-SAT proves its schedule or ends better, at 375 annealing (jobshop/rules)
 _RULES_TIME = 10.0  # seconds, likewise
 _MODEL = 20_000  # choices up to which a model for CP-SAT is built within a few seconds
 
 
 def choose(instance: JobShopInstance, time_limit: float | None, iterations: int | None) -> str:
-    """cp-sat up to 60 operations (100 with choices and due dates, 200 with rules but without set-ups); annealing for rules; tabu;
-    cp-sat, dispatch beyond that."""
+    """cp-sat up to 60 operations (100 or 200 of some kinds); annealing for rules; tabu; cp-sat, dispatch beyond that."""
     from corl.solvers.jobshop.tabu.solver import Tabu
 
     most = _LATE if instance.flexible and instance.objective == "weighted_tardiness" else _PROOF

@@ -52,8 +52,8 @@ def test_checked_kernels_are_kept_apart(tmp_path, monkeypatch):
     package.mkdir()
     (package / "__init__.py").write_text("")
     (package / "main.py").write_text(MODULE.format(package="sample"))
-    helper = "import numpy as np\nfrom corl.jit import kernel\n@kernel\ndef double(x):\n    return 2 * x + 0 * np.arange(4)[x + 1]\n"
-    (package / "helper.py").write_text(helper)
+    body = "@kernel\ndef double(x):\n    return 2 * x + 0 * np.arange(4)[x + 1]\n"
+    (package / "helper.py").write_text(f"import numpy as np\nfrom corl.jit import kernel\n{body}")
     assert call(tmp_path, "sample") == "6"
     monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
     with pytest.raises(AssertionError, match="out of bounds"):
