@@ -226,7 +226,8 @@ def _locked(path: Path) -> Iterator[None]:
 
 # -------------------------------------------------------------------- folders
 def _folder(name: str, files: Callable[[], Iterable[Path]]) -> Path | None:
-    checked = " with checks of indices" if numba.config.BOUNDSCHECK else ""  # numba's own key does not tell
+    checks = numba.config.BOUNDSCHECK  # type: ignore[attr-defined]  # numba's own key does not tell
+    checked = " with checks of indices" if checks else ""
     digest = hashlib.sha256(f"{sys.version} numba {numba.__version__}{checked}".encode())
     try:
         for file in files():
