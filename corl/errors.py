@@ -68,7 +68,7 @@ def unknown(what: str, name: str, names: Iterable[str]) -> str:
 
 
 def hint(name: str, names: Iterable[str]) -> str:
-    """" (did you mean ...?)" with the name that is like `name`, or begins with it or ends so; "" if none does."""
+    """ " (did you mean ...?)" with the name that is like `name`, or begins with it or ends so; "" if none does."""
     plain = {other.lower().replace("_", "-"): other for other in names}
     wanted = name.lower().replace("_", "-")
     close = difflib.get_close_matches(wanted, plain, 1)

@@ -21,9 +21,7 @@ _OBJECTS = 100_000  # that are made between two looks for garbage while a kernel
 @overload
 def kernel(function: _F, /) -> _F: ...
 @overload
-def kernel(
-    *, inline: bool = False, fastmath: bool = False, borrow: bool = False, nogil: bool = False
-) -> Callable[[_F], _F]: ...
+def kernel(*, inline: bool = False, fastmath: bool = False, borrow: bool = False, nogil: bool = False) -> Callable[[_F], _F]: ...
 def kernel(
     function: _F | None = None, /, *, inline: bool = False, fastmath: bool = False, borrow: bool = False, nogil: bool = False
 ) -> _F | Callable[[_F], _F]:

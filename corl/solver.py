@@ -38,7 +38,7 @@ class Solver(Options, abc.ABC):
     """Import names of optional packages that it cannot run without: suites leave it out where one is not installed."""
 
     def accepts(self, instance: Any) -> str:
-        """"" if it can solve `instance`; otherwise the reason, to follow "because " in the message to the user."""
+        """ "" if it can solve `instance`; otherwise the reason, to follow "because " in the message to the user."""
         return ""
 
     def prepare(self, instance: Any) -> None:

@@ -1,8 +1,8 @@
 """Decoders: from an environment and a policy to solutions.
 
-    environment = problem.environment(instances, rows=256)
-    found = decode(Beam(16), CountedEvaluator(environment, policy), range(len(instances)))
-    best = found.best(len(instances))
+environment = problem.environment(instances, rows=256)
+found = decode(Beam(16), CountedEvaluator(environment, policy), range(len(instances)))
+best = found.best(len(instances))
 """
 
 from corl.decoding.beam import Beam

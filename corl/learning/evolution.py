@@ -86,10 +86,7 @@ def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Poli
             return np.concatenate([evaluators[i].evaluate(rows[a:b])[0] for i, a, b in parts])
         seen, (contexts, which) = networks[0].see(environment, rows), evaluators[0].instances(rows)
         return np.concatenate(
-            [
-                networks[i].infer(contexts, which[a:b], {name: array[a:b] for name, array in seen.items()})[0]
-                for i, a, b in parts
-            ]
+            [networks[i].infer(contexts, which[a:b], {name: array[a:b] for name, array in seen.items()})[0] for i, a, b in parts]
         )
 
     chose = False

@@ -1,8 +1,8 @@
 """Self-play: generations of episodes for a Replay, by workers or in this process.
 
-    with SelfPlay(training, make_player, recipe, ...) as games:     # make_player(recipe, ...) -> Player, in every worker
-        for part in games.generation(network, number, 128):
-            replay.add(part)
+with SelfPlay(training, make_player, recipe, ...) as games:     # make_player(recipe, ...) -> Player, in every worker
+    for part in games.generation(network, number, 128):
+        replay.add(part)
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Workers: processes that answer payloads, on this machine or on a Ray cluster.
 
-    with Workers(4, make, size) as workers:          # make(size) -> function(payload) -> answer, called once in each worker
-        answers = workers.map(payloads)
+with Workers(4, make, size) as workers:          # make(size) -> function(payload) -> answer, called once in each worker
+    answers = workers.map(payloads)
 """
 
 from __future__ import annotations

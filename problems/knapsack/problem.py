@@ -156,7 +156,7 @@ class Knapsack(Problem):
         return decisions(instance, solution, self.environment_name(name))
 
     def default_policy(self, instance: KnapsackInstance) -> str:
-        """"knapsack-bq" where there is one capacity."""
+        """ "knapsack-bq" where there is one capacity."""
         return "knapsack-bq" if instance.m == 1 else ""
 
     def miniature(self, instance: KnapsackInstance) -> KnapsackInstance:

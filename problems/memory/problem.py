@@ -174,4 +174,3 @@ class Mapping(Problem):
 
 
 _NOTHING = MappingPlan(np.zeros((0, 4), np.int64), np.zeros((0, 4), np.int64))
-

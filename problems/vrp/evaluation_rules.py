@@ -92,9 +92,7 @@ def _check_loads(instance: VrpInstance, rules: Rules, number: int, kind: int, tr
         raise Infeasible(f"{message}; the capacity is {capacity[dimension]:.10g}")
 
 
-def _check_order(
-    instance: VrpInstance, number: int, trip: NDArray[np.int32], demands: _Floats, pickups: _Floats
-) -> None:
+def _check_order(instance: VrpInstance, number: int, trip: NDArray[np.int32], demands: _Floats, pickups: _Floats) -> None:
     """Deliveries, of which there is one at least where anything is collected, before what is collected."""
     brings, takes = np.asarray(demands.any(axis=1)), np.asarray(pickups.any(axis=1))
     collected = np.logical_or.accumulate(takes) if len(takes) else takes

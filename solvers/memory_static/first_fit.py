@@ -29,7 +29,9 @@ class FirstFit(Solver):
     passes: int = option(
         0,
         "How many passes, those of the rules among them; 0: until the limit. Looked at between grants of the budget.",
-        low=1, also=0, scale="log",
+        low=1,
+        also=0,
+        scale="log",
     )
     order: Literal["all", "load", "size", "root", "area", "length", "start"] = option(
         "all", "The rule of the first passes, or all of them in turn."

@@ -67,9 +67,7 @@ def chosen(environment: BranchingEnvironment, row: int, rule: str, stop: Callabl
     return int(listed[np.argmax(scores(environment, row, rule, listed, stop))])
 
 
-def scores(
-    environment: BranchingEnvironment, row: int, rule: str, listed: Any, stop: Callable[[], bool] = lambda: False
-) -> Any:
+def scores(environment: BranchingEnvironment, row: int, rule: str, listed: Any, stop: Callable[[], bool] = lambda: False) -> Any:
     """float64 [K]: the more a rule is for each of `listed`; for none of those that were not reached before `stop` said so."""
     import numpy as np
 

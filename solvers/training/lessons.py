@@ -1,8 +1,8 @@
 """Lessons: the batches of one task of an imitation, and what a run of several tasks shares of it.
 
-    streams = [Stream(recipe, training, source, policy)]
-    with teaching(streams, training) as workers:
-        batch = streams[0].batch(workers)
+streams = [Stream(recipe, training, source, policy)]
+with teaching(streams, training) as workers:
+    batch = streams[0].batch(workers)
 """
 
 from __future__ import annotations

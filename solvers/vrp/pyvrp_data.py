@@ -261,9 +261,7 @@ def _matrices(
     return (lengths, times), profile
 
 
-def _matrix(
-    instance: VrpInstance, rules: Rules, matrix: _Floats, factor: float, barred: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _matrix(instance: VrpInstance, rules: Rules, matrix: _Floats, factor: float, barred: NDArray[np.int64]) -> NDArray[np.int64]:
     whole = np.ceil(matrix * factor - 1e-6).astype(np.int64)
     whole[:, barred] = _NEVER
     if rules.backhauls_last:  # a delivery first, and none after what is collected

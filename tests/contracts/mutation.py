@@ -52,7 +52,7 @@ def _damaged(content: bytes, random: random.Random) -> bytes:
             lambda: content.replace(b"\n", random.choice((b"\r\n", b"\r", b"\n\n", b" "))),
             lambda: content + content,
             lambda: gzip.compress(content, mtime=0),
-            lambda: gzip.compress(content, mtime=0)[:-at or None],
+            lambda: gzip.compress(content, mtime=0)[: -at or None],
             lambda: gzip.compress(gzip.compress(content, mtime=0), mtime=0),
             lambda: gzip.compress(content + b" " * 2**20, mtime=0),
             lambda: content[: at // 2] * 3,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-TOYS = '''
+TOYS = """
 import ctypes, os, signal, sys, threading, time
 from dataclasses import dataclass
 
@@ -125,7 +125,7 @@ class Bad(corl.Solver):
             run.report(np.array([5.0 if first else 4.0]))
             if run.should_stop:
                 return
-'''
+"""
 
 
 @pytest.fixture(scope="session")

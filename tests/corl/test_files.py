@@ -73,7 +73,6 @@ def test_a_small_file_that_unpacks_to_very_much(tmp_path):
     assert len(Text.read(tmp_path / "a.gz").content) == len(lines)
 
 
-
 @pytest.mark.parametrize(("problem", "name"), [("tsp", "a.tsp"), ("jobshop", "a.txt"), ("bandits", "a.json"), ("milp", "a.mps")])
 def test_every_problem_reads_packed_files(tmp_path, problem, name):
     """The same instance, with the same name, from a file and from the file packed; its problem is recognised."""

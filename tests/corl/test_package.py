@@ -123,7 +123,7 @@ def test_types(tmp_path):
     assert done.returncode == 0, done.stdout
     (tmp_path / "user.py").write_text("import corl\n\ncorl.sovle('tsp/uniform-500')\n")
     done = subprocess.run([*command[:-2], "user.py"], cwd=tmp_path, capture_output=True, text=True)
-    assert done.stdout.startswith("user.py:3: error: Module has no attribute \"sovle\""), done.stdout
+    assert done.stdout.startswith('user.py:3: error: Module has no attribute "sovle"'), done.stdout
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from corl.benchmark.reporting.grid import Grid
 from corl.benchmark.running.record import Record
 from corl.errors import UsageError
 
-MODULE = '''
+MODULE = """
 from dataclasses import dataclass
 
 import corl
@@ -53,7 +53,7 @@ class Walk(corl.Solver):
         while run.budget(1):
             k = run._done
             run.report(np.array([(k + 1) // 2 * (1 if k % 2 else -1)]))
-'''
+"""
 
 
 @pytest.fixture

@@ -135,7 +135,9 @@ muzero {0} 200 network={1}-muzero +torch
 """
 
 CASES: list[Case] = [
-    *_cases("bandits", """
+    *_cases(
+        "bandits",
+        """
         fluid budget -
         fluid capacity -
         fluid interventions -
@@ -169,16 +171,23 @@ CASES: list[Case] = [
         two-step machines -
         whittle budget -
         whittle machines -
-    """),
-    *_cases("flowshop", """
+    """,
+    ),
+    *_cases(
+        "flowshop",
+        """
         cp-sat makespan - engine +ortools
         iterated-greedy makespan 2000
         iterated-greedy setups 2000
         iterated-greedy total 2000
         neh makespan 20
         neh total 20
-    """ + _POLICIES.format("makespan", "flowshop")),
-    *_cases("jobshop", """
+    """
+        + _POLICIES.format("makespan", "flowshop"),
+    ),
+    *_cases(
+        "jobshop",
+        """
         annealing released 400
         cp-agent classic 8
         cp-sat classic - proof +ortools
@@ -194,16 +203,24 @@ CASES: list[Case] = [
         tabu flexible 400
         tabu released 400
         tabu tardiness 400
-    """ + _POLICIES.format("classic", "jobshop")),
-    *_cases("knapsack", """
+    """
+        + _POLICIES.format("classic", "jobshop"),
+    ),
+    *_cases(
+        "knapsack",
+        """
         cp-sat multi - proof +ortools
         dp strong 500
         dp uniform 500
         greedy multi 20
         greedy unit 20
         ortools multi - proof +ortools
-    """ + _POLICIES.format("multi", "knapsack")),
-    *_cases("memory", """
+    """
+        + _POLICIES.format("multi", "knapsack"),
+    ),
+    *_cases(
+        "memory",
+        """
         all-slow dag -
         annealing dag 20000
         annealing large 20000
@@ -218,8 +235,11 @@ CASES: list[Case] = [
         tree-search dag 300 +torch
         xla-like dag -
         xla-like traced -
-    """),
-    *_cases("memory-static", """
+    """,
+    ),
+    *_cases(
+        "memory-static",
+        """
         branch-and-bound aligned 300
         branch-and-bound network 300
         branch-and-bound tiled 300
@@ -227,8 +247,12 @@ CASES: list[Case] = [
         cp-sat aligned - proof +ortools
         first-fit aligned 60
         first-fit tiled 60
-    """ + _POLICIES.format("tiled", "memory-static")),
-    *_cases("milp", """
+    """
+        + _POLICIES.format("tiled", "memory-static"),
+    ),
+    *_cases(
+        "milp",
+        """
         cp-sat knapsacks - proof +ortools
         highs facilities - proof
         highs set-cover - proof
@@ -243,20 +267,30 @@ CASES: list[Case] = [
         scip-pscost auctions 5 root_cuts=true proof +pyscipopt
         scip-pscost set-cover 5 root_cuts=true proof +pyscipopt
         scip-relpscost knapsacks - proof +pyscipopt
-    """),
-    *_cases("milp-branching", """
+    """,
+    ),
+    *_cases(
+        "milp-branching",
+        """
         rule auctions 40
         rule knapsacks 200
         policy knapsacks 100 network=milp-branching-attention +torch
         tree-search knapsacks 100 network=milp-branching-attention +torch
         muzero knapsacks 100 network=milp-branching-muzero +torch
-    """),
-    *_cases("orienteering", """
+    """,
+    ),
+    *_cases(
+        "orienteering",
+        """
         ortools equal - engine +ortools
         ruin-recreate equal 300
         ruin-recreate near 300
-    """ + _POLICIES.format("equal", "orienteering")),
-    *_cases("tsp", """
+    """
+        + _POLICIES.format("equal", "orienteering"),
+    ),
+    *_cases(
+        "tsp",
+        """
         eax globe 60
         eax plane 60
         exact asymmetric - proof
@@ -286,8 +320,11 @@ CASES: list[Case] = [
         tree-search asymmetric 150 +torch
         tree-search twelve 200 network=tsp-muzero +torch
         tree-search twelve 200 method=puct leaves=4 network=tsp-muzero +torch
-    """),
-    *_cases("vrp", """
+    """,
+    ),
+    *_cases(
+        "vrp",
+        """
         ortools capacities - engine +ortools
         ortools windows - engine +ortools
         pyvrp capacities 20 engine +pyvrp
@@ -297,5 +334,7 @@ CASES: list[Case] = [
         ruin-recreate fleet 300
         ruin-recreate prizes 300
         ruin-recreate windows 300
-    """ + _POLICIES.format("capacities", "vrp")),
+    """
+        + _POLICIES.format("capacities", "vrp"),
+    ),
 ]

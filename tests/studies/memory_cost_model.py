@@ -177,6 +177,7 @@ def _rank(one: Any, other: Any) -> float:
 
 def _interval(one: Any, other: Any) -> tuple[float, float]:
     """95 %, by the bootstrap over the operations; a resample in which one of the two is constant counts as no correlation."""
+
     def rank(one: Any, other: Any) -> float:
         return _rank(one, other) if np.ptp(one) and np.ptp(other) else 0.0
 

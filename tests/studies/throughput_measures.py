@@ -152,12 +152,18 @@ MEASURES: dict[str, Measure] = {
     "jobshop environment": _steps("jobshop", look=False, **_SHOP),
     "knapsack dp": _whole("solves", "knapsack", "dp", "strongly-correlated", {}, size=2000),
     "knapsack gumbel": _solve(
-        "simulations", "knapsack", "tree-search",
-        options={"policy": "knapsack-attention.safetensors", "simulations": 64}, **_ITEMS,
+        "simulations",
+        "knapsack",
+        "tree-search",
+        options={"policy": "knapsack-attention.safetensors", "simulations": 64},
+        **_ITEMS,
     ),
     "knapsack puct": _solve(
-        "simulations", "knapsack", "tree-search",
-        options={"policy": "knapsack-attention.safetensors", "simulations": 64, "method": "puct", "leaves": 8}, **_ITEMS,
+        "simulations",
+        "knapsack",
+        "tree-search",
+        options={"policy": "knapsack-attention.safetensors", "simulations": 64, "method": "puct", "leaves": 8},
+        **_ITEMS,
     ),
     "knapsack muzero": _solve(
         "simulations", "knapsack", "muzero", options={"policy": "knapsack-muzero.safetensors", "simulations": 64}, **_ITEMS
@@ -172,9 +178,7 @@ MEASURES: dict[str, Measure] = {
     "memory-static first-fit": _solve("buffers", "memory-static", "first-fit", "peaks", {}, size=2000),
     "memory-static environment": _steps("memory-static", "tiled", False),
     "milp-branching rule": _solve("branchings", "milp-branching", "rule", "auctions", {}),
-    "milp learned-branching": _solve(
-        "nodes", "milp", "learned-branching", "auctions", {"root_cuts": True}, items=60, bids=300
-    ),
+    "milp learned-branching": _solve("nodes", "milp", "learned-branching", "auctions", {"root_cuts": True}, items=60, bids=300),
     "milp reader": _read("milp", ".mps", "set-cover"),
     "bandits fluid policy": _judge("bandits", "fluid", "budget", arms=20),
     "bandits routing": _judge("bandits", "fluid", "routing", arms=20),

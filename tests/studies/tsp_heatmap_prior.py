@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 __all__ = ["counted", "main"]
 
+
 def counted(size: int, instances: int, entries: int = 20) -> NDArray[np.float64]:
     """P(1) .. P(entries) from the tours of so many uniform instances, float64; what is further away is left out."""
     from corl.problems.tsp.generators import uniform

@@ -27,8 +27,15 @@ __all__ = [
 KINDS: dict[str, type[BanditPolicy]] = {
     kind.kind: kind
     for kind in (
-        TablePolicy, RandomPolicy, SamplingPolicy, IterativePolicy, ResolvingPolicy, RolloutPolicy, NetworkPolicy,
-        LearnedPolicy, RecordedPolicy,
+        TablePolicy,
+        RandomPolicy,
+        SamplingPolicy,
+        IterativePolicy,
+        ResolvingPolicy,
+        RolloutPolicy,
+        NetworkPolicy,
+        LearnedPolicy,
+        RecordedPolicy,
     )
 }
 """Name in JSON -> class."""

@@ -82,9 +82,7 @@ def solve_fluid(
     equal = _stacked(flow, link)
     right = np.concatenate([flow_right, np.zeros(link.shape[0])])
     limit = np.tile(relaxation.limit, layout.times)
-    found = program_solved(
-        above.nnz + equal.nnz, linprog, cost, above, limit, equal, right, bounds=(0, None), method="highs"
-    )
+    found = program_solved(above.nnz + equal.nnz, linprog, cost, above, limit, equal, right, bounds=(0, None), method="highs")
     if found.x is None:
         raise SolverError(f"HiGHS could not solve the fluid relaxation: {found.message}")
     prices = np.zeros((layout.times, *there.shape[:2]))

@@ -72,7 +72,7 @@ def _setups(fields: list[Field]) -> dict[str, Any]:
     records = [None if each.value is None else each.record(("first", "between")) for each in fields]
     given = [record for record in records if record is not None]
     if not given:
-        raise fields[0].error("accepted: null for a machine without set-ups, for one at least {\"between\": [[...]]}")
+        raise fields[0].error('accepted: null for a machine without set-ups, for one at least {"between": [[...]]}')
     families = len(given[0]["between"].entries(least=1))
     none = np.zeros((families, families), np.int64)
     between = [none if each is None else each["between"].integers(families, families, low=0, high=_LONGEST) for each in records]

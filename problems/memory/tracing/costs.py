@@ -20,7 +20,6 @@ from corl.problems.memory.tracing.steps import Cost
 __all__ = ["FILLS", "GATHERS", "OVERWRITES", "SCATTERS", "WHOLE", "base_name", "cost_of", "is_copy"]
 
 
-
 def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 

@@ -178,9 +178,7 @@ def _profiles(given: Record, vehicles: list[Record], n: int, clock: Clock) -> di
 
 
 # -------------------------------------------------------------------- the writer
-def written(
-    instance: VrpInstance, facts: dict[str, Any], clients: list[dict[str, Any]], vehicles: list[dict[str, Any]]
-) -> None:
+def written(instance: VrpInstance, facts: dict[str, Any], clients: list[dict[str, Any]], vehicles: list[dict[str, Any]]) -> None:
     """Add the rules to what is written of the whole, of each client and of each vehicle type."""
     rules = instance.rules
     if rules is None:

@@ -169,5 +169,3 @@ def _groups(part: Text, keyword: str, ids: NDArray[np.int64]) -> NDArray[np.int6
             groups[[known[node] for node in nodes]] = count
             count += 1
     return groups
-
-

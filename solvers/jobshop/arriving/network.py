@@ -31,9 +31,7 @@ class QueueNetwork(Policy):
     architecture: ClassVar[str] = "jobshop-queue"
     extra = 1
 
-    def __init__(
-        self, width: int = 16, problem: str = "jobshop", features: str = "queue", environment: str = "arriving"
-    ) -> None:
+    def __init__(self, width: int = 16, problem: str = "jobshop", features: str = "queue", environment: str = "arriving") -> None:
         """`width`: hidden units; 0: the line alone."""
         super().__init__(problem, features, environment)
         if width < 0:

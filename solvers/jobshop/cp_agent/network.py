@@ -56,9 +56,7 @@ class CpAgentNetwork(Policy):
 
     architecture: ClassVar[str] = "jobshop-cp"
 
-    def __init__(
-        self, width: int = 16, hidden: int = 32, problem: str = "jobshop", environment: str = "intervals"
-    ) -> None:
+    def __init__(self, width: int = 16, hidden: int = 32, problem: str = "jobshop", environment: str = "intervals") -> None:
         super().__init__(problem, "", environment)
         if width < 1 or hidden < 1:
             raise UsageError(f"width and hidden are {width} and {hidden}; accepted: integers from 1")

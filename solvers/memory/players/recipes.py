@@ -40,9 +40,9 @@ class _Game(Recipe):
     moves: int = option(10_000, "Moves of the annealing whose plan of a program is replayed.", low=1, scale="log")
     watch: int = option(
         96,
-        "Programs never trained on that the policy alone solves after every generation; the weights kept are the best on "
-        "these.",
-        low=0, scale="log",
+        "Programs never trained on that the policy alone solves after every generation; the weights kept are the best on these.",
+        low=0,
+        scale="log",
     )
 
     step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of self-play before it"

@@ -88,9 +88,7 @@ class Plans:
         return float(end(self._layout, self._kept, self._placing)), self._layout
 
 
-def best_plan(
-    program: Any, count: int, noise: float = 0.3, seed: int = 0, stop: Callable[[], bool] = never
-) -> tuple[float, Any]:
+def best_plan(program: Any, count: int, noise: float = 0.3, seed: int = 0, stop: Callable[[], bool] = never) -> tuple[float, Any]:
     """(seconds, layout) of the best of `count` plans led by the shipped network; of fewer, the last of them unfinished, when
     `stop` says so."""
     from corl.solvers.memory.layout import new_layout

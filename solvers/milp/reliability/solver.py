@@ -28,7 +28,8 @@ class LearnedReliability(Scip):
     weight: float = option(
         8.0,
         "How many observations a prediction counts as. SCIP asks strong branching of variables with fewer than 5.",
-        above=0, scale="log",
+        above=0,
+        scale="log",
     )
     pairs: int = option(
         24,

@@ -82,9 +82,7 @@ class Recorder:
             self._context = self._eyes.context(node)
         return self._eyes.see(node, slots)
 
-    def keep(
-        self, node: Observation, seen: _Arrays, slots: NDArray[np.int64], slot: int, policy: NDArray[np.float32]
-    ) -> None:
+    def keep(self, node: Observation, seen: _Arrays, slots: NDArray[np.int64], slot: int, policy: NDArray[np.float32]) -> None:
         """Make a move of the present node: what was seen of it, the slots of the candidates that are listed, rising, the one that
         is taken, among them, and the policy to learn [K]."""
         if (depth := node.model.getDepth()) == 0:

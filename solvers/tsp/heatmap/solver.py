@@ -22,7 +22,7 @@ _MOST_FOR_NETWORK = 200_000  # cities, at about 20 kB each
 
 @dataclass(frozen=True)
 class HeatmapMcts(Solver):
-    """"Heatmap + MCTS" (Fu, Qiu & Zha 2021; re-examined by Pan et al. 2024) on sparse weights.
+    """ "Heatmap + MCTS" (Fu, Qiu & Zha 2021; re-examined by Pan et al. 2024) on sparse weights.
 
     A baseline of the learning literature: `eax` and `ils` find better tours in the same time. Two presets: "paper" is the
     published algorithm with its published settings; in "tuned" actions begin where a kick changed the incumbent, are given

@@ -17,9 +17,7 @@ _WIDER = 3  # so many times the neighbours are looked at where time windows choo
 _WAIT, _LATE = 0.2, 1.0  # what a unit of waiting and of lateness counts beside one of distance (Vidal et al. 2013)
 
 
-def nearest(
-    instance: VrpInstance, metric: Metric, count: int, farther: int = 0
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def nearest(instance: VrpInstance, metric: Metric, count: int, farther: int = 0) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """near int32 [n, K], apart float64 [n, K]: for each client others, the most promising first, and the distance to them.
 
     K is `count + farther`, or n - 1 where that is less. By distance (the shorter of both directions), and with time windows
@@ -105,9 +103,7 @@ def _closest(instance: VrpInstance, metric: Metric, block: NDArray[np.int64], co
     return np.asarray(found[others].reshape(len(block), count))
 
 
-def _proximity(
-    instance: VrpInstance, metric: Metric, block: NDArray[np.int64], found: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _proximity(instance: VrpInstance, metric: Metric, block: NDArray[np.int64], found: NDArray[np.int64]) -> NDArray[np.float64]:
     """float64 [rows, count]: how well two clients follow each other directly, in the better of both orders."""
     assert instance.earliest is not None and instance.latest is not None
     nodes, others = block[:, None] + instance.depots, found + instance.depots

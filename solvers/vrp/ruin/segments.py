@@ -108,9 +108,7 @@ def extend(data, terms, rows, source, target, node, way):
 @kernel(borrow=True)
 def _with_trip(rows, row, release):
     """Duration, earliest and latest start of all up to the end of a head's row; its trip leaves after `release`. And how late."""
-    d, e, late_start, late = _joined(
-        rows[row, BEFORE], rows[row, BEFORE + 1], rows[row, BEFORE + 2], 0.0, 0.0, release, math.inf
-    )
+    d, e, late_start, late = _joined(rows[row, BEFORE], rows[row, BEFORE + 1], rows[row, BEFORE + 2], 0.0, 0.0, release, math.inf)
     d, e, late_start, more = _joined(d, e, late_start, 0.0, rows[row, TRIP], rows[row, TRIP + 1], rows[row, TRIP + 2])
     return d, e, late_start, late + more
 
@@ -139,9 +137,7 @@ def close(data, plan, terms, row, behind, way, slot):
     if not terms.clocked:
         return 0.0
     d, e, late_start, late = _with_trip(head, row, max(head[row, RELEASE], tail[behind, RELEASE]))
-    d, e, late_start, more = _joined(
-        d, e, late_start, way, tail[behind, TRIP], tail[behind, TRIP + 1], tail[behind, TRIP + 2]
-    )
+    d, e, late_start, more = _joined(d, e, late_start, way, tail[behind, TRIP], tail[behind, TRIP + 1], tail[behind, TRIP + 2])
     late += more + head[row, LATE] + tail[behind, LATE]
     if terms.trips:
         d, e, late_start, more = _joined(

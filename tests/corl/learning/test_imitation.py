@@ -56,9 +56,7 @@ def test_so_many_states_are_drawn():
     """Up to `states` of each solution, other ones for another random state, the same for the same."""
     problem, instances = registry.problem("tsp"), [uniform(size=10, seed=seed) for seed in range(3)]
     tours = [np.arange(10)] * 3
-    one, two, other = (
-        lessons(Eyes(), problem, instances, tours, 2, np.random.default_rng(seed)).seen["x"] for seed in (0, 0, 1)
-    )
+    one, two, other = (lessons(Eyes(), problem, instances, tours, 2, np.random.default_rng(seed)).seen["x"] for seed in (0, 0, 1))
     assert 3 <= len(one) <= 6
     np.testing.assert_array_equal(one, two)
     assert one.shape != other.shape or (one != other).any()

@@ -108,9 +108,7 @@ def test_mirror_descent_begins_as_the_plain_gradient(problem, sacks, network):
     """Where the policy is still the one that played, the proximal step's gradient is the plain one, whatever `proximity`."""
     episodes = roll_out(problem, starts(sacks, 4), network, np.random.default_rng(0))
     gained = advantages(episodes, shared_baseline(episodes.objective, np.repeat(np.arange(4), 4)))
-    plain, near, far = (
-        gradient(network, loss(network, episodes, gained, entropy=0.0, proximity=p)) for p in (0.0, 0.1, 10.0)
-    )
+    plain, near, far = (gradient(network, loss(network, episodes, gained, entropy=0.0, proximity=p)) for p in (0.0, 0.1, 10.0))
     torch.testing.assert_close(near, plain, atol=2e-4, rtol=1e-3)
     torch.testing.assert_close(far, plain, atol=2e-3, rtol=1e-2)
 

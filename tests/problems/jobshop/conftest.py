@@ -68,7 +68,6 @@ def sample(seed: int) -> JobShopInstance:
     return _random_instance(KINDS[seed % len(KINDS)], 1 + seed // 100 % 5, 1 + seed // 1000 % 4, seed)
 
 
-
 @pytest.fixture(scope="session")
 def random_instance():
     """A function (kind, jobs, machines, seed) -> JobShopInstance."""

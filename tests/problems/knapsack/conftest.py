@@ -38,7 +38,6 @@ def sample(seed: int) -> KnapsackInstance:
     return _random_instance(1 + seed % 12, 1 + seed // 100 % 3, seed, ("integer", "decimal", "real")[seed // 1000 % 3])
 
 
-
 @pytest.fixture(scope="session")
 def random_instance():
     """A function (items, constraints, seed, kind) -> KnapsackInstance."""

@@ -49,7 +49,6 @@ def sample(seed: int):
     return _tiny(seed, ops=3 + seed % 6, fast=6 + seed // 100 % 12)
 
 
-
 @pytest.fixture(scope="session")
 def tiny():
     """A function (seed, ops, fast, aliases) -> MappingInstance."""

@@ -127,9 +127,7 @@ def _apart(rects, capacity):
     """Whether rectangles lie within a memory and none overlaps another."""
     inside = (rects[:, 2] >= 0).all() and (rects[:, 2] + rects[:, 3] <= capacity).all()
     pairs = ((a, b) for k, a in enumerate(rects) for b in rects[:k])
-    return inside and not any(
-        a[0] < b[1] and b[0] < a[1] and a[2] < b[2] + b[3] and b[2] < a[2] + a[3] for a, b in pairs
-    )
+    return inside and not any(a[0] < b[1] and b[0] < a[1] and a[2] < b[2] + b[3] and b[2] < a[2] + a[3] for a, b in pairs)
 
 
 @pytest.fixture

@@ -66,7 +66,6 @@ def sample(seed: int) -> StaticInstance:
     return _random_instance(1 + seed % 12, seed, ("plain", "aligned", "fixed")[seed // 100 % 3])
 
 
-
 @pytest.fixture(scope="session")
 def random_instance():
     """A function (buffers, seed, kind) -> StaticInstance."""

@@ -72,7 +72,6 @@ def sample(seed: int) -> OrienteeringInstance:
     return _random_instance(2 + seed % 8, kind, seed, closed=seed // 1000 % 2 == 0)
 
 
-
 @pytest.fixture(scope="session")
 def random_instance():
     """A function (n, kind, seed, closed) -> OrienteeringInstance."""

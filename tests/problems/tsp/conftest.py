@@ -28,7 +28,6 @@ def sample(seed: int) -> TspInstance:
     return _random_instance((*EDGE_WEIGHT_TYPES, "ATSP")[seed % (len(EDGE_WEIGHT_TYPES) + 1)], 1 + seed // 100 % 9, seed)
 
 
-
 @pytest.fixture(scope="session")
 def random_instance():
     """A function (kind, n, seed) -> TspInstance."""

@@ -153,7 +153,6 @@ def sample(seed: int) -> VrpInstance:
     return _random_vrp(seed, 1 + seed % 8, plain=True)
 
 
-
 @pytest.fixture(scope="session")
 def random_vrp():
     """A function (seed, clients, plain) -> VrpInstance."""

@@ -92,6 +92,7 @@ def test_what_is_called_unservable_is(name):
 
 def test_only_limits_that_are_needed_are_named(line):
     """Alone or together, and no others."""
+
     def reason(**changes):
         return unservable(replace(line, **changes))
 

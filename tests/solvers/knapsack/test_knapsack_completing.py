@@ -27,7 +27,7 @@ def test_completions_are_optimal(random_instance, most, kind):
             several += len(right) > 1
             for item in right:
                 value = total + environment.step([0], [1], [item])[0]
-                for (first, *_) in Dp().complete(environment, 1, 1000, 0):
+                for first, *_ in Dp().complete(environment, 1, 1000, 0):
                     value += environment.step([1], [1], [first])[0]
                 assert value == pytest.approx(most(instance)), seed
             total += environment.step([0], [0], right[:1])[0]

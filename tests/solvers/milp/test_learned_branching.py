@@ -246,9 +246,7 @@ def test_a_policy_of_ones_own(policy):
     expected = corl.solve(instance, solver="scip", time_limit=600)
     found = corl.solve(instance, solver="learned-branching", policy=str(policy), time_limit=600)
     assert (found.status, found.objective, found.bound) == ("optimal", expected.objective, expected.bound)
-    one, two = (
-        corl.solve(knapsack, solver="learned-branching", policy=str(policy), iterations=12, seed=5) for _ in range(2)
-    )
+    one, two = (corl.solve(knapsack, solver="learned-branching", policy=str(policy), iterations=12, seed=5) for _ in range(2))
     assert one.objective == two.objective and one.bound == two.bound
 
 

@@ -174,6 +174,7 @@ def test_refusals():
 
 def test_an_error_while_seeing_is_the_callers():
     """What `features` raises reaches the caller as itself, and the episode can go on."""
+
     def fail(node):
         raise ValueError("mine")
 

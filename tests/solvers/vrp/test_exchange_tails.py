@@ -39,9 +39,7 @@ def consistent(data, plan):
                 arrival = plan.begin[nodes[k]] + data.service[nodes[k]] + plan.leg[nodes[k]]
                 behind = plan.next[client]
                 assert plan.begin[client] == max(data.earliest[client], arrival) <= plan.last[client]
-                assert plan.last[client] == min(
-                    data.latest[client], plan.last[behind] - plan.leg[client] - data.service[client]
-                )
+                assert plan.last[client] == min(data.latest[client], plan.last[behind] - plan.leg[client] - data.service[client])
         if data.limited and len(inside):
             assert plan.length[slot] == pytest.approx(plan.leg[nodes].sum() + data.burden[inside].sum(), rel=1e-9)
     free = sum(plan.free_size)

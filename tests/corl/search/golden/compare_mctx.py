@@ -182,6 +182,7 @@ def speed_of_theirs(kind: str, configuration: dict[str, Any], places: Any) -> An
 
     trees, cities = places.shape[:2]
     if kind == "uniform":
+
         def evaluate(last: Any, unvisited: Any) -> Any:
             return jnp.zeros((trees, cities)), jnp.zeros(trees)
     else:
