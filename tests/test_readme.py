@@ -130,7 +130,7 @@ def test_the_suite_that_readme_runs_has_the_solvers_that_it_compares():
     assert set(compared[3:5]) <= {lineup.label for lineup in suite.lineups} | set(left_out)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("readme", PAGES, ids=named)
 def test_what_is_printed_runs(readme, tmp_path, monkeypatch):
     """All blocks of a page in order, in one folder and one Python session, with the limits of SHORTER and LONGEST."""

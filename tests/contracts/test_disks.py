@@ -77,7 +77,7 @@ def test_a_solution_is_written_where_standard_output_is_full(corl, tmp_path):
     assert json.loads((tmp_path / "best.json").read_text())["verified"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_store_that_is_full(corl, tmp_path):
     """What was said to be finished is in the store; a line, exit code 2; with room again --resume does the rest."""
     (tmp_path / "s.toml").write_text(SUITE)
@@ -94,7 +94,7 @@ def test_a_store_that_is_full(corl, tmp_path):
     assert done.returncode == 0 and complete[: len(kept)] == kept and len(complete) == 6, done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_network_that_cannot_be_written(corl, tmp_path):
     """`corl train` names the file, in a line at the end, with exit code 2."""
     train = ("train", "knapsack", "--recipe", "policy-gradient", "--steps", 1, "--option", "size=8", "--output", "k.safetensors")
@@ -103,7 +103,7 @@ def test_a_network_that_cannot_be_written(corl, tmp_path):
     assert "Traceback" not in done.stderr and os.listdir(tmp_path) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_kernels_that_cannot_be_kept(corl, tmp_path, monkeypatch):
     """Where the cache is full kernels are compiled for the process alone."""
     monkeypatch.setenv("CORL_CACHE", str(tmp_path / "cache"))

@@ -44,7 +44,7 @@ def test_every_recipe_has_the_option(problem, recipe):
     assert "instances" in options.declarations(registry.recipe(problem, recipe))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("problem", "recipe"), OWN)
 def test_it_learns_from_files(problem, recipe, tmp_path):
     """A few steps on a folder of three, with a loss that is a number; without files one line says so."""

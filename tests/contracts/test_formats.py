@@ -20,7 +20,7 @@ from corl.cli.main import main
 from corl.loading import load
 
 ENDINGS = sorted({suffix for _, suffix in FORMATS})
-MANY = pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.slow)])
+MANY = pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.long)])
 NUMBERING = {"ids", "first_item", "first_machine"}
 """Fields of instances that say how their files number things; not every format can."""
 EACH = pytest.mark.parametrize("name", registry.problems())

@@ -29,7 +29,7 @@ LEARNED = dict.fromkeys(RECIPES, "loss") | {"evolution": "slope"}
 """What each notes of a step that learned something."""
 LEARNABLE = [name for name in ENVIRONMENTS if played(name).features]
 FAST = ("knapsack",)
-EACH = pytest.mark.parametrize("name", [pytest.param(p, marks=[] if p in FAST else pytest.mark.slow) for p in LEARNABLE])
+EACH = pytest.mark.parametrize("name", [pytest.param(p, marks=[] if p in FAST else pytest.mark.long) for p in LEARNABLE])
 
 
 def teacher(problem: str) -> str:

@@ -12,7 +12,7 @@ from specimen import FORMATS, specimens
 
 from corl import registry
 
-MANY = pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.slow)])
+MANY = pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.long)])
 SOLVED = 4  # of so many instances that were read, one is solved
 
 

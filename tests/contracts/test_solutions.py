@@ -37,7 +37,7 @@ def solved(name: str, solver: str) -> list[corl.Result]:
 
 
 @pytest.mark.parametrize(
-    ("name", "solver"), [pytest.param(*pair, marks=[] if pair in FAST else pytest.mark.slow) for pair in EVERY]
+    ("name", "solver"), [pytest.param(*pair, marks=[] if pair in FAST else pytest.mark.long) for pair in EVERY]
 )
 def test_solve_and_evaluate_agree(name: str, solver: str, tmp_path: Path, capsys: Any):
     """The objective of a result is that of its solution, of the solution that went through JSON, and of those that went through

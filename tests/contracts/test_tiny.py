@@ -37,7 +37,7 @@ PROVERS = {"exact", "dp", "cp-sat", "branch-and-bound", "scip", "scip-relpscost"
            "learned-branching", "learned-reliability"}  # fmt: skip
 ENGINES = {"ortools", "fast-tsp", "pyvrp"}
 """They search on until they are told to stop."""
-MANY = pytest.mark.parametrize("count", [3, pytest.param(2000, marks=pytest.mark.slow)])
+MANY = pytest.mark.parametrize("count", [3, pytest.param(2000, marks=pytest.mark.long)])
 FEWER = {"flowshop": 200, "knapsack": 200, "jobshop": 200, "memory-static": 200, "milp": 200, "milp-branching": 200}
 """Families where two thousand take too long."""
 

@@ -240,7 +240,7 @@ def recorded():
                 yield problem, short
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("problem", "short"), list(recorded()))
 def test_records_are_what_solvers_prepare(problem, short):
     """The same kernels, for the same types; otherwise `python -P tests/record_kernels.py PROBLEM.SOLVER` records them again."""

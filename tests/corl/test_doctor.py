@@ -89,7 +89,7 @@ def test_completion_in_bash(tmp_path, capsys):
         assert done.stdout.strip() == offered, words
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_classical_solver_works_without_torch(tmp_path):
     """In an environment with all libraries but torch: auto and every solver that takes no policy solve a problem's first kind."""
     folders = [path for path in map(Path, sys.path) if path.name == "site-packages"]

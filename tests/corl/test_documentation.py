@@ -12,7 +12,7 @@ from corl.documentation import __main__ as documentation
 _CHECKOUT = Path(__file__).parents[2]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_site_is_built_strictly(tmp_path, monkeypatch):
     """Every page is there, every heading of the reference has its docstring, and nothing is loaded from elsewhere."""
     pytest.importorskip("mkdocstrings", reason="the site needs the extra docs")

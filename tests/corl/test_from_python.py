@@ -90,7 +90,7 @@ for given in (lambda: corl.solve(knapsack, solver="policy", policy=Mine(), itera
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_in_workers():
     """What lies in a module is found there; of what is in a script one line says that it is not, and names the class."""
     path = os.pathsep.join([os.path.dirname(__file__), *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -167,7 +167,7 @@ def damaged(folder, how):
     "how",
     [
         "truncated", "of another kernel",
-        *(pytest.param(how, marks=pytest.mark.slow) for how in (
+        *(pytest.param(how, marks=pytest.mark.long) for how in (
             "empty", "a flipped bit", "of other types", "a pickle of somebody", "index truncated", "index of another kernel",
         )),
     ],
@@ -182,7 +182,7 @@ def test_damaged_machine_code_is_compiled_again(kept, how):
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="POSIX modes")
-@pytest.mark.parametrize("level", [0, 3, *(pytest.param(level, marks=pytest.mark.slow) for level in (1, 2))])
+@pytest.mark.parametrize("level", [0, 3, *(pytest.param(level, marks=pytest.mark.long) for level in (1, 2))])
 def test_what_others_may_write_is_not_unpickled(kept, level):
     """A cache, a folder in it or a file that others may write to is not read; a line says which."""
     place, folder = kept

@@ -108,7 +108,7 @@ def test_import_from_the_checkout_root_finds_the_problems():
     assert done.stdout.strip() == "corl.problems.tsp.instance", done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_types(tmp_path):
     """mypy --strict over all sources, seen through a tree of links, because it cannot follow an editable install."""
     package = tmp_path / "corl"
@@ -126,7 +126,7 @@ def test_types(tmp_path):
     assert done.stdout.startswith('user.py:3: error: Module has no attribute "sovle"'), done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_wheel_outside_the_source_tree(tmp_path):
     """A wheel and an sdist are built from a copy; installed alone, the wheel lists, solves and checks a shipped instance."""
     source = tmp_path / "source"

@@ -38,7 +38,7 @@ def outcome(case: Case) -> dict[str, Any]:
 
 
 def _marked(case: Case) -> Any:
-    return pytest.param(case, id=f"{case.problem}: {case.key}", marks=() if case in _QUICK else pytest.mark.slow)
+    return pytest.param(case, id=f"{case.problem}: {case.key}", marks=() if case in _QUICK else pytest.mark.long)
 
 
 @pytest.mark.parametrize("case", [_marked(case) for case in _COUNTED])
@@ -49,7 +49,7 @@ def test_grants_change_nothing(case, monkeypatch):
     assert outcome(case) == large
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("problem", sorted({case.problem for case in _BITS}))
 def test_processes_change_nothing(problem):
     """Another process, with another order of sets, gets what this one gets, twice."""
@@ -64,7 +64,7 @@ def test_processes_change_nothing(problem):
     assert {case.key: outcome(case) for case in cases} == here
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("problem", "key"),
     [("bandits", "whittle budget"), ("bandits", "sequoia 2 epochs=2 capacity"), ("jobshop", "dispatch 40 noise=0.3 classic")],
@@ -82,7 +82,7 @@ def test_the_first_run_on_a_machine(problem, key, tmp_path):
     assert cold == warm
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("case", sorted(_QUICK), ids=lambda case: f"{case.problem}: {case.key}")
 def test_workers_repeat_themselves(case):
     """Two workers with a seed and a number of iterations find the same twice."""

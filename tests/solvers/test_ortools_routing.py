@@ -34,7 +34,7 @@ def test_the_model_is_freed(monkeypatch, problem):
     assert seen() is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="resident memory is read from /proc")
 @pytest.mark.parametrize("problem", GENERATORS)
 def test_memory_does_not_grow(problem):

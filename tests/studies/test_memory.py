@@ -81,7 +81,7 @@ def test_rows_of_the_priority(capsys, tmp_path, monkeypatch):
     assert any(line.startswith("| xla-like tuned | generated, 2 | +0.00 +- 0.00 |") for line in lines)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_rows_of_the_players(capsys, tmp_path):
     """What is built once and everything else at equal time; the bound is below them all."""
     players.main(["--programs", "1", "--size", "5", "--seconds", "0.3"])

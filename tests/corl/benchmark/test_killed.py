@@ -17,7 +17,7 @@ KILLS = 20
 SEEDS = 60
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL is POSIX's")
 def test_killed_twenty_times(suite, toy_environment, tmp_path):
     """After each of 20 kills at random moments the store has all that it had; a last run completes it, with nothing twice."""

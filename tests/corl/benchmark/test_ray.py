@@ -37,7 +37,7 @@ def bench(cluster, tmp_path, *arguments):
     return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=cluster, timeout=300)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_workers(cluster, suite, tmp_path):
     """All runs come back, judged and stored as the local executor's are, failures among them."""
     path = suite("good", "killed", "lies", "slow", head="time_limits = [0.2]\nseeds = 3")
@@ -52,7 +52,7 @@ def test_two_workers(cluster, suite, tmp_path):
     assert all(len(record.cores) == 1 and record.wall_seconds > 0 for record in found.values())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_lost_worker(cluster, suite, tmp_path):
     """A run whose Ray worker dies is tried once more, then recorded as lost; the others are there."""
     deaths = tmp_path / "deaths"

@@ -42,7 +42,7 @@ def gain(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("baseline", ["multi-start", pytest.param("greedy-rollout", marks=pytest.mark.slow), "remax"])
+@pytest.mark.parametrize("baseline", ["multi-start", pytest.param("greedy-rollout", marks=pytest.mark.long), "remax"])
 def test_policy_gradient_learns(knapsack, gain, sign, baseline):
     """On knapsacks of 10 items 30 steps make the greedy policy at least 50 % better; with the wrong sign at most 10 %."""
     options = {"size": 10, "batch": 8, "samples": 8, "rate": 3e-3, "every": 4, "baseline": baseline}
@@ -50,7 +50,7 @@ def test_policy_gradient_learns(knapsack, gain, sign, baseline):
     assert found > 0.5 if sign == 1 else found < 0.1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_mirror_descent_learns(knapsack, gain, sign):
     """The same with four proximal steps on the episodes of each of 15 steps."""
     options = {"size": 10, "batch": 8, "samples": 8, "rate": 3e-3, "every": 2, "updates": 4}
@@ -78,7 +78,7 @@ def test_evolution_learns(knapsack, gain, sign):
     assert found > 0.3 if sign == 1 else found < 0.1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_imitation_learns(gain, sign):
     """On tours of 10 cities 30 steps of imitating ils make the greedy policy at least 20 % better; the wrong sign at most 5 %."""
     options = {"size": 10, "batch": 8, "states": 6, "teacher": "ils", "rate": 3e-3, "every": 5, "watch": 32}

@@ -141,7 +141,7 @@ def test_folders(tmp_path):
         Source(problem, folder=str(tmp_path / "nowhere")).instances(0, 1)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_any_number_of_workers_plays_the_same(knapsack, knapsack_folder, monkeypatch):
     """Two worker processes make the moves that this process makes."""
     import torch

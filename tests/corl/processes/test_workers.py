@@ -121,7 +121,7 @@ def test_workers_die_with_their_parent(work, tmp_path):
         assert wait_until_gone(process)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="Ray's clusters run on POSIX systems")
 def test_ray_actors_give_the_same_batches(work, monkeypatch):
     """Actors of a local Ray answer as processes do, and pass on errors."""

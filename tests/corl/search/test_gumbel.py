@@ -27,7 +27,7 @@ def test_visits_are_those_of_mctx(entry):
     assert compare_mctx.by_city(found, entry["cities"]).tolist() == entry["visits"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("number", [3, 11])
 def test_golden_trees_are_what_mctx_does_now(number):
     """Where mctx is installed, the golden files are reproduced."""

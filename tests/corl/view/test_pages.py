@@ -141,7 +141,7 @@ requestAnimationFrame(() => setTimeout(() => {
 </script></body>"""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["vrp", "jobshop", "memory"])
 def test_alive_in_a_browser(name, tmp_path):
     """Pointing tells, the wheel zooms, a double click shows all again, a row is stressed; the console stays silent."""

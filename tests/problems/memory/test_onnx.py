@@ -110,7 +110,7 @@ def test_a_block_of_attention_is_what_the_module_gives(save):
     assert same_work(made, module) and made.name == "model-b3" and not set(made.tensor_names) & {"zero", "heads", "half"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["resnet50", "vit"])
 def test_models_that_pytorch_exports(name, tmp_path):
     """Unoptimised exports are, operation by operation, what tracing the module gives; the file's weights are not needed."""

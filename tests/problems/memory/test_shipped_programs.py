@@ -64,7 +64,7 @@ def test_made_anew_they_are_the_same(name, tmp_path):
         assert same(Mapping().read(shipped), Mapping().read(file))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_of_them_made_anew(tmp_path):
     from corl.problems.memory.tracing.__main__ import main as make
 

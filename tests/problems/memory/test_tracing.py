@@ -287,7 +287,7 @@ def test_models_are_instances_themselves():
     assert one.objective == other.objective > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "model", "head"), [("BertModel", "bert", 0), ("ResNetForImageClassification", "resnet50", 2048)]
 )

@@ -172,7 +172,7 @@ def test_json_files_and_decisions(tmp_path):
         BRANCHING.decisions(instance, replace(tree, variable=np.where(tree.variable < 0, -1, 39).astype(np.int32)))
 
 
-@pytest.mark.slow  # compiles the search
+@pytest.mark.long  # compiles the search
 def test_search_plans_on_it():
     """Tree search on copies of the rows, with a policy that knows nothing, proves the optimum in no more nodes than the worst."""
     from corl.search.gumbel import Gumbel
@@ -191,7 +191,7 @@ def test_search_plans_on_it():
     assert BRANCHING.evaluate(instance, environment.solution(0)) == -total
 
 
-@pytest.mark.parametrize("solver", ["policy", pytest.param("tree-search", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("solver", ["policy", pytest.param("tree-search", marks=pytest.mark.long)])
 def test_generic_solvers_run_on_it(solver, tmp_path):
     """An untrained network of the generic kind decodes and searches: with a small and a larger budget the tree is a proof."""
     import torch

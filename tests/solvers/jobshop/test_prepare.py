@@ -42,7 +42,7 @@ def main(name, label):
     print(*sorted(kernel for kernel, count in compiled().items() if count > before.get(kernel, 0)))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("label", INSTANCES)
 @pytest.mark.parametrize("name", OPTIONS)
 def test_nothing_is_compiled_inside_the_clock(name, label):

@@ -189,7 +189,7 @@ def test_policy_runs_with_random_weights(untrained):
         assert result.verified and 0 < result.objective <= corl.solve(instance, solver="greedy").bound
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_tree_search_runs_with_random_weights(untrained):
     """Likewise, with a search in every state."""
     instance = multi(size=8, constraints=2, seed=1)

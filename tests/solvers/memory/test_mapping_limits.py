@@ -12,7 +12,7 @@ from corl.solvers.memory.layout import plan_of, program_of
 from corl.solvers.memory.relaxation import relaxation
 
 SOLVERS = ["all-slow", "greedy-keep", "xla-like", "learned-priority", "annealing", "policy"]
-LIMITS = [0.1, pytest.param(1.0, marks=pytest.mark.slow)]
+LIMITS = [0.1, pytest.param(1.0, marks=pytest.mark.long)]
 
 
 @pytest.fixture(scope="module")

@@ -30,11 +30,11 @@ def checkpoint(tmp_path_factory):
     ("solver", "options"),
     [
         ("policy", {"decoder": "greedy"}),
-        pytest.param("policy", {"decoder": "sample"}, marks=pytest.mark.slow),
-        pytest.param("policy", {"decoder": "beam"}, marks=pytest.mark.slow),
-        pytest.param("tree-search", {"method": "gumbel"}, marks=pytest.mark.slow),
-        pytest.param("tree-search", {"method": "puct", "value": "rollout"}, marks=pytest.mark.slow),
-        pytest.param("muzero", {}, marks=pytest.mark.slow),
+        pytest.param("policy", {"decoder": "sample"}, marks=pytest.mark.long),
+        pytest.param("policy", {"decoder": "beam"}, marks=pytest.mark.long),
+        pytest.param("tree-search", {"method": "gumbel"}, marks=pytest.mark.long),
+        pytest.param("tree-search", {"method": "puct", "value": "rollout"}, marks=pytest.mark.long),
+        pytest.param("muzero", {}, marks=pytest.mark.long),
     ],
 )
 def test_players(checkpoint, solver, options):
@@ -68,7 +68,7 @@ def test_the_shipped_player_has_learned(shuffled, tmp_path):
         assert (shipped / slow).mean() < 0.97 * (chance / slow).mean()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("recipe", ["alphazero", "muzero"])
 def test_recipes(tmp_path, recipe):
     """Two generations of self-play on tiny programs; what comes of it plays through the generic solvers."""

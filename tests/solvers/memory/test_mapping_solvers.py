@@ -104,7 +104,7 @@ def least(instance):
     return best
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_optimal_on_tiny_programs(tiny):
     """cp-sat proves, and annealing finds, what enumeration gives (one residency a tensor is enough in two operations).
 

@@ -142,7 +142,7 @@ def test_trees_under_graph_policies_become_episodes(kind):
         assert line[: len(scores)].numpy() == pytest.approx(scores, rel=1e-3, abs=1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("recipe", ["root-gnn", "gcnn"])
 def test_recipes_train_policies(recipe, tmp_path, monkeypatch):
     """From SCIP's trees to a policy that branches in SCIP, the same for the same seed, and leaves no Model behind."""

@@ -329,7 +329,7 @@ def test_training_on_a_folder_at_the_command_line(tmp_path, capsys, monkeypatch)
     assert result.solver == "learned-branching"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_solves_keep_the_memory():
     """200 solves with the shipped policy's rule in one process: it grows by less than 100 MB after the first 20."""
     import resource  # not on Windows

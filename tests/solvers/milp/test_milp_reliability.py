@@ -208,7 +208,7 @@ def test_a_solve_leaves_no_model_behind(solver):
         gc.enable()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("solver", ["scip", "learned-branching", "cp-sat"])
 def test_many_solves_keep_the_memory(solver):
     """200 solves in one process, learned branching's with at least five choices each: less than 100 MB after the first 20."""

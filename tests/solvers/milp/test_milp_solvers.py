@@ -148,7 +148,7 @@ def test_shipped_suites():
         assert "standard" not in name or labels == {*RULES[:3], "learned-branching", "highs", "cp-sat"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_shared_optima(data):
     """Files of MIPLIB 3 that take seconds: the published optimum."""
     names = ("flugpl", "p0033", "egout", "gen", "rgn", "stein27")

@@ -225,7 +225,7 @@ def test_two_processes_side_by_side(tmp_path):
     assert told[0] == told[1] == f"{play(Branching())[0]}\n"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_memory_is_flat_over_a_thousand_episodes():
     """Less than 100 MB more after a thousand trees, half of them left before their end, than after fifty."""
     import resource

@@ -7,7 +7,7 @@ import pytest
 from corl.problems.orienteering.generators import generation_2
 
 
-@pytest.mark.parametrize("limit", [0.1, pytest.param(1.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("limit", [0.1, pytest.param(1.0, marks=pytest.mark.long)])
 @pytest.mark.parametrize("solver", ["ruin-recreate", "ortools"])
 def test_large_problems(overtime, solver, limit):
     """5,000 nodes, the most that OR-Tools takes: its matrix takes seconds."""

@@ -182,7 +182,7 @@ def test_policy_runs_with_random_weights(untrained):
     assert result.verified and 0 < result.objective <= upper_bound(instance)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_tree_search_runs_with_random_weights(untrained):
     """Likewise, with a search in every state."""
     instance = generation_2(size=8, seed=1)

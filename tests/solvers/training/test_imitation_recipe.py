@@ -31,7 +31,7 @@ def same(one, other):
 
 
 @pytest.mark.parametrize(
-    ("problem", "options"), [("knapsack", SOLVED), pytest.param("jobshop", COMPLETED, marks=pytest.mark.slow)]
+    ("problem", "options"), [("knapsack", SOLVED), pytest.param("jobshop", COMPLETED, marks=pytest.mark.long)]
 )
 def test_workers_and_interruption_change_nothing(problem, options, tmp_path):
     """Two workers, and a run that goes on in the middle of a round, end with the weights of one that does it all itself."""

@@ -74,7 +74,7 @@ def test_they_are_imitation_with_defaults(recipe):
         recipe(rate=0.0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize(("recipe", "make", "teacher"), [("bq", uniform, 300), ("atsp-bq", asymmetric, 100)])
 def test_they_learn(recipe, make, teacher, sign, monkeypatch):
@@ -94,7 +94,7 @@ def test_they_learn(recipe, make, teacher, sign, monkeypatch):
     assert learned < 1.25 * best if sign > 0 else learned > 1.5 * best
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_goes_on_where_it_stopped(tmp_path):
     """30 steps at once and 15 + 15 give the same weights, though the policy's own beginnings are among what it learns from."""
     from corl.networks import checkpoints

@@ -182,7 +182,7 @@ def test_asymmetric_instances_are_not_accepted():
     assert Eax().accepts(_instance(9, "EUC_2D", 0)) == ""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "optimum"), [("brg180", 1950), ("att48", 10628), ("gr120", 6942), ("fl417", 11861)])
 def test_public_instances_are_solved(name, optimum, data):
     """Known optima of TSPLIB within 15,000 iterations."""

@@ -114,7 +114,7 @@ def test_refusals():
         Exact(heuristic_seconds=0.0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "optimum"), [("burma14", 3323), ("berlin52", 7542), ("kroA100", 21282), ("pr124", 59030)])
 def test_proves_published_optima(name, optimum):
     """TSPLIB's optima come out, proven."""

@@ -47,7 +47,7 @@ def main(name, label):
     print(*sorted(kernel for kernel, count in compiled().items() if count > before.get(kernel, 0)))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("label", [label for label, _ in instances()])
 @pytest.mark.parametrize("name", ["eax", "exact", "greedy-edge", "ils"])
 def test_nothing_is_compiled_inside_the_clock(name, label):

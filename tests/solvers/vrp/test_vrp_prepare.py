@@ -41,7 +41,7 @@ def main(feature):
     print(*sorted(kernel for kernel, count in compiled().items() if count > before.get(kernel, 0)))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("feature", FEATURES)
 def test_nothing_is_compiled_inside_the_clock(feature):
     """After `prepare`, `solve` meets no kernel that is new to its process, from the user's routes too."""

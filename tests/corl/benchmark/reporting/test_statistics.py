@@ -259,7 +259,7 @@ def _coverage(instances: int, runs: int, between: float, within: float, interqua
     return held / trials
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("instances", "runs", "between", "within", "interquartile"),
     [(5, 1, 1, 1, False), (10, 5, 1, 1, False), (30, 1, 1, 0, False), (30, 1, 1, 0, True), (1, 10, 0, 1, False),
@@ -270,7 +270,7 @@ def test_coverage(instances, runs, between, within, interquartile):
     assert 0.90 <= _coverage(instances, runs, between, within, interquartile) <= 0.995
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_verdict_from_noise():
     """Of two equal solvers one is called better in about 5 of 100 benchmarks."""
     random, calls, trials = np.random.default_rng(7), 0, 300

@@ -268,7 +268,7 @@ def test_a_search_that_needs_a_value_refuses_it():
         train("jobshop", "alphazero", steps=1, workers=0, device="cpu", network="slim", size=3, watch=0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_it_learns():
     """100 steps of self-improvement with 3 and 4 jobs: the mean of the samples comes closer to their best."""
     spread: list[float] = []

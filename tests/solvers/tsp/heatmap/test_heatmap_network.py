@@ -114,7 +114,7 @@ def _losses(steps, seed=0):
     return losses
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_recipe_learns_and_not_with_the_sign_flipped(monkeypatch):
     """80 tiny steps bring the loss under 0.4 (0.69 is to know nothing); climbing instead brings it over 1."""
     from torch.nn import functional
@@ -125,7 +125,7 @@ def test_the_recipe_learns_and_not_with_the_sign_flipped(monkeypatch):
     assert np.mean(_losses(80)[-10:]) < -1.0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_that_was_stopped_goes_on_to_the_same_bits(tmp_path):
     """Interrupted after 5 of 9 steps and resumed: the weights of an unbroken run."""
     options = {"problem": "tsp", "recipe": "heatmap", "steps": 9, "device": "cpu"} | TINY
