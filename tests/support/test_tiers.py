@@ -64,7 +64,7 @@ def test_shares_make_up_the_long_suite():
     assert chosen(items, None) == [item.nodeid for item in items]
     assert all("long" in item.marks for item in items)
     shares = [chosen(items, f"{number}/3") for number in (1, 2, 3)]
-    assert sorted(name for share in shares for name in share) == sorted(each.nodeid for each in items if "long" == each.marks[0])
+    assert sorted(name for share in shares for name in share) == sorted(each.nodeid for each in items if each.marks[0] == "long")
     assert min(map(len, shares)) > 20
     assert [tiers.share_of(f"tests/a.py::{name}", 6) for name in "bcd"] == [5, 2, 1]
 
