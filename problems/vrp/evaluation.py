@@ -191,6 +191,9 @@ def _check_times(instance: VrpInstance, number: int, route: Route) -> None:
     vehicles, kind, scale = instance.vehicles, route.vehicle, instance.scale
     plan = schedule(instance, route)
     if instance.latest is not None:
+        depot = int(vehicles.start[kind])
+        at = f"route {number} leaves depot {instance.ids[depot]} at"
+        _within(plan.leave, float(instance.latest[depot]), at, "which closes at", scale)
         for node, begin in zip(route.visits, plan.begin):
             at = f"route {number} comes to {'client' if node >= instance.depots else 'depot'} {instance.ids[node]} at"
             _within(float(begin), float(instance.latest[node]), at, "its window ends at", scale)

@@ -13,7 +13,18 @@ from corl.problems.vrp.routes import Route
 from corl.problems.vrp.rules import Rules
 from corl.tolerance import keeps
 
-__all__ = ["check_rules", "hours", "own_legs", "paused", "pauses", "stays_out", "time_cost", "travel_times"]
+__all__ = [
+    "check_loads",
+    "check_rules",
+    "hours",
+    "opened",
+    "own_legs",
+    "paused",
+    "pauses",
+    "stays_out",
+    "time_cost",
+    "travel_times",
+]
 
 _Floats = NDArray[np.float64]
 
@@ -29,7 +40,7 @@ def check_rules(instance: VrpInstance, routes: Sequence[Route]) -> None:
             client = clients[int((~rules.allowed[route.vehicle, clients]).argmax())]
             raise Infeasible(f"route {number} serves client {instance.ids[client]}, which its vehicle may not")
         for trip in _trips(instance, rules, number, route):
-            _check_loads(instance, rules, number, route.vehicle, trip)
+            check_loads(instance, rules, f"route {number}", route.vehicle, trip)
     _check_pairs(instance, rules, routes)
     _check_begun(instance, rules, routes)
 
@@ -69,7 +80,7 @@ def _trips(instance: VrpInstance, rules: Rules, number: int, route: Route) -> li
     return trips
 
 
-def _check_loads(instance: VrpInstance, rules: Rules, number: int, kind: int, trip: NDArray[np.int32]) -> None:
+def check_loads(instance: VrpInstance, rules: Rules, route: str, kind: int, trip: NDArray[np.int32]) -> None:
     """Whether what is aboard fits all along a trip, in every dimension; and whether deliveries come first where they must."""
     demands = rules.of("demands", instance.demand[:, None])
     capacity = rules.of("capacities", np.repeat(instance.vehicles.capacity[:, None], rules.dimensions, axis=1))[kind]
@@ -77,7 +88,7 @@ def _check_loads(instance: VrpInstance, rules: Rules, number: int, kind: int, tr
     if rules.pickups is not None:
         change = change + rules.pickups[trip]
         if rules.backhauls_last:
-            _check_order(instance, number, trip, demands[trip], rules.pickups[trip])
+            _check_order(instance, route, trip, demands[trip], rules.pickups[trip])
     if rules.shipments is not None and rules.amounts is not None:
         for (start, end), amount in zip(rules.shipments, rules.amounts):
             change[trip == start] += amount
@@ -88,19 +99,19 @@ def _check_loads(instance: VrpInstance, rules: Rules, number: int, kind: int, tr
         step, dimension = np.unravel_index(int((~fits).argmax()), fits.shape)
         where = f"after client {instance.ids[trip[step - 1]]}" if step else "when it leaves"
         which = "" if rules.dimensions == 1 else f" in dimension {dimension + 1}"
-        message = f"route {number} has load {aboard[step, dimension]:.10g}{which} {where}"
+        message = f"{route} has load {aboard[step, dimension]:.10g}{which} {where}"
         raise Infeasible(f"{message}; the capacity is {capacity[dimension]:.10g}")
 
 
-def _check_order(instance: VrpInstance, number: int, trip: NDArray[np.int32], demands: _Floats, pickups: _Floats) -> None:
+def _check_order(instance: VrpInstance, route: str, trip: NDArray[np.int32], demands: _Floats, pickups: _Floats) -> None:
     """Deliveries, of which there is one at least where anything is collected, before what is collected."""
     brings, takes = np.asarray(demands.any(axis=1)), np.asarray(pickups.any(axis=1))
     collected = np.logical_or.accumulate(takes) if len(takes) else takes
     if (late := brings & collected).any():
         client = instance.ids[trip[int(late.argmax())]]
-        raise Infeasible(f"route {number} brings something to client {client} after it has collected; deliveries come first")
+        raise Infeasible(f"{route} brings something to client {client} after it has collected; deliveries come first")
     if takes.any() and not brings.any():
-        raise Infeasible(f"route {number} collects and brings nothing; accepted: a delivery first")
+        raise Infeasible(f"{route} collects and brings nothing; accepted: a delivery first")
 
 
 def _check_pairs(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) -> None:
@@ -221,7 +232,7 @@ def paused(
             return np.array([*past, t])
         begun = []
         for t, left, driven, past in _with_pauses(moved, breaks, rest):
-            begin = _opened(instance, int(path[i]), max(t, float(opens[i])))
+            begin = opened(instance, int(path[i]), max(t, float(opens[i])))
             if keeps(begin, float(closes[i])):
                 begun.append((begin + float(service[i]), left, driven, (*past, begin)))
         labels = _with_pauses(begun, breaks, rest)
@@ -231,7 +242,7 @@ def paused(
     raise AssertionError("a path ends at a depot")
 
 
-def _opened(instance: VrpInstance, node: int, time: float) -> float:
+def opened(instance: VrpInstance, node: int, time: float) -> float:
     """The first time from this one on at which service may begin, if it is not too late then."""
     rules = instance.rules
     if rules is not None and rules.closed is not None:

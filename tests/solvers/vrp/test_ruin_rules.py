@@ -20,7 +20,9 @@ RULES, make_rules, least_cost = cases["RULES"], cases["make_rules"], cases["leas
 
 def _solved(instance, iterations, seed=0):
     run = Run(Vrp(), instance, iterations=iterations, seed=seed)
-    RuinRecreate().solve(instance, run)
+    run.start()
+    if not run.infeasible:
+        RuinRecreate().solve(instance, run)
     return run
 
 
@@ -52,6 +54,6 @@ def _first_with_a_plan(name):
         instance = make_rules(name, 30, seed)
         run = Run(Vrp(), instance, iterations=2000, seed=1)
         search = Search(instance, 20, 10, run)
-        if search.serve_all(5.0):
+        if not Vrp().infeasible(instance) and search.serve_all(5.0):
             return instance, run, search
     raise AssertionError("no plan for any of twenty random instances")
