@@ -22,6 +22,8 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("corl", deadline=None, suppress_health_check=[HealthCheck.too_slow])  # nothing depends on the machine
 settings.load_profile("corl")
 
+os.environ.setdefault("CORL_STRICT", "1")  # in every test a false report of a solver is an error; child processes inherit it
+
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
 
