@@ -60,10 +60,9 @@ class Imitation(PolicyRecipe):
             raise UsageError("imitation needs the option teacher, the name of a solver (corl list solvers)")
 
     def train(self, training: Training) -> None:
-        import torch
 
         from corl.learning import imitation
-        from corl.learning.optimise import gradient_step
+        from corl.learning.optimise import gradient_step, new_optimiser
         from corl.solvers.training.common import begin, check_learned, source_of
         from corl.solvers.training.lessons import Stream, teaching
 
@@ -71,7 +70,7 @@ class Imitation(PolicyRecipe):
         source = source_of(self, training.problem, training.seed)
         policy = begin(self, training, source)
         network, streams = self._streams(Stream(self, training, source, policy), training)
-        optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
+        optimiser = new_optimiser(network, self.rate)
         parts: dict[str, Any] = {f"rounds {stream.name}".rstrip(): stream.rounds for stream in streams}
         parts |= {f"asked {stream.name}".rstrip(): stream.asked for stream in streams}
         training.manage(network=network, optimiser=optimiser, **parts)
