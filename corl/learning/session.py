@@ -55,6 +55,7 @@ class Training:
         workers: int = 1,
         executor: str = "processes",
         time_limit: float | None = None,
+        clock: Callable[[], float] | None = None,
         steps: int | None = None,
         output: Path | None = None,
         resume: bool = False,
@@ -77,6 +78,7 @@ class Training:
         self._parts: dict[str, Any] = {}
         self._branches = Branches()
         self._snapshot = snapshots.path_of(output) if output is not None else None
+        self._clock = clock or time.monotonic
         self._save_every, self._save_at = save_every, 0.0
         self._earlier, self._started = 0.0, 0.0
         self._in_step = False
@@ -103,8 +105,8 @@ class Training:
     def budget(self) -> bool:
         """Whether to make another step; the one before counts as done."""
         if not self._started:
-            self._started = time.monotonic()
-            self._save_at = self._started + self._save_every
+            self._started = self._clock()
+            self._save_at = time.monotonic() + self._save_every
             if self._restored:
                 set_torch_random(self._restored["random"])
             elif self._snapshot is not None:  # of a finished run, see `train`: this one must not be resumed from it
@@ -124,8 +126,13 @@ class Training:
 
     @property
     def seconds(self) -> float:
-        """Wall-clock seconds of training, those before a kill included."""
-        return self._earlier + (time.monotonic() - self._started if self._started else 0.0)
+        """Seconds of training by its clock, those before a kill included."""
+        return self._earlier + (self._clock() - self._started if self._started else 0.0)
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        """What `manage` named, as it is now."""
+        return self._parts
 
     @property
     def fraction(self) -> float:
