@@ -36,7 +36,7 @@ class Branches:
 
     def measured(self) -> dict[str, float]:
         """The size of each branch in the present step as a share of its input, by "branch LAYER KIND"; empty in most steps."""
-        found = {}
+        found: dict[str, float] = {}
         for name, layer in self._layers.items():
             found |= {f"{PREFIX}{name} {branch}": size for branch, size in (layer.sizes or {}).items()}
         return found

@@ -83,7 +83,8 @@ class PreNorm(Layer):
     def forward(self, hidden: Tensor, bias: Tensor) -> Tensor:
         """See Layer.forward."""
         hidden = hidden + self.scale[0] * self._attention(self.norms[0](hidden), bias)
-        return hidden + self.scale[1] * self.down(functional.gelu(self.up(self.norms[1](hidden))))
+        after: Tensor = hidden + self.scale[1] * self.down(functional.gelu(self.up(self.norms[1](hidden))))
+        return after
 
 
 def labelled(name: str, split: str, cache: Path) -> Replay:
