@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from copy import copy
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +53,14 @@ class Ways:
         self._matrices = {False: lengths, True: lengths if rules.durations is None else rules.durations[profile]}
         self._known: dict[tuple[bool, int, bool], _Floats] = {}
 
+    @cached_property
+    def unpaused(self) -> Ways:
+        """The same, of a vehicle without breaks and rests."""
+        other = copy(self)
+        other.breaks, other.driving, other.rest, other.pausing = self.breaks[:0], np.inf, np.inf, False
+        other._known = {}
+        return other
+
     def to(self, node: int, direct: bool, time: bool) -> _Floats:
         """float64 [n]: from a node to all."""
         return self.row(time, node, False) if direct else self._shortest(time, node, False)
@@ -94,6 +104,7 @@ def able(ways: Ways, direct: bool, limits: set[str], asked: NDArray[np.bool_]) -
     (not `direct`) over the shortest ways, with pauses wherever it likes and other clients asking for nothing.
     """
     instance, rules, kind = ways.instance, ways.rules, ways.kind
+    ways = ways if "pauses" in limits else ways.unpaused
     good = asked & ways.carried if "capacity" in limits else asked.copy()
     if "allowed" in limits and rules.allowed is not None:
         good &= rules.allowed[kind]
@@ -102,7 +113,7 @@ def able(ways: Ways, direct: bool, limits: set[str], asked: NDArray[np.bool_]) -
     if "distance" in limits:
         good &= keeps(ways.to(ways.start, direct, False) + ways.back(direct, False), instance.vehicles.max_distance[kind])
     good &= _in_time(ways, direct, limits)
-    if "pauses" in limits and ways.pausing:
+    if ways.pausing:
         good = _with_pauses(ways, direct, limits, good)
     return np.asarray(good)
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.vrp.alone import LIMITS, NO_RULES, Ways, able
-from corl.problems.vrp.fleet_limits import too_many
+from corl.problems.vrp.fleet_limits import Asking, too_many
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.under_way import begun_wrongly
 from corl.tolerance import keeps
@@ -28,7 +28,7 @@ def unservable(instance: VrpInstance) -> str:
     """
     there, rules = instance.vehicles.count != 0, instance.rules or NO_RULES
     asking = _asking(instance)
-    if not asking and rules.begun is None:
+    if not len(asking.begin) and rules.begun is None:
         return ""
     if reason := _too_much(instance, there):
         return reason
@@ -41,12 +41,14 @@ def unservable(instance: VrpInstance) -> str:
     return _apart(instance, possible) or too_many(instance, kinds, possible, asking)
 
 
-def _asking(instance: VrpInstance) -> list[list[int]]:
-    """Lists of nodes of which one must be served: each required client, and the clients of each required group."""
-    rules, asking = instance.rules, [[int(node)] for node in np.flatnonzero(instance.required)]
-    if rules is None or rules.groups is None or rules.group_required is None:
-        return asking
-    return asking + [np.flatnonzero(rules.groups == group).tolist() for group in np.flatnonzero(rules.group_required)]
+def _asking(instance: VrpInstance) -> Asking:
+    """Each required client, and the clients of each required group."""
+    rules, lists = instance.rules, [np.flatnonzero(instance.required)]
+    sizes = [1] * len(lists[0])
+    if rules is not None and rules.groups is not None and rules.group_required is not None:
+        groups = [np.flatnonzero(rules.groups == group) for group in np.flatnonzero(rules.group_required)]
+        lists, sizes = lists + groups, sizes + [len(group) for group in groups]
+    return Asking(np.concatenate(lists), np.cumsum([0, *sizes])[:-1])
 
 
 def _too_much(instance: VrpInstance, there: _Flags) -> str:
@@ -61,10 +63,10 @@ def _too_much(instance: VrpInstance, there: _Flags) -> str:
     return f"the required clients' demand {demand:.10g} is above what all vehicles carry, {most:.10g}"
 
 
-def _possible(instance: VrpInstance, kinds: list[Ways], asking: list[list[int]]) -> _Flags:
+def _possible(instance: VrpInstance, kinds: list[Ways], asking: Asking) -> _Flags:
     """bool [len(kinds), n]: which vehicles may be able to serve whom; true where it was not worth looking."""
     rules, asked = instance.rules or NO_RULES, np.zeros(instance.n, bool)
-    asked[[node for nodes in asking for node in nodes]] = True
+    asked[asking.nodes] = True
     brings = rules.of("demands", instance.demand[:, None]).any(axis=1)
     looked = asked | brings if rules.backhauls_last else asked
     alone = np.array([able(ways, True, set(LIMITS), looked) for ways in kinds]).reshape(-1, instance.n)
@@ -77,12 +79,14 @@ def _possible(instance: VrpInstance, kinds: list[Ways], asking: list[list[int]])
     return alone
 
 
-def _nobody(instance: VrpInstance, kinds: list[Ways], possible: _Flags, asking: list[list[int]]) -> str:
+def _nobody(instance: VrpInstance, kinds: list[Ways], possible: _Flags, asking: Asking) -> str:
     """Which client, or group, no vehicle can serve, and what is in the way."""
-    lost = [nodes for nodes in asking if not possible[:, nodes].any()]
-    if not lost:
+    lost = ~asking.able(possible).any(axis=0)
+    if not lost.any():
         return ""
-    nodes, ids = lost[0], instance.ids
+    first = np.zeros(len(lost), bool)
+    first[int(lost.argmax())] = True
+    nodes, ids = asking.only(first).nodes.tolist(), instance.ids
     limits = _irreducible(instance, kinds, nodes)
     if limits is None:
         why = ": it hands something over, and nobody can be brought anything before"
@@ -90,7 +94,7 @@ def _nobody(instance: VrpInstance, kinds: list[Ways], possible: _Flags, asking: 
         words = " and ".join(LIMITS[limit] for limit in LIMITS if limit in limits)
         why = f": in the way is {words}" if len(limits) == 1 else f": in the way are {words}, together" if words else ""
     who = f"client {ids[nodes[0]]}" if len(nodes) == 1 else f"any of the group {', '.join(str(ids[node]) for node in nodes[:10])}"
-    return f"no vehicle can serve {who}{why} ({len(lost)} such)"
+    return f"no vehicle can serve {who}{why} ({int(lost.sum())} such)"
 
 
 def _irreducible(instance: VrpInstance, kinds: list[Ways], nodes: list[int]) -> set[str] | None:

@@ -35,8 +35,12 @@ class PyVrp(Solver):
     def accepts(self, instance: VrpInstance) -> str:
         from corl.solvers.vrp.pyvrp_data import UNKNOWN
 
-        if instance.rules is not None and (unknown := instance.rules.named(UNKNOWN)):
+        rules = instance.rules
+        if rules is not None and (unknown := rules.named(UNKNOWN)):
             return f"it takes no {unknown[0]}"
+        shipped = rules is not None and rules.release is not None and rules.shipments is not None
+        if shipped and rules.release[rules.shipments].any():
+            return "it takes no release times of shipments"
         if instance.n > _MOST_NODES:
             return f"it needs n x n matrices, which we allow up to {_MOST_NODES} nodes, not {instance.n}"
         return ""
@@ -52,25 +56,27 @@ class PyVrp(Solver):
             raise UsageError(message) from None
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
-        import numpy as np
-
         from corl.problems.vrp.evaluation import routes_of
-        from corl.solvers.vrp.pyvrp_data import translate
+        from corl.solvers.vrp.bounds import nobody_asks
+        from corl.solvers.vrp.pyvrp_data import servable, translate, usable
 
-        pyvrp: Any = import_module("pyvrp")
-        kinds = np.flatnonzero(instance.vehicles.count).tolist()  # it takes none of which there are no vehicles
-        if not kinds:
-            run.report([])
+        if nobody_asks(instance, run):
             return
-        translation, left = translate(instance, kinds), [0]
+        pyvrp: Any = import_module("pyvrp")
+        kinds, nodes = usable(instance), servable(instance)
+        if not kinds or not nodes:
+            if not instance.required.any():
+                run.report([])
+            return
+        translation, left = translate(instance, kinds, nodes), [0]
 
         class Listener(pyvrp.IteratedLocalSearchCallbacks):  # type: ignore[misc]
             def on_start(self, algorithm: Any) -> None:
                 self.on_best(algorithm.initial_solution)
 
             def on_best(self, best: Any) -> None:
-                if best.is_feasible():
-                    run.report(translation.routes(best))
+                if best.is_feasible() and translation.lets(routes := translation.routes(best)):
+                    run.report(routes)
 
         def stop(best_cost: float) -> bool:
             if left[0] == 0:

@@ -17,7 +17,7 @@ from corl.problems.vrp.routes import Route
 cases = run_path(str(Path(__file__).parents[2] / "solvers" / "vrp" / "rules_instances.py"))
 
 
-@pytest.mark.parametrize("name", cases["RULES"])
+@pytest.mark.parametrize("name", [*cases["RULES"], *cases["MIXES"]])
 def test_the_judge(name):
     """Random routes of random instances: feasible for both or for neither, at the same cost."""
     random, feasible, refused = np.random.default_rng(7), 0, 0

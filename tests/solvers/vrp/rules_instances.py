@@ -16,14 +16,17 @@ from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.routes import Route
 from corl.problems.vrp.rules import Rules
 
-__all__ = ["RULES", "least_cost", "make_rules"]
+__all__ = ["MIXES", "RULES", "least_cost", "make_rules"]
 
 RULES = (
     "dimensions", "pickups", "backhauls", "shipments", "release", "groups", "some groups", "windows", "allowed", "shift", "open",
     "reloads", "reloads and release", "depots to reload", "duration", "overtime", "breaks", "rests", "breaks and rests",
     "durations", "profiles of durations", "under way", "aboard", "longest", "shipments and windows", "groups and prizes",
     "open and windows", "shipments and breaks", "reloads and duration", "pickups and prizes", "depots and overtime",
-    "depots and groups", "depots and breaks", "depots and shipments", "closing and depots and release",
+    "depots and groups", "depots and breaks", "depots and shipments",
+)  # fmt: skip
+MIXES = (
+    "closing and depots and release",
     "closing and depots and shift", "closing and depots and duration", "closing and depots and breaks",
     "closing and depots and reloads and release", "allowed and reloads", "reloads and prizes", "reloads and some groups",
     "under way and prizes", "under way and some groups", "under way and allowed", "open and shift and breaks",
@@ -33,7 +36,7 @@ RULES = (
 
 def make_rules(name: str, clients: int, seed: int) -> VrpInstance:
     """A random instance with the rules that its name tells; there may be no solution."""
-    random = np.random.default_rng([seed, RULES.index(name)])
+    random = np.random.default_rng([seed, (*RULES, *MIXES).index(name)])
     has = set(name.split(" and "))
     depots = 2 if has & {"depots", "depots to reload"} else 1
     types = 2 if has & {"depots", "allowed", "shift", "open", "overtime", "profiles of durations", "under way", "aboard"} else 1
@@ -184,7 +187,7 @@ def _trips_of(instance: VrpInstance, order: tuple[int, ...]) -> Iterator[list[in
     if rules.reloads is None:
         yield list(order)
         return
-    depots = [None, *(range(instance.depots) if rules.reload_depots is not None else [0])]
+    depots = [None, *range(instance.depots)]
     for between in itertools.product(depots, repeat=len(order) - 1):
         visits = [order[0]]
         for depot, node in zip(between, order[1:]):
