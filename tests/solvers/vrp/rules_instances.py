@@ -204,7 +204,7 @@ def _route_cost(instance: VrpInstance, route: Route) -> float:
     for start, end in [] if rules.shipments is None else rules.shipments.tolist():
         if (start in visits) != (end in visits) or (start in visits and visits.index(start) > visits.index(end)):
             return np.inf
-    if rules.allowed is not None and not rules.allowed[kind, route.visits].all():
+    if rules.allowed is not None and not rules.allowed[kind, route.visits[route.visits >= instance.depots]].all():
         return np.inf
     try:
         for trip in _trips(instance, rules, 1, route):
