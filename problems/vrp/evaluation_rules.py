@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +14,9 @@ from corl.problems.vrp.rules import Rules
 from corl.tolerance import keeps
 
 __all__ = [
-    "check_loads",
-    "check_rules",
-    "hours",
-    "opened",
-    "own_legs",
-    "paused",
-    "pauses",
-    "stays_out",
-    "time_cost",
+    "check_loads", "check_own", "check_rules", "hours", "opened", "own_legs", "paused", "pauses", "stays_out", "time_cost",
     "travel_times",
-]
+]  # fmt: skip
 
 _Floats = NDArray[np.float64]
 
@@ -35,14 +27,28 @@ def check_rules(instance: VrpInstance, routes: Sequence[Route]) -> None:
     assert rules is not None
     _check_groups(instance, rules, routes)
     for number, route in enumerate(routes, 1):
-        clients = route.visits[route.visits >= instance.depots]
-        if rules.allowed is not None and not rules.allowed[route.vehicle, clients].all():
-            client = clients[int((~rules.allowed[route.vehicle, clients]).argmax())]
-            raise Infeasible(f"route {number} serves client {instance.ids[client]}, which its vehicle may not")
-        for trip in _trips(instance, rules, number, route):
-            check_loads(instance, rules, f"route {number}", route.vehicle, trip)
+        _check_route(instance, rules, number, route)
     _check_pairs(instance, rules, routes)
-    _check_begun(instance, rules, routes)
+    _check_begun(instance, rules, routes, range(instance.vehicles.types))
+
+
+def check_own(instance: VrpInstance, route: Route) -> None:
+    """As `check_rules`, of a route whatever else a plan holds."""
+    rules = instance.rules
+    assert rules is not None
+    _check_route(instance, rules, 1, route)
+    _check_pairs(instance, rules, [route])
+    _check_begun(instance, rules, [route], [route.vehicle])
+
+
+def _check_route(instance: VrpInstance, rules: Rules, number: int, route: Route) -> None:
+    """Clients that its vehicle may serve, and loads that fit."""
+    clients = route.visits[route.visits >= instance.depots]
+    if rules.allowed is not None and not rules.allowed[route.vehicle, clients].all():
+        client = clients[int((~rules.allowed[route.vehicle, clients]).argmax())]
+        raise Infeasible(f"route {number} serves client {instance.ids[client]}, which its vehicle may not")
+    for trip in _trips(instance, rules, number, route):
+        check_loads(instance, rules, f"route {number}", route.vehicle, trip)
 
 
 def _check_groups(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) -> None:
@@ -127,9 +133,9 @@ def _check_pairs(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) -
             raise Infeasible(f"{message}, on the same route")
 
 
-def _check_begun(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) -> None:
-    for kind, begun in enumerate(rules.begun or ()):
-        if not len(begun):
+def _check_begun(instance: VrpInstance, rules: Rules, routes: Sequence[Route], kinds: Iterable[int]) -> None:
+    for kind in kinds:
+        if rules.begun is None or not len(begun := rules.begun[kind]):
             continue
         visits = next((route.visits for route in routes if route.vehicle == kind), np.zeros(0, np.int32))
         if not np.array_equal(visits[: len(begun)], begun):

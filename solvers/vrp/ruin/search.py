@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.solvers.vrp.enumeration import countable, least_plan
 from corl.solvers.vrp.ruin.absence import drop_route, missing, seek
 from corl.solvers.vrp.ruin.annealing import anneal, begin
 from corl.solvers.vrp.ruin.choice import choose
@@ -104,10 +105,22 @@ class Search:
             if applies(self.instance, self.data):
                 restore(self.data, self.plan, self.work, savings_plan(self.instance, self.data))
             insert_all(self.data, self.plan, self.work, _ANY)
-            if (self.work.counts[MISSED] > 0 or self._broken) and not self._seek(_ANY, heat, 1.0):
-                return False
+            if self.work.counts[MISSED] > 0 or self._broken:
+                self._enumerate()
+                if not self._seek(_ANY, heat, 1.0):
+                    return False
         begin(self.plan, cost_of(self.data, self.plan))
         return True
+
+    def _enumerate(self) -> None:
+        """Where there are few routes, the cheapest plan of all becomes the present one; where there is none, the run says so."""
+        if not countable(self.instance):
+            return
+        if (plan := least_plan(self.instance, lambda: self.run.should_stop)) is not None:
+            restore(self.data, self.plan, self.work, np.full(self.data.clients, -1, np.int32))
+            load_routes(self.instance, self.data, self.plan, self.work, plan)
+        elif not self.run.should_stop:
+            self.run.report_infeasible(f"none of the routes there are for {self.instance.clients} clients make up a plan")
 
     @property
     def _broken(self) -> bool:
