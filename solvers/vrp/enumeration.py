@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from corl.problems.vrp.instance import VrpInstance
+    from corl.run import Run
 
-__all__ = ["countable", "least_plan"]
+__all__ = ["NO_PLAN", "countable", "least_plan", "settle"]
+
+NO_PLAN = "none of the routes that there are for {} clients make up a plan"
 
 _MOST = 6000  # routes that are looked at, a tenth of a millisecond each
 
@@ -54,6 +57,21 @@ def least_plan(instance: VrpInstance, stop: Callable[[], bool]) -> list[Route] |
     costs = [(cost + _missed(instance, mask), mask) for mask, (cost, _) in plans.items()]
     least, mask = min(costs, default=(np.inf, 0))
     return plans[mask][1] if least < np.inf else None
+
+
+def settle(instance: VrpInstance, run: Run) -> None:
+    """Where nothing was found and there are few routes: report the cheapest plan, or that there is none."""
+    if run.solution is not None or run.infeasible or not countable(instance):
+        return
+
+    def stop() -> bool:
+        return run.limit not in (None, "iterations")
+
+    plan = least_plan(instance, stop)
+    if plan is not None:
+        run.report(plan)
+    elif not stop():
+        run.report_infeasible(NO_PLAN.format(instance.clients))
 
 
 def _routes(instance: VrpInstance, kind: int, stop: Callable[[], bool]) -> _Best:

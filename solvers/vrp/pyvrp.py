@@ -24,7 +24,7 @@ class PyVrp(Solver):
     """PyVRP with its own default parameters. It starts from `warm_start` where one is given.
 
     It computes with integers: what is not whole is scaled, so that the longest distance becomes 2**17 at most, and rounded to
-    the safe side; what is reported is the true cost.
+    the safe side; what is reported is the true cost. Where it finds nothing for a few clients, all routes are looked at.
     """
 
     limit_free: ClassVar[bool] = True
@@ -58,6 +58,7 @@ class PyVrp(Solver):
     def solve(self, instance: VrpInstance, run: Run) -> None:
         from corl.problems.vrp.evaluation import routes_of
         from corl.solvers.vrp.bounds import nobody_asks
+        from corl.solvers.vrp.enumeration import settle
         from corl.solvers.vrp.pyvrp_data import servable, translate, usable
 
         if nobody_asks(instance, run):
@@ -92,3 +93,4 @@ class PyVrp(Solver):
         pyvrp.solve(
             translation.data, stop, seed, collect_stats=False, display=False, params=parameters, initial_solution=start
         )  # fmt: skip
+        settle(instance, run)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.solvers.vrp.enumeration import countable, least_plan
+from corl.solvers.vrp.enumeration import NO_PLAN, countable, least_plan
 from corl.solvers.vrp.ruin.absence import drop_route, missing, seek
 from corl.solvers.vrp.ruin.annealing import anneal, begin
 from corl.solvers.vrp.ruin.choice import choose
@@ -120,7 +120,7 @@ class Search:
             restore(self.data, self.plan, self.work, np.full(self.data.clients, -1, np.int32))
             load_routes(self.instance, self.data, self.plan, self.work, plan)
         elif not self.run.should_stop:
-            self.run.report_infeasible(f"none of the routes there are for {self.instance.clients} clients make up a plan")
+            self.run.report_infeasible(NO_PLAN.format(self.instance.clients))
 
     @property
     def _broken(self) -> bool:
