@@ -81,12 +81,10 @@ def _possible(instance: VrpInstance, kinds: list[Ways], asking: Asking) -> _Flag
 
 def _nobody(instance: VrpInstance, kinds: list[Ways], possible: _Flags, asking: Asking) -> str:
     """Which client, or group, no vehicle can serve, and what is in the way."""
-    lost = ~asking.able(possible).any(axis=0)
-    if not lost.any():
+    lost = np.flatnonzero(~asking.able(possible).any(axis=0))
+    if not len(lost):
         return ""
-    first = np.zeros(len(lost), bool)
-    first[int(lost.argmax())] = True
-    nodes, ids = asking.only(first).nodes.tolist(), instance.ids
+    nodes, ids = asking.only(np.arange(len(asking.begin)) == lost[0]).nodes.tolist(), instance.ids
     limits = _irreducible(instance, kinds, nodes)
     if limits is None:
         why = ": it hands something over, and nobody can be brought anything before"
@@ -94,7 +92,7 @@ def _nobody(instance: VrpInstance, kinds: list[Ways], possible: _Flags, asking: 
         words = " and ".join(LIMITS[limit] for limit in LIMITS if limit in limits)
         why = f": in the way is {words}" if len(limits) == 1 else f": in the way are {words}, together" if words else ""
     who = f"client {ids[nodes[0]]}" if len(nodes) == 1 else f"any of the group {', '.join(str(ids[node]) for node in nodes[:10])}"
-    return f"no vehicle can serve {who}{why} ({int(lost.sum())} such)"
+    return f"no vehicle can serve {who}{why} ({len(lost)} such)"
 
 
 def _irreducible(instance: VrpInstance, kinds: list[Ways], nodes: list[int]) -> set[str] | None:

@@ -83,8 +83,9 @@ def _uncollected(instance: VrpInstance, rules: Rules, asking: Asking) -> str:
     trips = int((rules.of("demands", instance.demand[:, None]) > 0).any(axis=1).sum())
     q = rules.dimensions
     capacity = rules.of("capacities", np.repeat(instance.vehicles.capacity[:, None], q, axis=1))[instance.vehicles.count != 0]
-    for d in range(q if rules.pickups is not None else 0):
-        load, most = float(asking.least(rules.pickups[:, d]).sum()), trips * float(capacity[:, d].max(initial=0.0))
+    pickups = rules.of("pickups", np.zeros((instance.n, q)))
+    for d in range(q):
+        load, most = float(asking.least(pickups[:, d]).sum()), trips * float(capacity[:, d].max(initial=0.0))
         if not keeps(load, most if trips else 0.0):
             what = f"{load:.10g} is to be collected"
             return f"{what}; {trips} clients are brought something before, and so many trips hold {most:.10g}"

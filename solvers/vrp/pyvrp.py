@@ -38,8 +38,8 @@ class PyVrp(Solver):
         rules = instance.rules
         if rules is not None and (unknown := rules.named(UNKNOWN)):
             return f"it takes no {unknown[0]}"
-        shipped = rules is not None and rules.release is not None and rules.shipments is not None
-        if shipped and rules.release[rules.shipments].any():
+        release, shipments = (None, None) if rules is None else (rules.release, rules.shipments)
+        if release is not None and shipments is not None and release[shipments].any():
             return "it takes no release times of shipments"
         if instance.n > _MOST_NODES:
             return f"it needs n x n matrices, which we allow up to {_MOST_NODES} nodes, not {instance.n}"
