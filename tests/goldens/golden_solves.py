@@ -70,9 +70,9 @@ def row(case: Case) -> dict[str, Any]:
     }
 
 
-def objectives(case: Case) -> list[float | None]:
-    """Of a search, with each of SEEDS seeds; of one that has no iterations, with one, for chance has no part in it."""
-    return [solved(case, seed).objective for seed in range(1, 1 + (SEEDS if case.iterations else 1))]
+def objectives(case: Case, count: int = SEEDS) -> list[float | None]:
+    """Of a search, with each of some seeds; of one that has no iterations, with one, for chance has no part in it."""
+    return [solved(case, seed).objective for seed in range(1, 1 + (count if case.iterations else 1))]
 
 
 def worse(case: Case, found: list[float], kept: list[float]) -> float:

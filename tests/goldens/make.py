@@ -64,6 +64,11 @@ OBJECTIVES = "the objective with a seed; their mean is at most 2 % worse"
 """What may differ between processors, as the rows of solves say it."""
 
 
+def is_solved(row: Any) -> bool:
+    """Whether a row of a solve has a solution."""
+    return row["status"] in ("feasible", "optimal", "feasible or optimal")
+
+
 def robust(family: str, key: str, row: Any) -> Any:
     """Of a row what is the same on every machine, or nearly so, as it says.
 
@@ -77,7 +82,7 @@ def robust(family: str, key: str, row: Any) -> Any:
     case = golden_solves.case_of(family.removeprefix(_SOLVES), key)
     if case.kind == "proof" and not case.iterations:
         return {**row, "may_differ": SAME}
-    found = {"solved": row["status"] in ("feasible", "optimal", "feasible or optimal")}
+    found = {"solved": is_solved(row)}
     if case.kind != "bits":
         return {**found, "may_differ": STATUS}
     return {**found, "objectives": golden_solves.objectives(case), "may_differ": OBJECTIVES}
