@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from corl.errors import InputError
 from corl.files.opening import opened
 
-__all__ = ["LARGEST_FILE", "Entry", "Text", "keyword_parts", "quoted"]
+__all__ = ["LARGEST_FILE", "Entry", "Text", "keyword_parts", "number_of", "quoted"]
 
 LARGEST_FILE = 2**30
 """Bytes of the largest text file that is read; a matrix of 15,000 cities or 20 million coordinate lines."""
 _DENSE, _SMALL = 100, 2**26
 """A gzipped file may unpack to so many times its size, or to so many bytes: texts of instances shrink to a third or a tenth."""
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)  # D: as Fortran writes numbers
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _LINE = re.compile(r"\S[^\n]*+")  # of a line that is not blank, what begins with its first character
 _BLANK, _LINE_END = re.compile(r"\s"), re.compile(r"\n")
@@ -35,6 +35,11 @@ _CHUNK = 2**20  # characters
 def quoted(token: str, longest: int = 40) -> str:
     """`token` as it may stand in a one-line message: quoted, escaped, cut."""
     return repr(token if len(token) <= longest else token[: longest - 3] + "...")
+
+
+def number_of(token: str) -> float:
+    """The float64 that a numeral stands for, Fortran's (`1.5D+02`) among them. Raises ValueError."""
+    return float(token.replace("D", "e").replace("d", "e"))
 
 
 class Text:
@@ -117,7 +122,7 @@ class Text:
     def number(self, token: str, field: str, line: int | None, low: float = -math.inf, high: float = math.inf) -> float:
         """`token` as a finite float64 in low..high."""
         accepted = "a number" if math.isinf(low) and math.isinf(high) else f"a number from {low:g} to {high:g}"
-        value = float(token) if _NUMBER.fullmatch(token) else math.nan
+        value = number_of(token) if _NUMBER.fullmatch(token) else math.nan
         if not (low <= value <= high and math.isfinite(value)):
             raise self.error(f"{quoted(token)} is not accepted; accepted: {accepted}", line=line, field=field)
         return value
