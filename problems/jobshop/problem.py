@@ -62,6 +62,7 @@ class JobShop(Problem):
     sense = "min"
     instance_type = JobShopInstance
     generators = GENERATORS
+    instance_suffixes = (".fjs",)
     environments = ("dispatching", "semi-active", "intervals", "arriving")
     features = {"operations": _operations, "intervals": _intervals, "queue": _queue}  # noqa: RUF012
 
