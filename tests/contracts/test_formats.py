@@ -77,7 +77,7 @@ def test_files_are_recognised(name: str, tmp_path: Path):
 
 @pytest.mark.parametrize("name", sorted({name for name, suffix in FORMATS if suffix == ".json"}))
 def test_objects_of_json_files(name: str, tmp_path: Path):
-    """What a JSON file holds is the same instance as an object in Python, with `problem=` and, where it says its problem, without;
+    """A JSON file and its object in Python are the same instance, with `problem=` and, where it says its problem, without;
     a fault in one is an InputError that says what is accepted."""
     path = tmp_path / "object.json"
     for _, content in specimens(name, ".json"):
