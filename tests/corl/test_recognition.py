@@ -67,7 +67,7 @@ def test_a_text_of_several_problems_is_asked_about(tmp_path: Path, capsys: Any):
 
 
 def test_what_was_assumed_is_said(tmp_path: Path, caplog: Any):
-    """Where a text looks like two and can be read as one of them, a warning says as which; where it looks like one, nothing does."""
+    """Where a text looks like two and can be read as one of them, a warning says as which; if it looks like one, nothing does."""
     path = written(tmp_path, "a.txt", "4 3\n0 0 0 0\n5 0 2 0\n0 3 0 1\n")
     assert load(path)[0].name == "flowshop"
     assert "read as flowshop" in caplog.text and "as jobshop it has a fault" in caplog.text and "--problem" in caplog.text
