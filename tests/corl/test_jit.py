@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import signal
@@ -249,9 +250,16 @@ def test_users_settings_are_untouched():
     assert after == before
 
 
-def test_ctrl_c_leaves_no_kernel_broken(tmp_path, monkeypatch):
-    """Ctrl-C in the middle of a compilation waits for the innermost kernel, which is then whole; the others start afresh."""
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_no_kernel_broken(tmp_path, monkeypatch, how):
+    """Ctrl-C, or the command's SIGTERM, in the middle of a compilation waits for the innermost kernel, which is then whole.
+
+    The kernels around it start afresh.
+    """
     from numba.core import event
+
+    from corl.cli.main import _terminable
 
     source = """
         from corl.jit import kernel
@@ -264,23 +272,24 @@ def test_ctrl_c_leaves_no_kernel_broken(tmp_path, monkeypatch):
         def outer(x):
             return inner(x) + 1
     """
-    (tmp_path / "pair.py").write_text(textwrap.dedent(source))
+    name = f"pair_{how.name.lower()}"
+    (tmp_path / f"{name}.py").write_text(textwrap.dedent(source))
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("CORL_CACHE", str(tmp_path / "cache"))  # nothing is compiled in it
-    import pair
+    pair = importlib.import_module(name)
 
-    class CtrlC(event.Listener):
+    class Signal(event.Listener):
         def on_start(self, found):
             if found.data["dispatcher"] is pair.inner:
-                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(how)
 
         def on_end(self, found):
             pass
 
-    before = signal.getsignal(signal.SIGINT)
-    with event.install_listener("numba:compile", CtrlC()), pytest.raises(KeyboardInterrupt):
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with event.install_listener("numba:compile", Signal()), pytest.raises(KeyboardInterrupt), _terminable():
         pair.outer(1)
-    assert signal.getsignal(signal.SIGINT) is before
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
     assert len(pair.inner.signatures) == 1 and not pair.outer.signatures
     assert pair.outer(1) == 3
 

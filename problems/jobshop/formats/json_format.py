@@ -22,7 +22,7 @@ from corl.problems.jobshop.formats.json_rules import FACTS, JOB, REFUSED, REFUSE
 from corl.problems.jobshop.generators import GENERATORS
 from corl.problems.jobshop.instance import HORIZON, LARGEST_MACHINES, OBJECTIVES, JobShopInstance, from_jobs
 
-__all__ = ["read_json", "write_json"]
+__all__ = ["from_json_value", "read_json", "write_json"]
 
 _KEYS = ("problem", "name", "comment", "machines", "first_machine", "objective", "jobs", *FACTS)
 _JOB_KEYS = ("operations", "release", "due", "weight", *JOB)
@@ -31,10 +31,11 @@ _DEFAULTS = {"release": 0, "due": None, "weight": 1}
 
 def read_json(text: Text, name: str = "") -> JobShopInstance:
     """The instance in a JSON text; `name` stands in for a missing one. Raises InputError with line and field."""
-    return read_object(text, lambda field: _from_json(field, name))
+    return read_object(text, lambda field: from_json_value(field, name))
 
 
-def _from_json(field: Field, name: str) -> JobShopInstance:
+def from_json_value(field: Field, name: str = "") -> JobShopInstance:
+    """The instance of a JSON object. Raises InputError with the field."""
     if "generator" in field.value:
         made: JobShopInstance = generated(field, GENERATORS, "jobshop", name)
         return made
