@@ -183,7 +183,8 @@ def recognise(path: Path) -> Problem:
     elif owners:
         found = both if found else owners
     if not found:
-        raise InputError(f"not recognised as an instance of any problem; known: {', '.join(problems())}", file=str(path))
+        message = f"not recognised as an instance of any problem; say which it is (--problem): {', '.join(problems())}"
+        raise InputError(message, file=str(path))
     return found[0] if len(found) == 1 else _only_reader(path, found)
 
 
