@@ -171,8 +171,8 @@ def recognise(path: Path) -> Problem:
     Of several the one that can read the file, which a warning in the log says. Raises InputError when none or several do, OSError
     if it cannot be read.
     """
-    with opened(path) as stream:
-        head = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace").read(_HEAD)
+    with opened(path) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as text:
+        head = text.read(_HEAD)
     if not head.strip():
         raise InputError("the file is empty", file=str(path))
     found = [problem for problem in working_problems() if _recognises(problem, head)]
