@@ -14,7 +14,6 @@ Lines that begin with # are comments. Numbers are integers from 0.
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from corl.errors import InputError
 from corl.files.json_instances import Field, generated, heading, read_object
+from corl.files.json_values import dumps
 from corl.files.opening import plain_name, writing
 from corl.files.text import Text, quoted
 from corl.problems.flowshop.generators import GENERATORS
@@ -170,7 +170,7 @@ def _json(instance: FlowShopInstance) -> str:
     head: dict[str, Any] = {"problem": "flowshop", "name": instance.name}
     head |= {"comment": instance.comment} if instance.comment else {}
     head |= {"objective": instance.objective} if instance.objective != "makespan" else {}
-    content = f'{json.dumps(head)[:-1]}, "durations": {_rows(instance.duration)}'
+    content = f'{dumps(head)[:-1]}, "durations": {_rows(instance.duration)}'
     if instance.setup is not None:
         first = instance.setup[:, instance.jobs].any()
         tables = [_rows(table if first else table[:-1]) for table in instance.setup]
@@ -179,4 +179,4 @@ def _json(instance: FlowShopInstance) -> str:
 
 
 def _rows(table: NDArray[np.int64]) -> str:
-    return "[\n" + ",\n".join(map(json.dumps, table.tolist())) + "]"
+    return "[\n" + ",\n".join(map(dumps, table.tolist())) + "]"

@@ -11,7 +11,6 @@ An access is a tensor's name, all bytes of which go through memory, or [name, by
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 
 from corl.errors import hint
 from corl.files.json_instances import Field, generated, heading, read_object
+from corl.files.json_values import dumps
 from corl.files.opening import plain_name, writing
 from corl.files.text import Text, quoted
 from corl.problems.memory.instance import KINDS, LARGEST, Machine, MappingInstance, Op, from_program
@@ -147,11 +147,11 @@ def write_instance(instance: MappingInstance, path: Path) -> None:
     parts = {"tensors": tensors, "ops": [_op(instance, i) for i in range(instance.ops)]}
     group = instance.group.tolist()
     groups = [[names[t] for t, at in enumerate(group) if at == g] for g in range(max(group, default=-1) + 1)]
-    text = json.dumps(head)[:-1]
+    text = dumps(head)[:-1]
     for key, rows in parts.items():
-        text += f', "{key}": [\n' + ",\n".join(json.dumps(row) for row in rows) + "\n]"
+        text += f', "{key}": [\n' + ",\n".join(dumps(row) for row in rows) + "\n]"
     if groups:
-        text += f', "aliases": {json.dumps(groups)}'
+        text += f', "aliases": {dumps(groups)}'
     with writing(path) as stream:
         stream.write(text + "}\n")
 

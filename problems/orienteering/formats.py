@@ -11,7 +11,6 @@ JSON   {"problem": "orienteering", "name": "small", "points": [[0, 0], [3, 4], [
 from __future__ import annotations
 
 import io
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from corl.errors import InputError
 from corl.files.json_instances import Field, heading, read_object
+from corl.files.json_values import dumps
 from corl.files.opening import plain_name, writing
 from corl.files.text import Text, keyword_parts, quoted
 from corl.problems.orienteering.instance import OrienteeringInstance
@@ -156,7 +156,7 @@ def write_instance(instance: OrienteeringInstance, path: Path) -> None:
         head |= {key: int(graph.ids[node]) for key, node in (("start", instance.start), ("end", instance.end))}
         head |= {"points": graph.points.tolist()} if graph.points is not None else {"matrix": graph.matrix.tolist()}  # type: ignore[union-attr]
         with writing(path) as stream:
-            stream.write(json.dumps(head | {"scores": instance.scores.tolist()}) + "\n")
+            stream.write(dumps(head | {"scores": instance.scores.tolist()}) + "\n")
         return
     ids = graph.ids if graph.points is not None else np.arange(1, instance.n + 1)
     plain = TspInstance(instance.name, graph.edge_weight_type, graph.points, graph.matrix, ids=ids, comment=instance.comment)

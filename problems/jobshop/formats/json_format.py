@@ -11,11 +11,11 @@ operations alone. Machines are numbered from `first_machine` (0 unless given). R
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from corl.files.json_instances import Field, Record, generated, heading, read_object
+from corl.files.json_values import dumps
 from corl.files.opening import writing
 from corl.files.text import Text
 from corl.problems.jobshop.formats.json_rules import FACTS, JOB, REFUSED, REFUSED_OF_JOBS, rules_of, write_rules
@@ -103,8 +103,8 @@ def write_json(instance: JobShopInstance, path: Path) -> None:
     write_rules(instance, head, jobs)
     lines = [job if len(job) > 1 else job["operations"] for job in jobs]
     with writing(path) as stream:
-        stream.write(json.dumps(head)[:-1] + ', "jobs": [\n')
-        stream.write(",\n".join(json.dumps(line) for line in lines))
+        stream.write(dumps(head)[:-1] + ', "jobs": [\n')
+        stream.write(",\n".join(dumps(line) for line in lines))
         stream.write("\n]}\n")
 
 
