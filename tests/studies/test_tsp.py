@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from tsp_atsp_classes import doubled, undoubled
 from tsp_heatmap_prior import counted
 from tsp_heatmap_recall import KINDS, recall
