@@ -95,6 +95,7 @@ def test_a_beaten_reference_is_said(bench, suite, toy_folder, tmp_path):
     assert "beats the best known 1 of z2" in done.stderr
 
 
+@pytest.mark.long
 @posix
 @pytest.mark.skipif(len(available()) < 2, reason="needs two processors")
 def test_as_many_cores_as_given(bench, suite, tmp_path):
@@ -146,6 +147,7 @@ def test_resuming(bench, suite, tmp_path):
         assert set(store.suites()["toy-s"]["solvers"]) == {"good", "slow"} and len(store.commands("toy-s")) == 3
 
 
+@pytest.mark.long
 def test_resuming_what_has_changed(bench, suite, tmp_path):
     """Runs of other options or instances are not mixed under one label."""
     assert bench(suite("good")).returncode == 0
@@ -224,6 +226,7 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.long
 def test_kernels_are_warmed_up_once(bench, suite, tmp_path, toy_environment, monkeypatch):
     """A short run per solver and kind of instance comes before the first benchmark, and not again."""
     monkeypatch.setitem(toy_environment, "CORL_CACHE", str(tmp_path / "cache"))

@@ -82,6 +82,7 @@ def test_inference_without_torch(kind):
         assert found == pytest.approx(expected.detach().numpy(), rel=1e-4, abs=1e-4)
 
 
+@pytest.mark.chance
 def test_what_only_the_graph_shows_is_learned():
     """By both graph networks, on a hundred nodes never seen; the perceptron sees no difference and takes the first: one in four.
 
