@@ -169,7 +169,8 @@ def damaged(folder, how):
     [
         "truncated",
         *(pytest.param(how, marks=pytest.mark.long) for how in (
-            "of another kernel", "empty", "a flipped bit", "of other types", "a pickle of somebody", "index truncated", "index of another kernel",
+            "of another kernel", "empty", "a flipped bit",
+            "of other types", "a pickle of somebody", "index truncated", "index of another kernel",
         )),
     ],
 )  # fmt: skip
