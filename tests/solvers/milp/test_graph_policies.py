@@ -121,7 +121,7 @@ def test_lessons_go_through_snapshots():
     assert len(network.config["lower"]) == len(network.config["upper"]) > 0
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=pytest.mark.long if k else ()) for k, kind in enumerate(NETWORKS)])
 def test_trees_under_graph_policies_become_episodes(kind):
     """What the network makes of a recorded tree is what its policy made of each node, and it chose the best."""
     assert scip_functions.load()

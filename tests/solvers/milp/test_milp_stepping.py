@@ -37,7 +37,7 @@ def test_rewards_add_up_to_the_nodes():
     env.close()
 
 
-@pytest.mark.parametrize("reward", REWARDS)
+@pytest.mark.parametrize("reward", [pytest.param(name, marks=pytest.mark.long if k else ()) for k, name in enumerate(REWARDS)])
 def test_every_reward_adds_up_to_its_measure(reward):
     """Minus the measure at the end, also where the choices are taken at random."""
     env = Branching(reward=reward)
