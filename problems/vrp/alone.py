@@ -51,14 +51,14 @@ class Ways:
         self.stops[: instance.depots] = False
         self.stops[self.reloads] = True
         self._matrices = {False: lengths, True: lengths if rules.durations is None else rules.durations[profile]}
-        self._known: dict[tuple[bool, int, bool], _Floats] = {}
+        self.known: dict[tuple[bool, int, bool], _Floats] = {}
 
     @cached_property
     def unpaused(self) -> Ways:
         """The same, of a vehicle without breaks and rests."""
         other = copy(self)
         other.breaks, other.driving, other.rest, other.pausing = self.breaks[:0], np.inf, np.inf, False
-        other._known = {}
+        other.known = {}
         return other
 
     def to(self, node: int, direct: bool, time: bool) -> _Floats:
@@ -79,7 +79,7 @@ class Ways:
 
     def _shortest(self, time: bool, node: int, towards: bool) -> _Floats:
         """Dijkstra on the complete graph of the stops. No way is longer than what may be driven without a rest."""
-        if (known := self._known.get((time, node, towards))) is not None:
+        if (known := self.known.get((time, node, towards))) is not None:
             return known
         most = self.driving if time else np.inf
 
@@ -95,7 +95,7 @@ class Ways:
                 break
             left[nearest] = False
             length = np.minimum(length, length[nearest] + row(nearest))
-        self._known[time, node, towards] = length
+        self.known[time, node, towards] = length
         return length
 
 

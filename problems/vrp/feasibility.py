@@ -11,7 +11,7 @@ from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.under_way import begun_wrongly
 from corl.tolerance import keeps
 
-__all__ = ["unservable"]
+__all__ = ["in_the_way", "unservable"]
 
 _SMALL = 200  # nodes up to which shortest ways are looked for though there is a vehicle already
 
@@ -39,6 +39,16 @@ def unservable(instance: VrpInstance) -> str:
     if reason := _nobody(instance, kinds, possible, asking):
         return reason
     return _apart(instance, possible) or too_many(instance, kinds, possible, asking)
+
+
+def in_the_way(instance: VrpInstance, clients: _Flags) -> dict[int, str]:
+    """Of those of some clients (bool [n]) that no vehicle can serve whatever the routes are: the reason, by node."""
+    kinds = [Ways(instance, int(kind)) for kind in np.flatnonzero(instance.vehicles.count != 0)]
+    asked = clients & (np.arange(instance.n) >= instance.depots)
+    nodes = np.flatnonzero(asked)
+    possible = _possible(instance, kinds, Asking(nodes, np.arange(len(nodes))))
+    closed = np.flatnonzero(asked & ~possible.any(axis=0)).tolist() if kinds else []
+    return {node: f"no vehicle can serve it{_why(instance, kinds, [node])}" for node in closed}
 
 
 def _asking(instance: VrpInstance) -> Asking:
@@ -84,15 +94,19 @@ def _nobody(instance: VrpInstance, kinds: list[Ways], possible: _Flags, asking: 
     lost = np.flatnonzero(~asking.able(possible).any(axis=0))
     if not len(lost):
         return ""
-    nodes, ids = asking.only(np.arange(len(asking.begin)) == lost[0]).nodes.tolist(), instance.ids
+    nodes = asking.only(np.arange(len(asking.begin)) == lost[0]).nodes.tolist()
+    names = ", ".join(instance.labels[node] for node in nodes[:10])
+    who = f"client {names}" if len(nodes) == 1 else f"any of the group {names}"
+    return f"no vehicle can serve {who}{_why(instance, kinds, nodes)} ({len(lost)} such)"
+
+
+def _why(instance: VrpInstance, kinds: list[Ways], nodes: list[int]) -> str:
+    """What is in the way of clients, to follow "no vehicle can serve them"."""
     limits = _irreducible(instance, kinds, nodes)
     if limits is None:
-        why = ": it hands something over, and nobody can be brought anything before"
-    else:
-        words = " and ".join(LIMITS[limit] for limit in LIMITS if limit in limits)
-        why = f": in the way is {words}" if len(limits) == 1 else f": in the way are {words}, together" if words else ""
-    who = f"client {ids[nodes[0]]}" if len(nodes) == 1 else f"any of the group {', '.join(str(ids[node]) for node in nodes[:10])}"
-    return f"no vehicle can serve {who}{why} ({len(lost)} such)"
+        return ": it hands something over, and nobody can be brought anything before"
+    words = " and ".join(LIMITS[limit] for limit in LIMITS if limit in limits)
+    return f": in the way is {words}" if len(limits) == 1 else f": in the way are {words}, together" if words else ""
 
 
 def _irreducible(instance: VrpInstance, kinds: list[Ways], nodes: list[int]) -> set[str] | None:
@@ -112,7 +126,6 @@ def _apart(instance: VrpInstance, possible: _Flags) -> str:
     rules = instance.rules or NO_RULES
     for start, end in [] if rules.shipments is None else rules.shipments.tolist():
         if not (possible[:, start] & possible[:, end]).any():
-            return (
-                f"no vehicle can serve both client {instance.ids[start]} and client {instance.ids[end]}, where its shipment goes"
-            )
+            both = f"client {instance.labels[start]} and client {instance.labels[end]}"
+            return f"no vehicle can serve both {both}, where its shipment goes"
     return ""

@@ -98,8 +98,8 @@ def _overfull(
 ) -> str:  # fmt: skip
     if not len(asking.begin):
         return ""
-    names = instance.ids[asking.nodes[asking.begin]].tolist()
-    who = f"{len(names)} clients must be served ({', '.join(map(str, names[:_NAMED]))}{', ...' if len(names) > _NAMED else ''})"
+    names = [instance.labels[node] for node in asking.nodes[asking.begin]]
+    who = f"{len(names)} clients must be served ({', '.join(names[:_NAMED])}{', ...' if len(names) > _NAMED else ''})"
     total, most = sum(counts.values()), dict.fromkeys(counts, len(names))
     for m in range(len(next(iter(measures.values())))):
         weights = {k: asking.least(np.where(possible[k], measures[k][m].weight, np.inf)) for k in counts}

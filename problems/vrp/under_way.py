@@ -25,8 +25,8 @@ def begun_wrongly(instance: VrpInstance, kinds: dict[int, Ways]) -> str:
         return reason
     for kind, nodes in enumerate(begun):
         if len(nodes) and (why := _broken(instance, kinds[kind], nodes)):
-            names = ", ".join(str(instance.ids[node]) for node in nodes[:10])
-            return f"the vehicle of type {kind} is under way to {names}: {why}"
+            names = ", ".join(instance.labels[node] for node in nodes[:10])
+            return f"the vehicle of type {instance.vehicle_label(kind)} is under way to {names}: {why}"
     return ""
 
 
@@ -37,9 +37,10 @@ def _twice(instance: VrpInstance, served: NDArray[np.int64]) -> str:
         return ""
     groups = rules.groups[served]
     for group in np.unique(groups[groups >= 0]):
-        names = instance.ids[served[groups == group]]
-        if len(names) > 1:
-            return f"vehicles are under way to client {names[0]} and client {names[1]}, which are of one group"
+        both = served[groups == group]
+        if len(both) > 1:
+            one, two = instance.labels[both[0]], instance.labels[both[1]]
+            return f"vehicles are under way to client {one} and client {two}, which are of one group"
     return ""
 
 
@@ -49,11 +50,11 @@ def _parted(instance: VrpInstance, begun: list[NDArray[np.int64]]) -> str:
     place = {int(node): (kind, at) for kind, nodes in enumerate(begun) for at, node in enumerate(nodes)}
     for start, end in [] if rules.shipments is None else rules.shipments.tolist():
         if end in place and (start not in place or place[start][0] != place[end][0] or place[start][1] > place[end][1]):
-            name = instance.ids[end]
-            return f"a vehicle is under way to client {name} without what it brings there from client {instance.ids[start]}"
+            what = f"client {instance.labels[end]} without what it brings there from client {instance.labels[start]}"
+            return f"a vehicle is under way to {what}"
         if start in place and rules.allowed is not None and not rules.allowed[place[start][0], end]:
-            return f"a vehicle is under way to client {instance.ids[start]} and may not serve client {instance.ids[end]}, " \
-                "where its shipment goes"  # fmt: skip
+            what = f"may not serve client {instance.labels[end]}, where its shipment goes"
+            return f"a vehicle is under way to client {instance.labels[start]} and {what}"
     return ""
 
 
@@ -61,7 +62,7 @@ def _broken(instance: VrpInstance, ways: Ways, nodes: NDArray[np.int64]) -> str:
     """Which limits the beginning of a route breaks by itself."""
     rules, vehicles, kind = ways.rules, instance.vehicles, ways.kind
     if rules.allowed is not None and not rules.allowed[kind, nodes].all():
-        return f"it may not serve client {instance.ids[nodes[int((~rules.allowed[kind, nodes]).argmax())]]}"
+        return f"it may not serve client {instance.labels[nodes[int((~rules.allowed[kind, nodes]).argmax())]]}"
     try:
         check_loads(instance, rules, "its route", kind, nodes.astype(np.int32))
     except Infeasible as error:
@@ -93,7 +94,7 @@ def _late(instance: VrpInstance, ways: Ways, path: list[int]) -> str:
         last = min(last, float(closes[two]) - busy + float(service[two]))
         labels = passes(ways, labels, two, float(closes[two]), limits)
         if not labels:
-            return f"it does not come to client {instance.ids[two]} in time"
+            return f"it does not come to client {instance.labels[two]} in time"
     back = float(ways.back(False, True)[path[-1]])
     done = [label for label in driven(ways, labels, back, 0.0, 0.0) if is_back(ways, label, home_from, home_by)]
     if not done:

@@ -67,7 +67,7 @@ def test_every_mix_of_rules(name):
             assert run.objective >= cases["least_cost"](instance) * (1 - 1e-9)
 
 
-@pytest.mark.long
+@pytest.mark.chance
 def test_it_is_killed_where_it_does_not_hear():
     """Of 6,000 clients it computes neighbours for eight seconds; it has a process of its own, which ends with the limit."""
     pytest.importorskip("pyvrp")
