@@ -12,6 +12,7 @@ import importlib.util
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,7 +38,7 @@ PROVERS = {"exact", "dp", "cp-sat", "branch-and-bound", "scip", "scip-relpscost"
            "learned-branching", "learned-reliability"}  # fmt: skip
 ENGINES = {"ortools", "fast-tsp", "pyvrp"}
 """They search on until they are told to stop."""
-MANY = pytest.mark.parametrize("count", [3, pytest.param(2000, marks=pytest.mark.long)])
+FEW, MANY = 6, 2000
 FEWER = {"flowshop": 200, "knapsack": 200, "jobshop": 200, "memory-static": 200, "milp": 200, "milp-branching": 200}
 """Families where two thousand take too long."""
 
@@ -175,6 +176,19 @@ FAMILIES: dict[str, Callable[[int], Cases]] = {
     "memory-static": _static, "milp": _milp, "milp-branching": _branching,
 }  # fmt: skip
 PAIRS = [(name, solver) for name in FAMILIES for solver in registry.solvers(name) if solver not in LEFT_OUT]
+CASES = [
+    pytest.param(name, solver, count, id=f"{name}-{solver}-{count}", marks=marks)
+    for name, solver in PAIRS
+    for count, marks in (
+        [(MANY, pytest.mark.chance)] if solver in ENGINES else [(FEW, ()), (MANY, pytest.mark.long)]
+    )
+]  # fmt: skip
+
+
+@cache
+def cases(name: str, count: int) -> list[tuple[Any, float | None]]:
+    """Instances with their optima: enumerated once for all solvers of a family."""
+    return list(FAMILIES[name](count))
 
 
 def check_claims(result: corl.Result, best: float | None) -> None:
@@ -191,17 +205,16 @@ def check_claims(result: corl.Result, best: float | None) -> None:
     assert result.status != "optimal" or agrees(result.objective, best), said
 
 
-@MANY
-@pytest.mark.parametrize(("name", "solver"), PAIRS)
+@pytest.mark.parametrize(("name", "solver", "count"), CASES)
 def test_claims(name: str, solver: str, count: int):
     """No claim is false, and who proves anything proves most of these."""
     asked, options = registry.solver(name, solver), OPTIONS.get(solver, {})
     limit: dict[str, Any] = {"iterations": 50} if asked.iteration and solver not in PROVERS else {"time_limit": 20}
     if solver in ENGINES:
         limit = {"time_limit": 0.1}
-    count = min(count, 40 if solver == "highs" else 500 if solver in ENGINES else FEWER.get(name, count))
+    most = FEW if solver == "highs" and count == FEW else 40 if solver == "highs" else 500 if solver in ENGINES else count
     solved = proven = 0
-    for instance, best in FAMILIES[name](count):
+    for instance, best in cases(name, min(count, FEWER.get(name, count)))[:most]:
         if asked(**options).accepts(instance):  # asymmetric, continuous, without limits ...
             continue
         if solver in ENGINES:

@@ -119,6 +119,7 @@ def test_a_warm_start_is_used():
     assert again.objective <= best.objective and again.trace[0][1] == best.objective
 
 
+@pytest.mark.chance
 def test_time_limits_end_both_engines():
     """A limit that is far too short: a result that says so, with whatever there is."""
     instance = multiple_knapsack(items=100, knapsacks=12, correlation="strong", seed=3)
