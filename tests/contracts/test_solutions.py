@@ -43,7 +43,7 @@ def solved(name: str, solver: str) -> list[corl.Result]:
 )
 def test_solve_and_evaluate_agree(name: str, solver: str, tmp_path: Path, capsys: Any):
     """The objective of a result is that of its solution, of the solution that went through JSON, and of those that went through
-    the family's own files; `corl check` finds the instance's file and the result's in order."""
+    the family's own files; `corl check` finds the instance's file, the result's and those in order."""
     found = [result for result in solved(name, solver) if result.solution is not None]
     assert found, "no small instance is solved"
     file = tmp_path / f"instance{fullest_format(name)}"
@@ -59,6 +59,8 @@ def test_solve_and_evaluate_agree(name: str, solver: str, tmp_path: Path, capsys
             except UsageError:  # .sol files do not tell vehicles apart
                 continue
             solutions.append(problem.read_solution(instance, tmp_path / f"own{suffix}"))
+            problem.write(instance, file)
+            assert main(["check", str(file), str(tmp_path / f"own{suffix}"), "--problem", name]) == 0, capsys.readouterr()
         for solution in solutions:
             assert problem.evaluate(instance, solution) == pytest.approx(result.objective, rel=1e-9, abs=1e-9)
         problem.write(instance, file)

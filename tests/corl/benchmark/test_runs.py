@@ -224,6 +224,7 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.long
 def test_kernels_are_warmed_up_once(bench, suite, tmp_path, toy_environment, monkeypatch):
     """A short run per solver and kind of instance comes before the first benchmark, and not again."""
     monkeypatch.setitem(toy_environment, "CORL_CACHE", str(tmp_path / "cache"))
