@@ -2,23 +2,22 @@
 
 A failure is an error (a solution that the judge refuses is one in tests), a run that does not end within its iterations, a wrong
 status, no solution where there is one, an objective below the optimum, and a bound above it. The makers and the enumerations are
-in tests/support/mixes; families with few rules have those of test_tiny.py.
+in tests/support/mixes; of families with few rules those of test_tiny.py.
 """
 
 from __future__ import annotations
 
 import importlib
-import itertools
 import math
 from functools import cache
 from typing import Any
 
 import pytest
 import test_tiny
-from support.mixes import Mix
 
 import corl
 from corl import registry
+from support.mixes import Mix
 
 MADE = {"vrp": 80, "jobshop": 100, "flowshop": 40, "knapsack": 40, "memory-static": 40, "bandits": 20}
 """Families with a maker of mixes, and how many of them are in the gate."""
@@ -43,7 +42,7 @@ INCOMPLETE = {"dispatch"}
 def mixes(name: str, count: int) -> list[Mix]:
     """The first mixes of a family."""
     if name in TINY:
-        return [Mix(*each) for each in itertools.islice(test_tiny.FAMILIES[name](count), count)]
+        return [Mix(*each) for each in test_tiny.cases(name, count)]
     return list(map(importlib.import_module(f"support.mixes.{name.replace('-', '_')}").make, range(count)))
 
 

@@ -6,13 +6,9 @@ solvers.
 
 from __future__ import annotations
 
-import importlib.util
-from functools import cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
-__all__ = ["Mix", "family"]
+__all__ = ["Mix"]
 
 
 class Mix(NamedTuple):
@@ -23,14 +19,3 @@ class Mix(NamedTuple):
     """The optimum; None if there is no solution, infinite if solutions get better without end, NaN if it is not known."""
     rules: tuple[str, ...] = ()
     """The rules that the maker drew, in words for messages."""
-
-
-@cache
-def family(name: str) -> ModuleType:
-    """The conftest.py of a problem's own tests: its enumeration."""
-    path = Path(__file__).resolve().parents[2] / "problems" / name.replace("-", "_") / "conftest.py"
-    spec = importlib.util.spec_from_file_location(f"mixes_of_{path.parent.name}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

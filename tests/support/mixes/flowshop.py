@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from corl.problems.flowshop.instance import FlowShopInstance
-from support.mixes import Mix, family
+from support.families.flowshop import least
+from support.mixes import Mix
 
 __all__ = ["RULES", "make"]
 
@@ -28,4 +29,4 @@ def make(seed: int) -> Mix:
         setup[random.random(machines) < 0.3] = 0
     objective = "total_completion_time" if "total" in has else "makespan"
     instance = FlowShopInstance(f"mix-{seed}", duration, setup, objective)  # type: ignore[arg-type]
-    return Mix(instance, float(family("flowshop")._least(instance)), tuple(sorted(has)))
+    return Mix(instance, float(least(instance)), tuple(sorted(has)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from corl.problems.knapsack.instance import KnapsackInstance
-from support.mixes import Mix, family
+from support.families.knapsack import most
+from support.mixes import Mix
 
 __all__ = ["RULES", "make"]
 
@@ -27,4 +28,4 @@ def make(seed: int) -> Mix:
     capacities = weights.sum(axis=1) if "all fit" in has else capacities
     unit = 100.0 if "decimals" in has else 1.0
     instance = KnapsackInstance(f"mix-{seed}", values / unit, weights / unit, capacities / unit, first_item="from one" in has)
-    return Mix(instance, family("knapsack")._most(instance), tuple(sorted(has)))
+    return Mix(instance, most(instance), tuple(sorted(has)))

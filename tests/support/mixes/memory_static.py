@@ -6,7 +6,8 @@ import numpy as np
 
 from corl.errors import InputError
 from corl.problems.memory_static.instance import FREE, make_instance
-from support.mixes import Mix, family
+from support.families.memory_static import lowest
+from support.mixes import Mix
 
 __all__ = ["RULES", "make"]
 
@@ -33,4 +34,4 @@ def make(seed: int) -> Mix:
             instance = make_instance(f"mix-{seed}", lower, upper, size, ids=list("abcde")[:n], alignment=alignment, fixed=fixed)
         except InputError:  # two that are placed overlap
             continue
-        return Mix(instance, float(family("memory-static")._lowest(instance)), tuple(sorted(has)))
+        return Mix(instance, float(lowest(instance)), tuple(sorted(has)))

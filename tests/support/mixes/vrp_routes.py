@@ -120,7 +120,7 @@ class Routes:
         if _above(sum(legs), float(vehicles.max_distance[kind])):
             return math.inf
         duration = self._duration(kind, trips, path, times, out)
-        if _above(duration, float(vehicles.max_duration[kind])):
+        if math.isinf(duration) or _above(duration, float(vehicles.max_duration[kind])):
             return math.inf
         cost = sum(legs) * float(vehicles.unit_cost[kind]) + float(vehicles.fixed_cost[kind]) + self._instance.route_weight
         if rules.duration_cost is not None:
@@ -181,7 +181,7 @@ class Routes:
             return 0.0 if self._in_time(windows, times, service, breaks, driving, rest) else math.inf
         reach = list(itertools.accumulate((a + b for a, b in zip(service, times)), initial=0.0))
         first, last = windows[0][0]
-        leaves = {first} | {time - far for (each,), far in zip(windows, reach) for time in each}
+        leaves = {first} | {time - far for (each,), far in zip(windows, reach) for time in each if time < math.inf}
         durations = (_back(leave, windows, times, service) - leave for leave in leaves if first <= leave <= last)
         return min(durations, default=math.inf)
 
