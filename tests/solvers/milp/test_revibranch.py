@@ -149,7 +149,8 @@ def test_scip_sees_what_torch_sees(ancestors):
         assert np.allclose(logits[row][np.isfinite(logits[row])], scored[move], atol=1e-5)
 
 
-@pytest.mark.parametrize("credit", ["tree", pytest.param("weights", marks=pytest.mark.long)])
+@pytest.mark.parametrize("credit", ["tree", "weights"])
+@pytest.mark.long
 def test_the_recipe_resumes_to_the_same_bits(tmp_path, credit):
     """Broken off and resumed, it ends with the weights of an unbroken run; `learned-branching` solves with them."""
     options = SMALL | {"credit": credit, "watch": 1, "every": 4, "ancestors": 2}
