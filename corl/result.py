@@ -173,7 +173,7 @@ class Result:
         self._need("table")
         scene = self._problem().view(self.data, self.solution)
         if scene is None:
-            return []
+            return list(self._problem().table(self.data, self.solution))
         if not steps:
             return [dict(zip(scene.head, group.cells)) for group in scene.groups]
         head = (scene.head[0], *scene.steps_head) if scene.head else ()
