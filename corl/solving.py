@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import numbers
 import os
@@ -14,7 +15,7 @@ from typing import Any
 
 from corl import options, registry
 from corl.compilation.ahead import compile_for
-from corl.errors import CorlError, SolverError, UsageError, described, missing_package
+from corl.errors import CorlError, InputError, SolverError, UsageError, described, missing_package
 from corl.files.solutions import read_solution
 from corl.interruption import interruptible
 from corl.judging import judged
@@ -31,6 +32,7 @@ from corl.version import versions
 __all__ = ["solve"]
 
 _DEFAULT_TIME_LIMIT = 10.0
+_log = logging.getLogger(__name__)
 
 
 def solve(
@@ -64,8 +66,8 @@ def solve(
     solver_options: the solver's own options.
 
     Ctrl-C returns the incumbent (limit="interrupted"); before the clock starts, and the second time, it raises
-    KeyboardInterrupt. Raises InputError for a bad instance, UsageError for a bad argument, SolverError where the solver
-    misbehaves.
+    KeyboardInterrupt. Raises InputError for a bad instance, UsageError for a bad argument, SolverError where the solver fails or
+    reports nothing but false solutions; what is verified by then is never lost: `Result.discarded` counts such faults.
     """
     time_limit = None if time_limit is None else _seconds("time_limit", time_limit)
     target = None if target is None else _number("target", target)
@@ -183,8 +185,12 @@ def _execute(method: Solver, name: str, run: Run) -> Result:
         stack.enter_context(interruptible(run))
         run.start()
         if not run.should_stop:
-            search()
+            try:
+                search()
+            except SolverError as error:
+                run.fail(error)
         run.finish()
+        _tell_faults(run, name)
         return _result(run, method, name, setup, versions() | elsewhere)
 
 
@@ -198,7 +204,7 @@ def _blaming(name: str, run: Run) -> Iterator[None]:
     """An exception of the solver's is a SolverError; one of the caller's `on_improvement` stays what it is."""
     try:
         yield
-    except CorlError:
+    except (InputError, SolverError, UsageError):
         raise
     except (Exception, SystemExit) as error:
         if run.callback_error is None and (package := missing_package(error)):
@@ -207,6 +213,16 @@ def _blaming(name: str, run: Run) -> Iterator[None]:
             raise SolverError(f"solver {name} failed: {described(error)}") from error
     if run.callback_error is not None:
         raise run.callback_error
+
+
+def _tell_faults(run: Run, name: str) -> None:
+    """Warn of false reports, once. Raises SolverError where there was nothing else."""
+    if not run.discarded:
+        return
+    if run.objective is None:
+        raise SolverError(run.refusal)
+    more = f" (and {run.discarded - 1} more faults)" if run.discarded > 1 else ""
+    _log.warning("solver %s: %s%s; the best verified solution is kept", name, run.refusal, more)
 
 
 def _result(run: Run, method: Solver, name: str, setup: float, engines: dict[str, str]) -> Result:
@@ -233,6 +249,7 @@ def _result(run: Run, method: Solver, name: str, setup: float, engines: dict[str
         versions=engines,
         verified=verified,
         data=data,
-        reason=run.reason,
+        reason=run.reason or run.refusal,
+        discarded=run.discarded,
         tolerated=adapter.tolerated(data, run.solution) if verified else "",
     )

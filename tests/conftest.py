@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+os.environ.setdefault("CORL_STRICT", "1")  # in every test a false report of a solver is an error; child processes inherit it
+
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
 SUPPORT = Path(__file__).resolve().parent / "support"

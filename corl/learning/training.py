@@ -35,6 +35,7 @@ def train(
     executor: str = "processes",
     threads: int = 1,
     time_limit: float | None = None,
+    clock: Callable[[], float] | None = None,
     steps: int | None = None,
     output: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -51,6 +52,8 @@ def train(
     recipe: a name (`corl list recipes`), for `recipe_options`; or a Recipe, with its options, which need not be installed.
     time_limit, steps: one of them at least; schedules run towards the nearer one. With steps alone, a seed gives the same
         bits on one machine.
+    clock: of `time_limit`, in seconds: that of the wall unless given; time.process_time for a machine that others share, where
+        all is done in this process (workers=0).
     workers, executor: how many processes make data (0: this one does; up to four for each processor), and what runs them:
         "processes" of our own, or actors of a "ray" cluster.
     threads: of torch, on a CPU.
@@ -77,6 +80,7 @@ def train(
         workers=workers,
         executor=executor,
         time_limit=time_limit,
+        clock=clock,
         steps=steps,
         output=output,
         resume=resume,

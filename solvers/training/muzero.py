@@ -57,10 +57,9 @@ class MuZero(PolicyRecipe):
     step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of self-play before it"
 
     def train(self, training: Training) -> None:
-        import torch
 
         from corl.learning import muzero
-        from corl.learning.optimise import gradient_step
+        from corl.learning.optimise import gradient_step, new_optimiser
         from corl.learning.replay import Replay
         from corl.learning.selfplay import SelfPlay
         from corl.learning.validation import Validation
@@ -69,7 +68,7 @@ class MuZero(PolicyRecipe):
         check_teacher(self, training.problem.name)
         source = source_of(self, training.problem, training.seed)
         network = MuZeroNetwork(**self._config(source)).to(training.device)
-        optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
+        optimiser = new_optimiser(network, self.rate)
         replay, validate = Replay(self.replay), Validation(source, self.watch, self.keep)
         weights = muzero.Weights(self.value_weight, self.reward_weight, self.consistency)
         training.manage(network=network, optimiser=optimiser, replay=replay, watch=validate)

@@ -200,8 +200,8 @@ def test_unbounded_excludes_a_bound():
 def test_a_run_stops_for_a_documented_reason():
     """What is no value of `Result.limit` is refused."""
     run = Run(Number(), None, iterations=10)
-    with pytest.raises(SolverError, match="'failed'; accepted: time_limit, iterations"):
-        run.stop("failed")
+    with pytest.raises(SolverError, match="'broken'; accepted: time_limit, iterations"):
+        run.stop("broken")
     assert run.limit is None
 
 
