@@ -46,6 +46,8 @@ class Problem(abc.ABC):
     """Names of its environments, where it has several; the first is the default."""
     suffixes: ClassVar[Sequence[str]] = ()
     """File name endings of its own solution files, for `--output` (".tour")."""
+    instance_suffixes: ClassVar[Sequence[str]] = ()
+    """File name endings that instances of this problem alone have (".tsp"): they decide where the content does not."""
 
     @abc.abstractmethod
     def evaluate(self, instance: Any, solution: Any) -> float:

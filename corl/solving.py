@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import logging
 import math
 import numbers
@@ -15,7 +16,7 @@ from typing import Any
 
 from corl import options, registry
 from corl.compilation.ahead import compile_for
-from corl.errors import CorlError, InputError, SolverError, UsageError, described, missing_package
+from corl.errors import CorlError, InputError, SolverError, UsageError, described, hint, missing_package
 from corl.files.solutions import read_solution
 from corl.interruption import interruptible
 from corl.judging import judged
@@ -126,10 +127,18 @@ def _solver(
     """The Solver, and the name that the Result tells: for "auto" what was chosen, for an object that of its class."""
     if isinstance(solver, str):
         name = registry.choose(problem, solver, data, time_limit, iterations)
-        return options.build(registry.solver(problem, name), asked), name
+        return options.build(registry.solver(problem, name), asked, _arguments()), name
     if asked:
-        raise UsageError(f"{next(iter(asked))}: a Solver has its options already; give them to {type(solver).__name__}")
+        name = next(iter(asked))
+        raise UsageError(
+            f"{name}{hint(name, _arguments())}: a Solver has its options already; give them to {type(solver).__name__}"
+        )
     return solver, type(solver).__name__
+
+
+def _arguments() -> list[str]:
+    """The names of `solve`'s own arguments."""
+    return [name for name, each in inspect.signature(solve).parameters.items() if each.kind is each.KEYWORD_ONLY]
 
 
 def _check_solver(method: Solver, name: str, data: Any, iterations: int | None) -> None:

@@ -139,6 +139,28 @@ def corl_command(plugin_folder: Path):
     return call
 
 
+class Clock:
+    """Stands still until it is told that time passes."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of this process's solves: `clock.sleep(seconds)` makes time pass."""
+    clock = Clock()
+    for module in ("corl.run", "corl.solving"):
+        monkeypatch.setattr(importlib.import_module(module), "time", clock)
+    return clock
+
+
 @pytest.fixture
 def overtime(monkeypatch: pytest.MonkeyPatch):
     """A function (instance, solver, time_limit, **options): the processor seconds that `corl.solve` takes beyond its limit.

@@ -69,7 +69,8 @@ class Routes(Solved):
                 {"route": r, "vehicle": route.vehicle, "stop": k, "name": stop.name, "begin": stop.begin}
                 for r, route in enumerate(self.routes)
                 for k, stop in enumerate(route.stops)
-            ]
+            ],
+            ("route", "vehicle", "stop", "name", "begin"),
         )
 
     def to_geojson(self) -> dict[str, Any]:

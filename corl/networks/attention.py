@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AttentionPolicy", "Layer"]
 
-_GROUP = 32  # rows that are trained on together: of as many tokens, about; fewer cost more in calls than they save
+_GROUP = 64  # rows that are trained on together: of as many tokens, about; with 32, 64 rows of 22 tokens take a third longer
 
 
 class AttentionPolicy(Policy):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import InputError, kind_of
-from corl.files.json_instances import plain
+from corl.files.json_instances import Field, plain
 from corl.problem import Problem
 from corl.problems.jobshop.generators import GENERATORS
 from corl.problems.jobshop.instance import JobShopInstance, Schedule, from_jobs
@@ -62,6 +62,7 @@ class JobShop(Problem):
     sense = "min"
     instance_type = JobShopInstance
     generators = GENERATORS
+    instance_suffixes = (".fjs",)
     environments = ("dispatching", "semi-active", "intervals", "arriving")
     features = {"operations": _operations, "intervals": _intervals, "queue": _queue}  # noqa: RUF012
 
@@ -99,8 +100,13 @@ class JobShop(Problem):
     def adapt(self, data: Any) -> JobShopInstance:
         """From a list of jobs: each a list of operations (machine, duration), or of lists of these where there is a choice.
 
-        Or from an integer array [jobs, operations, 2] of machines and durations. Machines are numbered from 0.
+        Or from an integer array [jobs, operations, 2] of machines and durations, machines numbered from 0; or from an object such
+        as the JSON files hold. Raises InputError.
         """
+        if isinstance(data, Mapping):
+            from corl.problems.jobshop.formats.json_format import from_json_value
+
+            return from_json_value(Field(plain(data)), "object")
         accepted = "a list of jobs, each a list of (machine, duration) or of lists of these; or an array [jobs, operations, 2]"
         jobs = plain(data)
         try:

@@ -61,6 +61,8 @@ class Rules:
                 held = np.array(given, bool if given.dtype == bool else np.int64 if given.dtype.kind in "iu" else None, order="C")
                 held.flags.writeable = False
                 object.__setattr__(self, each.name, held)
+            elif isinstance(given, np.integer):
+                object.__setattr__(self, each.name, int(given))
 
     @property
     def fixed(self) -> NDArray[np.int64]:

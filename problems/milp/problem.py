@@ -32,6 +32,7 @@ class Milp(Problem):
     instance_type = MilpInstance
     generators = GENERATORS
     suffixes = (".sol",)
+    instance_suffixes = (".lp", ".mps")
 
     def of(self, instance: MilpInstance) -> Milp:
         """The problem that minimises or the one that maximises."""

@@ -72,6 +72,7 @@ class Tsp(Problem):
         "matrix-flags": partial(_matrix, level="flags"),
     }
     suffixes = (".tour",)
+    instance_suffixes = (".tsp", ".atsp")
 
     def evaluate(self, instance: TspInstance, solution: Any) -> float:
         """The length of the closed tour, by TSPLIB's formulas. Raises Infeasible, naming the first fault in the file's ids."""

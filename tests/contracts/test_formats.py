@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import subprocess
 import sys
@@ -13,9 +14,9 @@ import numpy as np
 import pytest
 from examination import same
 from families import drawn, small
-from specimen import FORMATS
+from specimen import FORMATS, specimens
 
-from corl import Problem, UsageError, registry
+from corl import InputError, Problem, UsageError, registry
 from corl.cli.main import main
 from corl.loading import load
 
@@ -72,6 +73,23 @@ def test_files_are_recognised(name: str, tmp_path: Path):
     if type(registry.problem(name)).recognises is not Problem.recognises:
         for instance in small(name):
             assert {registry.recognise(file).name for file in written(name, instance, tmp_path).values()} == {name}
+
+
+@pytest.mark.parametrize("name", sorted({name for name, suffix in FORMATS if suffix == ".json"}))
+def test_objects_of_json_files(name: str, tmp_path: Path):
+    """A JSON file and its object in Python are the same instance, with `problem=` and, where it says its problem, without;
+    a fault in one is an InputError that says what is accepted."""
+    path = tmp_path / "object.json"
+    for _, content in specimens(name, ".json"):
+        path.write_bytes(content)
+        value = json.loads(content)
+        read = load(path, name)[1]
+        assert same(read, load(value, name)[1], but={"name"})
+        said = load({"problem": name, **value})
+        assert said[0].name == name and same(read, said[1], but={"name"})
+    for fault in ({}, {"nonsense": 1}, {1: 2}, {"comment": 1}):
+        with pytest.raises(InputError, match="accepted: "):
+            load({"problem": name} | fault)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")

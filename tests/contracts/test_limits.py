@@ -62,7 +62,7 @@ def _cases() -> list[tuple[str, str]]:
     return cases
 
 
-@pytest.mark.long
+@pytest.mark.chance
 @pytest.mark.parametrize(("name", "solver"), _cases())
 def test_time_limits_are_kept(name, solver, overtime):
     """`corl.solve` ends in time at limits of 0.1 and 1 s, with or without a solution."""
@@ -77,7 +77,7 @@ def test_time_limits_are_kept(name, solver, overtime):
     assert {limit: over for limit in LIMITS if (over := overtime(instance, solver, limit)) > allowed} == {}
 
 
-@pytest.mark.long
+@pytest.mark.chance
 @pytest.mark.parametrize(("name", "policy"), [(name, policy) for name in POLICIES for policy in POLICIES[name]])
 def test_time_limits_are_kept_by_policies(name, policy, overtime):
     """So do `policy` and `tree-search`, or `muzero`, with the networks that are shipped."""
@@ -86,7 +86,7 @@ def test_time_limits_are_kept_by_policies(name, policy, overtime):
         assert max(over.values()) <= ALLOWED, (solver, over)
 
 
-@pytest.mark.long
+@pytest.mark.chance
 @pytest.mark.parametrize("problem", ["bandits", "jobshop", "memory", "memory-static"])
 def test_time_limits_are_kept_by_workers(problem):
     """Two workers end with their parent's clock, and what they have judged is there at once."""

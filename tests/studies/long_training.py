@@ -18,6 +18,9 @@ It lies outside the repository; the environment variable CORL_LONG_TRAINING may 
 Every ten processor minutes the policy alone solves the choosing instances; a line of FOLDER/curve.csv says how far it is above
 the teacher. Weights better than the run's best by more than the interval of the difference, on the same instances, are exported
 to FOLDER/exported, in 16 bits. Finished runs keep their weights and lose their snapshots.
+
+On a GPU: `--installed --device cuda --workers 14 --runs tests/studies/long_training_gpu.toml`. Minutes are then those of the wall
+clock, and workers make the states. To train a snapshot on for a while on another machine, copy the folder there and back.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +45,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from corl.learning.session import Training
 
-__all__ = ["Chooser", "Run", "pinned", "read_runs", "train_all"]
+__all__ = ["Chooser", "Machine", "Run", "pinned", "read_runs", "train_all"]
 
 TEACHERS = {
     "tsp": ("eax", 3000),
@@ -170,7 +173,23 @@ def _last_gap(folder: Path, name: str) -> float:
         return float([row["gap"] for row in csv.DictReader(table) if row["run"] == name][-1])
 
 
-def train_one(run: Run, folder: Path, save_every: float) -> None:
+@dataclass(frozen=True)
+class Machine:
+    """What runs are trained on."""
+
+    save_every: float = 180.0
+    """Seconds between snapshots."""
+    device: str = "cpu"
+    workers: int = 0
+    """Processes that make the states; with 0 this one does, and minutes are of its processor time, otherwise of the wall."""
+
+    def limits(self, minutes: float) -> dict[str, Any]:
+        """Arguments of corl.train."""
+        clock = time.monotonic if self.workers else time.process_time
+        return {"time_limit": 60.0 * minutes, "clock": clock, **asdict(self)}
+
+
+def train_one(run: Run, folder: Path, machine: Machine) -> None:
     """Train a run to its end, from its snapshot if it has one; a finished one stays as it is."""
     from learning_splits import GENERATED
 
@@ -195,8 +214,7 @@ def train_one(run: Run, folder: Path, save_every: float) -> None:
         while training.seconds >= 60.0 * next_look:
             next_look += _EVERY
 
-    limits: dict[str, Any] = {"time_limit": 60.0 * run.minutes, "clock": time.process_time, "workers": 0, "device": "cpu"}
-    limits |= {"output": output, "resume": True, "save_every": save_every, "on_progress": watch}
+    limits = machine.limits(run.minutes) | {"output": output, "resume": True, "on_progress": watch}
     training = train(GENERATED[run.task][0], run.recipe, **limits, **options)
     if training.limit == "interrupted":
         raise KeyboardInterrupt
@@ -205,7 +223,7 @@ def train_one(run: Run, folder: Path, save_every: float) -> None:
     snapshots.path_of(output).unlink(missing_ok=True)
 
 
-def train_all(runs: Sequence[Run], folder: Path, save_every: float = 180.0) -> None:
+def train_all(runs: Sequence[Run], folder: Path, machine: Machine) -> None:
     """Train all runs in turn; one that fails is reported, and the next one begins. The folder is best the present one."""
     from corl.errors import CorlError
 
@@ -213,7 +231,7 @@ def train_all(runs: Sequence[Run], folder: Path, save_every: float = 180.0) -> N
         if (used := sum(file.stat().st_size for file in folder.glob("*.safetensors"))) > _MOST:
             raise SystemExit(f"{folder}: its networks and snapshots have {used / 1e9:.1f} GB; accepted: {_MOST / 1e9:g} GB")
         try:
-            train_one(run, folder, save_every)
+            train_one(run, folder, machine)
         except CorlError as error:
             print(f"{run.name}: {error}", file=sys.stderr, flush=True)
 
@@ -252,6 +270,8 @@ def main() -> None:
     parser.add_argument("--commit", default="HEAD")
     parser.add_argument("--core", type=int, help="the processor to run on; default: any")
     parser.add_argument("--save-every", type=float, default=180.0, help="seconds between snapshots")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--workers", type=int, default=0, help="processes that make states; 0: this one does, on one core")
     parser.add_argument("--installed", action="store_true", help="train with the package that this Python has")
     args = parser.parse_args()
     if args.folder is None:
@@ -262,7 +282,8 @@ def main() -> None:
         python = pinned(folder, args.commit)
         script = python.parents[2] / "source" / "tests" / "studies" / "long_training.py"
         again = [str(python), str(script), "--installed", "--folder", str(folder), "--runs", str(args.runs.resolve())]
-        again += ["--save-every", str(args.save_every), *([] if args.core is None else ["--core", str(args.core)])]
+        again += ["--save-every", str(args.save_every), "--device", args.device, "--workers", str(args.workers)]
+        again += [] if args.core is None else ["--core", str(args.core)]
         os.execv(python, again)
     os.nice(19)
     if args.core is not None:
@@ -270,7 +291,7 @@ def main() -> None:
     runs = read_runs(args.runs)
     os.chdir(folder)  # snapshots name no place, so that the folder may move
     Path("pid").write_text(str(os.getpid()))
-    train_all(runs, Path(), args.save_every)
+    train_all(runs, Path(), Machine(args.save_every, args.device, args.workers))
 
 
 if __name__ == "__main__":

@@ -93,13 +93,15 @@ def test_exported_weights_have_16_bits_and_load(tmp_path):
 
 
 @pytest.mark.long
-def test_killed_it_resumes_and_the_next_run_continues_the_best(tmp_path):
+@pytest.mark.parametrize("workers", [0, 1])
+def test_killed_it_resumes_and_the_next_run_continues_the_best(tmp_path, workers):
     """SIGKILL loses what came after the last snapshot; the same command then ends the run, and one that is the best of it begins
     with its weights; started once more, nothing is trained."""
     runs = RUN.format(name="first", minutes=0.3, more=OPTIONS)
     runs += RUN.format(name="second", minutes=0.02, more="best_of = ['first']\noptions = { rate = 1e-9 }")
     (tmp_path / "runs.toml").write_text(runs)
     command = [sys.executable, str(STUDY), "--installed", "--folder", str(tmp_path), "--save-every", "1"]
+    command += ["--workers", str(workers)]
     command += ["--runs", str(tmp_path / "runs.toml")]
     child = subprocess.Popen(command)
     snapshot = snapshots.path_of(tmp_path / "first.safetensors")

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from support import tiers
+from support import long_suite, tiers
 
 TESTS = Path(__file__).resolve().parents[1]
 CHILD = """
@@ -74,3 +74,12 @@ def test_a_share_that_there_is_not(share):
     """The error says what is accepted."""
     with pytest.raises(pytest.UsageError, match=f"--share is '{share}'; accepted: K/N with K from 1 to N"):
         tiers.pytest_configure(SimpleNamespace(getoption=lambda name: share))
+
+
+def test_an_old_run_of_the_long_suite_is_told():
+    """None at all, one at a commit that is not there, and one 31 commits ago; 30 commits are no reason to warn."""
+    last: dict[str, object] = {"commit": "abc", "date": "2026-01-02", "seconds": 900}
+    assert "no green run yet" in long_suite.warning(None, None)
+    assert "no commit before this one" in long_suite.warning(last, None)
+    assert "31 commits ago, at abc (2026-01-02, 900 s)" in long_suite.warning(last, "31")
+    assert long_suite.warning(last, "30") == ""

@@ -11,18 +11,18 @@ operations alone. Machines are numbered from `first_machine` (0 unless given). R
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from corl.files.json_instances import Field, Record, generated, heading, read_object
+from corl.files.json_values import dumps
 from corl.files.opening import writing
 from corl.files.text import Text
 from corl.problems.jobshop.formats.json_rules import FACTS, JOB, REFUSED, REFUSED_OF_JOBS, rules_of, write_rules
 from corl.problems.jobshop.generators import GENERATORS
 from corl.problems.jobshop.instance import HORIZON, LARGEST_MACHINES, OBJECTIVES, JobShopInstance, from_jobs
 
-__all__ = ["read_json", "write_json"]
+__all__ = ["from_json_value", "read_json", "write_json"]
 
 _KEYS = ("problem", "name", "comment", "machines", "first_machine", "objective", "jobs", *FACTS)
 _JOB_KEYS = ("operations", "release", "due", "weight", *JOB)
@@ -31,10 +31,11 @@ _DEFAULTS = {"release": 0, "due": None, "weight": 1}
 
 def read_json(text: Text, name: str = "") -> JobShopInstance:
     """The instance in a JSON text; `name` stands in for a missing one. Raises InputError with line and field."""
-    return read_object(text, lambda field: _from_json(field, name))
+    return read_object(text, lambda field: from_json_value(field, name))
 
 
-def _from_json(field: Field, name: str) -> JobShopInstance:
+def from_json_value(field: Field, name: str = "") -> JobShopInstance:
+    """The instance of a JSON object. Raises InputError with the field."""
     if "generator" in field.value:
         made: JobShopInstance = generated(field, GENERATORS, "jobshop", name)
         return made
@@ -102,8 +103,8 @@ def write_json(instance: JobShopInstance, path: Path) -> None:
     write_rules(instance, head, jobs)
     lines = [job if len(job) > 1 else job["operations"] for job in jobs]
     with writing(path) as stream:
-        stream.write(json.dumps(head)[:-1] + ', "jobs": [\n')
-        stream.write(",\n".join(json.dumps(line) for line in lines))
+        stream.write(dumps(head)[:-1] + ', "jobs": [\n')
+        stream.write(",\n".join(dumps(line) for line in lines))
         stream.write("\n]}\n")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.files.json_instances import Field, Record, heading, read_object
+from corl.files.json_values import dumps
 from corl.files.opening import writing
 from corl.files.text import Text
 from corl.problems.vrp.formats import json_rules
@@ -167,9 +167,9 @@ def write_instance(instance: VrpInstance, path: str | Path) -> None:
     """Write JSON that reads back to the bit (with a `speed` other than 1: times to the last but one)."""
     facts, clients, vehicles = _facts(instance), _nodes(instance, False), _types(instance)
     json_rules.written(instance, facts, clients, vehicles)
-    lines = [f' "{key}": {json.dumps(value)}' for key, value in facts.items()]
+    lines = [f' "{key}": {dumps(value)}' for key, value in facts.items()]
     for key, objects in (("depots", _nodes(instance, True)), ("clients", clients), ("vehicles", vehicles)):
-        lines.append(f' "{key}": [\n  ' + ",\n  ".join(map(json.dumps, objects)) + "\n ]")
+        lines.append(f' "{key}": [\n  ' + ",\n  ".join(map(dumps, objects)) + "\n ]")
     with writing(path) as stream:
         stream.write("{\n" + ",\n".join(lines) + "\n}\n")
 

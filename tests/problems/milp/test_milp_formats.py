@@ -254,7 +254,7 @@ def test_mps_faults(before, after, line, field):
         ("   <= 10", "   <= x", 7, "c1"),
         ("   <= 10", "", 8, "c1"),
         ("r: 2", "c1: 2", 9, "row"),
-        ("r: 2 >= x3", "r: y = 1 -> x3 >= 2", 9, "constraint"),
+        ("r: 2 >= x3", "r: y = 1 -> x3 >= 2", 9, "r"),
         ("Bounds", "Semi-continuous", 12, "Semi-continuous"),
         ("Generals", "SOS", 18, "SOS"),
         ("x1 <= 4", "x1 <= four", 14, "x1"),

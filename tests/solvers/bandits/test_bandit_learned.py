@@ -124,7 +124,7 @@ def test_a_policy_itself_is_refused(solver, network):
     )
 
 
-@pytest.mark.long
+@pytest.mark.chance
 def test_imitation_of_the_fluid_policy():
     """After thirty steps the likeliest picks of a network earn four fifths of what those do that it learned from."""
     options = {

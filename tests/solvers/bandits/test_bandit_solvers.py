@@ -157,6 +157,7 @@ def test_nothing_is_compiled_inside_the_clock(kind):
     assert run.objective is not None and [len(item.signatures) for item in compiled] == before
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("solver", ["iterative-myopic", "iterative-dqn", "sampling", "fluid"])
 def test_a_hundred_arms_are_given_up_in_time(solver, overtime):
     """A policy whose episodes take seconds to play is not played to its end at a limit of 0.1 s."""

@@ -74,7 +74,7 @@ def test_they_are_imitation_with_defaults(recipe):
         recipe(rate=0.0)
 
 
-@pytest.mark.long
+@pytest.mark.chance
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize(("recipe", "make", "teacher"), [("bq", uniform, 300), ("atsp-bq", asymmetric, 100)])
 def test_they_learn(recipe, make, teacher, sign, monkeypatch):

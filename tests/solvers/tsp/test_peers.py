@@ -32,6 +32,7 @@ def solve(solver, instance, stop_after=None, **limits):
     return run
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 100])
 def test_reports_a_tour(engine, n):
@@ -44,6 +45,7 @@ def test_reports_a_tour(engine, n):
         assert not run.should_stop
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("matrix", [np.zeros((6, 6)), np.where(np.eye(6) > 0, 0, -3.0), np.where(np.eye(6) > 0, 0, 1e12)])
 def test_odd_distances(engine, matrix):
@@ -62,6 +64,7 @@ def test_ortools_takes_asymmetric_instances():
     assert run.objective == n
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("engine", ENGINES)
 def test_ends_when_stopped(engine):
     """A stop from outside ends an engine that has a minute left."""

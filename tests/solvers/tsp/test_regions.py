@@ -127,6 +127,7 @@ def test_segments_at_once(count):
     assert Tsp().evaluate(instance, each.tour()) < Tsp().evaluate(instance, start) and each.bred >= 4
 
 
+@pytest.mark.chance
 def test_workers_share_a_run_with_a_clock():
     """With a time limit regions are bred by threads of one run; with iterations, or without regions, workers are copies."""
     instance = instance_of(600, 8)

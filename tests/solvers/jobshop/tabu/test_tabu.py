@@ -44,6 +44,7 @@ def test_six_by_six():
     assert solve(from_jobs(rows, 6), 3000).objective == 55.0
 
 
+@pytest.mark.chance
 def test_better_than_its_start():
     """On 15 x 15 a few thousand moves save a tenth of the best dispatching rule's makespan, at least."""
     run = solve(taillard(jobs=15, machines=15, time_seed=840612802, machine_seed=398197754), 5000)
