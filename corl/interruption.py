@@ -8,7 +8,9 @@ import threading
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-__all__ = ["Interruptible", "interruptible"]
+__all__ = ["Interruptible", "heard", "interruptible"]
+
+_heard = 0
 
 
 class Interruptible(Protocol):
@@ -20,6 +22,11 @@ class Interruptible(Protocol):
         """Ask it to end."""
 
 
+def heard() -> int:
+    """How many Ctrl-C's have come in blocks of `interruptible`, also those that were too late to end anything."""
+    return _heard
+
+
 @contextlib.contextmanager
 def interruptible(run: Interruptible) -> Iterator[None]:
     """While the block runs, Ctrl-C asks `run` to stop; a second one raises KeyboardInterrupt. Main thread only."""
@@ -28,6 +35,8 @@ def interruptible(run: Interruptible) -> Iterator[None]:
         return
 
     def handle(number: int, frame: Any) -> None:
+        global _heard
+        _heard += 1
         if run.interrupted:
             raise KeyboardInterrupt
         run.interrupt()
