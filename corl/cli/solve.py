@@ -131,7 +131,7 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
             )
             telling.begun = True
         telling.tell(result, args, output, plot)
-    if heard() > before:
+    if result.limit == "interrupted" or heard() > before:
         return 130
     return 0 if result.status in ("optimal", "feasible") else 4
 
