@@ -171,8 +171,8 @@ def recognise(path: Path) -> Problem:
     Of several the one that can read the file, which a warning in the log says. Raises InputError when none or several do, OSError
     if it cannot be read.
     """
-    with opened(path) as stream:
-        head = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace").read(_HEAD)
+    with opened(path) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as text:
+        head = text.read(_HEAD)
     if not head.strip():
         raise InputError("the file is empty", file=str(path))
     found = [problem for problem in working_problems() if _recognises(problem, head)]
@@ -183,7 +183,8 @@ def recognise(path: Path) -> Problem:
     elif owners:
         found = both if found else owners
     if not found:
-        raise InputError(f"not recognised as an instance of any problem; known: {', '.join(problems())}", file=str(path))
+        message = f"not recognised as an instance of any problem; say which it is (--problem): {', '.join(problems())}"
+        raise InputError(message, file=str(path))
     return found[0] if len(found) == 1 else _only_reader(path, found)
 
 

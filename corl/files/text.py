@@ -216,6 +216,7 @@ class Entry:
     line: int
 
 
+_REMARK = re.compile(r"^[^\S\n]*#[^\n]*", re.MULTILINE)
 _CLOSE = 0.7
 """How alike (`difflib`) an unknown keyword and a known one are at least for a mistyped one: TYPO, CAPACITIES, DISTANCE_LIMIT."""
 _KEYWORD = re.compile(
@@ -229,10 +230,12 @@ def keyword_parts(
     """The header and the sections of a file in TSPLIB's style: `KEYWORD : value` lines, and `NAME_SECTION` lines over data.
 
     Keywords are in upper case in the result, the values of `repeatable` ones joined by line ends. A section's data runs to
-    the next line that begins with a letter; EOF ends the file. A line `KEYWORD : value` that is not `accepted`, nor close to one
-    that is, is skipped with a warning in the log. Raises InputError on other keywords that are not `accepted`, with the reason
-    for those in `refused`; on keywords given twice; and on data outside a section.
+    the next line that begins with a letter; EOF ends the file. Lines that begin with # are comments. A line `KEYWORD : value`
+    that is not `accepted`, nor close to one that is, is skipped with a warning in the log. Raises InputError on other keywords
+    that are not `accepted`, with the reason for those in `refused`; on keywords given twice; and on data outside a section.
     """
+    if "#" in text.content:
+        text = Text(_REMARK.sub("", text.content), text.file, text.first_line)
     content, values, sections = text.content, {}, {}  # type: str, dict[str, list[str]], dict[str, Text]
     line, counted, first = text.first_line, 0, {}  # type: int, int, dict[str, int]
     for match, following in pairwise(chain([None], _KEYWORD.finditer(content), [None])):

@@ -45,7 +45,7 @@ def _vehicle(instance: VrpInstance, k: int) -> str:
     """One vehicle type in words."""
     v, scale = instance.vehicles, instance.scale
     words = [f"{v.count[k]} of" if v.count[k] >= 0 else "any number of", f"capacity {v.capacity[k]:.10g}"]
-    words += [f"at {instance.ids[v.start[k]]}"] if instance.depots > 1 else []
+    words += [f"at {instance.labels[v.start[k]]}"] if instance.depots > 1 else []
     for name in ("fixed_cost", "max_distance", "max_duration"):
         value = float(getattr(v, name)[k])
         words += [f"{name} {value / scale:.10g}"] if 0 < value < np.inf else []
@@ -68,4 +68,5 @@ def first_clients(instance: VrpInstance, most: int) -> VrpInstance:
     names = ("demand", "points", "earliest", "latest", "service", "prize", "required", "ids", "display")
     cut: Any = {name: None if getattr(instance, name) is None else getattr(instance, name)[:n] for name in names}
     matrix = None if instance.matrix is None else instance.matrix[:n, :n]
+    cut["names"] = instance.names[:n]
     return replace(instance, matrix=matrix, rules=None if instance.rules is None else instance.rules.first(n), **cut)

@@ -169,7 +169,7 @@ ahead.compile_ahead([RECORD], tell)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no claims")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)])
 def test_the_other_processes_end_with_this_one(folder, number):
     """Ctrl-C, or kill -9, in the middle: nobody holds the pipe of standard error any more."""
     lingering = "import sys, time\nif sys.modules['__main__'].__spec__: time.sleep(60)\n"

@@ -167,9 +167,10 @@ def damaged(folder, how):
 @pytest.mark.parametrize(
     "how",
     [
-        "truncated", "of another kernel",
+        "truncated",
         *(pytest.param(how, marks=pytest.mark.long) for how in (
-            "empty", "a flipped bit", "of other types", "a pickle of somebody", "index truncated", "index of another kernel",
+            "of another kernel", "empty", "a flipped bit",
+            "of other types", "a pickle of somebody", "index truncated", "index of another kernel",
         )),
     ],
 )  # fmt: skip
@@ -183,7 +184,7 @@ def test_damaged_machine_code_is_compiled_again(kept, how):
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="POSIX modes")
-@pytest.mark.parametrize("level", [0, 3, *(pytest.param(level, marks=pytest.mark.long) for level in (1, 2))])
+@pytest.mark.parametrize("level", [3, *(pytest.param(level, marks=pytest.mark.long) for level in (0, 1, 2))])
 def test_what_others_may_write_is_not_unpickled(kept, level):
     """A cache, a folder in it or a file that others may write to is not read; a line says which."""
     place, folder = kept
@@ -371,7 +372,13 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("calls", [list(CALLS), list(reversed(CALLS))], ids=["nested first", "alone first"])
+@pytest.mark.parametrize(
+    "calls",
+    [
+        pytest.param(list(CALLS), id="nested first"),
+        pytest.param(list(reversed(CALLS)), id="alone first", marks=pytest.mark.long),
+    ],
+)
 def test_a_kernel_may_be_called_by_kernels_and_from_python(tmp_path, calls):
     """Whatever called it first, and whether it was compiled in this process, by an earlier one, or both."""
     (tmp_path / "nested.py").write_text(NESTED)

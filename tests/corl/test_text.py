@@ -155,6 +155,12 @@ def test_keyword_faults(content, line, message):
     assert error.value.line == line and message in str(error.value)
 
 
+def test_remarks_in_keyword_files():
+    """Lines that begin with # are comments, in the header and in sections; lines keep their numbers."""
+    header, sections = parts("# first\nNAME : a # b\n  # COMMENT : c\nA_SECTION\n# d\n1 2\n#3\n")
+    assert [*header] == ["NAME"] and header["NAME"].value == "a # b" and list(sections["A_SECTION"].lines()) == [(6, "1 2")]
+
+
 def test_headers_of_others_are_skipped(caplog):
     """A line `KEYWORD : value` of somebody's own is skipped, given twice or empty, with a warning that names it and its line."""
     header, sections = parts("NAME : a\nTSPSOL : 6773\nBest known : 5\nTSPSOL :\nA_SECTION\n1\nUNITS : km\n")

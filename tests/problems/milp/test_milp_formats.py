@@ -386,6 +386,9 @@ def test_solution_files(tmp_path, random_program):
     assert read_solution(program, path).tobytes() == solution.tobytes()
     path.write_text("solution status: optimal solution found\nobjective value:    3\nx      1 \t(obj:1)\na b    1 \t(obj:2)\n")
     assert read_solution(program, path).tolist() == [1, 1, 0]
+    highs = "Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective 3\n# Columns 3\nx 1\na b 1\nz 0\n# Rows 1\n"
+    path.write_text(f"{highs}c1 2\n\n# Dual solution values\nNone\n\n# Basis\nHiGHS_basis_file v2\nNone\n")
+    assert read_solution(program, path).tolist() == [1, 1, 0]
     path.write_text("# Objective value = 2\nx 2\n")
     assert read_solution(program, path).tolist() == [2, 0, 0]
     for content, line, field in (("x 1\nq 2\n", 2, "q"), ("x 1\nx 2\n", 2, "x"), ("x one\n", 1, "x"), ("x\n", 1, None)):

@@ -54,6 +54,7 @@ def test_odd_distances(engine, matrix):
     assert run.objective == 6 * matrix[0, 1]
 
 
+@pytest.mark.chance
 def test_ortools_takes_asymmetric_instances():
     """On a directed ring of cheap arcs it finds the ring."""
     n = 20
@@ -72,6 +73,7 @@ def test_ends_when_stopped(engine):
     assert run.limit in ("interrupted", "finished") and run.elapsed < 30.0
 
 
+@pytest.mark.chance
 def test_ortools_begins_from_a_warm_start():
     """A tour given is the first incumbent, and the engine improves it."""
     instance = uniform(60)
