@@ -18,8 +18,7 @@ pytestmark = [
 ]
 
 TESTS = Path(__file__).resolve().parents[1]
-PROMPT = 5.0  # seconds from the signal to the end of the process, torch's own way out included
-BUSY = 3  # how many times as long a machine may take that does other things as well
+SOON = 60.0  # seconds from the signal to the end of the process; a few on an idle machine, where torch is on its way out
 COMMAND = """
 import importlib, os, signal, sys, time
 
@@ -79,7 +78,7 @@ def ended(folder, how, moment, *arguments, **environment):
         command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL
     )
     assert (folder / "sent").exists(), f"the moment never came\n{done.stdout}{done.stderr}"
-    assert time.time() - float((folder / "sent").read_text()) < BUSY * PROMPT
+    assert time.time() - float((folder / "sent").read_text()) < SOON
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout, done.stderr
 
