@@ -66,11 +66,7 @@ def _vrp() -> dict[str, Callable[[], Any]]:
     found: dict[str, Callable[[], Any]] = {name: partial(plain.make_instance, name, 30, 1) for name in plain.FEATURES}
     found |= {f"a day with {ask}": partial(day, size=20, ask=ask) for ask in _RULES}
     found |= {name: partial(rules.make_rules, name, 9, 1) for name in rules.RULES}
-<<<<<<< HEAD
-    return found | {f"mixed {seed}": partial(mixed._random_vrp, seed, 8) for seed in range(6)}  # type: ignore[union-attr]
-=======
-    return found | {f"mixed {seed}": partial(mixed.random_vrp, seed, 8) for seed in range(12)}  # type: ignore[union-attr]
->>>>>>> main
+    return found | {f"mixed {seed}": partial(mixed.random_vrp, seed, 8) for seed in range(6)}  # type: ignore[union-attr]
 
 
 def _jobshop() -> dict[str, Callable[[], Any]]:

@@ -125,9 +125,10 @@ def test_what_failed_is_done_again(monkeypatch):
     def fail(solver, instance):
         raise UsageError("no policy")
 
-    with monkeypatch.context() as failing, pytest.raises(UsageError):
+    with monkeypatch.context() as failing:
         failing.setattr(Counting, "prepare", fail)
-        preparation.prepare(Counting(), BASE)
+        with pytest.raises(UsageError):
+            preparation.prepare(Counting(), BASE)
     preparation.prepare(Counting(), BASE)
     assert Counting.seen == [BASE]
 
@@ -146,4 +147,10 @@ def test_shipped_solvers_say_what_is_alike(problem):
     """All that prepare do, but those whose engines have a state (HiGHS keeps a process, SCIP's policies a copy)."""
     for short in registry.solvers(problem):
         cls = registry.solver(problem, short)
-        assert cls.alike or cls.prepare is Solver.prepare or problem in ("milp", "milp-branching") or cls.requires or short == "ortools"
+        assert (
+            cls.alike
+            or cls.prepare is Solver.prepare
+            or problem in ("milp", "milp-branching")
+            or cls.requires
+            or short == "ortools"
+        )
