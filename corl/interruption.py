@@ -8,9 +8,10 @@ import threading
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-__all__ = ["Interruptible", "heard", "interruptible"]
+__all__ = ["Interruptible", "heard", "interruptible", "keeping"]
 
 _heard = 0
+_open: list[Interruptible] = []
 
 
 class Interruptible(Protocol):
@@ -27,6 +28,11 @@ def heard() -> int:
     return _heard
 
 
+def keeping() -> bool:
+    """Whether what is going on may have something that is to be kept."""
+    return any(getattr(each, "begun", True) for each in _open)
+
+
 @contextlib.contextmanager
 def interruptible(run: Interruptible) -> Iterator[None]:
     """While the block runs, Ctrl-C asks `run` to stop; a second one raises KeyboardInterrupt. Main thread only."""
@@ -41,8 +47,10 @@ def interruptible(run: Interruptible) -> Iterator[None]:
             raise KeyboardInterrupt
         run.interrupt()
 
+    _open.append(run)
     before = signal.signal(signal.SIGINT, handle)
     try:
         yield
     finally:
+        _open.pop()
         signal.signal(signal.SIGINT, before if before is not None else signal.default_int_handler)

@@ -119,6 +119,46 @@ def test_a_solve_that_compiles(tmp_path, how, depth):
     assert code == 130 and out == "" and said.endswith("corl: interrupted\n"), said
 
 
+LARGE = """
+from corl.compilation import signals
+import corl.solver
+def prepare(solver, instance):
+    with signals.held(), signals.held():
+        send()
+        time.sleep(600)
+corl.solver.Solver.prepare = prepare
+"""
+
+
+@BOTH
+def test_a_kernel_that_takes_minutes(numbers, how):
+    """While LLVM is at it, no handler of Python's can run: the process ends all the same."""
+    folder, environment = numbers
+    code, out, said = ended(folder, how, LARGE, "solve", "numbers.txt", "--json", **environment)
+    assert (code, out, said) == (130, "", "corl: interrupted\n")
+
+
+KEPT = """
+from corl.compilation import signals
+from corl.run import Run
+real = Run.finish
+def finish(run):
+    with signals.held():
+        send()
+        time.sleep(4.0)
+    real(run)
+Run.finish = finish
+"""
+
+
+@BOTH
+def test_a_kernel_within_a_run(numbers, how):
+    """Something has been found: the process waits for the kernel, and tells."""
+    folder, environment = numbers
+    code, out, _ = ended(folder, how, KEPT, "solve", "numbers.txt", "--json", "--iterations", "5", **environment)
+    assert code == 130 and json.loads(out)["verified"]
+
+
 @BOTH
 @pytest.mark.parametrize(
     "moment",
