@@ -61,5 +61,6 @@ def test_the_best_tours_stay(kind):
 def test_iterations_are_not_paced():
     """With iterations given the clock decides nothing, and a run is reproducible."""
     instance = TspInstance("x", "EXACT_2D", points=np.random.default_rng(1).random((50, 2)))
-    for limits, paced in (({"iterations": 100}, False), ({"time_limit": 9.0}, True), ({"iterations": 9, "time_limit": 9.0}, False)):
+    both = {"iterations": 9, "time_limit": 9.0}
+    for limits, paced in (({"iterations": 100}, False), ({"time_limit": 9.0}, True), (both, False)):
         assert Breeding(instance, Run(Tsp(), instance, **limits), 6, 2, 5, 0.3).paced == paced
