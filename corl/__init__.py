@@ -7,7 +7,6 @@ loaded when it is first used.
 from __future__ import annotations
 
 import importlib
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,8 +74,6 @@ __all__ = [
     "solve",
     "train",
 ]
-
-logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 # In a source checkout problems/, solvers/ and instances/ lie beside this folder, not inside it. A plain `import corl` from the
 # checkout's root would find this folder without them; with the root on the search path corl.problems resolves again.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "CorlError", "Infeasible", "InputError", "SolverError", "UsageError", "described", "hint", "kind_of", "missing_package",
-    "shortened", "unknown",
+    "shortened", "shown", "unknown",
 ]  # fmt: skip
 
 _LONGEST = 700  # characters of a message on the command line
@@ -61,10 +61,10 @@ def kind_of(value: object) -> str:
     return "nothing" if value is None else f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
-def unknown(what: str, name: str, names: Iterable[str]) -> str:
-    """The message where nothing has that name: the nearest one, and all there are."""
+def unknown(what: str, name: str, names: Iterable[str], also: Iterable[str] = ()) -> str:
+    """The message where nothing has that name: the nearest one, and all there are; `also`: other names that may be meant."""
     names = list(names)
-    return f"{what} {name!r}{hint(name, names)}; there are: {', '.join(names) or 'none'}"
+    return f"{what} {name!r}{hint(name, [*names, *also])}; there are: {', '.join(names) or 'none'}"
 
 
 def hint(name: str, names: Iterable[str]) -> str:
@@ -89,6 +89,15 @@ def shortened(message: str, longest: int = _LONGEST) -> str:
     if len(message) <= longest:
         return message
     return f"{message[: longest * 2 // 3]} [...] {message[len(message) - longest // 3 + 7 :]}"
+
+
+def shown(value: object, longest: int = 60) -> str:
+    """A value for a message: its repr on one line, cut where it is long."""
+    try:
+        words = " ".join(repr(value.item() if getattr(value, "ndim", None) == 0 else value).split())  # type: ignore[attr-defined]
+    except Exception:  # a repr of somebody else's code
+        words = f"<{kind_of(value)}>"
+    return words if len(words) <= longest else f"{words[: longest - 3]}..."
 
 
 def _input_error(message: str, file: str | None, line: int | None, field: str | None) -> InputError:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from corl import registry
 from corl.environment import Environment
-from corl.errors import UsageError, unknown
+from corl.errors import UsageError, kind_of, unknown
 from corl.networks.tokens import seen_through
 from corl.problem import Problem
 
@@ -34,14 +34,21 @@ def make(
     """The episodes of some instances, each drawn at a reset.
 
     features, environment: names among the problem's, "" for the first (that take what the environment shows). width: the most
-    actions listed, None for the problem's choice. Raises UsageError for a problem without an environment or features, and for
-    instances that are not its own.
+    actions listed, None for the problem's choice. Raises UsageError for a problem without an environment or features, for names
+    that it does not have, and for instances that are not its own.
     """
     adapter = registry.known(problem)
     if type(adapter).environment is Problem.environment or not adapter.features:
         raise UsageError(f"{adapter.name} has no environment that networks can see")
     if features and features not in adapter.features:
         raise UsageError(unknown(f"{adapter.name} has no features", features, adapter.features))
+    if width is not None and (not isinstance(width, (int, np.integer)) or isinstance(width, bool) or width < 1):
+        raise UsageError(f"width: {width!r} is not accepted; it takes an integer from 1 up, or None")
+    kind = adapter.instance_type
+    if not isinstance(instances, Sequence) or isinstance(instances, (str, bytes)):
+        raise UsageError(f"instances: {kind_of(instances)} is not accepted; it takes a list of {kind.__name__}")
+    if other := [instance for instance in instances if not isinstance(instance, kind)]:
+        raise UsageError(f"instances: {kind_of(other[0])} is no instance of {adapter.name}; accepted: {kind.__name__}")
     pool = adapter.environment(instances, 1, width, environment)
     return Gym(pool, adapter.features[seen_through(adapter, features, pool.observe([0]))[0]])
 
@@ -74,10 +81,13 @@ class Gym(gymnasium.Env[_Seen, np.int64]):
         self.observation_space: spaces.Space[_Seen] = spaces.Dict(self._seen)  # type: ignore[assignment]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[_Seen, dict[str, Any]]:
-        """Begin an episode of one of `instances`, drawn at random, or of number options["instance"]."""
+        """Begin an episode of one of `instances`, drawn at random, or of number options["instance"]. Raises UsageError."""
         super().reset(seed=seed)
         drawn, key = int(self.np_random.integers(len(self.instances))), self.np_random.integers(0, 2**63, dtype=np.uint64)
-        base = self._environment.reset([0], [self._numbers[(options or {}).get("instance", drawn)]], [key])[0]
+        which = (options or {}).get("instance", drawn)
+        if which not in range(len(self.instances)):
+            raise UsageError(f"instance: {which!r} is not accepted; it takes a number below {len(self.instances)}")
+        base = self._environment.reset([0], [self._numbers[which]], [key])[0]
         return self._look(), self._info() | {"base": float(base), "key": int(key)}
 
     def step(self, action: np.int64 | int) -> tuple[_Seen, float, bool, bool, dict[str, Any]]:

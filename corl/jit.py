@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast, overload
 
 import numba
+from numba.core import event
 
-from corl.compilation import cache, claims, parts, signals
+from corl.compilation import announcing, cache, claims, parts, signals
 
 __all__ = ["kernel"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+event.register("numba:compile", announcing.Watch())  # type: ignore[no-untyped-call]
 _OBJECTS = 100_000  # that are made between two looks for garbage while a kernel is compiled; Python's own number is 700
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ __all__ = ["generate", "load", "name_of", "read"]
 def load(instance: Any, problem: str | Problem | None = None) -> tuple[Problem, Any]:
     """The problem, in the instance's sense, and the Instance that `instance` stands for.
 
-    `instance` is a path, the name of a shipped instance, an Instance, or raw data with `problem`, a name or a Problem, which need
-    not be installed.
+    `instance` is a path, the name of a shipped instance, an Instance, an object of a JSON file that says its "problem", or raw
+    data with `problem`, a name or a Problem, which need not be installed.
     """
     adapter = None if problem is None else registry.known(problem)
     if isinstance(instance, (str, os.PathLike)):
@@ -28,6 +29,8 @@ def load(instance: Any, problem: str | Problem | None = None) -> tuple[Problem, 
             data = _read(adapter, path)
             return adapter.of(data), data
     if adapter is None:
+        if isinstance(instance, Mapping) and isinstance(instance.get("problem"), str):
+            return load(instance, instance["problem"])
         found = registry.problem_of(instance)
         if found is None and (found := registry.adapter_of(instance)) is not None:
             return load(instance, found)

@@ -135,8 +135,11 @@ class Options:
         for name, (hint, known) in declarations(type(self)).items():
             if known is not None:
                 value = getattr(self, name)
-                if _converted(name, hint, known, value) != value:  # a text, where it should be what the text means
+                found = _converted(name, hint, known, value)
+                if not _equal(found, value):  # a text, where it should be what the text means
                     raise _refusal(name, hint, known, value)
+                if hasattr(value, "dtype") or isinstance(value, tuple):  # NumPy's numbers as Python's
+                    object.__setattr__(self, name, found)
 
 
 def declarations(cls: type) -> dict[str, tuple[Any, Declared | None]]:
@@ -164,10 +167,13 @@ def parse_pairs(pairs: list[str]) -> dict[str, str]:
     return result
 
 
-def build(cls: type[_T], options: Mapping[str, Any]) -> _T:
-    """`cls(**options)`, with texts converted to the fields' types and unknown names answered by the list of valid ones."""
+def build(cls: type[_T], options: Mapping[str, Any], also: Iterable[str] = ()) -> _T:
+    """`cls(**options)`, with texts converted to the fields' types and unknown names answered by the list of valid ones.
+
+    also: names of the caller's own arguments, one of which may be what a misspelt option means.
+    """
     needed = [row.name for row in option_table(cls) if row.default == "required"]
-    return cls(**_arguments(cls.__name__, declarations(cls), needed, options))
+    return cls(**_arguments(cls.__name__, declarations(cls), needed, options, also))
 
 
 def call(function: Callable[..., _T], options: Mapping[str, Any]) -> _T:
@@ -217,12 +223,16 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 
 def _arguments(
-    owner: str, known: Mapping[str, tuple[Any, Declared | None]], needed: Iterable[str], options: Mapping[str, Any]
+    owner: str,
+    known: Mapping[str, tuple[Any, Declared | None]],
+    needed: Iterable[str],
+    options: Mapping[str, Any],
+    also: Iterable[str] = (),
 ) -> dict[str, Any]:
     """The options as values of their types; raises UsageError for unknown names, wrong values and what is missing."""
     for name in options:
         if name not in known:
-            raise UsageError(unknown(f"{owner} has no option", name, known))
+            raise UsageError(unknown(f"{owner} has no option", name, known, also))
     values = {name: _converted(name, *known[name], value) for name, value in options.items()}
     for name in needed:
         if name not in values:
@@ -238,6 +248,14 @@ def _converted(name: str, hint: Any, known: Declared | None, given: Any) -> Any:
         if known.holds(shown := _read(hint, given)):
             return shown
     raise _refusal(name, hint, known, shown)
+
+
+def _equal(found: Any, value: Any) -> bool:
+    """Whether two values are equal; arrays, which have no truth value, are not."""
+    try:
+        return bool(found == value)
+    except (TypeError, ValueError):
+        return False
 
 
 def _refusal(name: str, hint: Any, known: Declared, given: Any) -> UsageError:

@@ -46,6 +46,8 @@ class Problem(abc.ABC):
     """Names of its environments, where it has several; the first is the default."""
     suffixes: ClassVar[Sequence[str]] = ()
     """File name endings of its own solution files, for `--output` (".tour")."""
+    instance_suffixes: ClassVar[Sequence[str]] = ()
+    """File name endings that instances of this problem alone have (".tsp"): they decide where the content does not."""
 
     @abc.abstractmethod
     def evaluate(self, instance: Any, solution: Any) -> float:
@@ -129,6 +131,10 @@ class Problem(abc.ABC):
     def draw(self, instance: Any, solution: Any, axes: Axes) -> None:
         """Draw a solution (or, with None, the instance) on matplotlib axes."""
         raise UsageError(f"{self.name} has no drawing")
+
+    def table(self, instance: Any, solution: Any) -> list[dict[str, Any]]:
+        """The rows of `Result.table` for a problem without a picture (`view`): name -> number or text."""
+        return []
 
     def view(self, instance: Any, solution: Any) -> Scene | None:
         """What a page (`corl view`) shows of a solution or, with None, of the instance; None where there is no picture."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 from corl.entry_points import declared, load
 from corl.errors import InputError, UsageError, described, unknown
-from corl.files.opening import opened
+from corl.files.opening import opened, plain_name
 from corl.problem import Problem
 from corl.recipe import Recipe
 from corl.solver import Solver
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 _guests: dict[str, Problem] = {}  # by name: those that are used in this process without being installed
+_LETTER = re.compile("[A-Za-z]")
 _HEAD = 4096  # characters of a file that `recognises` sees
 _log = logging.getLogger(__name__)
 
@@ -163,21 +165,52 @@ def usual_recipe(problem_name: str) -> str:
 
 
 def recognise(path: Path) -> Problem:
-    """The problem whose files (gzipped or not) look like this one.
+    """The problem whose files (gzipped or not) look like this one: by the content, and by the ending of the name where that does
+    not decide.
 
-    Raises InputError when none or several do, OSError if it cannot be read.
+    Of several the one that can read the file, which a warning in the log says. Raises InputError when none or several do, OSError
+    if it cannot be read.
     """
-    with opened(path) as stream:
-        head = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace").read(_HEAD)
+    with opened(path) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as text:
+        head = text.read(_HEAD)
     if not head.strip():
         raise InputError("the file is empty", file=str(path))
     found = [problem for problem in working_problems() if _recognises(problem, head)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = ", ".join(problem.name for problem in found)
-        raise InputError(f"could be any of {names}; say which problem it is (--problem)", file=str(path))
-    raise InputError(f"not recognised as an instance of any problem; known: {', '.join(problems())}", file=str(path))
+    suffix = plain_name(path).suffix.lower()
+    owners = [problem for problem in working_problems() if suffix in problem.instance_suffixes]
+    if owners and found and not (both := [problem for problem in owners if problem in found]):
+        found = owners if not _LETTER.search(head) else found  # numbers alone say less than a name
+    elif owners:
+        found = both if found else owners
+    if not found:
+        message = f"not recognised as an instance of any problem; say which it is (--problem): {', '.join(problems())}"
+        raise InputError(message, file=str(path))
+    return found[0] if len(found) == 1 else _only_reader(path, found)
+
+
+def _only_reader(path: Path, found: list[Problem]) -> Problem:
+    """The one of several problems that can read a file. Raises InputError: that there are several, or the fault of the one that
+    came furthest."""
+    faults: dict[str, InputError] = {}
+    for problem in found:
+        try:
+            problem.read(path)
+        except InputError as error:
+            faults[problem.name] = error
+        except (Exception, SystemExit) as error:
+            faults[problem.name] = InputError(described(error))
+    readers, names = [problem for problem in found if problem.name not in faults], [problem.name for problem in found]
+    if len(readers) > 1:
+        names = [problem.name for problem in readers]
+        message = f"can be read as {' or as '.join(names)}; say which it is (--problem {names[0]}, in Python problem=)"
+        raise InputError(message, file=str(path))
+    name = readers[0].name if readers else max(faults, key=lambda name: faults[name].line or 0)
+    others = " or ".join(other for other in names if other != name)
+    if not readers:
+        fault, note = faults[name], f"read as {name}; --problem {others} reads it as that"
+        raise InputError(f"{fault.reason} ({note})", file=str(path), line=fault.line, field=fault.field)
+    _log.warning("%s: read as %s, because as %s it has a fault; --problem says which it is", path, name, others)
+    return readers[0]
 
 
 def problem_of(instance: Any) -> Problem | None:

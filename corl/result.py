@@ -52,11 +52,15 @@ class Result:
     data: Any = field(default=None, repr=False)
     """The Instance, for `plot` and `write`; None after `from_json` without one."""
     reason: str = ""
-    """In words, where it can be said: why there is no solution; or why nothing is proved of an engine's answer. Else empty."""
+    """In words, where it can be said: why there is no solution; why nothing is proved of an engine's answer; or what was
+    discarded first. Else empty."""
 
     tolerated: str = ""
     """What the solution breaks, and by how much, where it is feasible within the judge's tolerance alone (milp: 1e-6); else
     empty."""
+    discarded: int = 0
+    """How many false reports (solutions that the judge refused, false claims and bounds) and failures of the solver there were;
+    above 0 the solver has a fault, and what was verified is kept."""
 
     @property
     def gap(self) -> float | None:
@@ -83,7 +87,8 @@ class Result:
         values = json_values.from_json(text, field="result")
         if not isinstance(values, dict):
             raise InputError("accepted: a JSON object as written by Result.to_json", field="result")
-        values = {"reason": "", "tolerated": ""} | values  # which files written before it was there lack
+        lacking: dict[str, Any] = {"reason": "", "tolerated": "", "discarded": 0}  # in files written before these were there
+        values = lacking | values
         for key, kind in _ACCEPTED.items():
             if key not in values:
                 raise InputError(f"the key {key!r} is missing", field="result")
@@ -99,7 +104,7 @@ class Result:
     def json_schema() -> dict[str, Any]:
         """The JSON schema (2020-12) of what `to_json` writes and `from_json` reads."""
         properties = {key: {"description": kind.words, **kind.schema} for key, kind in _ACCEPTED.items()}
-        optional = ("reason", "tolerated")  # files of before they were there
+        optional = ("reason", "tolerated", "discarded")  # files of before they were there
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "corl Result",
@@ -168,7 +173,7 @@ class Result:
         self._need("table")
         scene = self._problem().view(self.data, self.solution)
         if scene is None:
-            return []
+            return list(self._problem().table(self.data, self.solution))
         if not steps:
             return [dict(zip(scene.head, group.cells)) for group in scene.groups]
         head = (scene.head[0], *scene.steps_head) if scene.head else ()
@@ -255,4 +260,5 @@ _ACCEPTED: dict[str, _Kind] = {  # by JSON key
     "versions": _Kind("an object of texts", _holds_texts, {"type": "object", "additionalProperties": {"type": "string"}}),
     "verified": _Kind("true or false", lambda value: isinstance(value, bool), {"type": "boolean"}),
     "tolerated": _TEXT,
+    "discarded": _Kind("an integer", _is_integer, {"type": "integer"}),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -16,8 +17,10 @@ from corl.problem import Problem
 from corl.termination import LIMITS, Limit, Status
 from corl.tolerance import agrees, tied
 
-__all__ = ["Improvement", "Run"]
+__all__ = ["STRICT", "Improvement", "Run"]
 
+STRICT = "CORL_STRICT"
+"""The environment variable under which a false report, or an exception, of a solver ends the run as a SolverError."""
 _T = TypeVar("_T")
 _CHUNK = 0.03  # seconds of work between two looks at the clock
 _GROWTH = 4  # a chunk is at most this many times the one before, so that one mis-timed chunk cannot overshoot the limit
@@ -40,7 +43,11 @@ class Improvement:
 
 
 class Run:
-    """Handed to `Solver.solve`. The clock starts when `start` is called, after `Solver.prepare`."""
+    """Handed to `Solver.solve`. The clock starts when `start` is called, after `Solver.prepare`.
+
+    No report of a solver is trusted: a solution that the judge refuses, a false claim or bound is discarded, and the search
+    continues with what is verified. With CORL_STRICT=1 (tests, `corl bench`) each is a SolverError at once.
+    """
 
     def __init__(
         self,
@@ -54,6 +61,7 @@ class Run:
         workers: int = 1,
         warm_start: Any = None,
         on_improvement: Callable[[Improvement], object] | None = None,
+        on_refusal: Callable[[str], object] | None = None,
         proves: bool = True,
     ) -> None:
         self.problem, self.instance = problem, instance
@@ -69,9 +77,13 @@ class Run:
         """Why the instance has no solution, or why nothing is proved, in words, where a solver can say."""
         self.runtime = 0.0
         self.trace: list[tuple[float, float | None, float | None]] = []
+        self.discarded = 0
+        """The number of false reports (solutions, bounds, proofs) and failures of the solver."""
+        self.refusal = ""
+        """The reason of the first of these."""
         self.callback_error: Exception | None = None
         """What `on_improvement` raised: the caller's error, not the solver's."""
-        self._on_improvement = on_improvement
+        self._on_improvement, self._on_refusal = on_improvement, on_refusal
         self._limit: Limit | None = None
         self._started = time.perf_counter()
         self._done = self._granted = self._last_grant = 0
@@ -79,6 +91,8 @@ class Run:
         self._seconds_per_unit = 0.0
         self._next_report = 0.0
         self._whole: Run | None = None
+        self._given: Any = None  # the incumbent before the solver begins
+        self._strict = bool(os.environ.get(STRICT))
 
     def aside(self, reserve: float = 0.0) -> Run:
         """A run for another thread of the solver, or for a part of its work that must leave `reserve` seconds for the rest:
@@ -100,6 +114,7 @@ class Run:
         self._started = time.perf_counter()
         if self.warm_start is not None:
             self.report(self.warm_start)
+            self._given = self.solution
         elif reason := self.problem.infeasible(self.instance):
             self.report_infeasible(reason)
 
@@ -197,58 +212,99 @@ class Run:
     def report(self, solution: Any, objective: float | None = None) -> bool:
         """Offer a solution; it is evaluated by the Problem, copied where it beats the incumbent, and then True is returned.
 
-        Raises SolverError where it is infeasible, its objective is not finite, or `objective` is claimed and wrong by more
-        than 1e-6 relative.
+        It is discarded (see the class) where it is infeasible, its objective is not finite, or `objective` is claimed and wrong
+        by more than 1e-6 relative.
         """
         before = self.elapsed
+        better = self._offer(solution, objective)
+        now = self.elapsed
+        self._next_report = now + (now - before) / _REPORT_SHARE
+        return better
+
+    def _offer(self, solution: Any, objective: float | None) -> bool:
         try:
             value = judged(self.problem, self.instance, solution) if self.objective is None else self._value(solution)
         except Infeasible as error:
-            raise SolverError(f"the solver reported an infeasible solution: {error}") from error
+            return self.discard(f"the solver reported an infeasible solution: {error}", error)
         if not math.isfinite(value):
-            raise SolverError(f"the solver reported a solution that is worth {value!r}")
+            return self.discard(f"the solver reported a solution that is worth {value!r}")
         if objective is not None and not agrees(value, objective):
-            raise SolverError(f"the solver claimed {objective!r} for a solution that is worth {value!r}")
+            return self.discard(f"the solver claimed {objective!r} for a solution that is worth {value!r}")
         if self.infeasible:
-            raise SolverError("the solver reported a solution of an instance that it called infeasible")
+            self.discard("the solver reported a solution of an instance that it called infeasible")
+            self.infeasible, self.reason, self._limit = False, "", None
         better = self.objective is None or self.problem.better(value, self.objective)
         if better:
             self.objective, self.solution = value, copy.deepcopy(solution)
             self._improved()
-        now = self.elapsed
-        self._next_report = now + (now - before) / _REPORT_SHARE
         return better
 
     def _value(self, solution: Any) -> float:
         return float(self.problem.evaluate(self.instance, solution))
 
+    def discard(self, refusal: str, cause: Exception | None = None) -> bool:
+        """Count a false report of the solver; returns False. Raises SolverError instead where CORL_STRICT is set."""
+        if self._strict:
+            raise SolverError(refusal) from cause
+        if self._whole is not None:
+            return self._whole.discard(refusal, cause)
+        self.discarded += 1
+        self.refusal = self.refusal or refusal
+        if self._on_refusal is not None:
+            self._on_refusal(refusal)
+        return False
+
+    def fail(self, error: SolverError) -> None:
+        """End the run because the solver failed, and keep what it had found. Raises if that is nothing, or CORL_STRICT is set."""
+        if self._strict or self.solution is self._given:
+            if self.refusal:
+                raise SolverError(self.refusal) from error
+            raise error
+        self.discard(str(error), error)
+        self.stop("failed")
+
     def report_bound(self, bound: float) -> None:
         """Offer a proven bound on the objective (a lower one when minimising); the best one is kept.
 
-        Raises SolverError where a solution beats it by more than rounding; what is less counts as equal, hence optimal.
+        It is discarded (see the class) where it is NaN or infinite, or a solution beats it by more than rounding; what is less
+        counts as equal, hence optimal.
         """
         bound = float(bound)
         if bound == -self.problem.worst:  # minus infinity when minimising: no bound at all
             return
         if not math.isfinite(bound):
-            raise SolverError(f"the solver reported {bound!r} as a bound")
-        if self.bound is None or self.problem.better(self.bound, bound):
-            self.bound = bound
-            self._improved()
+            self.discard(f"the solver reported {bound!r} as a bound")
+        elif self.bound is None or self.problem.better(self.bound, bound):
+            before, self.bound = self.bound, bound
+            if self._contradicted():
+                self.bound = before
+            else:
+                self._improved()
+
+    def _contradicted(self) -> bool:
+        """Whether the incumbent beats the bound by more than rounding, which is discarded."""
+        if self.objective is None or self.bound is None or not self.problem.better(self.objective, self.bound):
+            return False
+        if agrees(self.objective, self.bound):
+            self.bound = self.objective
+            return False
+        self.discard(f"the solver's bound {self.bound!r} is contradicted by a solution worth {self.objective!r}")
+        return True
 
     def report_infeasible(self, reason: str = "") -> None:
-        """State that the instance has been proven to have no solution, and perhaps why. Raises SolverError where one is known."""
+        """State that the instance has been proven to have no solution, and perhaps why; discarded where one is known."""
         if self.objective is not None:
-            raise SolverError("the solver called an instance infeasible that it has a solution of")
+            self.discard("the solver called an instance infeasible that it has a solution of")
+            return
         self.infeasible, self.reason = True, reason
         self.stop("infeasible")
 
     def report_unbounded(self) -> None:
-        """State that solutions have been proven to get better without end. Raises SolverError where a bound or that there is no
-        solution is known."""
+        """State that solutions have been proven to get better without end; discarded if a bound or infeasibility is known."""
         if self.bound is not None or self.infeasible:
             known = "called infeasible" if self.infeasible else "has a bound of"
-            raise SolverError(f"the solver called an instance unbounded that it {known}")
+            self.discard(f"the solver called an instance unbounded that it {known}")
+            return
         self.unbounded = True
         self.stop("unbounded")
 
@@ -269,10 +325,8 @@ class Run:
     def _improved(self) -> None:
         """A better solution or bound: check one against the other, note it, end the run where it is good enough, tell."""
         now = self.elapsed
-        if self.objective is not None and self.bound is not None and self.problem.better(self.objective, self.bound):
-            if not agrees(self.objective, self.bound):
-                raise SolverError(f"the solver's bound {self.bound!r} is contradicted by a solution worth {self.objective!r}")
-            self.bound = self.objective
+        if self._contradicted():  # by a new solution: no bound so far is worth anything
+            self.bound, self.trace = None, [(at, objective, None) for at, objective, _ in self.trace if objective is not None]
         self.trace.append((round(now, 6), self.objective, self.bound))
         if self.optimal:
             self.stop("optimal")

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+import logging
 import math
 import numbers
-import os
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from corl import options, registry
 from corl.compilation.ahead import compile_for
-from corl.errors import CorlError, SolverError, UsageError, described, missing_package
-from corl.files.solutions import read_solution
+from corl.errors import InputError, SolverError, UsageError, described, hint, missing_package
 from corl.interruption import interruptible
 from corl.judging import judged
 from corl.loading import load, name_of
@@ -30,6 +29,7 @@ from corl.version import versions
 __all__ = ["solve"]
 
 _DEFAULT_TIME_LIMIT = 10.0
+_log = logging.getLogger(__name__)
 
 
 def solve(
@@ -63,8 +63,8 @@ def solve(
     solver_options: the solver's own options.
 
     Ctrl-C returns the incumbent (limit="interrupted"); before the clock starts, and the second time, it raises
-    KeyboardInterrupt. Raises InputError for a bad instance, UsageError for a bad argument, SolverError where the solver
-    misbehaves.
+    KeyboardInterrupt. Raises InputError for a bad instance, UsageError for a bad argument, SolverError where the solver fails or
+    reports nothing but false solutions; what is verified by then is never lost: `Result.discarded` counts such faults.
     """
     time_limit = None if time_limit is None else _seconds("time_limit", time_limit)
     target = None if target is None else _number("target", target)
@@ -88,6 +88,14 @@ def solve(
         on_improvement=on_improvement,
     )
     return _execute(chosen, name, run)
+
+
+def _warm_start(adapter: Problem, data: Any, given: Any) -> Any:
+    if given is None:
+        return None
+    from corl.warm_starts import warm_start
+
+    return warm_start(adapter, data, given)
 
 
 def _number(name: str, value: Any) -> float:
@@ -123,10 +131,18 @@ def _solver(
     """The Solver, and the name that the Result tells: for "auto" what was chosen, for an object that of its class."""
     if isinstance(solver, str):
         name = registry.choose(problem, solver, data, time_limit, iterations)
-        return options.build(registry.solver(problem, name), asked), name
+        return options.build(registry.solver(problem, name), asked, _arguments()), name
     if asked:
-        raise UsageError(f"{next(iter(asked))}: a Solver has its options already; give them to {type(solver).__name__}")
+        name = next(iter(asked))
+        raise UsageError(
+            f"{name}{hint(name, _arguments())}: a Solver has its options already; give them to {type(solver).__name__}"
+        )
     return solver, type(solver).__name__
+
+
+def _arguments() -> list[str]:
+    """The names of `solve`'s own arguments."""
+    return [name for name, each in inspect.signature(solve).parameters.items() if each.kind is each.KEYWORD_ONLY]
 
 
 def _check_solver(method: Solver, name: str, data: Any, iterations: int | None) -> None:
@@ -135,29 +151,6 @@ def _check_solver(method: Solver, name: str, data: Any, iterations: int | None) 
         raise UsageError(f"solver {name} has no iterations to count; give it a time_limit")
     if reason := method.accepts(data):
         raise UsageError(f"solver {name} cannot solve this instance because {reason}")
-
-
-def _warm_start(adapter: Problem, data: Any, solution: Any) -> Any:
-    """Check a warm start by the problem's own judge; a bad one is the caller's error. A flat list stands for an array."""
-    if isinstance(solution, Result):
-        if solution.problem != adapter.name:
-            raise UsageError(f"warm_start: a Result of {solution.problem}, not of {adapter.name}")
-        solution = solution.solution if solution.data is not None else adapter.from_json(data, solution.solution)
-    elif isinstance(solution, (str, os.PathLike)):
-        solution, _ = read_solution(adapter, data, Path(solution))
-    if solution is None:
-        return None
-    if isinstance(solution, list) and all(isinstance(item, numbers.Real) for item in solution):
-        import numpy as np
-
-        solution = np.asarray(solution)
-    try:
-        adapter.evaluate(data, solution)
-    except CorlError as error:
-        raise UsageError(f"warm_start: {error}") from error
-    except Exception as error:  # a judge that meets what is no solution
-        raise UsageError(f"warm_start: no solution of {adapter.name}: {described(error)}") from error
-    return solution
 
 
 def _execute(method: Solver, name: str, run: Run) -> Result:
@@ -182,8 +175,12 @@ def _execute(method: Solver, name: str, run: Run) -> Result:
         stack.enter_context(interruptible(run))
         run.start()
         if not run.should_stop:
-            search()
+            try:
+                search()
+            except SolverError as error:
+                run.fail(error)
         run.finish()
+        _tell_faults(run, name)
         return _result(run, method, name, setup, versions() | elsewhere)
 
 
@@ -197,7 +194,7 @@ def _blaming(name: str, run: Run) -> Iterator[None]:
     """An exception of the solver's is a SolverError; one of the caller's `on_improvement` stays what it is."""
     try:
         yield
-    except CorlError:
+    except (InputError, SolverError, UsageError):
         raise
     except (Exception, SystemExit) as error:
         if run.callback_error is None and (package := missing_package(error)):
@@ -206,6 +203,16 @@ def _blaming(name: str, run: Run) -> Iterator[None]:
             raise SolverError(f"solver {name} failed: {described(error)}") from error
     if run.callback_error is not None:
         raise run.callback_error
+
+
+def _tell_faults(run: Run, name: str) -> None:
+    """Warn of false reports, once. Raises SolverError where there was nothing else."""
+    if not run.discarded:
+        return
+    if run.objective is None:
+        raise SolverError(run.refusal)
+    more = f" (and {run.discarded - 1} more faults)" if run.discarded > 1 else ""
+    _log.warning("solver %s: %s%s; the best verified solution is kept", name, run.refusal, more)
 
 
 def _result(run: Run, method: Solver, name: str, setup: float, engines: dict[str, str]) -> Result:
@@ -232,6 +239,7 @@ def _result(run: Run, method: Solver, name: str, setup: float, engines: dict[str
         versions=engines,
         verified=verified,
         data=data,
-        reason=run.reason,
+        reason=run.reason or run.refusal,
+        discarded=run.discarded,
         tolerated=adapter.tolerated(data, run.solution) if verified else "",
     )

@@ -8,7 +8,7 @@ from typing import Literal
 __all__ = ["LIMITS", "STATUSES", "Limit", "Status"]
 
 Status = Literal["optimal", "feasible", "infeasible", "unbounded", "no_solution"]
-Limit = Literal["time_limit", "iterations", "target", "optimal", "infeasible", "unbounded", "interrupted", "finished"]
+Limit = Literal["time_limit", "iterations", "target", "optimal", "infeasible", "unbounded", "interrupted", "failed", "finished"]
 
 STATUSES: Mapping[Status, str] = {
     "optimal": "the solution is the best, as the bound proves (to 1e-9 of its value)",
@@ -26,6 +26,7 @@ LIMITS: Mapping[Limit, str] = {
     "infeasible": "it was proven that there is no solution",
     "unbounded": "it was proven that there is no best solution",
     "interrupted": "Ctrl-C or SIGTERM",
+    "failed": "the solver failed; what it had found by then is kept",
     "finished": "the solver had nothing left to do",
 }
 """Every value of `Result.limit`, and what ended the run."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import importlib
+import importlib.util
 import os
 import re
 import signal
@@ -17,13 +18,25 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-settings.register_profile("corl", deadline=None, suppress_health_check=[HealthCheck.too_slow])  # nothing depends on the machine
-settings.load_profile("corl")
+os.environ.setdefault("CORL_STRICT", "1")  # in every test a false report of a solver is an error; child processes inherit it
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
+SUPPORT = Path(__file__).resolve().parent / "support"
+
+
+def _importable() -> None:
+    """Make tests/support a package; tests/ itself on the path would let tests/corl shadow corl in child processes."""
+    spec = importlib.util.spec_from_file_location("support", SUPPORT / "__init__.py", submodule_search_locations=[str(SUPPORT)])
+    assert spec is not None and spec.loader is not None
+    sys.modules["support"] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+
+if "support" not in sys.modules:
+    _importable()
+pytest_plugins = ["support.tiers"]
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's background job: children would ignore Ctrl-C too
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -124,6 +137,28 @@ def corl_command(plugin_folder: Path):
         return subprocess.run(command, **keywords)
 
     return call
+
+
+class Clock:
+    """Stands still until it is told that time passes."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of this process's solves: `clock.sleep(seconds)` makes time pass."""
+    clock = Clock()
+    for module in ("corl.run", "corl.solving"):
+        monkeypatch.setattr(importlib.import_module(module), "time", clock)
+    return clock
 
 
 @pytest.fixture

@@ -173,12 +173,10 @@ def _log_shown() -> Iterator[None]:
 
     handler = Handler(logging.INFO)
     logging.getLogger("corl").addHandler(handler)
-    logging.getLogger("corl.compilation").setLevel(logging.INFO)
     try:
         yield
     finally:
         logging.getLogger("corl").removeHandler(handler)
-        logging.getLogger("corl.compilation").setLevel(logging.NOTSET)
 
 
 if __name__ == "__main__":

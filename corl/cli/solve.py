@@ -222,6 +222,8 @@ def _text(result: Result, asked: str) -> str:
         lines.append(one_line(f"  {result.status.replace('_', ' ')}{': ' if result.reason else ''}{result.reason}"))
     if result.tolerated:
         lines.append(one_line(f"  tolerated  {result.tolerated}"))
+    if result.discarded:
+        lines.append(one_line(f"  discarded  {result.discarded}, first: {result.reason}"))
     if result.bound is not None:
         lines.append(f"  bound      {value(result.bound)}  gap {percent(result.gap)}")
     lines.append(f"  solver     {name}, seed {result.seed}")

@@ -15,7 +15,7 @@ from corl.cli.main import one_line
 from corl.cli.option_help import described
 from corl.errors import UsageError
 from corl.formatting import value
-from corl.learning import snapshots
+from corl.learning import branches, snapshots
 from corl.learning.session import Training
 from corl.learning.training import train
 
@@ -88,6 +88,8 @@ def execute(args: argparse.Namespace) -> int:
     print(f"{args.problem}  {recipe}  {_state(training)} ({training.limit})")
     if output.exists():
         print(f"  written    {one_line(output)}")
+    for warning in training.warnings:
+        print(f"  warning    {warning}")
     if training.limit == "interrupted":
         print(f"  snapshot   {one_line(snapshots.path_of(output))}; --resume goes on from it")
         return 130
@@ -108,7 +110,8 @@ def _state(training: Training) -> str:
     """How far it is, and the latest metrics."""
     steps = f"{training.step}" + (f" of {training.steps}" if training.steps else "") + " steps"
     seconds = f"{training.seconds:.0f}" + (f" of {training.time_limit:g}" if training.time_limit else "") + " s"
-    return "  ".join([steps, seconds, *(f"{name} {value(float(f'{x:.4g}'))}" for name, x in training.metrics.items())])
+    shown = {name: x for name, x in training.metrics.items() if not name.startswith(branches.PREFIX)}
+    return "  ".join([steps, seconds, *(f"{name} {value(float(f'{x:.4g}'))}" for name, x in shown.items())])
 
 
 class _Progress:

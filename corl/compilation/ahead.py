@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import pickle
 import sys
 import time
@@ -25,7 +24,6 @@ from corl.solver import Solver
 
 __all__ = ["Job", "compile_ahead", "compile_for", "missing", "record_file", "recorded"]
 
-_log = logging.getLogger(__name__)
 _WORTH = 4.0  # seconds of compilation that are worth another process, which takes one or two to start
 
 
@@ -83,14 +81,16 @@ def missing(records: Iterable[dict[str, Any]]) -> list[Job]:
 
 # -------------------------------------------------------------------- the team
 def compile_for(solver: Solver, instance: Any) -> None:
-    """Compile ahead what a solver needs for an instance; the log says how much that is."""
-    told = False
+    """Compile ahead what a solver needs for an instance, and say how much that is."""
+    from corl.compilation import announcing
+
+    said = False
 
     def tell(count: int, seconds: float) -> None:
-        nonlocal told
-        if not told and seconds >= 1.0:
-            _log.info("compiling %d kernels once for this machine, about %.0f s", count, seconds)
-        told = True
+        nonlocal said
+        if not said and seconds >= announcing.NOTICED:
+            announcing.announce(f"compiling {count} kernels once for this machine, about {seconds:.0f} s")
+        said = True
 
     compile_ahead(recorded(type(solver), solver.kind(instance)), tell)
 
@@ -101,7 +101,7 @@ def compile_ahead(records: list[dict[str, Any]], tell: Callable[[int, float], ob
     `tell` is told, at the start and whenever this process has compiled a kernel, how many are missing and about how many seconds
     they take. Ctrl-C and every other exception end the other processes too.
     """
-    from corl.compilation import claims
+    from corl.compilation import announcing, claims
 
     jobs = missing(records) if records and claims.possible else []
     if not jobs:
@@ -114,7 +114,7 @@ def compile_ahead(records: list[dict[str, Any]], tell: Callable[[int, float], ob
         return pace * max(sum(job.seconds for job in jobs) / members, jobs[0].seconds)
 
     tell(len(jobs), remaining(jobs))
-    with _helpers(members - 1, records):
+    with announcing.told(), _helpers(members - 1, records):
         for job in jobs:
             if job.free:
                 compile_one(job)
@@ -149,10 +149,13 @@ def _helpers(count: int, records: list[dict[str, Any]]) -> Iterator[None]:
 
 def main() -> None:
     """Of a helper: compile what the records that the parent sends name, until nothing is left."""
+    from corl.compilation import announcing
+
     messages, _ = connect()
-    for job in missing(pickle.loads(messages.get())):
-        if job.free:
-            compile_one(job)
+    with announcing.told():
+        for job in missing(pickle.loads(messages.get())):
+            if job.free:
+                compile_one(job)
 
 
 if __name__ == "__main__":

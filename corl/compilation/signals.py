@@ -6,52 +6,94 @@ import contextlib
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
 __all__ = ["deliver", "held"]
 
-_handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}  # of the signals that are held
-_waiting: list[tuple[int, FrameType | None]] = []
+_Handler: TypeAlias = Callable[[int, FrameType | None], Any]
+
+_holding = False
+_waiting: dict[int, FrameType | None] = {}  # by number: a signal that comes several times waits once, as in the system
+
+
+@dataclass(frozen=True)
+class _StandIn:
+    """What is in the place of a handler while signals are held. Whoever keeps one for longer has what it stands for."""
+
+    handler: _Handler
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if _holding:
+            _waiting.setdefault(number, frame)
+        else:
+            self.handler(number, frame)
 
 
 @contextlib.contextmanager
 def held() -> Iterator[None]:
     """Keep the signals that Python handles waiting until the block ends: those of the main thread, where handlers run.
 
-    Compilations nest; a signal waits for the innermost one, a few seconds at the most.
+    Compilations nest; a signal waits for the innermost one, a few seconds at the most. Handlers see, and may change, the
+    handlers that there are outside of all blocks; what they raise ends the block that has ended, and those around it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    outermost = not _handlers
-    if outermost:
-        found = {number: signal.getsignal(number) for number in signal.valid_signals()}
-        _handlers.update((number, handler) for number, handler in found.items() if callable(handler))
-        for number in _handlers:
-            signal.signal(number, _hold)
+    outermost = not _holding
     try:
+        if outermost:
+            _hold()
         yield
     finally:
-        handlers = dict(_handlers)
         if outermost:
-            _handlers.clear()
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
-        _deliver(handlers)
+            _let_go()
+        elif _waiting:
+            deliver()
 
 
 def deliver() -> None:
     """Call the handlers of the signals that wait, where the caller can bear what they raise."""
-    if threading.current_thread() is threading.main_thread():
-        _deliver(_handlers)
+    if _waiting and threading.current_thread() is threading.main_thread():
+        try:
+            _let_go()
+        finally:
+            _hold()
 
 
-def _deliver(handlers: dict[int, Callable[[int, FrameType | None], Any]]) -> None:
-    while _waiting:
-        number, frame = _waiting.pop(0)
-        handlers[number](number, frame)
+def _hold() -> None:
+    global _holding
+    _holding = True
+    for number in signal.valid_signals():
+        handler = signal.getsignal(number)
+        if callable(handler) and not isinstance(handler, _StandIn):
+            signal.signal(number, _StandIn(handler))
 
 
-def _hold(number: int, frame: FrameType | None) -> None:
-    _waiting.append((number, frame))
+def _let_go() -> None:
+    """Put the handlers back, and then call those of the signals that wait: all of them, whatever one raises."""
+    global _holding
+    with contextlib.ExitStack() as raised:
+        for number in signal.valid_signals():
+            while isinstance(handler := signal.getsignal(number), _StandIn):
+                try:
+                    signal.signal(number, handler.handler)
+                except BaseException as error:  # of a handler that is back already: a signal has come just now
+                    raised.callback(_raise, error)
+        _holding = False
+        for waiting in reversed(_waiting.items()):
+            raised.callback(_call, *waiting)
+        _waiting.clear()
+
+
+def _call(number: int, frame: FrameType | None) -> None:
+    handler = signal.getsignal(number)
+    if callable(handler):
+        handler(number, frame)
+    else:  # another handler has put the system's own action there
+        signal.raise_signal(number)
+
+
+def _raise(error: BaseException) -> None:
+    raise error

@@ -49,15 +49,19 @@ def play(
     totals: NDArray[np.float64],
     choose: Callable[[Turn], NDArray[np.integer]],
     into: NDArray[np.int64] | None = None,
+    most: NDArray[np.int64] | None = None,
 ) -> Played:
     """Play the episodes that stand in `rows` [E], different ones, to their ends; `choose` gives the actions [R] to take.
 
-    They are played in place, or with `into` on those rows, and `rows` stay as they are. Finished episodes leave the batch.
+    They are played in place, or with `into` on those rows, and `rows` stay as they are. Finished episodes leave the batch, and
+    with `most` [E] those that have so many actions behind them.
     """
     at, totals = rows.copy(), totals.copy()
     live = np.arange(len(rows))
     taken, given = [np.zeros((len(rows), 0), np.int32)], [np.zeros((len(rows), 0))]
     while True:
+        if most is not None:
+            live = live[most[live] >= len(taken)]
         offered = environment.actions(at[live])
         going = offered[:, 0] >= 0
         live, offered = live[going], offered[going]

@@ -66,8 +66,10 @@ def roll_out(
     streams: NDArray[np.uint64] | None = None,
     temperature: float = 1.0,
     into: NDArray[np.int64] | None = None,
+    most: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
-    """Play `rows` [R], different ones, to the end of their episodes: greedily, or with `streams` by sampling.
+    """Play `rows` [R], different ones, to the end of their episodes: greedily, or with `streams` by sampling; with `most` [R] no
+    further than so many actions.
 
     Returns the rows where they end, `totals` [R] with the rewards added, the log probabilities of what was played,
     float64 [R], and the actions, int32 [R, T], -1 after the end (`corl.decoding.play`, also for `into`). A sample is
@@ -82,7 +84,7 @@ def roll_out(
         log_probabilities[turn.episode] += scores[np.arange(len(slots)), slots]
         return turn.taken(slots)
 
-    played = play(evaluator.environment, rows, totals, choose, into)
+    played = play(evaluator.environment, rows, totals, choose, into, most)
     return played.rows, played.totals, log_probabilities, played.actions
 
 

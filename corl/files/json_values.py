@@ -10,7 +10,7 @@ from typing import Any
 
 from corl.errors import InputError
 
-__all__ = ["FLAT", "from_json", "is_number", "to_json"]
+__all__ = ["FLAT", "dumps", "from_json", "is_number", "to_json"]
 
 _DEEPEST = 100  # levels of lists and objects in JSON: readers may recurse, and say in a line what they do not accept
 FLAT = frozenset((int, float, str, bool, type(None)))
@@ -20,6 +20,11 @@ FLAT = frozenset((int, float, str, bool, type(None)))
 def to_json(value: Any) -> str:
     """JSON on one line: tuples as lists, NumPy values as Python's, infinities and NaN as null, what JSON lacks as its text."""
     return json.dumps(_plain(value), allow_nan=False)
+
+
+def dumps(value: Any) -> str:
+    """JSON on one line, NumPy's values as Python's, numbers as they are: for the writers of instances."""
+    return json.dumps(value, default=lambda each: each.tolist())
 
 
 def from_json(text: str, *, file: str | None = None, field: str | None = None) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from corl.errors import CorlError, InputError, described
 from corl.files.json_values import from_json, is_number
-from corl.files.opening import reading
+from corl.files.opening import opened, plain_name, reading
 from corl.problem import Problem
 
 __all__ = ["judge", "read_solution"]
@@ -20,9 +20,10 @@ def read_solution(problem: Problem, instance: Any, path: Path) -> tuple[Any, flo
     where the reader sees already that it is no solution.
     """
     with reading(path):
-        if path.suffix in problem.suffixes:
+        if plain_name(path).suffix.lower() in problem.suffixes:
             return problem.read_solution(instance, path), None
-        text = path.read_text(encoding="utf-8-sig")
+        with opened(path) as stream:
+            text = stream.read().decode("utf-8-sig")
     try:
         values = from_json(text)
     except InputError as error:

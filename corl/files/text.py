@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -17,14 +18,16 @@ from numpy.typing import NDArray
 from corl.errors import InputError
 from corl.files.opening import opened
 
-__all__ = ["LARGEST_FILE", "Entry", "Text", "keyword_parts", "quoted"]
+__all__ = ["LARGEST_FILE", "Entry", "Text", "keyword_parts", "number_of", "quoted"]
+
+_log = logging.getLogger(__name__)
 
 LARGEST_FILE = 2**30
 """Bytes of the largest text file that is read; a matrix of 15,000 cities or 20 million coordinate lines."""
 _DENSE, _SMALL = 100, 2**26
 """A gzipped file may unpack to so many times its size, or to so many bytes: texts of instances shrink to a third or a tenth."""
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)  # D: as Fortran writes numbers
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _LINE = re.compile(r"\S[^\n]*+")  # of a line that is not blank, what begins with its first character
 _BLANK, _LINE_END = re.compile(r"\s"), re.compile(r"\n")
@@ -35,6 +38,11 @@ _CHUNK = 2**20  # characters
 def quoted(token: str, longest: int = 40) -> str:
     """`token` as it may stand in a one-line message: quoted, escaped, cut."""
     return repr(token if len(token) <= longest else token[: longest - 3] + "...")
+
+
+def number_of(token: str) -> float:
+    """The float64 that a numeral stands for, Fortran's (`1.5D+02`) among them. Raises ValueError."""
+    return float(token.replace("D", "e").replace("d", "e"))
 
 
 class Text:
@@ -117,7 +125,7 @@ class Text:
     def number(self, token: str, field: str, line: int | None, low: float = -math.inf, high: float = math.inf) -> float:
         """`token` as a finite float64 in low..high."""
         accepted = "a number" if math.isinf(low) and math.isinf(high) else f"a number from {low:g} to {high:g}"
-        value = float(token) if _NUMBER.fullmatch(token) else math.nan
+        value = number_of(token) if _NUMBER.fullmatch(token) else math.nan
         if not (low <= value <= high and math.isfinite(value)):
             raise self.error(f"{quoted(token)} is not accepted; accepted: {accepted}", line=line, field=field)
         return value
@@ -208,6 +216,9 @@ class Entry:
     line: int
 
 
+_REMARK = re.compile(r"^[^\S\n]*#[^\n]*", re.MULTILINE)
+_CLOSE = 0.7
+"""How alike (`difflib`) an unknown keyword and a known one are at least for a mistyped one: TYPO, CAPACITIES, DISTANCE_LIMIT."""
 _KEYWORD = re.compile(
     r"^[^\S\n]*+(?!(?:nan|inf|infinity)(?:\s|\Z))([a-z_]\w*+)[^\S\n]*+:?", re.ASCII | re.IGNORECASE | re.MULTILINE
 )
@@ -219,9 +230,12 @@ def keyword_parts(
     """The header and the sections of a file in TSPLIB's style: `KEYWORD : value` lines, and `NAME_SECTION` lines over data.
 
     Keywords are in upper case in the result, the values of `repeatable` ones joined by line ends. A section's data runs to
-    the next line that begins with a letter; EOF ends the file. Raises InputError on keywords that are not `accepted`, with
-    the reason for those in `refused`; on keywords given twice; and on data outside a section.
+    the next line that begins with a letter; EOF ends the file. Lines that begin with # are comments. A line `KEYWORD : value`
+    that is not `accepted`, nor close to one that is, is skipped with a warning in the log. Raises InputError on other keywords
+    that are not `accepted`, with the reason for those in `refused`; on keywords given twice; and on data outside a section.
     """
+    if "#" in text.content:
+        text = Text(_REMARK.sub("", text.content), text.file, text.first_line)
     content, values, sections = text.content, {}, {}  # type: str, dict[str, list[str]], dict[str, Text]
     line, counted, first = text.first_line, 0, {}  # type: int, int, dict[str, int]
     for match, following in pairwise(chain([None], _KEYWORD.finditer(content), [None])):
@@ -232,18 +246,32 @@ def keyword_parts(
             keyword = match[1].upper()
             if keyword == "EOF":
                 break
-            _check_keyword(text, keyword, line, accepted, refused, None if keyword in repeatable else first.get(keyword))
-            first.setdefault(keyword, line)
+            line_end = content.find("\n", start, end)
+            skipped = _skipped(content[match.start() : end if line_end < 0 else line_end], keyword, accepted, refused)
+            if skipped:
+                _log.warning("%s:%d: %s: not a known keyword; the line is skipped", text.file, line, keyword[:40])
+            else:
+                _check_keyword(text, keyword, line, accepted, refused, None if keyword in repeatable else first.get(keyword))
+                first.setdefault(keyword, line)
             if keyword.endswith("_SECTION"):
                 sections[keyword] = text.part(start, end, line)
                 continue
-            line_end = content.find("\n", start, end)
             start, value_at = end if line_end < 0 else line_end, start
-            values.setdefault(keyword, []).append(content[value_at:start].strip())
+            if not skipped:
+                values.setdefault(keyword, []).append(content[value_at:start].strip())
         for at, data in text.part(start, end, line).lines():
             message = f"{quoted(data)} is not accepted; accepted: KEYWORD : value, or a section's name before its data"
             raise text.error(message, line=at)
     return {keyword: Entry("\n".join(lines), first[keyword]) for keyword, lines in values.items()}, sections
+
+
+def _skipped(line: str, keyword: str, accepted: Collection[str], refused: Mapping[str, str]) -> bool:
+    """Whether a line with an unknown keyword is a header of somebody's own, and not a known keyword mistyped."""
+    if keyword in accepted or keyword in refused or keyword.endswith("_SECTION") or ":" not in line:
+        return False
+    headers = [known for known in accepted if not known.endswith("_SECTION")]
+    parts = (known.startswith(f"{keyword}_") or known.endswith(f"_{keyword}") for known in accepted)
+    return not get_close_matches(keyword, headers, 1, _CLOSE) and not any(parts)
 
 
 def _check_keyword(

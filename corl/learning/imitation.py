@@ -28,7 +28,7 @@ __all__ = ["Batch", "Learner", "Teacher", "batch_of", "demonstrate", "draw", "fo
 
 _NEVER = -2  # stands for an action that there is not; -1 is an empty slot
 _FROM_THE_START = 0.3  # share of the episodes that a teacher completes from the beginning
-_LATEST = 0.8  # share of the policy's actions after which it completes the others, at the most
+_LATEST = 0.8  # share of an episode's actions after which it completes the others, at the most
 
 
 class Teacher(NamedTuple):
@@ -232,7 +232,8 @@ def _completed(
     """Lessons of what a teacher does where the policy is: its episodes, sampled at a random temperature, up to random places.
 
     After Tassel, Gebser and Schekotihin (ICAPS 2023); as in DAgger (Ross, Gordon and Bagnell, AISTATS 2011) the policy meets the
-    states that it comes to.
+    states that it comes to. The first instances are completed from the beginning, which tells how long the others' episodes are:
+    the policy plays these no further than to where the teacher takes over.
     """
     from corl import registry
 
@@ -241,16 +242,18 @@ def _completed(
     keys = np.array([int(random.integers(problem.starts(one))) for one in instances], np.uint64)
     streams, temperature = random.integers(2**63, size=len(rows)).astype(np.uint64), 1.0 - random.random()
     base = environment.reset(rows, rows, keys)
-    *_, played = roll_out(CountedEvaluator(environment, policy), rows, base, streams, temperature)
-    cuts = np.where(random.random(len(rows)) < _FROM_THE_START, 0.0, _LATEST * random.random(len(rows)))
-    begins = (cuts * (played >= 0).sum(axis=1)).astype(int).tolist()
-    environment.reset(rows, rows, keys)
-    plans = []
+
+    def completed(row: int) -> list[NDArray[np.int64]]:
+        return solver.complete(environment, row, teacher.iterations, int(random.integers(2**31)))
+
+    fresh = round(_FROM_THE_START * len(rows)) or int(random.random() < _FROM_THE_START)
+    whole = [completed(row) for row in range(max(1, fresh))]
+    shares = np.where(rows < fresh, 0.0, _LATEST * random.random(len(rows)))
+    most = (shares * np.mean([len(steps) for steps in whole])).astype(np.int64)
+    *_, played = roll_out(CountedEvaluator(environment, policy), rows, base, streams, temperature, most=most)
+    plans, begins = [], (played >= 0).sum(axis=1).tolist()
     for row, begin in enumerate(begins):
-        for action in played[row, :begin]:
-            environment.step([row], [row], [action])
-        rest = solver.complete(environment, row, teacher.iterations, int(random.integers(2**31)))
-        steps = [*played[row, :begin, None], *rest]
+        steps = [*played[row, :begin, None], *(whole[row] if row < fresh else completed(row))]
         plan = np.full((len(steps), max(map(len, steps), default=1)), -1, np.int64)
         for given, right in zip(plan, steps):
             given[: len(right)] = right

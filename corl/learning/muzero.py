@@ -27,7 +27,8 @@ from corl.search.models import LearnedModel
 __all__ = ["Unroll", "Weights", "loss", "reanalyse", "search_latent", "spans", "unroll"]
 
 _HALF = 0.5  # of the gradient goes through each step of the dynamics (appendix G)
-_MARGIN = 0.25  # of the span of random play, by which the heads' histograms go beyond it on either side
+_TAIL = 0.005  # share of the values and rewards that the heads' histograms leave out on either side
+_MARGIN = 0.1  # of the span of the others, by which they go beyond it
 
 
 class Unroll(NamedTuple):
@@ -132,12 +133,14 @@ def _everywhere(mask: NDArray[np.bool_], inside: NDArray[np.bool_]) -> NDArray[n
 
 
 def spans(replay: Replay, steps: int, extra: int) -> dict[str, tuple[float, float]]:
-    """What the histograms of a network's "values" and "rewards" should span, from moves of random play, in network units."""
+    """What the histograms of a network's "values" and "rewards" should span, from moves of play, in network units: nearly all of
+    them, and 0. (Bins as wide as the extremes of play ask for are wider than what actions differ by.)"""
     at = np.arange(replay.added - replay.size, replay.added)
     seen = unroll(replay, at, steps, replay.capacity, extra, np.random.default_rng(0))
     found = {}
     for name, array in (("values", seen.value), ("rewards", seen.reward)):
-        low, high = min(0.0, float(array.min())), max(0.0, float(array.max()))
+        low, high = np.quantile(array, [_TAIL, 1.0 - _TAIL]).tolist()
+        low, high = min(0.0, low), max(0.0, high)
         margin = _MARGIN * (high - low) or 1.0
         found[name] = (low - margin, high + margin)
     return found

@@ -1,17 +1,40 @@
-"""The optimiser's step, which all recipes share: gradients clipped, the rate on a cosine."""
+"""The optimiser and its step, which all recipes share: a rate of its own for gates, gradients clipped, the rate on a cosine."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torch import Tensor, optim
+    from torch import Tensor, nn, optim
 
-__all__ = ["gradient_step", "optimiser_step", "rate_share"]
+__all__ = ["GATE_RATE", "gradient_step", "new_optimiser", "optimiser_step", "rate_share"]
 
+GATE_RATE = 30.0
+"""The learning rate of gates in units of the others' (instances/tsp/results/attention-layers.csv)."""
 _CLIP = 1.0  # largest norm of the gradient
 _FIRST = 1e-3  # the first step of a rise learns a little already
+
+
+def new_optimiser(network: nn.Module, rate: float, *, decay: float = 0.01, gate_rate: float = GATE_RATE) -> optim.Optimizer:
+    """Return AdamW for a network: weights of layers decay, vectors (biases, norms, gates) do not.
+
+    A module names its gates, the factors of residual branches that start at 0, in the attribute `gates`. AdamW moves a parameter
+    by no more than about the rate in a step, whatever its gradient, so that at the rate of the weights gates stay near 0 for
+    thousands of steps, and their branches with them: they have `gate_rate` times the rate.
+    """
+    import torch
+
+    marked = {id(getattr(module, name)) for module in network.modules() for name in getattr(module, "gates", ())}
+    gates, vectors, weights = list[Any](), list[Any](), list[Any]()
+    for parameter in network.parameters():
+        (gates if id(parameter) in marked else weights if parameter.ndim > 1 else vectors).append(parameter)
+    groups = [
+        {"params": weights, "weight_decay": decay, "share": 1.0},
+        {"params": vectors, "weight_decay": 0.0, "share": 1.0},
+        {"params": gates, "weight_decay": 0.0, "share": gate_rate},
+    ]
+    return torch.optim.AdamW([group for group in groups if group["params"]], lr=rate)
 
 
 def gradient_step(
@@ -26,11 +49,12 @@ def gradient_step(
 def optimiser_step(
     optimiser: optim.Optimizer, rate: float, fraction: float, *, warm: float = 0.0, last: float = 0.0, clip: float = _CLIP
 ) -> None:
-    """One step along the gradients that are there, of norm `clip` at most (inf: as they are), at `rate` times `rate_share`."""
+    """One step along the gradients that are there, of norm `clip` at most (inf: as they are), at `rate` times `rate_share`, for
+    each group of parameters times its "share" (1 unless it has one)."""
     from torch.nn.utils import clip_grad_norm_
 
     for group in optimiser.param_groups:
-        group["lr"] = rate * rate_share(fraction, warm, last)
+        group["lr"] = rate * rate_share(fraction, warm, last) * group.get("share", 1.0)
     if math.isfinite(clip):
         clip_grad_norm_([parameter for group in optimiser.param_groups for parameter in group["params"]], clip)
     optimiser.step()

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from corl.learning.optimise import gradient_step
+from corl.learning.optimise import gradient_step, new_optimiser
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -84,7 +84,7 @@ class QLearning:
         self.network, self.replay, self.target, self.states = network, replay, target, states or self._collated
         self.rate, self.batch, self.sync = rate, batch, sync
         self.frozen, self.updates = copy.deepcopy(network).eval(), 0
-        self.optimiser = torch.optim.AdamW(network.parameters(), lr=rate)
+        self.optimiser = new_optimiser(network, rate)
 
     def _collated(self, replay: Replay, at: NDArray[np.int64]) -> Any:
         return self.network.collate(*replay.seen(at))

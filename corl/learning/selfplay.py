@@ -36,6 +36,8 @@ class Job:
     count: int
     taught: bool = False
     """Whether a teacher plays (corl.learning.imitation.demonstrate) and not the network."""
+    explores: bool = False
+    """Whether it plays beside a teacher: its moves show what actions bring, and are no example for the policy."""
 
 
 def weights_of(network: nn.Module) -> dict[str, NDArray[Any]]:
@@ -68,11 +70,16 @@ class SelfPlay:
     def __exit__(self, *exception: object) -> None:
         self._workers.__exit__(*exception)
 
-    def generation(self, network: nn.Module, number: int, episodes: int, taught: bool = False) -> list[Episodes]:
-        """Episodes number * episodes, ... by a network as it is now, or by the teacher; any number of workers gives the same.
+    def generation(self, network: nn.Module, number: int, episodes: int, taught: float = 0.0) -> list[Episodes]:
+        """Episodes number * episodes, ...: the first, a share of `taught`, by the teacher, the others by a network as it is now;
+        any number of workers gives the same.
 
         They come in parts, the instances of each of one size.
         """
-        cuts, weights = [*range(0, episodes, _PART), episodes], weights_of(network)
-        parts = [Job(weights, number * episodes + begin, end - begin, taught) for begin, end in pairwise(cuts)]
+        by_teacher, weights = round(taught * episodes), weights_of(network)
+        cuts = sorted({*range(0, by_teacher, _PART), by_teacher, *range(by_teacher, episodes, _PART), episodes})
+        parts = [
+            Job(weights, number * episodes + begin, end - begin, begin < by_teacher, explores=begin >= by_teacher > 0)
+            for begin, end in pairwise(cuts)
+        ]
         return list(self._workers.map(parts))

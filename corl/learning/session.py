@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from corl.errors import UsageError
 from corl.learning import snapshots
+from corl.learning.branches import Branches, idle_layers
 from corl.learning.curves import Curves
 from corl.learning.states import put_back, set_torch_random, state_of, torch_device, torch_random
 from corl.problem import Problem
@@ -54,6 +55,7 @@ class Training:
         workers: int = 1,
         executor: str = "processes",
         time_limit: float | None = None,
+        clock: Callable[[], float] | None = None,
         steps: int | None = None,
         output: Path | None = None,
         resume: bool = False,
@@ -74,7 +76,9 @@ class Training:
         self._facts = {"problem": problem.name, "seed": seed, **(facts or {})}
         self._curves, self._store, self._name = Curves(store, name), store, name
         self._parts: dict[str, Any] = {}
+        self._branches = Branches()
         self._snapshot = snapshots.path_of(output) if output is not None else None
+        self._clock = clock or time.monotonic
         self._save_every, self._save_at = save_every, 0.0
         self._earlier, self._started = 0.0, 0.0
         self._in_step = False
@@ -91,6 +95,8 @@ class Training:
         """
         for name, part in parts.items():
             self._parts[name] = part
+            if hasattr(part, "named_modules"):
+                self._branches.add(part)
             if self._restored:
                 if name not in self._restored["parts"]:
                     raise UsageError(f"{self._snapshot}: this snapshot has no {name!r}; it is of another version of the recipe")
@@ -99,8 +105,8 @@ class Training:
     def budget(self) -> bool:
         """Whether to make another step; the one before counts as done."""
         if not self._started:
-            self._started = time.monotonic()
-            self._save_at = self._started + self._save_every
+            self._started = self._clock()
+            self._save_at = time.monotonic() + self._save_every
             if self._restored:
                 set_torch_random(self._restored["random"])
             elif self._snapshot is not None:  # of a finished run, see `train`: this one must not be resumed from it
@@ -115,12 +121,18 @@ class Training:
         if self._in_step and (self.limit or time.monotonic() >= self._save_at):
             self._keep()
         self._in_step = not self.limit
+        self._branches.begin(self.step if self._in_step else -1)
         return self._in_step
 
     @property
     def seconds(self) -> float:
-        """Wall-clock seconds of training, those before a kill included."""
-        return self._earlier + (time.monotonic() - self._started if self._started else 0.0)
+        """Seconds of training by its clock, those before a kill included."""
+        return self._earlier + (self._clock() - self._started if self._started else 0.0)
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        """What `manage` named, as it is now."""
+        return self._parts
 
     @property
     def fraction(self) -> float:
@@ -130,8 +142,12 @@ class Training:
         return min(1.0, max(of_steps, of_time))
 
     def log(self, **metrics: float) -> None:
-        """Note values of the present step: they show in the progress and are points of the run's curves in the store."""
+        """Note values of the present step: they show in the progress and are points of the run's curves in the store.
+
+        The sizes of the network's residual branches come beside them every 50 steps (corl.learning.branches).
+        """
         values = {name: float(v.detach() if hasattr(v, "detach") else v) for name, v in metrics.items()}
+        values |= self._branches.measured()
         self.metrics |= values
         self._curves.add(self.step, values)
         if self._on_progress is not None:
@@ -172,6 +188,11 @@ class Training:
         self.limit = self.limit or "finished"
         self._curves.flush()
         self.announce()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is wrong with the network as far as the run's metrics tell: layers that do nothing."""
+        return [f"{layer} adds less than 1 % to its input: it does nothing" for layer in idle_layers(self.metrics)]
 
     @property
     def facts(self) -> dict[str, Any]:

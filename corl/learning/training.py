@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corl import options, registry
-from corl.errors import UsageError
+from corl.arguments import python
+from corl.errors import UsageError, shown
 from corl.interruption import interruptible
 from corl.learning import snapshots
 from corl.learning.session import SAVE_EVERY, Training
@@ -35,6 +37,7 @@ def train(
     executor: str = "processes",
     threads: int = 1,
     time_limit: float | None = None,
+    clock: Callable[[], float] | None = None,
     steps: int | None = None,
     output: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -51,6 +54,8 @@ def train(
     recipe: a name (`corl list recipes`), for `recipe_options`; or a Recipe, with its options, which need not be installed.
     time_limit, steps: one of them at least; schedules run towards the nearer one. With steps alone, a seed gives the same
         bits on one machine.
+    clock: of `time_limit`, in seconds: that of the wall unless given; time.process_time for a machine that others share, where
+        all is done in this process (workers=0).
     workers, executor: how many processes make data (0: this one does; up to four for each processor), and what runs them:
         "processes" of our own, or actors of a "ray" cluster.
     threads: of torch, on a CPU.
@@ -63,9 +68,10 @@ def train(
     Ctrl-C ends the run after the present step, as its time limit would; the second one raises KeyboardInterrupt. Raises
     UsageError for a bad argument.
     """
-    _check(seed, workers, executor, threads, time_limit, steps)
+    seed, workers, threads, time_limit, steps, save_every = map(python, (seed, workers, threads, time_limit, steps, save_every))
     adapter, output = registry.known(problem), None if output is None else Path(output)
     chosen, called = _recipe(recipe, adapter.name, recipe_options)
+    _check(seed, workers, executor, threads, time_limit, steps)
     if output is not None and not resume and _unfinished(output):
         place = snapshots.path_of(output)
         raise UsageError(f"{place}: the snapshot of an unfinished run is there; resume it, or remove the file to start anew")
@@ -77,6 +83,7 @@ def train(
         workers=workers,
         executor=executor,
         time_limit=time_limit,
+        clock=clock,
         steps=steps,
         output=output,
         resume=resume,
@@ -96,7 +103,8 @@ def train(
 def _recipe(recipe: str | Recipe, problem: str, asked: dict[str, Any]) -> tuple[Recipe, str]:
     """The Recipe, and what it is called."""
     if isinstance(recipe, str):
-        return options.build(registry.recipe(problem, recipe), asked), recipe
+        own = [name for name, each in inspect.signature(train).parameters.items() if each.kind is each.KEYWORD_ONLY]
+        return options.build(registry.recipe(problem, recipe), asked, own), recipe
     if not isinstance(recipe, Recipe):
         raise UsageError(f"recipe: {recipe!r} is not accepted; it takes a name (corl list recipes) or a Recipe")
     if asked:
@@ -106,8 +114,8 @@ def _recipe(recipe: str | Recipe, problem: str, asked: dict[str, Any]) -> tuple[
 
 def _check(seed: int, workers: int, executor: str, threads: int, time_limit: float | None, steps: int | None) -> None:
     for name, value, least in (("seed", seed, 0), ("workers", workers, 0), ("threads", threads, 1), ("steps", steps, 1)):
-        if value is not None and value < least:
-            raise UsageError(f"{name}: {value!r} is not accepted; it takes an integer from {least} up")
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+            raise UsageError(f"{name}: {shown(value)} is not accepted; it takes an integer from {least} up")
     if executor not in EXECUTORS:
         raise UsageError(f"executor: {executor!r} is not accepted; accepted: {', '.join(EXECUTORS)}")
     if executor == "ray":
@@ -116,8 +124,9 @@ def _check(seed: int, workers: int, executor: str, threads: int, time_limit: flo
             raise UsageError("workers: 0 is not accepted with the executor ray; it takes an integer from 1 up")
     else:
         check_workers(workers)
-    if time_limit is not None and not 0 < time_limit < float("inf"):
-        raise UsageError(f"time_limit: {time_limit!r} is not accepted; it takes seconds, above 0")
+    seconds = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (seconds and 0 < time_limit < float("inf")):
+        raise UsageError(f"time_limit: {shown(time_limit)} is not accepted; it takes seconds, above 0")
     if time_limit is None and steps is None:
         raise UsageError("a training run needs a time_limit or a number of steps")
 

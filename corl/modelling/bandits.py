@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corl.errors import UsageError
-from corl.modelling.common import Names, Solved, compiled, records
+from corl.arguments import LARGEST, entries, flag, integer, name, number, refusal, text
+from corl.errors import UsageError, shown
+from corl.modelling.common import Names, Solved, compiled, records, solved, taken
 
 if TYPE_CHECKING:
     import pandas
@@ -29,17 +30,16 @@ class Pulls(Solved):
 
     def act(self, state: Mapping[Hashable, Hashable], t: int = 0) -> list[Hashable]:
         """Which arms to pull at time t, where each arm is in the state that the mapping says. Raises UsageError."""
-        arms, states = Names("arm"), Names("state")
-        for arm in self.arms:
-            arms.add(arm)
-        for each in self.states:
-            states.add(each)
-        if missing := [arm for arm in self.arms if arm not in state]:
-            raise UsageError(f"the state of arm {missing[0]!r} is missing")
+        if not isinstance(state, Mapping):
+            raise refusal("state", state, "a dict with the state of each arm")
+        arms, states = Names("arm", self.arms), Names("state", self.states)
         for arm in state:
-            arms[arm]
-        policy = self.result.policy
-        action = policy.act([states[state[arm]] for arm in self.arms], t)
+            arms.number("state", arm)
+        if missing := [arm for arm in self.arms if arm not in state]:
+            raise UsageError(f"the state of arm {missing[0]!r} is missing; accepted: a state for each arm")
+        action = self.result.policy.act(
+            [states.number(f"the state of arm {shown(arm)}", state[arm]) for arm in self.arms], integer("t", t)
+        )
         return [arm for arm, level in zip(self.arms, np.asarray(action)) if level]
 
 
@@ -52,10 +52,13 @@ class BanditModel:
     def __init__(
         self, states: Sequence[Hashable], *, budget: int, horizon: int = 20, episodes: int = 50, name: str = "model"
     ) -> None:
-        self.name, self.budget, self.horizon, self.episodes = name, budget, horizon, episodes
+        self.name, self.budget, self.horizon = text("name", name), integer("budget", budget), integer("horizon", horizon, 1)
+        self.episodes = integer("episodes", episodes, 1, 1_000_000)
         self._arms, self._states = Names("arm"), Names("state")
-        for state in states:
+        for state in entries("states", states, "a list of names"):
             self._states.add(state)
+        if not len(self._states):
+            raise refusal("states", states, "at least one name")
         self._tables: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
         self._costs: list[int] = []
         self._initial: list[int] = []
@@ -74,20 +77,23 @@ class BanditModel:
 
         reward: what a step in a state is worth, 0 where it is not named. start: the state in which episodes begin.
         """
-        size = len(self._states)
+        arm, size = self._arms.new(name), len(self._states)
         try:
             chances = np.array([left, pulled], np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             chances = np.zeros(0)
         if chances.shape != (2, size, size) or not (chances >= 0).all() or not np.allclose(chances.sum(2), 1.0, atol=1e-9):
-            raise UsageError(f"arm {name!r}: accepted: left and pulled, {size} x {size} chances whose rows sum to 1")
+            raise UsageError(f"arm {shown(arm)}: accepted: left and pulled, {size} x {size} chances whose rows sum to 1")
         worth = np.zeros((2, size))
+        if not isinstance(reward, Mapping):
+            raise refusal(f"arm {shown(arm)}: reward", reward, "a dict from states to numbers")
         for state, value in reward.items():
-            worth[:, self._states[state]] = value
-        first = self._states[start]
-        self._arms.add(name)
+            at = self._states.number(f"arm {shown(arm)}: reward", state)
+            worth[:, at] = number(f"arm {shown(arm)}: reward in {shown(state)}", value, low=-LARGEST)
+        first, price = self._states.number(f"arm {shown(arm)}: start", start), integer(f"arm {shown(arm)}: cost", cost, 1)
+        self._arms.add(arm)
         self._tables.append((chances, worth))
-        self._costs.append(cost)
+        self._costs.append(price)
         self._initial.append(first)
 
     def add_arms_from_log(
@@ -98,24 +104,27 @@ class BanditModel:
         Chances are shares of what was seen; `prior` transitions as all arms together made them are added to each row of an arm,
         so that what an arm never did is not thought impossible. An arm begins where its last row ends.
         """
-        rows, size = records(log), len(self._states)
+        rows, size, columns = records("log", log), len(self._states), ("arm", "state", "pulled", "next")
+        weight = number("prior", prior)
         counts: dict[Hashable, NDArray[np.float64]] = {}
         last: dict[Hashable, Hashable] = {}
         for at, row in enumerate(rows):
-            if lacking := {"arm", "state", "pulled", "next"} - row.keys():
-                raise UsageError(f"row {at} of the log lacks {sorted(lacking)[0]!r}")
-            table = counts.setdefault(row["arm"], np.zeros((2, size, size)))
-            table[int(bool(row["pulled"])), self._states[row["state"]], self._states[row["next"]]] += 1
-            last[row["arm"]] = row["next"]
+            of = f"row {at} of the log"
+            cells = taken(of, row, columns, columns)
+            arm, pulled = name(f"{of}: arm", cells["arm"]), flag(f"{of}: pulled", cells["pulled"])
+            table = counts.setdefault(arm, np.zeros((2, size, size)))
+            before, after = (self._states.number(f"{of}: {key}", cells[key]) for key in ("state", "next"))
+            table[int(pulled), before, after] += 1
+            last[arm] = cells["next"]
         if not counts:
-            raise UsageError("the log has no rows")
+            raise UsageError("log: there are no rows; accepted: at least one")
         together = np.sum(list(counts.values()), axis=0) + 1e-3
         shared = together / together.sum(2, keepdims=True)
         for arm, table in counts.items():
-            smoothed = table + prior * shared
+            smoothed = table + weight * shared
             total = smoothed.sum(2, keepdims=True)
-            left, pulled = np.where(total > 0, smoothed / np.where(total > 0, total, 1.0), shared)
-            self.add_arm(arm, left=left, pulled=pulled, reward=reward, start=last[arm])
+            chances = np.where(total > 0, smoothed / np.where(total > 0, total, 1.0), shared)
+            self.add_arm(arm, left=chances[0], pulled=chances[1], reward=reward, start=last[arm])
 
     def instance(self) -> BanditInstance:
         """What the model compiles to. Raises InputError."""
@@ -139,7 +148,5 @@ class BanditModel:
 
     def solve(self, **options: Any) -> Pulls:
         """As `corl.solve` of the instance: `time_limit`, `solver` and what else it takes."""
-        from corl.solving import solve
-
-        result = solve(self.instance(), problem="bandits", **options)
+        result = solved(self.instance(), "bandits", options)
         return Pulls(result, tuple(self._arms.listed()), tuple(self._states.listed()))

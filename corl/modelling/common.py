@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from corl.errors import InputError, UsageError, hint
+from corl.arguments import entries, name, number, refusal
+from corl.errors import InputError, UsageError, hint, shown
 
 if TYPE_CHECKING:
     import pandas
@@ -16,28 +17,39 @@ if TYPE_CHECKING:
 
 _Instance = TypeVar("_Instance")
 
-__all__ = ["Names", "Solved", "compiled", "loads", "records", "to_frame"]
+__all__ = ["Names", "Solved", "compiled", "loads", "records", "solved", "taken", "to_frame"]
 
 
 class Names:
-    """Names of one kind of object, numbered as they come. A name is a string or a number, whatever the user has."""
+    """Names of one kind of object, numbered as they come. A name is a text or a number."""
 
-    def __init__(self, kind: str) -> None:
-        self.kind, self.known = kind, dict[Hashable, int]()
+    def __init__(self, kind: str, given: Iterable[Hashable] = ()) -> None:
+        self.kind, self.known = kind, {each: number for number, each in enumerate(given)}
+        self._texts = set(map(str, self.known))  # instances hold names as texts
 
-    def add(self, name: Hashable) -> int:
-        """The number of a new name. Raises UsageError for one that is there already."""
-        if name in self.known:
-            raise UsageError(f"there is a {self.kind} {name!r} already; accepted: another name")
-        self.known[name] = len(self.known)
-        return self.known[name]
+    def new(self, given: Any) -> Hashable:
+        """A name that is not known yet. Raises UsageError for one that is, and for what is no name."""
+        found = name(f"the name of a {self.kind}", given)
+        if str(found) in self._texts:
+            raise UsageError(f"there is a {self.kind} {shown(found)} already; accepted: another name")
+        return found
 
-    def __getitem__(self, name: Hashable) -> int:
-        """The number of a name. Raises UsageError, with the one that is meant, where there is none."""
-        if name not in self.known:
-            near = hint(str(name), map(str, self.known))
-            raise UsageError(f"there is no {self.kind} {name!r}{near}; add_{self.kind.split()[0]} adds one")
-        return self.known[name]
+    def add(self, given: Any) -> int:
+        """The number of a new name. Raises UsageError as `new` does."""
+        found = self.new(given)
+        self.known[found] = len(self.known)
+        self._texts.add(str(found))
+        return self.known[found]
+
+    def number(self, of: str, given: Any) -> int:
+        """The number of a known name, which the argument `of` has. Raises UsageError, with the name that may be meant."""
+        found = name(of, given)
+        if found not in self.known:
+            near, some = hint(str(found), map(str, self.known)), ", ".join(map(shown, list(self.known)[:8]))
+            more = ", ..." if len(self.known) > 8 else ""
+            accepted = f"accepted: {some}{more}" if some else f"accepted: none yet, add_{self.kind.split()[0]} adds one"
+            raise UsageError(f"{of}: there is no {self.kind} {shown(found)}{near}; {accepted}")
+        return self.known[found]
 
     def __len__(self) -> int:
         return len(self.known)
@@ -45,6 +57,10 @@ class Names:
     def listed(self) -> list[Hashable]:
         """The names, by number."""
         return list(self.known)
+
+    def texts(self) -> tuple[str, ...]:
+        """The names as an instance holds them."""
+        return tuple(map(str, self.known))
 
 
 @dataclass(frozen=True)
@@ -84,14 +100,13 @@ class Solved:
 def compiled(make: Callable[[], _Instance], kinds: Mapping[str, Names]) -> _Instance:
     """`make()`, an instance; what it refuses is told of the model's objects: clients[3] becomes client 'Ada'. Raises InputError.
 
-    kinds: the names behind each array in the messages, "clients" for one, and behind each number, "client 3".
+    kinds: the names behind each array in the fields of messages, such as "clients".
     """
     try:
         return make()
     except InputError as error:
         field = re.sub(r"(\w+)\[(\d+)\]", lambda found: _named(found, kinds), error.field or "").replace("'.", "': ")
-        words = re.sub(r"\b(\w+) (\d+)\b", lambda found: _named(found, kinds), error.reason)
-        raise InputError(words, field=field or None) from None
+        raise InputError(error.reason, field=field or None) from None
 
 
 def _named(found: re.Match[str], kinds: Mapping[str, Names]) -> str:
@@ -101,28 +116,72 @@ def _named(found: re.Match[str], kinds: Mapping[str, Names]) -> str:
     return f"{names.kind} {names.listed()[int(found[2])]!r}"
 
 
-def loads(of: str, given: Any, dimensions: Names, new: bool) -> dict[Hashable, float]:
-    """Loads by dimension from a number (the dimension "load") or a dict. Raises UsageError for a dimension that is not there."""
+def loads(of: str, given: Any, dimensions: Names, new: bool, infinite: bool = False) -> dict[Hashable, float]:
+    """Loads by dimension from a number (the dimension "load") or a dict; `new`: dimensions may be added. Raises UsageError."""
     named = given if isinstance(given, Mapping) else {"load": given}
+    found: dict[Hashable, float] = {}
     for dimension, amount in named.items():
-        if dimension not in dimensions.known and new:
-            dimensions.add(dimension)
-        if isinstance(amount, bool) or not isinstance(amount, int | float) or not amount >= 0:
-            raise UsageError(f"{of}: {dimension} is {amount!r}; accepted: a number from 0")
-        dimensions[dimension]
-    return dict(named)
+        key = name(of, dimension)
+        if key not in dimensions.known and not new:
+            dimensions.number(of, key)
+        where = f"{of}: {key}" if isinstance(given, Mapping) else of
+        load = number(where, amount, infinite=infinite)
+        if load or key in dimensions.known or isinstance(given, Mapping) or infinite:  # a plain 0 is no kind of load
+            found[key] = load
+    for key in found:
+        if key not in dimensions.known:
+            dimensions.add(key)
+    return found
 
 
-def records(frame: pandas.DataFrame | Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of a pandas DataFrame, or dicts, without what is missing (None, NaN)."""
-    rows = frame.to_dict("records") if hasattr(frame, "to_dict") else frame
-    return [{str(key): value for key, value in row.items() if value is not None and value == value} for row in rows]
+def records(of: str, frame: Any) -> list[dict[str, Any]]:
+    """The rows of a pandas or polars DataFrame, or dicts, without what is missing (None, NaN, NA). Raises UsageError."""
+    accepted = "a pandas or polars DataFrame, or a list of dicts"
+    if hasattr(frame, "to_dicts"):
+        rows = frame.to_dicts()
+    elif hasattr(frame, "to_dict") and hasattr(frame, "columns"):
+        rows = frame.to_dict("records")
+    else:
+        rows = entries(of, frame, accepted)
+    for row in rows:
+        if not isinstance(row, Mapping):
+            raise refusal(f"{of}: a row", row, accepted)
+    return [{str(key): value for key, value in row.items() if not _missing(value)} for row in rows]
 
 
-def to_frame(rows: Sequence[Mapping[str, Any]]) -> pandas.DataFrame:
-    """A pandas DataFrame. Raises UsageError where pandas is not installed."""
+def _missing(value: Any) -> bool:
+    """Whether a cell of a table is empty."""
+    if value is None:
+        return True
+    try:
+        return not bool(value == value)
+    except (TypeError, ValueError):  # pandas' NA has no truth value, nor has an array
+        return getattr(value, "ndim", 0) == 0
+
+
+def taken(of: str, row: dict[str, Any], needed: Iterable[str], accepted: Iterable[str]) -> dict[str, Any]:
+    """The cells of a row in accepted columns; other columns are ignored. Raises UsageError where a needed one is missing."""
+    listed = list(accepted)
+    for column in needed:
+        if column not in row:
+            raise UsageError(f"{of} lacks {column!r}; accepted: the columns {', '.join(listed)}")
+    return {column: row[column] for column in listed if column in row}
+
+
+def to_frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pandas.DataFrame:
+    """A pandas DataFrame with these columns. Raises UsageError where pandas is not installed."""
     try:
         import pandas
     except ImportError:
         raise UsageError("pandas is not installed: pip install pandas") from None
-    return pandas.DataFrame(rows)
+    return pandas.DataFrame(list(rows), columns=list(columns))
+
+
+def solved(instance: Any, problem: str, options: Mapping[str, Any]) -> Result:
+    """`corl.solve` of a model's instance. Raises UsageError for an option that the model itself answers."""
+    from corl.solving import solve
+
+    for key in ("instance", "problem"):
+        if key in options:
+            raise UsageError(f"{key}: a model gives its own; accepted: the other arguments of corl.solve")
+    return solve(instance, problem=problem, **options)

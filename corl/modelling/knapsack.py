@@ -6,8 +6,9 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from corl.errors import UsageError
-from corl.modelling.common import Names, Solved, compiled, loads, records, to_frame
+from corl.arguments import number, refusal, text
+from corl.errors import UsageError, shown
+from corl.modelling.common import Names, Solved, compiled, loads, records, solved, taken, to_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -32,15 +33,18 @@ class Selection(Solved):
     def to_frame(self) -> pandas.DataFrame:
         """A row for each item: its data and whether it is taken."""
         taken = set(self.items)
-        return to_frame([row | {"taken": row["item"] in taken} for row in self.rows])
+        rows = [row | {"taken": row["item"] in taken} for row in self.rows]
+        return to_frame(rows, list(dict.fromkeys(key for row in rows for key in row)))
 
 
 class KnapsackModel:
     """Take what is worth most within a capacity, or within several: `KnapsackModel({"money": 50, "hours": 20})`."""
 
     def __init__(self, capacity: float | Mapping[Hashable, float], name: str = "model") -> None:
-        self.name, self._dimensions, self._items = name, Names("capacity"), Names("item")
-        self._capacity = loads("the capacity", capacity, self._dimensions, new=True)
+        self.name, self._dimensions, self._items = text("name", name), Names("capacity"), Names("item")
+        self._capacity = loads("capacity", capacity, self._dimensions, new=True)
+        if not self._capacity:
+            raise refusal("capacity", capacity, "a number from 0, or a dict of them")
         self._rows: list[tuple[float, dict[Hashable, float]]] = []
 
     @classmethod
@@ -49,16 +53,27 @@ class KnapsackModel:
     ) -> KnapsackModel:
         """Items from columns `name`, `value` and `weight`, or instead of `weight` a column for every capacity's name."""
         model = cls(capacity, name)
-        for row in records(frame):
-            kept = {dimension: row.get(str(dimension), 0) for dimension in model._capacity}
-            model.add_item(row.get("name"), value=row.get("value", 0), weight=row.get("weight", kept))
+        rows, columns = records("frame", frame), list(map(str, model._capacity))
+        single = any("weight" in row for row in rows) or columns == ["load"]
+        weights = ["weight"] if single else columns
+        for column in [] if single else columns:
+            if rows and not any(column in row for row in rows):
+                taken("the frame", {}, [column], ("name", "value", *columns))
+        for at, row in enumerate(rows):
+            cells = taken(
+                f"row {at} of the frame", row, ("name", "value", *(weights if single else ())), ("name", "value", *weights)
+            )
+            kept = {dimension: cells.get(str(dimension), 0) for dimension in model._capacity}
+            model.add_item(cells["name"], value=cells["value"], weight=cells["weight"] if single else kept)
         return model
 
     def add_item(self, name: Hashable, *, value: float, weight: float | Mapping[Hashable, float]) -> None:
         """An item; a weight that is not named is 0. Raises UsageError for a name twice, or a capacity that there is not."""
-        weights = loads(f"item {name!r}", weight, self._dimensions, new=False)
-        self._items.add(name)
-        self._rows.append((value, weights))
+        item = self._items.new(name)
+        worth = number(f"item {shown(item)}: value", value)
+        weights = loads(f"item {shown(item)}: weight", weight, self._dimensions, new=False)
+        self._items.add(item)
+        self._rows.append((worth, weights))
 
     def instance(self) -> KnapsackInstance:
         """What the model compiles to. Raises InputError."""
@@ -79,8 +94,6 @@ class KnapsackModel:
 
     def solve(self, **options: Any) -> Selection:
         """As `corl.solve` of the instance: `time_limit`, `solver` and what else it takes."""
-        from corl.solving import solve
-
         instance, values = self.instance(), zip(self._items.listed(), self._rows)
         rows = tuple({"item": item, "value": value} | {str(key): at for key, at in row.items()} for item, (value, row) in values)
-        return Selection(solve(instance, problem="knapsack", **options), rows)
+        return Selection(solved(instance, "knapsack", options), rows)

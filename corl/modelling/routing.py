@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from corl.errors import UsageError
-from corl.modelling.common import Names, compiled, loads, records
+from corl import arguments as check
+from corl.errors import UsageError, shown
+from corl.modelling.common import Names, compiled, loads, records, solved, taken
 from corl.modelling.routes import Routes, Stop, VehicleRoute
 
 if TYPE_CHECKING:
@@ -19,6 +21,11 @@ __all__ = ["RoutingModel"]
 
 Load = float | Mapping[Hashable, float]
 Window = Sequence[float | str | None]
+_COLUMNS = (
+    "name", "x", "y", "lat", "lon", "demand", "pickup", "service", "window", "windows", "prize", "required", "release", "needs",
+)  # fmt: skip
+_BREAKS = "a list of breaks (earliest begin, latest begin, duration)"
+_UNITS = {"": 0.0, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 class RoutingModel:
@@ -31,7 +38,10 @@ class RoutingModel:
     """
 
     def __init__(self, name: str = "model", *, time: Literal["min", "h", "s", ""] = "", speed: float = 1.0) -> None:
-        self.name, self.time, self.speed = name, time, speed
+        self.name, self.time = check.text("name", name), check.choice("time", time, _UNITS)
+        self.speed = check.number("speed", speed)
+        if not self.speed > 0:
+            raise check.refusal("speed", speed, "a number above 0")
         self._depots, self._clients, self._vehicles = Names("depot"), Names("client"), Names("vehicle")
         self._dimensions = Names("kind of load")
         self._nodes: dict[str, list[dict[str, Any]]] = {"depots": [], "clients": [], "vehicles": []}
@@ -52,7 +62,11 @@ class RoutingModel:
         window: Window | None = None,
     ) -> None:
         """Where vehicles begin and end. window: its hours."""
-        self._add("depots", self._depots, name, x=x, y=y, lat=lat, lon=lon, window=window)
+        known = self._new(self._depots, self._clients, name)
+        of = f"depot {shown(known)}"
+        node = self._place(of, x, y, lat, lon) | self._times(of, window=window)
+        self._depots.add(known)
+        self._nodes["depots"].append(node)
 
     def add_client(
         self,
@@ -77,18 +91,22 @@ class RoutingModel:
         prize: what leaving it out costs; without one it must be served. release: when its demand is ready at the depot. needs:
         skills that its vehicle must have.
         """
-        at = self._add(
-            "clients",
-            self._clients,
-            name,
-            x=x, y=y, lat=lat, lon=lon, service=service, window=window, prize=prize, required=required, release=release,
-        )  # fmt: skip
-        if windows is not None:
-            self._nodes["clients"][at]["windows"] = [list(each) for each in windows]
-        self._load("clients", at, "demand", f"client {name!r}", demand)
+        known = self._new(self._clients, self._depots, name)
+        of = f"client {shown(known)}"
+        node = self._place(of, x, y, lat, lon) | self._times(of, window=window, windows=windows)
+        node["service"] = check.number(f"{of}: service", service)
+        node |= {} if prize is None else {"prize": check.number(f"{of}: prize", prize)}
+        node |= {} if required is None else {"required": check.flag(f"{of}: required", required)}
+        node |= {} if release is None else {"release": self._number(f"{of}: release", release)}
+        skills = frozenset(check.names(f"{of}: needs", needs))
+        carried = {"demand": loads(f"{of}: demand", demand, self._dimensions, new=True)}
         if pickup is not None:
-            self._load("clients", at, "pickup", f"client {name!r}", pickup)
-        self._needs.append(frozenset(needs))
+            carried["pickup"] = loads(f"{of}: pickup", pickup, self._dimensions, new=True)
+        at = self._clients.add(known)
+        self._nodes["clients"].append(node)
+        self._needs.append(skills)
+        for field, amounts in carried.items():
+            self._loads["clients", at, field] = amounts
 
     def add_vehicle(
         self,
@@ -114,46 +132,64 @@ class RoutingModel:
         breaks: (earliest begin, latest begin, duration). reloads: how often it may come back to load. stays_out: the route ends
         at its last client. skills: what clients may need.
         """
-        at = self._add(
-            "vehicles", self._vehicles, name,
-            count=-1 if count is None else count, fixed_cost=fixed_cost, unit_cost=unit_cost, duration_cost=duration_cost,
-            max_distance=max_distance, max_duration=max_duration, shift=shift, reloads=reloads, stays_out=stays_out,
-            depot=None if depot is None else self._depots[depot],
-            end_depot=None if end_depot is None else self._depots[end_depot],
-        )  # fmt: skip
-        if breaks:
-            given = [{"window": [begin, end], "duration": duration} for begin, end, duration in breaks]
-            self._nodes["vehicles"][at]["breaks"] = given
-        if capacity is not None:
-            self._load("vehicles", at, "capacity", f"vehicle {name!r}", capacity)
-        self._skills.append(frozenset(skills))
+        known = self._vehicles.new(name)
+        of = f"vehicle {shown(known)}"
+        kind: dict[str, Any] = {"count": -1 if count is None else check.integer(f"{of}: count", count)}
+        costs = {"fixed_cost": fixed_cost, "unit_cost": unit_cost, "duration_cost": duration_cost}
+        kind |= {key: check.number(f"{of}: {key}", cost) for key, cost in costs.items() if cost is not None}
+        limits = {"max_distance": max_distance, "max_duration": max_duration}
+        found = {key: check.number(f"{of}: {key}", limit, infinite=True) for key, limit in limits.items() if limit is not None}
+        kind |= {key: limit for key, limit in found.items() if limit < math.inf}
+        kind |= self._times(of, shift=shift)
+        kind |= {} if reloads is None else {"reloads": check.integer(f"{of}: reloads", reloads)}
+        kind |= {} if stays_out is None else {"stays_out": check.flag(f"{of}: stays_out", stays_out)}
+        depots = {"depot": depot, "end_depot": end_depot}
+        kind |= {key: self._depots.number(f"{of}: {key}", each) for key, each in depots.items() if each is not None}
+        if pauses := [self._break(of, each) for each in check.entries(f"{of}: breaks", breaks, _BREAKS)]:
+            kind["breaks"] = pauses
+        able = frozenset(check.names(f"{of}: skills", skills))
+        room = None if capacity is None else loads(f"{of}: capacity", capacity, self._dimensions, new=True, infinite=True)
+        at = self._vehicles.add(known)
+        self._nodes["vehicles"].append(kind)
+        self._skills.append(able)
+        if room is not None:
+            self._loads["vehicles", at, "capacity"] = {key: amount for key, amount in room.items() if amount < math.inf}
 
     def add_shipment(self, origin: Hashable, destination: Hashable, *, amount: float = 0) -> None:
         """What is picked up at one client and brought to another, later on the same route; neither has a demand."""
-        given = {"from": self._clients[origin], "to": self._clients[destination], "amount": amount}
+        given = {
+            "from": self._clients.number("origin", origin),
+            "to": self._clients.number("destination", destination),
+            "amount": check.number("amount", amount),
+        }
+        if given["from"] == given["to"]:
+            raise check.refusal("destination", destination, "another client than the origin")
         self._whole.setdefault("shipments", []).append(given)
 
     def add_group(self, clients: Sequence[Hashable], *, required: bool = True) -> None:
         """Clients of which one is served, or where that is not required at most one."""
-        given = {"clients": [self._clients[client] for client in clients], "required": required}
-        self._whole.setdefault("groups", []).append(given)
+        members = [self._clients.number("clients", client) for client in check.names("clients", clients)]
+        if not members:
+            raise check.refusal("clients", clients, "at least one client")
+        self._whole.setdefault("groups", []).append({"clients": members, "required": check.flag("required", required)})
 
     def set_matrix(self, distances: ArrayLike, durations: ArrayLike | None = None) -> None:
         """Distances from node to node, and how long the ways take: depots first, then clients, as they were added."""
-        import numpy as np
-
-        self._whole["matrix"] = np.asarray(distances, np.float64).tolist()
+        matrix = _square("distances", distances)
+        times = None if durations is None else _square("durations", durations)
+        if times is not None and len(times) != len(matrix):
+            raise UsageError(f"durations: {len(times)} rows are not accepted; accepted: {len(matrix)}, as of distances")
+        self._whole["matrix"] = matrix
         self._whole.pop("profiles", None)
-        if durations is not None:
-            durations = np.asarray(durations, np.float64).tolist()
-            self._whole["profiles"] = [{"distances": self._whole["matrix"], "durations": durations}]
+        if times is not None:
+            self._whole["profiles"] = [{"distances": matrix, "durations": times}]
 
     def ask_osrm(self, url: str, profile: str = "driving") -> None:
         """Take distances (km) and durations (in the model's time) from an OSRM server, `http://localhost:5000` for one."""
         from corl.modelling.osrm import travel_matrices
 
-        unit = {"s": 1.0, "min": 60.0, "h": 3600.0}.get(self.time)
-        if unit is None:
+        url, profile, unit = check.text("url", url), check.text("profile", profile), _UNITS[self.time]
+        if not unit:
             raise UsageError('durations from a server need a unit: RoutingModel(time="min")')
         places = [(node.get("lat"), node.get("lon")) for key in ("depots", "clients") for node in self._nodes[key]]
         if any(value is None for place in places for value in place):
@@ -167,8 +203,9 @@ class RoutingModel:
     ) -> RoutingModel:
         """A model with a client for each row: columns are `name` and what `add_client` takes. The rest is added after."""
         model = cls(name, **options)
-        for row in records(clients):
-            model.add_client(row.pop("name", len(model._clients)), **row)
+        for at, row in enumerate(records("clients", clients)):
+            cells = taken(f"row {at} of the clients", row, (), _COLUMNS)
+            model.add_client(cells.pop("name", at), **cells)
         return model
 
     # ---------------------------------------------------------------- compiled and solved
@@ -180,17 +217,12 @@ class RoutingModel:
         for each in kinds.values():
             if not len(each):
                 raise UsageError(f"the model has no {each.kind}; add_{each.kind} adds one")
-        nodes = Names("client")  # which messages number with the depots first
-        for name in (*self._depots.listed(), *self._clients.listed()):
-            nodes.add(name)
-        return compiled(lambda: Vrp().adapt(self._object()), kinds | {"client": nodes})
+        return compiled(lambda: Vrp().adapt(self._object()), kinds)
 
     def solve(self, **options: Any) -> Routes:
         """As `corl.solve` of the instance: `time_limit`, `solver` and what else it takes."""
-        from corl.solving import solve
-
         instance = self.instance()
-        result = solve(instance, problem="vrp", **options)
+        result = solved(instance, "vrp", options)
         places = {key: [(node.get("lon", node.get("x")), node.get("lat", node.get("y"))) for node in self._nodes[key]]
                   for key in ("depots", "clients")}  # fmt: skip
         routes = () if result.solution is None else tuple(self._route(instance, route) for route in result.solution)
@@ -201,12 +233,15 @@ class RoutingModel:
         """The model as an object such as files hold: nodes are numbered, depots first."""
         shift, dimensions = len(self._depots), self._dimensions.listed()
         nodes = {key: [dict(node) for node in rows] for key, rows in self._nodes.items()}
+        for key, names in (("depots", self._depots), ("clients", self._clients), ("vehicles", self._vehicles)):
+            for node, name in zip(nodes[key], names.texts()):
+                node["name"] = name
         for i, node in enumerate(nodes["depots"] + nodes["clients"]):
             node["id"] = i
         for (key, at, field), amounts in self._loads.items():
             rest = self._plenty() if field == "capacity" else dict.fromkeys(dimensions, 0)
             listed = [amounts.get(dimension, rest[dimension]) for dimension in dimensions]
-            nodes[key][at][field] = listed if len(listed) > 1 else listed[0]
+            nodes[key][at] |= {field: listed if len(listed) > 1 else listed[0]} if listed else {}
         for vehicle, skills in zip(nodes["vehicles"], self._skills):
             if any(self._needs):
                 vehicle["allowed"] = [shift + i for i, needs in enumerate(self._needs) if needs <= skills]
@@ -230,26 +265,81 @@ class RoutingModel:
         amounts = [given for (key, _, _), given in self._loads.items() if key == "clients"]
         return {kind: 1.0 + sum(each.get(kind, 0) for each in amounts) for kind in self._dimensions.known}
 
-    def _add(self, key: str, names: Names, name: Hashable, **fields: Any) -> int:
-        if (key == "clients" and name in self._depots.known) or (key == "depots" and name in self._clients.known):
-            raise UsageError(f"a depot and a client are both {name!r}; accepted: another name")
-        at = names.add(name)
-        given = {field: value for field, value in fields.items() if value is not None}
-        self._nodes[key].append({field: list(value) if field in ("window", "shift") else value for field, value in given.items()})
-        return at
+    def _new(self, names: Names, others: Names, name: Hashable) -> Hashable:
+        """A name of a node that no node has. Raises UsageError."""
+        known = names.new(name)
+        if known in others.known:
+            raise UsageError(f"a depot and a client are both {shown(known)}; accepted: another name")
+        return known
 
-    def _load(self, key: str, at: int, field: str, of: str, given: Load) -> None:
-        self._loads[key, at, field] = loads(of, given, self._dimensions, new=True)
+    def _place(self, of: str, x: Any, y: Any, lat: Any, lon: Any) -> dict[str, float]:
+        """The coordinates that are given: x and y, or lat and lon, or none. Raises UsageError."""
+        ranges = {"x": 1e12, "y": 1e12, "lat": 90.0, "lon": 360.0}
+        given = {axis: value for axis, value in zip(ranges, (x, y, lat, lon)) if value is not None}
+        found = {axis: check.number(f"{of}: {axis}", value, -ranges[axis], ranges[axis]) for axis, value in given.items()}
+        if set(found) not in ({"x", "y"}, {"lat", "lon"}, set()):
+            raise UsageError(f"{of} has {' and '.join(found)}; accepted: x and y, or lat and lon, or none with set_matrix")
+        return found
+
+    def _times(self, of: str, *, windows: Any = None, **ends: Any) -> dict[str, Any]:
+        """The windows that are given, by the key of each. Raises UsageError."""
+        found: dict[str, Any] = {
+            key: check.window(f"{of}: {key}", value, self.time) for key, value in ends.items() if value is not None
+        }
+        if windows is not None:
+            several = check.entries(f"{of}: windows", windows, "a list of windows (begin, end)")
+            found["windows"] = [check.window(f"{of}: windows", each, self.time) for each in several]
+        return found
+
+    def _number(self, of: str, value: Any) -> float:
+        """A time as a number of the model's unit."""
+        time = check.moment(of, value, self.time)
+        if not isinstance(time, str):
+            return time
+        parts = [int(part) for part in time.split(":")]
+        return sum(part * size for part, size in zip(parts, (3600, 60, 1))) / _UNITS[self.time]
+
+    def _break(self, of: str, given: Any) -> dict[str, Any]:
+        """A break as files hold it. Raises UsageError."""
+        begin, end, duration = check.entries(f"{of}: breaks", given, _BREAKS, count=3)
+        window = check.window(f"{of}: breaks", (begin, end), self.time)
+        return {"window": window, "duration": check.number(f"{of}: breaks", duration)}
 
     def _route(self, instance: VrpInstance, route: Any) -> VehicleRoute:
         from corl.problems.vrp.evaluation import schedule
+        from corl.problems.vrp.timetable import stops
 
         found, unit = schedule(instance, route), instance.speed * instance.scale
-        names = [*self._depots.listed(), *self._clients.listed()]
-        stops = tuple(Stop(names[node], float(begin) / unit) for node, begin in zip(route.visits.tolist(), found.begin))
+        names, kinds = [*self._depots.listed(), *self._clients.listed()], self._dimensions.listed()
+        visits = tuple(
+            Stop(
+                names[stop.node], stop.begin, stop.arrival, stop.wait, stop.pause, stop.service, stop.departure,
+                stop.load[0] if len(kinds) < 2 else dict(zip(kinds, stop.load)), stop.distance,
+            )
+            for stop in stops(instance, route)
+        )  # fmt: skip
         types = instance.vehicles
         ends = names[int(types.start[route.vehicle])], names[int(types.end[route.vehicle])]
         return VehicleRoute(
-            self._vehicles.listed()[route.vehicle], *ends, stops, found.leave / unit, found.back / unit,
+            self._vehicles.listed()[route.vehicle], *ends, visits, found.leave / unit, found.back / unit,
             found.distance / instance.scale, found.load,
         )  # fmt: skip
+
+
+def _square(of: str, given: Any) -> list[list[float]]:
+    """A square matrix of numbers from 0 as lists. Raises UsageError."""
+    import numpy as np
+
+    accepted = "a square matrix of finite numbers from 0"
+    try:
+        found = np.asarray(given, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise check.refusal(of, given, accepted) from None
+    if (
+        found.ndim != 2
+        or found.shape[0] != found.shape[1]
+        or not found.size
+        or not ((found >= 0) & (found <= check.LARGEST)).all()
+    ):
+        raise check.refusal(of, given, accepted)
+    return found.tolist()  # type: ignore[no-any-return]

@@ -7,9 +7,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from corl.errors import UsageError
-from corl.modelling.common import Names, Solved, compiled, to_frame
-from corl.modelling.workshop import Asked, whole
+from corl.arguments import choice, entries, flag, integer, refusal, text
+from corl.arguments import name as named
+from corl.errors import UsageError, shown
+from corl.modelling.common import Names, Solved, compiled, solved, to_frame
+from corl.modelling.workshop import Asked
 
 if TYPE_CHECKING:
     import pandas
@@ -20,6 +22,8 @@ __all__ = ["Operation", "Plan", "SchedulingModel"]
 
 Choices = tuple[Hashable, int] | Mapping[Hashable, int]
 """A machine and how long it takes, or several machines of which one is taken."""
+_PAIR = "(machine, duration) or {machine: duration}, durations integers from 0"
+_HEAVIEST = 10**6
 _OBJECTIVES: dict[str, Objective] = {
     "makespan": "makespan", "tardiness": "weighted_tardiness", "earliness": "earliness_tardiness",
 }  # fmt: skip
@@ -43,18 +47,23 @@ class Plan(Solved):
 
     operations: tuple[Operation, ...]
     """Job after job; empty without a solution."""
+    machines: tuple[Hashable, ...]
+    """The names of all machines, in the order of their declaration."""
+    jobs: tuple[Hashable, ...]
 
     def machine(self, name: Hashable) -> list[Operation]:
-        """What a machine does, in order of time."""
+        """What a machine does, in order of time. Raises UsageError for a machine that the model does not have."""
+        Names("machine", self.machines).number("machine", name)
         return sorted((each for each in self.operations if each.machine == name), key=lambda each: (each.start, each.end))
 
     def job(self, name: Hashable) -> list[Operation]:
-        """A job's operations, in order."""
+        """A job's operations, in order. Raises UsageError for a job that the model does not have."""
+        Names("job", self.jobs).number("job", name)
         return [each for each in self.operations if each.job == name]
 
     def to_frame(self) -> pandas.DataFrame:
         """A row for each operation: job, step, machine, start, end."""
-        return to_frame([vars(each) for each in self.operations])
+        return to_frame([vars(each) for each in self.operations], ("job", "step", "machine", "start", "end"))
 
 
 class SchedulingModel:
@@ -65,13 +74,21 @@ class SchedulingModel:
     """
 
     def __init__(self, objective: Literal["makespan", "tardiness", "earliness"] = "makespan", name: str = "model") -> None:
-        if objective not in _OBJECTIVES:
-            raise UsageError(f"{objective!r} is not known; accepted: {', '.join(_OBJECTIVES)}")
-        self.name, self.objective = name, objective
+        self.name, self.objective = text("name", name), choice("objective", objective, _OBJECTIVES)
         self._machines, self._jobs = Names("machine"), Names("job")
         self._rows: list[list[list[tuple[int, int]]]] = []
         self._dates: list[tuple[int, int | None, int]] = []
-        self._asked = Asked()
+        self._asked, self._declared = Asked(), False
+
+    def add_machine(self, name: Hashable) -> None:
+        """Declare a machine: tables and pictures list machines in this order, and then no other ones are accepted.
+
+        Without any call of it, machines are those that the operations name, in the order in which they are first named.
+        """
+        if not self._declared and len(self._machines):
+            raise UsageError(f"add_machine: {shown(name)} comes after machines were used; accepted: machines before jobs")
+        self._machines.add(name)
+        self._declared = True
 
     def add_job(
         self,
@@ -93,31 +110,49 @@ class SchedulingModel:
         "tardiness" and "earliness" ask of every job; early: not before then (by default `due`), `earliness` being the weight of
         a unit; no_wait: each operation starts the moment the one before ends; family: what set-ups go by, the name by default.
         """
-        if not operations:
-            raise UsageError(f"job {name!r} has no operations; accepted: at least one")
+        job = self._jobs.new(name)
+        of = f"job {shown(job)}"
+        listed = entries(f"{of}: operations", operations, f"a list, each operation {_PAIR}")
+        if not listed:
+            raise UsageError(f"{of} has no operations; accepted: at least one")
         if self.objective != "makespan" and due is None:
-            raise UsageError(f"job {name!r} has no due date; the objective is the {self.objective}")
+            raise UsageError(f"{of} has no due date; accepted: `due`, as the objective is the {self.objective}")
         if early is not None and due is None:
-            raise UsageError(f"job {name!r} has no due date; accepted: one beside `early`")
-        if earliest and len(earliest) != len(operations):
-            raise UsageError(f"job {name!r} has {len(operations)} operations; earliest: accepted: as many times")
-        chains = [self._choices(name, step, each) for step, each in enumerate(operations)]
-        self._jobs.add(name)
-        self._rows.append([[(self._number(machine), duration) for machine, duration in chain] for chain in chains])
-        self._dates.append((release, due, weight))
-        self._asked.add_job(len(operations), early, earliness, no_wait, name if family is None else family, earliest)
+            raise UsageError(f"{of} has no due date; accepted: one beside `early`")
+        begins = [integer(f"{of}: earliest", each) for each in entries(f"{of}: earliest", earliest, "a list of integers")]
+        if begins and len(begins) != len(listed):
+            raise UsageError(f"{of} has {len(listed)} operations; earliest: accepted: as many times")
+        dates = (
+            integer(f"{of}: release", release),
+            None if due is None else integer(f"{of}: due", due),
+            integer(f"{of}: weight", weight, high=_HEAVIEST),
+        )
+        window = None if early is None else integer(f"{of}: early", early), integer(f"{of}: earliness", earliness, high=_HEAVIEST)
+        waits, kind = flag(f"{of}: no_wait", no_wait), job if family is None else named(f"{of}: family", family)
+        chains = [self._choices(f"{of}, operation {step}", each) for step, each in enumerate(listed)]
+        self._jobs.add(job)
+        self._rows.append([[(self._number("", machine), duration) for machine, duration in chain] for chain in chains])
+        self._dates.append(dates)
+        self._asked.add_job(len(listed), *window, waits, kind, begins)
 
     def set_setup(self, machine: Hashable, before: Hashable, after: Hashable, duration: int) -> None:
         """Setting a machine up from one family to another takes so long; before None: for its first operation.
 
         Without a family of its own a job is one. What is not said takes no time.
         """
-        self._asked.setups[self._number(machine), before, after] = whole(duration, f"set-up of {machine!r}")
+        of = f"set-up of {shown(machine)}"
+        pair = None if before is None else named(f"{of}: before", before), named(f"{of}: after", after)
+        length = integer(f"{of}: duration", duration)
+        self._asked.setups[self._number("machine", machine), *pair] = length
 
     def set_unavailable(self, machine: Hashable, begin: int, end: int | None = None) -> None:
         """A machine does nothing from `begin` to `end`, or with None from then on for good."""
-        spell = whole(begin, f"machine {machine!r}: begin"), None if end is None else whole(end, f"machine {machine!r}: end")
-        self._asked.spells.append((self._number(machine), *spell))
+        of = f"machine {shown(machine)}"
+        first = integer(f"{of}: begin", begin)
+        last = None if end is None else integer(f"{of}: end", end)
+        if last is not None and last <= first:
+            raise refusal(f"{of}: end", end, f"an integer above {first}, where it begins, or None")
+        self._asked.spells.append((self._number("machine", machine), first, last))
 
     def rescheduled(
         self, plan: Plan, now: int, *, down: Mapping[Hashable, int | None] | None = None, frozen_until: int | None = None
@@ -129,14 +164,19 @@ class SchedulingModel:
         """
         from corl.problems.jobshop.rescheduling import reschedule
 
-        made = copy.deepcopy(self)
-        known = sum(len(row) for row in self._rows[: len({each.job for each in plan.operations})])
-        broken = [(self._machines[machine], until) for machine, until in (down or {}).items()]
         old = self._first(plan).instance()
-        left = reschedule(old, plan.result.solution, now, down=broken, frozen_until=frozen_until).rules
+        time = integer("now", now, self._asked.now)
+        frozen = None if frozen_until is None else integer("frozen_until", frozen_until, time)
+        made, broken = copy.deepcopy(self), list[tuple[int, int | None]]()
+        if down is not None and not isinstance(down, Mapping):
+            raise refusal("down", down, "a dict from machines to times, or None for good")
+        for machine, until in (down or {}).items():
+            back = None if until is None else integer(f"down: machine {shown(machine)}", until, time + 1)
+            broken.append((self._machines.number("down", machine), back))
+        left = reschedule(old, plan.result.solution, time, down=broken, frozen_until=frozen).rules
         assert left is not None and left.fixed_start is not None and left.fixed_machine is not None
-        made._asked.now, fixed = now, {}
-        for i in range(known):
+        made._asked.now, fixed = time, {}
+        for i in range(old.operations):
             if left.fixed_start[i] >= 0:
                 fixed[i] = (int(left.fixed_machine[i]), int(left.fixed_start[i]))
         made._asked.fixed = fixed
@@ -145,24 +185,37 @@ class SchedulingModel:
 
     def _first(self, plan: Plan) -> SchedulingModel:
         """The model of the jobs that a plan knows. Raises UsageError where these are not the first ones."""
+        accepted = "a plan of this model that has a solution"
+        if not isinstance(plan, Plan):
+            raise refusal("plan", plan, accepted)
         made, known = copy.deepcopy(self), list(dict.fromkeys(each.job for each in plan.operations))
         if not known or known != self._jobs.listed()[: len(known)]:
-            raise UsageError("accepted: a plan of this model that has a solution")
+            raise UsageError(f"plan: it is of other jobs, or has none; accepted: {accepted}")
         made._rows, made._dates = made._rows[: len(known)], made._dates[: len(known)]
-        made._jobs.known = {name: k for k, name in enumerate(known)}
+        made._jobs = Names("job", known)
         made._asked.cut(len(known), sum(map(len, made._rows)))
         return made
 
-    def _choices(self, job: Hashable, step: int, given: Choices) -> list[tuple[Hashable, int]]:
+    def _choices(self, of: str, given: Any) -> list[tuple[Hashable, int]]:
+        """The machines that can do an operation, and how long each takes."""
+        if not isinstance(given, Mapping) and (isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2):
+            raise refusal(of, given, _PAIR)
         pairs = list(given.items()) if isinstance(given, Mapping) else [tuple(given)]
-        for pair in pairs:
-            if len(pair) != 2 or isinstance(pair[1], bool) or not isinstance(pair[1], int) or pair[1] < 0:
-                wanted = "accepted: (machine, duration) or {machine: duration}, durations integers from 0"
-                raise UsageError(f"job {job!r}, operation {step}: {given!r}; {wanted}")
-        return pairs  # type: ignore[return-value]
+        try:
+            found = [(named("machine", machine), integer("duration", duration)) for machine, duration in pairs]
+        except UsageError:
+            found = []
+        if not found:
+            raise refusal(of, given, _PAIR)
+        for machine, _ in found if self._declared else []:
+            self._machines.number(of, machine)
+        return found
 
-    def _number(self, machine: Hashable) -> int:
-        return self._machines[machine] if machine in self._machines.known else self._machines.add(machine)
+    def _number(self, of: str, machine: Hashable) -> int:
+        """The number of a machine, which it gets where it is new and none was declared."""
+        found = named(of, machine)
+        new = not self._declared and found not in self._machines.known
+        return self._machines.add(found) if new else self._machines.number(of, found)
 
     def instance(self) -> JobShopInstance:
         """What the model compiles to. Raises InputError."""
@@ -180,17 +233,18 @@ class SchedulingModel:
                 weight=weight,
                 objective=_OBJECTIVES[self.objective],
                 rules=self._asked.rules(self._rows, due, max(1, len(self._machines))),
+                job_names=self._jobs.texts(),
+                machine_names=self._machines.texts(),
             ),
-            {"jobs": self._jobs, "job": self._jobs},
+            {"jobs": self._jobs},
         )
 
     def solve(self, **options: Any) -> Plan:
         """As `corl.solve` of the instance: `time_limit`, `solver` and what else it takes."""
-        from corl.solving import solve
-
         instance = self.instance()
-        result = solve(instance, problem="jobshop", **options)
-        return Plan(result, () if result.solution is None else tuple(self._operations(result.solution)))
+        result = solved(instance, "jobshop", options)
+        operations = () if result.solution is None else tuple(self._operations(result.solution))
+        return Plan(result, operations, tuple(self._machines.listed()), tuple(self._jobs.listed()))
 
     def _operations(self, schedule: Any) -> list[Operation]:
         machines, found, at = self._machines.listed(), [], 0

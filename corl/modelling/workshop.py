@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from corl.errors import UsageError, hint
+from corl.errors import UsageError, hint, shown
 
 if TYPE_CHECKING:
     from corl.problems.jobshop.rules import Rules
 
-__all__ = ["Asked", "whole"]
-
-
-def whole(value: Any, of: str) -> int:
-    """An integer from 0. Raises UsageError."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise UsageError(f"{of}: {value!r} is not accepted; accepted: an integer from 0")
-    return value
+__all__ = ["Asked"]
 
 
 class Asked:
@@ -43,7 +36,7 @@ class Asked:
         self._earliness.append(earliness)
         self._families.append(family)
         self._no_wait += [False] + [no_wait] * (operations - 1)
-        self._earliest += [whole(each, "earliest") for each in earliest] or [0] * operations
+        self._earliest += earliest or [0] * operations
 
     def cut(self, jobs: int, operations: int) -> None:
         """Keep the first jobs, which have so many operations."""
@@ -71,8 +64,7 @@ class Asked:
         if any(self._no_wait):
             found["no_wait"] = np.array(self._no_wait, bool)
         if self.spells:
-            spells = sorted((machine, begin, FOREVER if end is None else end) for machine, begin, end in self.spells)
-            found["unavailable"] = np.array(spells, np.int64)
+            found["unavailable"] = np.array(_merged(self.spells, FOREVER), np.int64)
         if self.setups:
             found |= self._setups([len(row) for row in rows], machines)
         if None not in due and any(each is not None for each in self._early):
@@ -92,7 +84,8 @@ class Asked:
         for _, *pair in self.setups:
             for name in pair:
                 if name is not None and name not in families:
-                    raise UsageError(f"there is no family {name!r}{hint(str(name), map(str, families))}; jobs have families")
+                    near = hint(str(name), map(str, families))
+                    raise UsageError(f"set-up: there is no family {shown(name)}{near}; accepted: a family that a job has")
         between = np.zeros((machines, len(families), len(families)), np.int64)
         first = np.zeros((machines, len(families)), np.int64)
         for (machine, before, after), duration in self.setups.items():
@@ -102,3 +95,14 @@ class Asked:
                 between[machine, families[before], families[after]] = duration
         numbers = np.array([families[name] for name in self._families])
         return {"setups": between, "first_setups": first, "family": np.repeat(numbers, lengths)}
+
+
+def _merged(spells: Sequence[tuple[int, int, int | None]], forever: int) -> list[tuple[int, int, int]]:
+    """(machine, begin, end) by machine and time; those of a machine that overlap are one."""
+    found: list[tuple[int, int, int]] = []
+    for machine, begin, end in sorted((machine, begin, forever if end is None else end) for machine, begin, end in spells):
+        if found and found[-1][0] == machine and begin < found[-1][2]:
+            found[-1] = machine, found[-1][1], max(end, found[-1][2])
+        else:
+            found.append((machine, begin, end))
+    return found

@@ -21,8 +21,8 @@ __all__ = ["main"]
 def main() -> None:
     """Serve one task: the task and a seed come in, "go" starts the run and "stop" ends it.
 
-    Out go ("ready", versions), ("improved", objective, bound, solution or None), then one of ("done", limit, status, reason),
-    ("failed", CorlError) and ("crashed", text).
+    Out go ("ready", versions), ("improved", objective, bound, solution or None) and ("discarded", refusal), then one of ("done",
+    limit, status, reason), ("failed", CorlError) and ("crashed", text).
     """
     messages, outbox = connect()
     with contextlib.suppress(BrokenPipeError):  # the parent is gone
@@ -52,8 +52,11 @@ def _serve(messages: queue.SimpleQueue[bytes], outbox: IO[bytes]) -> None:
         fresh, best = news.objective != best, news.objective
         send(outbox, ("improved", news.objective, news.bound, news.solution if fresh else None))
 
+    def tell_refusal(refusal: str) -> None:
+        send(outbox, ("discarded", refusal))
+
     shares = {"seed": seed, "workers": task["workers"], "warm_start": task["warm_start"]}
-    run = Run(problem, instance, on_improvement=tell, **shares, **task["limits"])
+    run = Run(problem, instance, on_improvement=tell, on_refusal=tell_refusal, **shares, **task["limits"])
     send(outbox, ("ready", versions()))
     if pickle.loads(messages.get()) != "go":
         return

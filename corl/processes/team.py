@@ -142,10 +142,14 @@ class Team:
         if kind == "improved":
             _, objective, bound, solution = message
             if solution is not None:
-                self._best[k] = (objective, solution)
+                before = self._run.discarded
                 self._run.report(solution, objective)
+                if self._run.discarded == before:
+                    self._best[k] = (objective, solution)
             if bound is not None:
                 self._run.report_bound(bound)
+        elif kind == "discarded":
+            self._run.discard(message[1])
         elif kind == "done":
             _, limit, status, reason = message
             self._alive.discard(k)

@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.files.json_instances import Field, Record, read_object
+from corl.files.json_instances import Field, Record, heading, read_object
 from corl.files.json_values import to_json
 from corl.files.opening import plain_name, writing
 from corl.files.text import Text
 from corl.problems.bandits.constraints import KINDS, Capacity, Constraint, Routing, Scheduling
 from corl.problems.bandits.instance import LARGEST, BanditInstance
 
-__all__ = ["FORMAT", "read_instance", "write_instance"]
+__all__ = ["FORMAT", "from_json_value", "read_instance", "write_instance"]
 
 FORMAT = "corl-bandits-1"
 _PUBLISHED = "cormab-0"
-_KEYS = ("format", "name", "comment", "horizon", "discount", "seed", "constraint", "arms", "initial")
+_KEYS = ("problem", "format", "name", "comment", "horizon", "discount", "seed", "constraint", "arms", "initial")
 _LARGEST_INTEGER = 2**31 - 1
 _PUBLISHED_KEYS: dict[str, tuple[type[Constraint], dict[str, str]]] = {  # theirs of ours, kind by kind
     "constrained": (Capacity, {"costs": "arm_costs", "capacities": "worker_capacity"}),
@@ -32,13 +32,13 @@ _PUBLISHED_KEYS: dict[str, tuple[type[Constraint], dict[str, str]]] = {  # their
 
 def read_instance(path: Path) -> BanditInstance:
     """The instance in a file. Raises InputError with file, line and field."""
-    name = plain_name(path).stem
+    return read_object(Text.read(path), lambda field: from_json_value(field, plain_name(path).stem))
 
-    def read(field: Field) -> BanditInstance:
-        layout = Record(field.value)["format"].choice((FORMAT, _PUBLISHED))
-        return _ours(field.record(_KEYS), name) if layout == FORMAT else _published(Record(field.value), name)
 
-    return read_object(Text.read(path), read)
+def from_json_value(field: Field, name: str = "") -> BanditInstance:
+    """The instance of a JSON object, in either layout. Raises InputError with the field."""
+    layout = Record(field.value)["format"].choice((FORMAT, _PUBLISHED))
+    return _ours(field.record(_KEYS), name) if layout == FORMAT else _published(Record(field.value), name)
 
 
 def write_instance(instance: BanditInstance, path: Path) -> None:
@@ -64,6 +64,7 @@ def write_instance(instance: BanditInstance, path: Path) -> None:
 
 
 def _ours(given: Record, name: str) -> BanditInstance:
+    name, comment = heading(given, "bandits", name)
     each = [_arm(field) for field in given["arms"].entries(least=1)]
     sizes = np.array([rewards.shape for _, rewards in each], np.int32)
     levels, states = sizes.max(axis=0).tolist()
@@ -72,7 +73,7 @@ def _ours(given: Record, name: str) -> BanditInstance:
         a, s = earned.shape
         transitions[j, :a, :s, :s], rewards[j, :a, :s] = chances, earned
     return BanditInstance(
-        given.get("name", name).text(),
+        name,
         transitions,
         rewards,
         _constraint(given["constraint"], len(each)),
@@ -82,7 +83,7 @@ def _ours(given: Record, name: str) -> BanditInstance:
         sizes[:, 1],
         sizes[:, 0],
         given.get("seed", 0).integer(0, _LARGEST_INTEGER),
-        given.get("comment", "").text(),
+        comment,
     )
 
 

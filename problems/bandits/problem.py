@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible, InputError, kind_of
+from corl.files.json_instances import Field, plain
 from corl.problem import Problem
 from corl.problems.bandits import generators
 from corl.problems.bandits.instance import BanditInstance
@@ -71,6 +72,16 @@ class Bandits(Problem):
         from corl.problems.bandits.formats import read_instance
 
         return read_instance(path)
+
+    def adapts(self, data: Any) -> bool:
+        """An object with one of our formats."""
+        return isinstance(data, Mapping) and str(data.get("format")).startswith(("corl-bandits-", "cormab-"))
+
+    def adapt(self, data: Any) -> BanditInstance:
+        """From an object such as the JSON files hold. Raises InputError."""
+        from corl.problems.bandits.formats import from_json_value
+
+        return from_json_value(Field(plain(data)), "object") if isinstance(data, Mapping) else super().adapt(data)
 
     def write(self, instance: BanditInstance, path: Path) -> None:
         """Write a JSON file that `read` gives back to the bit."""

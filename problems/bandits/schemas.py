@@ -28,7 +28,7 @@ _OURS = record(
         "arms": array(record({"transitions": _CHANCES, "rewards": _REWARDS}), 1),
         "initial": array(array(_COUNT, 1), 1),
     },
-    {"name": TEXT, "comment": TEXT, "horizon": _COUNT, "discount": number(), "seed": _COUNT},
+    {"problem": constant("bandits"), "name": TEXT, "comment": TEXT, "horizon": _COUNT, "discount": number(), "seed": _COUNT},
 )
 _PUBLISHED: Schema = {  # with more keys than are read
     "type": "object",

@@ -14,7 +14,6 @@ Lines that begin with # are comments. Numbers are integers from 0.
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from corl.errors import InputError
 from corl.files.json_instances import Field, generated, heading, read_object
+from corl.files.json_values import dumps
 from corl.files.opening import plain_name, writing
 from corl.files.text import Text, quoted
 from corl.problems.flowshop.generators import GENERATORS
@@ -35,20 +35,32 @@ _JSON = re.compile(r'\s*\{.*?"problem"\s*:\s*"flowshop"', re.DOTALL)
 _TITLE = re.compile(r"number of jobs, *number of machines", re.IGNORECASE)
 _KEYS = ("problem", "name", "comment", "objective", "durations", "setups")
 
+_HEAD = 4096  # characters that `recognises` sees
 _Line = tuple[int, list[str]]
 
 
 def recognises(head: str) -> bool:
-    """Whether a file that begins so is in JSON (its key "problem" first), has Taillard's title or his five numbers and a row of
-    as many as there are jobs, or the two numbers of a text by jobs and a row of as many as there are machines."""
+    """Whether a file that begins so is in JSON (its key "problem" first), has Taillard's title, or numbers as one of the texts.
+
+    Those are: Taillard's five numbers or their first two and rows of as many as there are jobs; or the two numbers of a text by
+    jobs, and a row of as many as there are machines.
+    """
     if _JSON.match(head) or _TITLE.search(head):
         return True
-    lines = [tokens for _, tokens in _lines(Text(head))[0][:3]]
+    lines = [tokens for _, tokens in _lines(Text(head))[0]]
     if not all(token.isdigit() for tokens in lines for token in tokens) or len(lines) < 2:
         return False
-    if len(lines[0]) == 5:
-        return len(lines[1]) == int(lines[0][0])
-    return len(lines) == 3 and len(lines[0]) == len(lines[1]) == 1 and len(lines[2]) == int(lines[1][0])
+    if len(lines[0]) in (2, 5):
+        jobs, machines = (int(token) for token in lines[0][:2])
+        rows = lines[1:] if len(head) < _HEAD else lines[1:2]
+        fits = all(len(row) == jobs for row in rows) and (len(rows) == machines or len(head) >= _HEAD)
+        return fits and not (len(lines[0]) == 2 and all(_visits(row, machines) for row in rows))
+    return len(lines) >= 3 and len(lines[0]) == len(lines[1]) == 1 and len(lines[2]) == int(lines[1][0])
+
+
+def _visits(row: list[str], machines: int) -> bool:
+    """Whether a row is that of a classic job shop: pairs of machine and duration, each machine once."""
+    return sorted(map(int, row[::2])) == list(range(machines))
 
 
 def read_instance(path: str | Path) -> FlowShopInstance:
@@ -158,7 +170,7 @@ def _json(instance: FlowShopInstance) -> str:
     head: dict[str, Any] = {"problem": "flowshop", "name": instance.name}
     head |= {"comment": instance.comment} if instance.comment else {}
     head |= {"objective": instance.objective} if instance.objective != "makespan" else {}
-    content = f'{json.dumps(head)[:-1]}, "durations": {_rows(instance.duration)}'
+    content = f'{dumps(head)[:-1]}, "durations": {_rows(instance.duration)}'
     if instance.setup is not None:
         first = instance.setup[:, instance.jobs].any()
         tables = [_rows(table if first else table[:-1]) for table in instance.setup]
@@ -167,4 +179,4 @@ def _json(instance: FlowShopInstance) -> str:
 
 
 def _rows(table: NDArray[np.int64]) -> str:
-    return "[\n" + ",\n".join(map(json.dumps, table.tolist())) + "]"
+    return "[\n" + ",\n".join(map(dumps, table.tolist())) + "]"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from functools import cached_property
 
 import numpy as np
 
@@ -18,7 +18,12 @@ def impossible(instance: JobShopInstance) -> str:
     rules = instance.rules
     if rules is None:
         return ""
-    return _fits_nowhere(instance, rules) or (_fixed_against_each_other(instance, rules) if len(rules.fixed) else "")
+    if reason := _fits_nowhere(instance, rules):
+        return reason
+    if not len(rules.fixed):
+        return ""
+    fixed = _Fixed(instance, rules)
+    return fixed.alone() or fixed.on_machines() or fixed.in_jobs()
 
 
 def _fits_nowhere(instance: JobShopInstance, rules: Rules) -> str:
@@ -30,34 +35,148 @@ def _fits_nowhere(instance: JobShopInstance, rules: Rules) -> str:
     gone[rules.unavailable[rules.unavailable[:, 2] == FOREVER, 0]] = True
     for i in np.flatnonzero(np.logical_and.reduceat(gone[instance.choice_machine], instance.choice_first[:-1])).tolist():
         if all(next_available(rules, machine, int(lowest[i]), length) is None for machine, length in instance.choices(i)):
-            return f"{_place(instance, i)} fits into no time in which a machine that can do it is available"
+            return f"{instance.place_of(i)} fits into no time in which a machine that can do it is available"
     return ""
 
 
-def _fixed_against_each_other(instance: JobShopInstance, rules: Rules) -> str:
-    assert rules.fixed_start is not None and rules.fixed_machine is not None
-    lowest, end = rules.lowest(instance), {}
-    for i in rules.fixed.tolist():
-        start, machine = int(rules.fixed_start[i]), int(rules.fixed_machine[i])
-        length = dict(instance.choices(i))[machine]
-        end[i] = start + length
-        if start < lowest[i]:
-            return f"{_place(instance, i)} is fixed at {start}; it may start from {lowest[i]}"
-        if next_available(rules, machine, start, length) != start:
-            return f"{_place(instance, i)} is fixed at {start}, and its machine is not available until it ends at {end[i]}"
-    for a, b in pairwise(rules.fixed.tolist()):
-        if instance.job[a] == instance.job[b]:
-            between = int(instance.shortest[a + 1 : b].sum())
-            if end[a] + between > rules.fixed_start[b]:
-                before = end[a] + between
-                return f"{_place(instance, b)} is fixed at {rules.fixed_start[b]}; what comes before it ends at {before}"
-    order = rules.fixed[np.lexsort((rules.fixed_start[rules.fixed], rules.fixed_machine[rules.fixed]))].tolist()
-    for a, b in pairwise(order):
-        if rules.fixed_machine[a] == rules.fixed_machine[b] and end[a] > rules.fixed_start[b]:
-            return f"{_place(instance, a)} and {_place(instance, b)} are fixed at the same time on one machine"
-    return ""
+class _Fixed:
+    """The fixed operations of an instance, and what they leave to the others."""
+
+    def __init__(self, instance: JobShopInstance, rules: Rules) -> None:
+        assert rules.fixed_start is not None and rules.fixed_machine is not None
+        self._instance, self._rules = instance, rules
+        self._lowest: list[int] = rules.lowest(instance).tolist()
+        self._machine = {i: int(rules.fixed_machine[i]) for i in rules.fixed.tolist()}
+        self._start = {i: int(rules.fixed_start[i]) for i in self._machine}
+        self._end = {i: self._start[i] + dict(instance.choices(i))[machine] for i, machine in self._machine.items()}
+
+    def alone(self) -> str:
+        """One that starts too early, or while its machine is not available."""
+        for i, start in self._start.items():
+            if start < self._lowest[i]:
+                return f"{self._words(i)}; it may start from {self._lowest[i]}"
+            if next_available(self._rules, self._machine[i], start, self._end[i] - start) != start:
+                return f"{self._words(i)}, and its machine is not available until it ends at {self._end[i]}"
+        return ""
+
+    def on_machines(self) -> str:
+        """Two at the same time on one machine, or without time for the set-up between them."""
+        for machine, line in self._lines.items():
+            before = -1
+            for i in line:
+                if before >= 0 and self._end[before] > self._start[i]:
+                    first, second = self._instance.place_of(before), self._instance.place_of(i)
+                    return f"{first} and {second} are fixed at the same time on one machine"
+                done = 0 if self._rules.setups is None else self._set_up(machine, before, i)
+                if done > self._start[i] and not any(self._fits_between(machine, before, k, i) for k in self._able(machine)):
+                    when = "never" if done == FOREVER else f"at {done} at the earliest"
+                    return f"{self._words(i)}; its machine is set up for it {when}"
+                before = i
+        return ""
+
+    def in_jobs(self) -> str:
+        """One that starts before what precedes it in its job can have ended, or not right then where it does not wait."""
+        for job in sorted({int(self._instance.job[i]) for i in self._start}):
+            ready, i, close = 0, int(self._instance.first[job]), int(self._instance.first[job + 1])
+            while i < close:
+                after = i + 1
+                while after < close and self._rules.no_wait is not None and self._rules.no_wait[after]:
+                    after += 1
+                pinned = [k for k in range(i, after) if k in self._start]
+                reason, ready = self._pinned_run(i, after, pinned, ready) if pinned else self._free_run(i, after, ready)
+                if reason:
+                    return reason
+                i = after
+        return ""
+
+    def _free_run(self, first: int, after: int, ready: int) -> tuple[str, int]:
+        """(reason, when operations first..after-1 have ended at the earliest), from `ready` on; waiting is allowed here."""
+        for i in range(first, after):
+            begin, found = max(ready, self._lowest[i]), FOREVER
+            for machine, length in self._instance.choices(i):
+                start = self._first_time(machine, begin, length)
+                found = found if start is None else min(found, start + length)
+            if found == FOREVER:
+                return f"{self._instance.place_of(i)} fits into no time in which a machine that can do it is free", 0
+            ready = found
+        return "", ready
+
+    def _pinned_run(self, first: int, after: int, pinned: list[int], ready: int) -> tuple[str, int]:
+        """The same of a run without waiting, of which the operations `pinned` are fixed."""
+        starts = {self._start[pinned[0]]}
+        for i in range(pinned[0] - 1, first - 1, -1):
+            starts = {end - length for end in starts for machine, length in self._instance.choices(i)
+                      if self._allowed(i, machine, end - length, length)}  # fmt: skip
+        if not any(start >= ready for start in starts):
+            return f"{self._words(pinned[0])}; what comes before it ends at {ready} or does not end right then", 0
+        ends = {self._end[pinned[0]]}
+        for i in range(pinned[0] + 1, after):
+            if i in self._start:
+                if self._start[i] not in ends:
+                    return f"{self._words(i)}; without waiting it starts at {_or(ends)}", 0
+                ends = {self._end[i]}
+                continue
+            ends = {start + length for start in ends for machine, length in self._instance.choices(i)
+                    if self._allowed(i, machine, start, length)}  # fmt: skip
+            if not ends:
+                return f"{self._instance.place_of(i)} cannot follow without waiting what is fixed before it", 0
+        return "", min(ends)
+
+    # ---------------------------------------------------------------- machines
+    @cached_property
+    def _lines(self) -> dict[int, list[int]]:
+        """What is fixed on each machine, by time."""
+        lines: dict[int, list[int]] = {}
+        for i in sorted(self._start, key=lambda i: (self._start[i], self._end[i])):
+            lines.setdefault(self._machine[i], []).append(i)
+        return lines
+
+    @cached_property
+    def _closed(self) -> dict[int, list[tuple[int, int]]]:
+        """[from, to] of each machine in which no free operation runs, by time."""
+        lines = {machine: [(self._start[i], self._end[i]) for i in line] for machine, line in self._lines.items()}
+        return {machine: sorted([*lines.get(machine, []), *((a, b) for a, b in self._rules.spells(machine))])
+                for machine in range(self._instance.machines)}  # fmt: skip
+
+    def _first_time(self, machine: int, begin: int, length: int) -> int | None:
+        """When a free operation can start on a machine, from `begin` on; None: never."""
+        for closes, opens in self._closed[machine]:
+            if begin < opens and begin + length > closes:
+                begin = opens
+        return None if begin == FOREVER else begin
+
+    def _allowed(self, i: int, machine: int, start: int, length: int) -> bool:
+        return start >= self._lowest[i] and self._first_time(machine, start, length) == start
+
+    def _able(self, machine: int) -> list[int]:
+        """The free operations that the machine can do."""
+        owner = np.repeat(np.arange(self._instance.operations), np.diff(self._instance.choice_first))
+        return [i for i in owner[self._instance.choice_machine == machine].tolist() if i not in self._start]
+
+    def _set_up(self, machine: int, before: int, i: int) -> int:
+        """When the machine is set up for an operation behind `before` (-1: as its first) at the earliest."""
+        rules, families = self._rules, self._rules.families(self._instance)
+        assert rules.setups is not None
+        begin = self._end[before] if before >= 0 else 0
+        if i not in self._start:
+            begin = max(begin, rules.now)
+        if before >= 0:
+            length = int(rules.setups[machine, families[before], families[i]])
+        else:
+            length = 0 if rules.first_setups is None else int(rules.first_setups[machine, families[i]])
+        at = next_available(rules, machine, begin, length) if length else begin
+        return FOREVER if at is None else at + length
+
+    def _fits_between(self, machine: int, before: int, other: int, i: int) -> bool:
+        """Whether a free operation may end between two that are fixed, so that their set-up is another."""
+        begin = max(self._lowest[other], self._set_up(machine, before, other))
+        length = dict(self._instance.choices(other))[machine]
+        at = self._first_time(machine, begin, length)
+        return at is not None and at + length <= self._start[i]
+
+    def _words(self, i: int) -> str:
+        return f"{self._instance.place_of(i)} is fixed at {self._start[i]}"
 
 
-def _place(instance: JobShopInstance, operation: int) -> str:
-    job = int(instance.job[operation])
-    return f"operation {operation - int(instance.first[job])} of job {job}"
+def _or(times: set[int]) -> str:
+    return " or ".join(map(str, sorted(times)))

@@ -12,7 +12,6 @@ Lines that begin with # are comments. Numbers are finite, from 0.
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from corl.errors import InputError
 from corl.files.json_instances import Field, heading, read_object
+from corl.files.json_values import dumps
 from corl.files.opening import plain_name, writing
 from corl.files.text import Text, quoted
 from corl.problems.knapsack.instance import LARGEST, LARGEST_CONSTRAINTS, LARGEST_ITEMS, KnapsackInstance
@@ -181,7 +181,7 @@ def write_instance(instance: KnapsackInstance, path: Path) -> None:
             head |= {"first_item": 1} if instance.first_item else {}
             head |= {"capacities": _plain(instance.capacities), "values": _plain(instance.values)}
             head |= {"weights": [_plain(row) for row in instance.weights]}
-            stream.write(json.dumps(head) + "\n")
+            stream.write(dumps(head) + "\n")
             return
         name = " ".join(instance.name.split())
         if not name or name[0].isdigit() or name[0] == "#" or name.split()[0].lower() in ("n", "c", "z", "time"):

@@ -11,7 +11,6 @@ An access is a tensor's name, all bytes of which go through memory, or [name, by
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,16 +18,17 @@ from typing import Any
 
 from corl.errors import hint
 from corl.files.json_instances import Field, generated, heading, read_object
+from corl.files.json_values import dumps
 from corl.files.opening import plain_name, writing
 from corl.files.text import Text, quoted
 from corl.problems.memory.instance import KINDS, LARGEST, Machine, MappingInstance, Op, from_program
 
-__all__ = ["read_instance", "recognises", "write_instance"]
+__all__ = ["from_json_value", "read_instance", "recognises", "write_instance"]
 
 _KEYS = ("problem", "name", "comment", "machine", "tensors", "ops", "aliases")
 _TENSOR_KEYS, _OP_KEYS = ("name", "size", "kind"), ("name", "unit", "flops", "reads", "writes")
 _TRACED = "corl-memmap-1"
-_TRACED_KEYS = ("format", "name", "comment", "machine", "ops", "tensors")
+_TRACED_KEYS = ("problem", "format", "name", "comment", "machine", "ops", "tensors")
 _TRACED_TENSOR_KEYS, _TRACED_OP_KEYS = ("id", *_TENSOR_KEYS), ("name", "kind", "flops", "mat", "ins", "outs")
 _TRACED_KINDS = {kind: kind for kind in KINDS} | {"act": "activation"}
 _HEAD = re.compile(r'\s*\{\s*("problem"\s*:\s*"memory"|"format"\s*:\s*"corl-memmap-)')
@@ -43,10 +43,11 @@ def recognises(head: str) -> bool:
 def read_instance(path: Path, generators: _Generators) -> MappingInstance:
     """The instance in a file; `generators` are those that a file may name. Raises InputError, or OSError."""
     stem = plain_name(path).name.removesuffix(".json")
-    return read_object(Text.read(path), lambda field: _instance(field, stem, generators))
+    return read_object(Text.read(path), lambda field: from_json_value(field, stem, generators))
 
 
-def _instance(field: Field, stem: str, generators: _Generators) -> MappingInstance:
+def from_json_value(field: Field, stem: str, generators: _Generators) -> MappingInstance:
+    """The instance of a JSON object; `generators` are those that it may name. Raises InputError with the field."""
     if "format" in field.value:
         return _traced(field, stem)
     if "generator" in field.value:
@@ -130,7 +131,7 @@ def _traced(field: Field, stem: str) -> MappingInstance:
                 summed[tensor] = summed.get(tensor, 0) + count
             lists.append(list(summed.items()))
         ops.append(Op(facts.get("name", "").text(), facts["mat"].flag(), facts.get("flops", 0).number(0), *lists))
-    name, comment = given.get("name", "").text() or stem, given.get("comment", "").text()
+    name, comment = heading(given, "memory", stem)
     return from_program(ops, tensors, _machine(given.get("machine", {})), name=name, comment=comment)
 
 
@@ -146,11 +147,11 @@ def write_instance(instance: MappingInstance, path: Path) -> None:
     parts = {"tensors": tensors, "ops": [_op(instance, i) for i in range(instance.ops)]}
     group = instance.group.tolist()
     groups = [[names[t] for t, at in enumerate(group) if at == g] for g in range(max(group, default=-1) + 1)]
-    text = json.dumps(head)[:-1]
+    text = dumps(head)[:-1]
     for key, rows in parts.items():
-        text += f', "{key}": [\n' + ",\n".join(json.dumps(row) for row in rows) + "\n]"
+        text += f', "{key}": [\n' + ",\n".join(dumps(row) for row in rows) + "\n]"
     if groups:
-        text += f', "aliases": {json.dumps(groups)}'
+        text += f', "aliases": {dumps(groups)}'
     with writing(path) as stream:
         stream.write(text + "}\n")
 

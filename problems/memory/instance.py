@@ -245,4 +245,8 @@ def _whole(value: Any, high: int, low: int = 0) -> bool:
 
 
 def _real(value: Any, low: float) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= _LARGEST_RATE
+    return (
+        isinstance(value, (int, float, np.integer, np.floating))
+        and not isinstance(value, bool)
+        and bool(low <= value <= _LARGEST_RATE)
+    )

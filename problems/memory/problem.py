@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import abc
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import InputError, kind_of
+from corl.files.json_instances import Field, plain
 from corl.problem import Problem
 from corl.problems.memory.generators import GENERATORS
 from corl.problems.memory.instance import MappingInstance, MappingPlan
@@ -43,6 +45,7 @@ class Mapping(Problem):
     generators = GENERATORS
     features = {"game": _game}  # noqa: RUF012
     suffixes = (".csv",)
+    instance_suffixes = (".onnx",)
 
     def evaluate(self, instance: MappingInstance, solution: Any) -> float:
         """The run time in microseconds. Raises Infeasible, naming the first rule that is broken."""
@@ -72,8 +75,17 @@ class Mapping(Problem):
 
         write_instance(instance, path)
 
+    def adapts(self, data: Any) -> bool:
+        """An object in the layout of traced programs."""
+        return isinstance(data, abc.Mapping) and str(data.get("format")).startswith("corl-memmap-")
+
     def adapt(self, data: Any) -> MappingInstance:
-        """The program of an exported model (torch.export.ExportedProgram) or of a pair (torch.nn.Module, its inputs)."""
+        """The program of an exported model (torch.export.ExportedProgram), of a pair (torch.nn.Module, its inputs), or of an
+        object such as the JSON files hold."""
+        if isinstance(data, abc.Mapping):
+            from corl.problems.memory.formats import from_json_value
+
+            return from_json_value(Field(plain(data)), "object", GENERATORS)
         from corl.problems.memory.tracing import trace
 
         if hasattr(data, "graph_signature"):

@@ -47,7 +47,7 @@ _TRACED = record(
         "ops": array(record({"mat": FLAG, "ins": _accesses(integer()), "outs": _accesses(integer())},
                             {"name": TEXT, "kind": {}, "flops": number(0)})),
     },
-    _HEADING,
+    {"problem": constant("memory"), **_HEADING},
 )  # fmt: skip
 _SPAN = {"from": integer(0), "to": integer(0)}
 _FACTS = {"bytes": integer(), "from_op": TEXT, "to_op": TEXT}

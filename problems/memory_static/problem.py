@@ -76,6 +76,7 @@ class StaticAllocation(Problem):
     def adapt(self, data: Any) -> StaticInstance:
         """From an array or list of (lower, upper, size) rows, or an object with these as lists. Raises InputError."""
         if isinstance(data, Mapping):
+            data = {key: value for key, value in data.items() if (key, value) != ("problem", self.name)}
             if unknown := [key for key in data if key not in _KEYS]:
                 raise InputError(f"no key {unknown[0]!r} is known; {_ADAPTED}")
             if missing := [key for key in _KEYS[:3] if key not in data]:

@@ -32,6 +32,7 @@ class Milp(Problem):
     instance_type = MilpInstance
     generators = GENERATORS
     suffixes = (".sol",)
+    instance_suffixes = (".lp", ".mps")
 
     def of(self, instance: MilpInstance) -> Milp:
         """The problem that minimises or the one that maximises."""
@@ -132,6 +133,11 @@ class Milp(Problem):
         if instance.comment:
             facts["comment"] = " / ".join(line for line in instance.comment.splitlines() if line)[:200]
         return facts
+
+    def table(self, instance: MilpInstance, solution: Any) -> list[dict[str, Any]]:
+        """A row for each variable, zeros too: its name, its value and its coefficient in the objective."""
+        columns = zip(instance.names, np.asarray(solution, np.float64).tolist(), instance.c.tolist())
+        return [{"variable": name, "value": value, "objective": weight} for name, value, weight in columns]
 
     def draw(self, instance: MilpInstance, solution: Any, axes: Axes) -> None:
         """The matrix, a mark an entry; with a solution the columns that are not zero in it stand out."""

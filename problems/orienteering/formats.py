@@ -11,7 +11,6 @@ JSON   {"problem": "orienteering", "name": "small", "points": [[0, 0], [3, 4], [
 from __future__ import annotations
 
 import io
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,9 @@ from numpy.typing import NDArray
 
 from corl.errors import InputError
 from corl.files.json_instances import Field, heading, read_object
+from corl.files.json_values import dumps
 from corl.files.opening import plain_name, writing
-from corl.files.text import Entry, Text, keyword_parts, quoted
+from corl.files.text import Text, keyword_parts, quoted
 from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.problems.tsp import formats as tsplib
 from corl.problems.tsp.instance import COORDINATE_TYPES, LARGEST, TspInstance
@@ -33,10 +33,7 @@ _JSON = re.compile(r'\s*\{.*?"problem"\s*:\s*"orienteering"', re.DOTALL)
 _TYPE = re.compile(r"^\s*TYPE\s*:?\s*OP\b", re.IGNORECASE | re.MULTILINE)
 _MARK = re.compile(r"^\s*(COST_LIMIT|NODE_SCORE_SECTION)\b", re.IGNORECASE | re.MULTILINE)
 _OWN = ("COST_LIMIT", "NODE_SCORE_SECTION", "DEPOT_SECTION")
-_KEYWORDS = (
-    "NAME", "TYPE", "COMMENT", "DIMENSION", "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT", "NODE_COORD_TYPE", "DISPLAY_DATA_TYPE",
-    "NODE_COORD_SECTION", "DISPLAY_DATA_SECTION", "EDGE_WEIGHT_SECTION", "EOF", *_OWN,
-)  # fmt: skip
+_KEYWORDS = (*tsplib.KEYWORDS, *_OWN)
 _VEHICLES = "belongs to a vehicle routing problem, which is no orienteering problem; accepted: TYPE OP"
 _REFUSED = dict.fromkeys(("CAPACITY", "VEHICLES", "DISTANCE", "DEMAND_SECTION", "TIME_WINDOW_SECTION"), _VEHICLES)
 _KEYS = (
@@ -66,7 +63,8 @@ def read_text(text: Text, name: str = "") -> OrienteeringInstance:
     for keyword in _OWN:
         if keyword not in header and keyword not in sections:
             raise text.error("missing; an orienteering problem needs it", line=text.last_line, field=keyword)
-    graph = tsplib.read_text(_without(text, header, sections), name)
+    header.pop("TYPE", None)  # the rest is that of a symmetric TSP
+    graph = tsplib.instance_of(text, header, sections, name)
     entry = header["COST_LIMIT"]
     limit = text.number(entry.value, "COST_LIMIT", entry.line, 0.0, LARGEST)
     place = {int(node): i for i, node in enumerate(graph.ids)}
@@ -76,22 +74,6 @@ def read_text(text: Text, name: str = "") -> OrienteeringInstance:
         return OrienteeringInstance(graph, scores, limit, start, end, graph.name, graph.comment)
     except InputError as error:
         raise text.error(error.reason, field=error.field) from None
-
-
-def _without(text: Text, header: dict[str, Entry], sections: dict[str, Text]) -> Text:
-    """The TSPLIB file that remains, its lines where they were."""
-    lines = text.content.split("\n")
-    first = text.first_line
-    if "TYPE" in header:
-        lines[header["TYPE"].line - first] = "TYPE : TSP"
-    for keyword in _OWN:
-        if keyword in header:
-            lines[header[keyword].line - first] = ""
-        if keyword in sections:
-            begin = sections[keyword].first_line - first
-            for k in range(begin, begin + max(1, sections[keyword].content.count("\n"))):
-                lines[k] = ""
-    return Text("\n".join(lines), text.file, first)
 
 
 def _scores(part: Text, place: dict[int, int]) -> NDArray[np.float64]:
@@ -174,7 +156,7 @@ def write_instance(instance: OrienteeringInstance, path: Path) -> None:
         head |= {key: int(graph.ids[node]) for key, node in (("start", instance.start), ("end", instance.end))}
         head |= {"points": graph.points.tolist()} if graph.points is not None else {"matrix": graph.matrix.tolist()}  # type: ignore[union-attr]
         with writing(path) as stream:
-            stream.write(json.dumps(head | {"scores": instance.scores.tolist()}) + "\n")
+            stream.write(dumps(head | {"scores": instance.scores.tolist()}) + "\n")
         return
     ids = graph.ids if graph.points is not None else np.arange(1, instance.n + 1)
     plain = TspInstance(instance.name, graph.edge_weight_type, graph.points, graph.matrix, ids=ids, comment=instance.comment)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.errors import Infeasible, InputError, UsageError, kind_of
+from corl.errors import InputError, UsageError, kind_of
 from corl.files.json_instances import Field, plain
 from corl.problem import Problem
 from corl.problems.orienteering.generators import GENERATORS
@@ -53,6 +53,8 @@ class Orienteering(Problem):
     sense = "max"
     instance_type = OrienteeringInstance
     generators = GENERATORS
+    suffixes = (".sol",)
+    instance_suffixes = (".oplib",)
     environments = ("nodes", "insertion")
     features = {"nodes": _nodes, "insertion": _insertion}  # noqa: RUF012
 
@@ -98,6 +100,18 @@ class Orienteering(Problem):
 
         return from_json_value(Field(plain(data)), "object")
 
+    def read_solution(self, instance: OrienteeringInstance, path: Path) -> NDArray[np.int64]:
+        """The path in a .sol file of OPLib."""
+        from corl.problems.orienteering.solutions import read_solution
+
+        return read_solution(instance, path)
+
+    def write_solution(self, instance: OrienteeringInstance, solution: Any, path: Path) -> None:
+        """Write a .sol file of OPLib."""
+        from corl.problems.orienteering.solutions import write_solution
+
+        write_solution(instance, solution, path)
+
     def to_json(self, instance: OrienteeringInstance, solution: Any) -> list[int]:
         """The file's ids in order, start and end listed."""
         return instance.graph.ids[np.asarray(solution)].tolist()  # type: ignore[no-any-return]
@@ -106,10 +120,9 @@ class Orienteering(Problem):
         """int64 nodes 0..n-1. Raises InputError for no list of integers, Infeasible for a node that there is not."""
         if not isinstance(value, list) or not all(type(node) is int for node in value):
             raise InputError("accepted: a list of node ids, integers, start and end among them", field="solution")
-        place = {int(node): i for i, node in enumerate(instance.graph.ids)}
-        if unknown := [node for node in value if node not in place]:
-            raise Infeasible(f"there is no node {str(unknown[0])[:40]}")
-        return np.array([place[node] for node in value], np.int64)
+        from corl.problems.orienteering.solutions import nodes_of
+
+        return nodes_of(instance, value)
 
     def schemas(self) -> dict[str, dict[str, Any]]:
         """See Problem.schemas."""

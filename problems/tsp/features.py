@@ -24,7 +24,8 @@ TOKENS = 26
 PAIRS = 6
 """P: features of a pair of tokens (see _describe_pairs)."""
 SHOWN = 20
-"""Slots that a network sees at most; of optimal tours, one next city in 10,000 is farther down the list."""
+"""The window unless told otherwise: the slots that a network sees at most. Of optimal tours, one next city in 10,000 is farther
+down the list."""
 _STEPS = 32  # trees of the relaxation (tuned, as the first step is, by right next cities on 300 tours)
 _FIRST = 0.2
 _BEYOND = 1.0  # the distance to the nearest unseen city above its lower bound, in the same units (tuned)
@@ -34,10 +35,10 @@ _BRANCH_STEPS = 12  # trees of each, and the first step in units of the mean nea
 _BRANCH_FIRST = 0.1
 
 
-def plane(observation: Mapping[str, NDArray[Any]]) -> Tokens:
+def plane(observation: Mapping[str, NDArray[Any]], window: int = SHOWN) -> Tokens:
     """Tokens of TspEnvironment's observations: K slots, the origin, the destination; K + 2 tokens.
 
-    Slots after the first SHOWN are not shown as tokens, but they and "surroundings" are cities of the relaxation. Distances
+    Slots after the first `window` are not shown as tokens, but they and "surroundings" are cities of the relaxation. Distances
     are those of "coordinates" in a straight line, or of "distances" (which should be symmetric; of others the mean of both
     directions is seen). The unit `scale` is about the length of the path that remains.
     """
@@ -48,18 +49,18 @@ def plane(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     around = np.ascontiguousarray(observation.get("surroundings", none))
     matrix = np.ascontiguousarray(observation.get("distances", none))
     shown = mask.copy()
-    shown[:, SHOWN : tokens - 2] = False
+    shown[:, min(window, tokens - 2) : tokens - 2] = False
     x = np.zeros((rows, tokens, TOKENS), np.float32)
     pairs = np.zeros((rows, tokens, tokens, PAIRS), np.float32)
     scale = np.ones(rows)
     work = new_relaxation(tokens + around.shape[1] + 1)
-    _features(mask, observation["remaining"], points, around, matrix, work, x, pairs, scale)
+    _features(mask, observation["remaining"], points, around, matrix, window, work, x, pairs, scale)
     return Tokens(x, shown, pairs, scale)
 
 
 @kernel
 def _features(
-    mask: Any, remaining: Any, points: Any, around: Any, matrix: Any, work: Any, x: Any, pairs: Any, scale: Any
+    mask: Any, remaining: Any, points: Any, around: Any, matrix: Any, window: Any, work: Any, x: Any, pairs: Any, scale: Any
 ) -> None:
     """Fill x, pairs and scale row by row.
 
@@ -94,7 +95,7 @@ def _features(
         if not unit > 0.0:  # all cities in one place
             unit = 1.0
         scale[row] = unit * (remaining[row] + 1)
-        shown = min(m, SHOWN)
+        shown = min(m, window)
         _describe(work, near, shown, c, outside, remaining[row], unit, x[row])
         _describe_pairs(work, shown, c, unit, pairs[row])
         work.cost[c, c + 1] = work.cost[c + 1, c] = barred

@@ -16,10 +16,9 @@ from corl.problems.tsp.instance import EDGE_WEIGHT_TYPES, TspInstance
 from corl.routing.edge_weights import COORDINATE_TYPES
 from corl.routing.tsplib import coordinates, dimension, numerals, one_of, section, square, write_coordinates
 
-__all__ = ["read_instance", "read_text", "write_instance"]
+__all__ = ["KEYWORDS", "instance_of", "read_instance", "read_text", "write_instance", "write_text"]
 
-
-_KEYWORDS = (
+KEYWORDS = (
     "NAME", "TYPE", "COMMENT", "DIMENSION", "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT", "NODE_COORD_TYPE", "DISPLAY_DATA_TYPE",
     "NODE_COORD_SECTION", "DISPLAY_DATA_SECTION", "EDGE_WEIGHT_SECTION", "EOF",
 )  # fmt: skip
@@ -54,7 +53,11 @@ def read_instance(path: str | Path) -> TspInstance:
 
 def read_text(text: Text, name: str = "") -> TspInstance:
     """The instance in the text of a TSPLIB file; `name` stands in for a missing NAME. Raises InputError."""
-    header, sections = keyword_parts(text, _KEYWORDS, _REFUSED_KEYWORDS)
+    return instance_of(text, *keyword_parts(text, KEYWORDS, _REFUSED_KEYWORDS), name)
+
+
+def instance_of(text: Text, header: dict[str, Entry], sections: dict[str, Text], name: str = "") -> TspInstance:
+    """The instance in the parts of a file in TSPLIB's style, which may have more of them. Raises InputError."""
     symmetric = _type(text, header)
     n = dimension(text, header)
     kind = one_of(text, header, "EDGE_WEIGHT_TYPE", EDGE_WEIGHT_TYPES, _REFUSED_WEIGHTS)

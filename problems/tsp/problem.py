@@ -31,11 +31,11 @@ _MARK = re.compile(r"^\s*(DIMENSION|EDGE_WEIGHT_TYPE|NODE_COORD_SECTION|EDGE_WEI
 _VEHICLES = re.compile(r"^\s*(CAPACITY|VEHICLES|DEMAND_SECTION|DEPOT_SECTION)\b", re.IGNORECASE | re.MULTILINE)
 
 
-def _plane(observation: Mapping[str, Any]) -> Tokens:
+def _plane(observation: Mapping[str, Any], window: int = 20) -> Tokens:
     """See corl.problems.tsp.features.plane."""
     from corl.problems.tsp.features import plane
 
-    return plane(observation)
+    return plane(observation, window)
 
 
 def _matrix(observation: Mapping[str, Any], level: str = "actions") -> Tokens:
@@ -66,12 +66,15 @@ class Tsp(Problem):
     }
     features = {  # noqa: RUF012
         "plane": _plane,
+        "plane-12": partial(_plane, window=12),
+        "plane-32": partial(_plane, window=32),
         "matrix": _matrix,
         "matrix-raw": partial(_matrix, level="raw"),  # the last three are there to compare with
         "matrix-reduced": partial(_matrix, level="reduced"),
         "matrix-flags": partial(_matrix, level="flags"),
     }
     suffixes = (".tour",)
+    instance_suffixes = (".tsp", ".atsp")
 
     def evaluate(self, instance: TspInstance, solution: Any) -> float:
         """The length of the closed tour, by TSPLIB's formulas. Raises Infeasible, naming the first fault in the file's ids."""

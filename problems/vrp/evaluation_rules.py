@@ -27,7 +27,7 @@ def check_rules(instance: VrpInstance, routes: Sequence[Route]) -> None:
         clients = route.visits[route.visits >= instance.depots]
         if rules.allowed is not None and not rules.allowed[route.vehicle, clients].all():
             client = clients[int((~rules.allowed[route.vehicle, clients]).argmax())]
-            raise Infeasible(f"route {number} serves client {instance.ids[client]}, which its vehicle may not")
+            raise Infeasible(f"route {number} serves client {instance.labels[client]}, which its vehicle may not")
         for trip in _trips(instance, rules, number, route):
             _check_loads(instance, rules, number, route.vehicle, trip)
     _check_pairs(instance, rules, routes)
@@ -43,7 +43,7 @@ def _check_groups(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) 
     for bad, words in (((counts > 1), "more than one client is"), (rules.group_required & (counts == 0), "no client is")):
         if bad.any():
             group = int(bad.argmax())
-            names = ", ".join(str(instance.ids[i]) for i in np.flatnonzero(rules.groups == group)[:10])
+            names = ", ".join(instance.labels[i] for i in np.flatnonzero(rules.groups == group)[:10])
             raise Infeasible(f"of the group {names}, {words} served")
 
 
@@ -61,7 +61,7 @@ def _trips(instance: VrpInstance, rules: Rules, number: int, route: Route) -> li
     where = where if rules.reload_depots is None else rules.reload_depots[kind]
     for depot in route.visits[at]:
         if not where[depot]:
-            raise Infeasible(f"route {number} reloads at depot {instance.ids[depot]}, where its vehicle may not")
+            raise Infeasible(f"route {number} reloads at depot {instance.labels[depot]}, where its vehicle may not")
     trips = np.split(route.visits, at)
     trips = [trips[0], *(trip[1:] for trip in trips[1:])]
     if not all(len(trip) for trip in trips):
@@ -86,7 +86,7 @@ def _check_loads(instance: VrpInstance, rules: Rules, number: int, kind: int, tr
     aboard = np.concatenate([[begin], begin + np.cumsum(change, axis=0)])
     if not (fits := keeps(aboard, capacity[None, :])).all():
         step, dimension = np.unravel_index(int((~fits).argmax()), fits.shape)
-        where = f"after client {instance.ids[trip[step - 1]]}" if step else "when it leaves"
+        where = f"after client {instance.labels[trip[step - 1]]}" if step else "when it leaves"
         which = "" if rules.dimensions == 1 else f" in dimension {dimension + 1}"
         message = f"route {number} has load {aboard[step, dimension]:.10g}{which} {where}"
         raise Infeasible(f"{message}; the capacity is {capacity[dimension]:.10g}")
@@ -97,7 +97,7 @@ def _check_order(instance: VrpInstance, number: int, trip: NDArray[np.int32], de
     brings, takes = np.asarray(demands.any(axis=1)), np.asarray(pickups.any(axis=1))
     collected = np.logical_or.accumulate(takes) if len(takes) else takes
     if (late := brings & collected).any():
-        client = instance.ids[trip[int(late.argmax())]]
+        client = instance.labels[trip[int(late.argmax())]]
         raise Infeasible(f"route {number} brings something to client {client} after it has collected; deliveries come first")
     if takes.any() and not brings.any():
         raise Infeasible(f"route {number} collects and brings nothing; accepted: a delivery first")
@@ -112,7 +112,9 @@ def _check_pairs(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) -
         route_of[route.visits], position[route.visits] = number, np.arange(len(route.visits))
     for start, end in rules.shipments:
         if route_of[start] != route_of[end] or position[start] > position[end]:
-            message = f"what is picked up at client {instance.ids[start]} is not brought to client {instance.ids[end]} after it"
+            message = (
+                f"what is picked up at client {instance.labels[start]} is not brought to client {instance.labels[end]} after it"
+            )
             raise Infeasible(f"{message}, on the same route")
 
 
@@ -122,8 +124,10 @@ def _check_begun(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) -
             continue
         visits = next((route.visits for route in routes if route.vehicle == kind), np.zeros(0, np.int32))
         if not np.array_equal(visits[: len(begun)], begun):
-            names = ", ".join(str(instance.ids[node]) for node in begun[:10])
-            raise Infeasible(f"the vehicle of type {kind} is under way to {names}; its route does not go there first")
+            names = ", ".join(instance.labels[node] for node in begun[:10])
+            raise Infeasible(
+                f"the vehicle of type {instance.vehicle_label(kind)} is under way to {names}; its route does not go there first"
+            )
 
 
 # -------------------------------------------------------------------- distances and times
@@ -216,7 +220,7 @@ def paused(
             due = [left == 0 or keeps(t, min(late[len(late) - left :])) for (t, _), (_, left, _, _) in zip(back, moved)]
             done = [(t, past) for (t, past), good in zip(back, due) if good and keeps(t, float(closes[i]))]
             if not done:
-                raise Infeasible(f"a route of vehicle type {kind} is not back in time with its breaks")
+                raise Infeasible(f"a route of vehicle type {instance.vehicle_label(kind)} is not back in time with its breaks")
             t, past = min(done)
             return np.array([*past, t])
         begun = []
@@ -226,8 +230,9 @@ def paused(
                 begun.append((begin + float(service[i]), left, driven, (*past, begin)))
         labels = _with_pauses(begun, breaks, rest)
         if not labels:
-            node = instance.ids[path[i]]
-            raise Infeasible(f"a route of vehicle type {kind} does not come to {node} in time, with its breaks and rests")
+            node = instance.labels[path[i]]
+            route_of = f"a route of vehicle type {instance.vehicle_label(kind)}"
+            raise Infeasible(f"{route_of} does not come to {node} in time, with its breaks and rests")
     raise AssertionError("a path ends at a depot")
 
 

@@ -9,7 +9,7 @@ from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.rules import Rules
 from corl.tolerance import keeps
 
-__all__ = ["unservable"]
+__all__ = ["in_the_way", "unservable"]
 
 _LIMITS = {  # what may stand between a client and every vehicle, in words
     "capacity": "what it is to be brought or hands over", "allowed": "the vehicles that may serve it", "window": "its window",
@@ -42,10 +42,26 @@ def unservable(instance: VrpInstance) -> str:
         if not open_clients.any():
             return ""
     node = int(open_clients.argmax())
-    limits = _irreducible(instance, kinds, node)
+    why = _words(_irreducible(instance, kinds, node))
+    return f"no vehicle can serve client {instance.labels[node]}{why} ({int(open_clients.sum())} such)"
+
+
+def in_the_way(instance: VrpInstance, clients: NDArray[np.bool_]) -> dict[int, str]:
+    """Of those of some clients (bool [n]) that no vehicle can serve whatever the routes are: the reason, by node."""
+    kinds = [_Ways(instance, int(kind)) for kind in np.flatnonzero(instance.vehicles.count != 0)]
+    closed = clients.copy()
+    closed[: instance.depots] = False
+    for direct in (True, False):
+        for ways in kinds if closed.any() else []:
+            closed &= ~_servable(instance, ways, direct, set(_LIMITS))
+    found = np.flatnonzero(closed).tolist() if kinds else []
+    return {node: f"no vehicle can serve it{_words(_irreducible(instance, kinds, node))}" for node in found}
+
+
+def _words(limits: set[str]) -> str:
+    """What is in the way of a client, to follow "no vehicle can serve it"."""
     words = " and ".join(_LIMITS[limit] for limit in _LIMITS if limit in limits)
-    why = f": in the way is {words}" if len(limits) == 1 else f": in the way are {words}, together" if words else ""
-    return f"no vehicle can serve client {instance.ids[node]}{why} ({int(open_clients.sum())} such)"
+    return f": in the way is {words}" if len(limits) == 1 else f": in the way are {words}, together" if words else ""
 
 
 def _needed(instance: VrpInstance) -> NDArray[np.bool_]:

@@ -53,6 +53,7 @@ class Vrp(Problem):
     environments = ("routes", "savings")
     features = {"routes": _routes, "savings": _savings}  # noqa: RUF012
     suffixes = (".sol",)
+    instance_suffixes = (".vrp",)
 
     def infeasible(self, instance: VrpInstance) -> str:
         """The first client that no vehicle can serve, or demand above what the fleet carries."""

@@ -168,7 +168,7 @@ class Rules:
         if self.backhauls_last and self.pickups is not None:
             both = (instance.demand > 0) & (self.pickups > 0).any(axis=1)
             if both.any():
-                node = instance.ids[int(both.argmax())]
+                node = instance.labels[int(both.argmax())]
                 raise InputError(f"client {node} has both; with backhauls last a client has one of them", field="pickups")
         if self.shipments is None or self.amounts is None:
             return

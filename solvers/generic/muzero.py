@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from corl.options import option
 from corl.policy import Policy as AnyPolicy
 from corl.solver import Solver
-from corl.solvers.generic.tree_search import search_rounds, warm_up
+from corl.solvers.generic.tree_search import VALUE_SCALE, search_rounds, warm_up
 
 if TYPE_CHECKING:
     from corl.run import Run
@@ -33,6 +33,12 @@ class MuZero(Solver):
         "Leaves of a step's tree in the first round; 0: automatic, with `iterations` as many as one round may have.",
         low=0,
         scale="log",
+    )
+    value_scale: float = option(
+        VALUE_SCALE,
+        "Of a Gumbel search, the weight of its values, scaled to [0, 1] among a state's actions, beside the network's logits; "
+        "smaller for a policy whose values err by more than actions differ.",
+        low=0,
     )
     leaves: int = option(1, "Leaves shown to the network in one call.", low=1)
     augment: int = option(1, "Copies of the instance by symmetry, at most as many as the problem knows (8 in the plane).", low=1)

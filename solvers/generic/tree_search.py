@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from corl.run import Run
     from corl.solvers.generic.inference import Session
 
-__all__ = ["TreeSearch", "made_search", "search_rounds", "warm_up"]
+__all__ = ["VALUE_SCALE", "TreeSearch", "made_search", "search_rounds", "warm_up"]
 
+VALUE_SCALE = 0.1
+"""Of a Gumbel search, unless told otherwise."""
 _WARM_UP = 400  # states: enough for an episode by search on a miniature
 _AT_FIRST = 4  # simulations of the first round under a time limit
 _MOST = 1 << 14  # simulations beyond which rounds do not double them
@@ -36,6 +38,12 @@ class TreeSearch(Solver):
         "Leaves of a step's tree in the first round; 0: automatic, with `iterations` as many as one round may have.",
         low=0,
         scale="log",
+    )
+    value_scale: float = option(
+        VALUE_SCALE,
+        "Of a Gumbel search, the weight of its values, scaled to [0, 1] among a state's actions, beside the network's logits; "
+        "smaller for a policy whose values err by more than actions differ.",
+        low=0,
     )
     leaves: int = option(1, "Leaves shown to the network in one call; more are faster and search a little worse.", low=1)
     value: Literal["auto", "network", "rollout"] = option(
@@ -114,5 +122,5 @@ def made_search(options: Any, simulations: int, number: int) -> Any:
     from corl.search.puct import Puct
 
     if options.method == "gumbel":
-        return Gumbel(simulations, noise=float(number > 0), leaves=options.leaves)
+        return Gumbel(simulations, noise=float(number > 0), value_scale=options.value_scale, leaves=options.leaves)
     return Puct(simulations, noise=0.25 * (number > 0), leaves=options.leaves)

@@ -47,10 +47,9 @@ class AlphaZero(PolicyRecipe):
     step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of self-play before it"
 
     def train(self, training: Training) -> None:
-        import torch
 
         from corl.learning import imitation
-        from corl.learning.optimise import gradient_step
+        from corl.learning.optimise import gradient_step, new_optimiser
         from corl.learning.replay import Replay
         from corl.learning.selfplay import SelfPlay
         from corl.learning.validation import Validation
@@ -62,7 +61,7 @@ class AlphaZero(PolicyRecipe):
         if not network.has_value:
             named = f"start: {self.start}" if self.start else f"network: {self.network}"
             raise UsageError(f"{named} has no value, which the search needs")
-        optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
+        optimiser = new_optimiser(network, self.rate)
         replay, validate = Replay(self.replay), Validation(source, self.watch, self.keep)
         training.manage(network=network, optimiser=optimiser, replay=replay, watch=validate)
         kind = type(network), network.config

@@ -40,17 +40,16 @@ class Evolution(PolicyRecipe):
         import math
 
         import numpy as np
-        import torch
 
         from corl.learning.evolution import set_gradient
-        from corl.learning.optimise import optimiser_step
+        from corl.learning.optimise import new_optimiser, optimiser_step
         from corl.learning.validation import Validation
         from corl.networks.threads import one_thread
         from corl.solvers.training.common import begin, check_learned, source_of
 
         source = source_of(self, training.problem, training.seed)
         network = begin(self, training, source)
-        optimiser = torch.optim.Adam(network.parameters(), lr=self.rate)
+        optimiser = new_optimiser(network, self.rate, decay=0.0, gate_rate=1.0)  # gates' gradients are as noisy as the others'
         validate = Validation(source, self.watch, keep=True)
         training.manage(network=network, optimiser=optimiser, validation=validate)
         with one_thread():

@@ -22,9 +22,9 @@ __all__ = ["Imitation"]
 class Imitation(PolicyRecipe):
     """Cross-entropy on states of a solver's solutions of new instances, which the workers solve while the network trains.
 
-    The store has states of `uses` * 4 * `batch` solutions; each round passes over it once, in random order, then a quarter (with
-    `uses` = 4) gives way to new ones. Where the teacher completes what the policy began, the policy is the one that it was when
-    the round before began: one to two rounds old, a round being `uses` * 4 steps.
+    The store has states of `uses` * 4 lessons, each of `lesson` solutions; each round passes over it once, in random order, then
+    a quarter (with `uses` = 4) gives way to new ones. Where the teacher completes what the policy began, the policy is the one
+    that it was when the round before began: one to two rounds old.
 
     With `beside`, the network is one of several tasks (corl.networks.shared), this one the first.
     """
@@ -37,7 +37,8 @@ class Imitation(PolicyRecipe):
         "solvers can.",
     )
     start: str = option("", "A checkpoint to go on from; empty: a new network of `width`, `layers` and `heads`.")
-    batch: int = option(16, "New instances of a lesson; a step looks at `batch` * `states` states.", low=1, scale="log")
+    batch: int = option(16, "A step looks at `batch` * `states` states.", low=1, scale="log")
+    lesson: int = option(0, "New instances of a lesson, which are played together; 0: as many as `batch`.", low=0)
     states: int = option(8, "Of each solution, those that are learned from, at random places.", low=1)
     starts: int = option(
         1, "From how many random starts each solution is followed, where the problem has several (a tour's cities).", low=1
@@ -60,10 +61,9 @@ class Imitation(PolicyRecipe):
             raise UsageError("imitation needs the option teacher, the name of a solver (corl list solvers)")
 
     def train(self, training: Training) -> None:
-        import torch
 
         from corl.learning import imitation
-        from corl.learning.optimise import gradient_step
+        from corl.learning.optimise import gradient_step, new_optimiser
         from corl.solvers.training.common import begin, check_learned, source_of
         from corl.solvers.training.lessons import Stream, teaching
 
@@ -71,7 +71,7 @@ class Imitation(PolicyRecipe):
         source = source_of(self, training.problem, training.seed)
         policy = begin(self, training, source)
         network, streams = self._streams(Stream(self, training, source, policy), training)
-        optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
+        optimiser = new_optimiser(network, self.rate)
         parts: dict[str, Any] = {f"rounds {stream.name}".rstrip(): stream.rounds for stream in streams}
         parts |= {f"asked {stream.name}".rstrip(): stream.asked for stream in streams}
         training.manage(network=network, optimiser=optimiser, **parts)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Stream", "teaching"]
 
-_BLOCK = 4  # lessons that come into the store together, each of `batch` instances
+_BLOCK = 4  # lessons that come into the store together
 
 
 class Stream:
@@ -101,7 +101,7 @@ class _Asked:
             self._ask(workers, number, self.weights)
 
     def _ask(self, workers: Workers, number: int, weights: Mapping[str, NDArray[Any]]) -> None:
-        count = self.recipe.batch
+        count = self.recipe.lesson or self.recipe.batch
         for lesson in range(number * _BLOCK, (number + 1) * _BLOCK):
             self._numbers.append(workers.submit((self.stream, Job(dict(weights), lesson * count, count))))
 
@@ -113,7 +113,7 @@ class _Asked:
 
 
 def _all_lessons(streams: Sequence[tuple[Any, ...]]) -> Callable[[tuple[int, Job]], Episodes]:
-    """What a worker calls: (number of the stream, Job) -> the episodes of `batch` instances."""
+    """What a worker calls: (number of the stream, Job) -> the episodes of a lesson's instances."""
     made: dict[int, Any] = {}
 
     def lesson(asked: tuple[int, Job]) -> Episodes:
@@ -127,7 +127,7 @@ def _all_lessons(streams: Sequence[tuple[Any, ...]]) -> Callable[[tuple[int, Job
 
 
 def _lessons(recipe: Imitation, source: Source, network_kind: type[Policy], config: dict[str, Any]) -> Callable[[Job], Episodes]:
-    """Job -> the episodes of `batch` instances."""
+    """Job -> the episodes of a lesson's instances."""
     import numpy as np
 
     network = network_kind(**config).eval()

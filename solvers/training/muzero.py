@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MuZero"]
 
-_RANDOM = 64  # episodes of random play that show what values and rewards there are
+_RANDOM = 64  # episodes of random play, and of the teacher, that show what values and rewards there are
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,22 @@ class MuZero(PolicyRecipe):
     teacher: str = option("", "A solver that iterations can limit, whose solutions are played first; empty: none.")
     teacher_iterations: int = option(100, "The teacher's limit for an instance.", low=1, scale="log")
     taught: float = option(0.3, "The share of the training in which the teacher plays instead of the search.", low=0, high=1)
+    explored: float = option(
+        0.5,
+        "While the teacher plays, the share of a generation that the search plays all the same: the model then sees what other "
+        "actions bring, and the policy does not imitate them.",
+        low=0,
+        high=1,
+    )
     keep: bool = option(False, "Whether to save the weights that did best on the watched instances, not the last ones.")
 
     title: ClassVar[str] = "MuZero: self-play by Gumbel search in a learned model"
     step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of self-play before it"
 
     def train(self, training: Training) -> None:
-        import torch
 
         from corl.learning import muzero
-        from corl.learning.optimise import gradient_step
+        from corl.learning.optimise import gradient_step, new_optimiser
         from corl.learning.replay import Replay
         from corl.learning.selfplay import SelfPlay
         from corl.learning.validation import Validation
@@ -69,7 +75,7 @@ class MuZero(PolicyRecipe):
         check_teacher(self, training.problem.name)
         source = source_of(self, training.problem, training.seed)
         network = MuZeroNetwork(**self._config(source)).to(training.device)
-        optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
+        optimiser = new_optimiser(network, self.rate)
         replay, validate = Replay(self.replay), Validation(source, self.watch, self.keep)
         weights = muzero.Weights(self.value_weight, self.reward_weight, self.consistency)
         training.manage(network=network, optimiser=optimiser, replay=replay, watch=validate)
@@ -78,8 +84,10 @@ class MuZero(PolicyRecipe):
                 seen, random = {}, training.generator(2, training.step)
                 if training.step % self.updates == 0:
                     number = training.step // self.updates
-                    episodes = games.generation(network, number, self.episodes, taught(self, training))
-                    if not taught(self, training):
+                    teaching = taught(self, training)
+                    share = 1.0 - self.explored if teaching else 0.0
+                    episodes = games.generation(network, number, self.episodes, share)
+                    if not teaching:
                         self._reanalyse(network, replay, sum(int(part.lengths.sum()) for part in episodes), random)
                     for part in episodes:
                         replay.add(part)
@@ -101,10 +109,11 @@ class MuZero(PolicyRecipe):
         training.save(network)
 
     def _config(self, source: Source) -> dict[str, Any]:
-        """The network's arguments: sizes of the tokens, and histograms that hold what random play shows."""
+        """The network's arguments: sizes of the tokens, and histograms that hold what random play and the teacher show."""
         import numpy as np
 
         from corl.learning.episodes import random_choice, record
+        from corl.learning.imitation import Teacher, demonstrate
         from corl.learning.muzero import spans
         from corl.learning.replay import Replay
         from corl.networks.muzero import MuZeroNetwork
@@ -118,8 +127,13 @@ class MuZero(PolicyRecipe):
         episodes = record(eyes, environment, rows, base, random_choice(random))
         if not episodes.moves:
             raise futile(f"{_RANDOM} episodes of random play")
-        seen = Replay(int(episodes.lengths.sum()))
-        seen.add(episodes)
+        parts = [episodes]
+        if self.teacher:
+            teacher = Teacher(self.teacher, self.teacher_iterations)
+            parts.append(demonstrate(eyes, source.problem, instances, teacher, None, random))
+        seen = Replay(sum(int(part.lengths.sum()) for part in parts))
+        for part in parts:
+            seen.add(part)
         shape = {"width": self.width, "layers": self.layers, "dynamics_layers": self.dynamics_layers, "heads": self.heads}
         shape |= {"grid": self.grid, "kinds": environment.kinds}
         return {**sizes, **shape, "feedforward": 2 * self.width, "bins": self.bins, **spans(seen, self.unroll, eyes.extra)}
@@ -169,7 +183,8 @@ def _player(recipe: MuZero, source: Source, config: dict[str, Any]) -> Any:
 
         def choose(turn: Turn, seen: Arrays) -> Choice:
             keys = random.integers(0, 2**63, len(turn.rows)).astype(np.uint64)
-            return search_latent(network, search, seen, turn.actions, keys)
+            found = search_latent(network, search, seen, turn.actions, keys)
+            return found._replace(policy=np.zeros_like(found.policy)) if job.explores else found
 
         return record(network, pool, rows, base, choose)
 

@@ -66,15 +66,15 @@ class PolicyGradient(PolicyRecipe):
             raise UsageError(f"option watch is {self.watch}; accepted: an integer from 2 with the greedy-rollout baseline")
 
     def train(self, training: Training) -> None:
-        import torch
 
+        from corl.learning.optimise import new_optimiser
         from corl.learning.policy_gradient import GreedyRollout, roll_out
         from corl.learning.validation import Validation
         from corl.solvers.training.common import begin, check_learned, source_of
 
         source = source_of(self, training.problem, training.seed)
         network = begin(self, training, source)
-        optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
+        optimiser = new_optimiser(network, self.rate)
         validate = Validation(source, self.watch)
         rollout = GreedyRollout(training.problem, network, validate.instances) if self.baseline == "greedy-rollout" else None
         training.manage(network=network, optimiser=optimiser, **({"rollout": rollout} if rollout else {}))

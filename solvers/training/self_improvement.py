@@ -48,10 +48,9 @@ class SelfImprovement(PolicyRecipe):
     step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of samples before it"
 
     def train(self, training: Training) -> None:
-        import torch
 
         from corl.learning import imitation
-        from corl.learning.optimise import gradient_step
+        from corl.learning.optimise import gradient_step, new_optimiser
         from corl.learning.replay import Replay
         from corl.learning.validation import Validation
         from corl.learning.workers import in_turns
@@ -59,7 +58,7 @@ class SelfImprovement(PolicyRecipe):
 
         source = source_of(self, training.problem, training.seed)
         network = begin(self, training, source)
-        optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
+        optimiser = new_optimiser(network, self.rate)
         replay, validate = Replay(self.replay), Validation(source, self.watch)
         training.manage(network=network, optimiser=optimiser, replay=replay)
         with in_turns(training, _sampler, self, source, type(network), network.config) as workers:

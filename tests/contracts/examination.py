@@ -134,7 +134,7 @@ def large(instance: Any) -> bool:
 def solve_cheaply(problem: Any, instance: Any, path: Path) -> Any:
     """The solution of 30 iterations, judged; None where there is none, or the solver says why it cannot."""
     name = named_cheap(problem.name)
-    limit = {"iterations": 30} if registry.solver(problem.name, name).iteration else {"time_limit": 0.5}
+    limit = {"iterations": 30} if registry.solver(problem.name, name).iteration else {"time_limit": 20}
     with refused(path, (UsageError,)):
         return corl.solve(instance, problem=problem.name, solver=name, **limit).solution
     return None

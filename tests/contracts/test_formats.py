@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +15,9 @@ import numpy as np
 import pytest
 from examination import same
 from families import drawn, small
-from specimen import FORMATS
+from specimen import FORMATS, specimens
 
-from corl import Problem, UsageError, registry
+from corl import InputError, Problem, UsageError, registry
 from corl.cli.main import main
 from corl.loading import load
 
@@ -23,6 +25,7 @@ ENDINGS = sorted({suffix for _, suffix in FORMATS})
 MANY = pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.long)])
 NUMBERING = {"ids", "first_item", "first_machine"}
 """Fields of instances that say how their files number things; not every format can."""
+NUMERALS = 4  # of a specimen that are replaced
 EACH = pytest.mark.parametrize("name", registry.problems())
 
 
@@ -72,6 +75,47 @@ def test_files_are_recognised(name: str, tmp_path: Path):
     if type(registry.problem(name)).recognises is not Problem.recognises:
         for instance in small(name):
             assert {registry.recognise(file).name for file in written(name, instance, tmp_path).values()} == {name}
+
+
+_NUMERAL = re.compile(r"(?<![\w.])\d+(\.\d+)?(?![\w.])")
+
+
+@pytest.mark.parametrize(("name", "suffix"), [pair for pair in FORMATS if pair[1] not in (".json", ".csv")])
+def test_numbers_as_fortran_writes_them(name: str, suffix: str, tmp_path: Path):
+    """A number with a D for its exponent's E means the same, wherever in a file it stands; or both are refused (as integers)."""
+    problem, path, accepted = registry.problem(name), tmp_path / f"numbers{suffix}", 0
+    for _, content in specimens(name, suffix):
+        text = content.decode("utf-8")
+        found = list(_NUMERAL.finditer(text))
+        for match in found[:: 1 + len(found) // NUMERALS]:
+            read = []
+            for letter in "ED":
+                numeral = f"{match[0]}{'' if match[1] else '.0'}{letter}+00"
+                path.write_text(text[: match.start()] + numeral + text[match.end() :], encoding="utf-8")
+                try:
+                    read.append(problem.read(path))
+                except InputError:
+                    read.append(None)
+            assert (read[0] is None) == (read[1] is None) and (read[0] is None or same(*read)), (match, text)
+            accepted += read[0] is not None
+    assert accepted or name in ("jobshop", "flowshop")  # whose numbers are integers
+
+
+@pytest.mark.parametrize("name", sorted({name for name, suffix in FORMATS if suffix == ".json"}))
+def test_objects_of_json_files(name: str, tmp_path: Path):
+    """A JSON file and its object in Python are the same instance, with `problem=` and, where it says its problem, without;
+    a fault in one is an InputError that says what is accepted."""
+    path = tmp_path / "object.json"
+    for _, content in specimens(name, ".json"):
+        path.write_bytes(content)
+        value = json.loads(content)
+        read = load(path, name)[1]
+        assert same(read, load(value, name)[1], but={"name"})
+        said = load({"problem": name, **value})
+        assert said[0].name == name and same(read, said[1], but={"name"})
+    for fault in ({}, {"nonsense": 1}, {1: 2}, {"comment": 1}):
+        with pytest.raises(InputError, match="accepted: "):
+            load({"problem": name} | fault)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")

@@ -57,11 +57,29 @@ def test_rewards_add_up_to_the_objective(name):
             env.step(0)
 
 
+@pytest.mark.parametrize("name", sorted({name.partition(" ")[0] for name in VISIBLE}))
+def test_instances_of_others_are_refused(name):
+    """A UsageError, whatever stands where a list of the problem's instances or an option should be."""
+    from corl.gymnasium import make
+
+    own, other = small(name)[0], small("knapsack" if name == "tsp" else "tsp")[0]
+    for instances in ([other], [own, other], [], own, None, [None], ["tsp/uniform-500"], "tsp/uniform-500", [{"a": 1}], 3):
+        with pytest.raises(UsageError):
+            make(name, instances)
+    for options in ({"width": 0}, {"width": -1}, {"width": 1.5}, {"width": "a"}, {"features": "x"}, {"environment": "x"}):
+        with pytest.raises(UsageError):
+            make(name, [own], **options)
+
+
 def test_what_is_refused():
-    """Problems that networks cannot see, unknown features, instances without a choice."""
+    """Problems that networks cannot see, unknown features, numbers of instances that there are not."""
     from corl.gymnasium import make
 
     with pytest.raises(UsageError, match="milp has no environment that networks can see"):
         make("milp", [])
+    env = make("knapsack", [registry.problem("knapsack").generators["uniform"](size=4)])
+    for which in (1, -1, "a"):
+        with pytest.raises(UsageError, match=r"instance: .* is not accepted; it takes a number below 1"):
+            env.reset(options={"instance": which})
     with pytest.raises(UsageError, match="knapsack has no features 'x'"):
         make("knapsack", [registry.problem("knapsack").generators["uniform"](size=4)], features="x")

@@ -33,7 +33,7 @@ def solved(name: str, folder: Path) -> Iterator[tuple[Any, corl.Result]]:
         path.write_bytes(content)
         instance = problem.read(path)
         for solver in SOLVERS.get(name, (named_cheap(name),)):
-            limit = {"iterations": 30} if registry.solver(name, solver).iteration else {"time_limit": 1}
+            limit = {"iterations": 30} if registry.solver(name, solver).iteration else {"time_limit": 20}
             result = corl.solve(instance, problem=name, solver=solver, **limit)
             if result.solution is not None:
                 yield instance, result

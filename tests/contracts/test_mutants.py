@@ -11,6 +11,7 @@ from mutation import mutant
 from specimen import FORMATS, specimens
 
 from corl import registry
+from corl.loading import load
 
 MANY = pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.long)])
 SOLVED = 4  # of so many instances that were read, one is solved
@@ -49,3 +50,18 @@ def test_damaged_instances(name: str, suffix: str, count: int, tmp_path: Path):
     faults = examined((mutant(generator.choice(files)[1], generator) for _ in range(count)), path, examine)
     assert not faults, "\n".join(faults)
     assert accepted > count / 50  # damage that leaves nothing to read tests only the first lines of a reader
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(400, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("name", "suffix"), FORMATS)
+def test_damaged_files_of_nobody_named(name: str, suffix: str, count: int, tmp_path: Path):
+    """Where the problem must be recognised, under the format's own name or one that says nothing: an instance, or InputError."""
+    generator, files = random.Random(count), specimens(name, suffix)
+    for path in (tmp_path / f"mutant{suffix}", tmp_path / "mutant"):
+
+        def examine(path: Path = path) -> None:
+            with refused(path):
+                load(path)
+
+        faults = examined((mutant(generator.choice(files)[1], generator) for _ in range(count)), path, examine)
+        assert not faults, "\n".join(faults)

@@ -18,7 +18,7 @@ from corl import registry
 from corl.loading import load
 
 pytestmark = [
-    pytest.mark.long,
+    pytest.mark.chance,
     pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals"),
 ]
 

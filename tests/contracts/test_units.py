@@ -40,7 +40,12 @@ LEFT_OUT = {"policy", "tree-search", "muzero"}
 """Networks see the numbers; what they find is judged as everything is."""
 ANYTIME = {"ortools", "pyvrp"}
 """They search until the clock ends them: how far they come on a busy machine is not ours to hold, that they come near is."""
-CASES = [(name, solver) for name in MADE for solver in registry.solvers(name) if solver not in LEFT_OUT]
+CASES = [
+    pytest.param(name, solver, id=f"{name}-{solver}", marks=pytest.mark.chance if solver in ANYTIME else ())
+    for name in MADE
+    for solver in registry.solvers(name)
+    if solver not in LEFT_OUT
+]
 
 
 @pytest.mark.parametrize(("name", "solver"), CASES)

@@ -74,6 +74,15 @@ class Bad(corl.Solver):
     def _lie(self, run, first):
         run.report(np.array([1.0]), 0.5)
 
+    def _lie_later(self, run, first):
+        run.report(np.array([1.0]))
+        run.report(np.array([0.5]), 0.2)
+        run.report(np.array([]))
+
+    def _crash_later(self, run, first):
+        run.report(np.array([1.0]))
+        raise ValueError("boom")
+
     def _infeasible(self, run, first):
         run.report(np.array([]))
 

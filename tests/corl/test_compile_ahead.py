@@ -169,7 +169,7 @@ ahead.compile_ahead([RECORD], tell)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no claims")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)])
 def test_the_other_processes_end_with_this_one(folder, number):
     """Ctrl-C, or kill -9, in the middle: nobody holds the pipe of standard error any more."""
     lingering = "import sys, time\nif sys.modules['__main__'].__spec__: time.sleep(60)\n"
@@ -212,8 +212,7 @@ def test_a_cold_solve_says_that_it_compiles(tmp_path, caplog, monkeypatch):
     monkeypatch.setattr(ahead, "recorded", lambda solver, kind: records)
     monkeypatch.setattr(ahead, "_helpers", lambda count, records: nullcontext())
     monkeypatch.setattr(ahead, "compile_one", lambda job: None)
-    with caplog.at_level("INFO", "corl.compilation"):
-        ahead.compile_for(registry.solver("knapsack", "dp")(), None)
+    ahead.compile_for(registry.solver("knapsack", "dp")(), None)
     (message,) = caplog.messages
     assert re.fullmatch(r"compiling 2 kernels once for this machine, about \d+ s", message)
 

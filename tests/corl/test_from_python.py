@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 import corl
 from corl import registry
+from corl.errors import UsageError
 
 KNAPSACK = {"steps": 1, "workers": 0, "device": "cpu", "size": 5, "width": 8, "heads": 2, "layers": 1, "watch": 0}
 
@@ -180,6 +182,26 @@ def test_what_is_refused():
         corl.solve(pile, problem=Largest(), solver=Draws(), first=2)
     with pytest.raises(corl.UsageError, match="option first is -1"):
         Draws(first=-1)
+
+
+def test_a_misspelt_argument_is_suggested():
+    """Not only the solver's options are compared with it, but also the arguments of the function that was called."""
+    instance = corl.generate("knapsack", size=5)
+    for call in (
+        lambda: corl.solve(instance, time_limt=1),
+        lambda: corl.solve(instance, time_limt=1, solver=corl.registry.solver("knapsack", "greedy")()),
+        lambda: corl.train("knapsack", "imitation", time_limt=1),
+    ):
+        with pytest.raises(UsageError, match=r"time_limt'? \(did you mean 'time_limit'\?\)"):
+            call()
+
+
+def test_numpy_scalars_are_arguments():
+    """Limits, seeds and sizes of NumPy's types are taken as Python's."""
+    instance = corl.generate("knapsack", size=np.int64(5), seed=np.uint8(2))
+    first = corl.solve(instance, time_limit=np.float32(5), seed=np.int32(3), workers=np.int8(1))
+    again = corl.solve(corl.generate("knapsack", size=5, seed=2), time_limit=5, seed=3)
+    assert first.objective == again.objective and json.loads(first.to_json())["seed"] == 3
 
 
 def test_reading_and_generating():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import signal
@@ -166,9 +167,10 @@ def damaged(folder, how):
 @pytest.mark.parametrize(
     "how",
     [
-        "truncated", "of another kernel",
+        "truncated",
         *(pytest.param(how, marks=pytest.mark.long) for how in (
-            "empty", "a flipped bit", "of other types", "a pickle of somebody", "index truncated", "index of another kernel",
+            "of another kernel", "empty", "a flipped bit",
+            "of other types", "a pickle of somebody", "index truncated", "index of another kernel",
         )),
     ],
 )  # fmt: skip
@@ -182,7 +184,7 @@ def test_damaged_machine_code_is_compiled_again(kept, how):
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="POSIX modes")
-@pytest.mark.parametrize("level", [0, 3, *(pytest.param(level, marks=pytest.mark.long) for level in (1, 2))])
+@pytest.mark.parametrize("level", [3, *(pytest.param(level, marks=pytest.mark.long) for level in (0, 1, 2))])
 def test_what_others_may_write_is_not_unpickled(kept, level):
     """A cache, a folder in it or a file that others may write to is not read; a line says which."""
     place, folder = kept
@@ -249,9 +251,16 @@ def test_users_settings_are_untouched():
     assert after == before
 
 
-def test_ctrl_c_leaves_no_kernel_broken(tmp_path, monkeypatch):
-    """Ctrl-C in the middle of a compilation waits for the innermost kernel, which is then whole; the others start afresh."""
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_no_kernel_broken(tmp_path, monkeypatch, how):
+    """Ctrl-C, or the command's SIGTERM, in the middle of a compilation waits for the innermost kernel, which is then whole.
+
+    The kernels around it start afresh.
+    """
     from numba.core import event
+
+    from corl.cli.main import _terminable
 
     source = """
         from corl.jit import kernel
@@ -264,23 +273,24 @@ def test_ctrl_c_leaves_no_kernel_broken(tmp_path, monkeypatch):
         def outer(x):
             return inner(x) + 1
     """
-    (tmp_path / "pair.py").write_text(textwrap.dedent(source))
+    name = f"pair_{how.name.lower()}"
+    (tmp_path / f"{name}.py").write_text(textwrap.dedent(source))
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("CORL_CACHE", str(tmp_path / "cache"))  # nothing is compiled in it
-    import pair
+    pair = importlib.import_module(name)
 
-    class CtrlC(event.Listener):
+    class Signal(event.Listener):
         def on_start(self, found):
             if found.data["dispatcher"] is pair.inner:
-                signal.raise_signal(signal.SIGINT)
+                signal.raise_signal(how)
 
         def on_end(self, found):
             pass
 
-    before = signal.getsignal(signal.SIGINT)
-    with event.install_listener("numba:compile", CtrlC()), pytest.raises(KeyboardInterrupt):
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with event.install_listener("numba:compile", Signal()), pytest.raises(KeyboardInterrupt), _terminable():
         pair.outer(1)
-    assert signal.getsignal(signal.SIGINT) is before
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
     assert len(pair.inner.signatures) == 1 and not pair.outer.signatures
     assert pair.outer(1) == 3
 
@@ -362,7 +372,13 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("calls", [list(CALLS), list(reversed(CALLS))], ids=["nested first", "alone first"])
+@pytest.mark.parametrize(
+    "calls",
+    [
+        pytest.param(list(CALLS), id="nested first"),
+        pytest.param(list(reversed(CALLS)), id="alone first", marks=pytest.mark.long),
+    ],
+)
 def test_a_kernel_may_be_called_by_kernels_and_from_python(tmp_path, calls):
     """Whatever called it first, and whether it was compiled in this process, by an earlier one, or both."""
     (tmp_path / "nested.py").write_text(NESTED)

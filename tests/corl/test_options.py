@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import pytest
 
 from corl import registry
 from corl.errors import UsageError
-from corl.options import Options, Row, build, call, declarations, option, option_table, parse_pairs
+from corl.options import Options, Row, build, call, declarations, option, option_table, parse_pairs, values
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,17 @@ def test_unknown_options_are_answered_by_the_names():
     """And by the nearest one."""
     with pytest.raises(UsageError, match=r"Plain has no option 'shar' \(did you mean 'share'\?\); there are: count, share"):
         build(Plain, {"shar": 3})
+
+
+def test_numpy_scalars_are_numbers():
+    """A solver holds Python's numbers, whatever they came as, and checks their range."""
+    made = Ranged(count=np.int64(4), share=np.float32(0.25), most=np.uint8(3))
+    assert [type(each) for each in (made.count, made.share, made.most)] == [int, float, int]
+    assert json.loads(json.dumps(values(made)))["share"] == 0.25
+    with pytest.raises(UsageError, match="option count is 1; accepted"):
+        Ranged(count=np.int64(1))
+    with pytest.raises(UsageError, match="option share is of type ndarray; accepted"):
+        Ranged(share=np.ones(2))
 
 
 def test_pairs():

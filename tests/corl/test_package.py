@@ -109,24 +109,6 @@ def test_import_from_the_checkout_root_finds_the_problems():
 
 
 @pytest.mark.long
-def test_types(tmp_path):
-    """mypy --strict over all sources, seen through a tree of links, because it cannot follow an editable install."""
-    package = tmp_path / "corl"
-    package.mkdir()
-    for file in (ROOT / "corl").iterdir():
-        if file.name != "__pycache__":
-            (package / file.name).symlink_to(file)
-    for name in ("problems", "solvers", "instances"):
-        (package / name).symlink_to(ROOT / name)
-    command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "-p", "corl"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
-    (tmp_path / "user.py").write_text("import corl\n\ncorl.sovle('tsp/uniform-500')\n")
-    done = subprocess.run([*command[:-2], "user.py"], cwd=tmp_path, capture_output=True, text=True)
-    assert done.stdout.startswith('user.py:3: error: Module has no attribute "sovle"'), done.stdout
-
-
-@pytest.mark.long
 def test_wheel_outside_the_source_tree(tmp_path):
     """A wheel and an sdist are built from a copy; installed alone, the wheel lists, solves and checks a shipped instance."""
     source = tmp_path / "source"

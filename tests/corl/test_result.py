@@ -23,7 +23,7 @@ from corl.termination import LIMITS, STATUSES, Limit, Status
 
 KEYS = {
     "problem", "instance", "status", "limit", "reason", "sense", "objective", "bound", "gap", "runtime", "setup_seconds",
-    "solution", "trace", "solver", "options", "seed", "versions", "verified", "tolerated",
+    "solution", "trace", "solver", "options", "seed", "versions", "verified", "tolerated", "discarded",
 }  # fmt: skip
 
 
@@ -113,17 +113,17 @@ def test_every_status_and_limit_is_documented(capsys):
         assert f"  {word} " in shown and f"`{word}`" in readme
     for field in ("status", "limit"):
         with pytest.raises(InputError, match=f"{field}: .*accepted: .*infeasible, unbounded"):
-            Result.from_json(make(**{field: "failed"}).to_json())
+            Result.from_json(make(**{field: "broken"}).to_json())
 
 
 def test_json_written_before_there_was_a_reason_is_read():
-    """Files without the keys `reason` and `tolerated` hold none."""
-    values = json.loads(make(reason="because", tolerated="a little").to_json())
+    """Files without the keys `reason`, `tolerated` and `discarded` hold none."""
+    values = json.loads(make(reason="because", tolerated="a little", discarded=2).to_json())
     again = Result.from_json(json.dumps(values))
-    assert (again.reason, again.tolerated) == ("because", "a little")
-    del values["reason"], values["tolerated"]
+    assert (again.reason, again.tolerated, again.discarded) == ("because", "a little", 2)
+    del values["reason"], values["tolerated"], values["discarded"]
     again = Result.from_json(json.dumps(values))
-    assert (again.reason, again.tolerated) == ("", "")
+    assert (again.reason, again.tolerated, again.discarded) == ("", "", 0)
 
 
 def test_gap():

@@ -36,7 +36,7 @@ def test_parts_are_read_in_chunks(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "token", ["nan", "inf", "-Infinity", "1e999", "1_000", "0x10", "１", "1,5", "--1", "1d5", "abc", "1.2.3"]
+    "token", ["nan", "inf", "-Infinity", "1e999", "1_000", "0x10", "１", "1,5", "--1", "1d", "1p5", "abc", "1.2.3"]
 )
 @pytest.mark.parametrize("method", ["numbers", "table"])
 def test_fault_is_found_in_its_line(token, method):
@@ -105,6 +105,14 @@ def test_byte_order_mark_and_line_ends(tmp_path):
     assert list(Text.read(path).lines()) == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
 
 
+@pytest.mark.parametrize(("token", "value"), [("1.0D+02", 100), ("-.5d-1", -0.05), ("2.D0", 2), ("3d4", 30000)])
+def test_numbers_as_fortran_writes_them(token, value):
+    """D stands for E, in single numbers, in runs of them, and in tables."""
+    text = Text(f"1 {token}\n3 4\n")
+    assert text.number(token, "x", 1) == value
+    assert text.numbers("x").tolist() == [1, value, 3, 4] and text.table("x", 2).tolist() == [[1, value], [3, 4]]
+
+
 def test_quoted_is_short_and_on_one_line():
     """What is quoted in a message is cut and escaped."""
     assert len(quoted("x" * 10**6)) < 50 and "\n" not in quoted("a\nb")
@@ -131,7 +139,11 @@ def test_keyword_parts():
         ("NAME : a\nNAME : b\n", 2, "NAME: given twice, first in line 1"),
         ("A_SECTION\n1\nA_SECTION\n", 3, "A_SECTION: given twice, first in line 1"),
         ("NAME : a\nBAD : 1\n", 2, "BAD: not here"),
-        ("NAME : a\nTYPO : 1\n", 2, "TYPO: not a known keyword; the nearest that are: B_SECTION, A_SECTION"),
+        ("NAME : a\nCOMENT : 1\n", 2, "COMENT: not a known keyword; the nearest that are: COMMENT, "),
+        ("NAME : a\nB : 1\n", 2, "B: not a known keyword"),
+        ("NAME : a\nOTHER 1\n", 2, "OTHER: not a known keyword"),
+        ("NAME : a\nOTHER_SECTION : 1\n", 2, "OTHER_SECTION: not a known keyword"),
+        ("NAME : a\nOTHER : 1\n3 4\n", 3, "'3 4' is not accepted"),
         ("NAME : a\n1 2 3\n", 2, "'1 2 3' is not accepted"),
         ("\n@#\nNAME : a\n", 2, "'@#' is not accepted"),
     ],
@@ -141,6 +153,21 @@ def test_keyword_faults(content, line, message):
     with pytest.raises(InputError) as error:
         parts(content)
     assert error.value.line == line and message in str(error.value)
+
+
+def test_remarks_in_keyword_files():
+    """Lines that begin with # are comments, in the header and in sections; lines keep their numbers."""
+    header, sections = parts("# first\nNAME : a # b\n  # COMMENT : c\nA_SECTION\n# d\n1 2\n#3\n")
+    assert [*header] == ["NAME"] and header["NAME"].value == "a # b" and list(sections["A_SECTION"].lines()) == [(6, "1 2")]
+
+
+def test_headers_of_others_are_skipped(caplog):
+    """A line `KEYWORD : value` of somebody's own is skipped, given twice or empty, with a warning that names it and its line."""
+    header, sections = parts("NAME : a\nTSPSOL : 6773\nBest known : 5\nTSPSOL :\nA_SECTION\n1\nUNITS : km\n")
+    assert set(header) == {"NAME"} and list(sections["A_SECTION"].lines()) == [(6, "1")]
+    said = [record.getMessage() for record in caplog.records]
+    assert said == [f"f:{k}: {key}: not a known keyword; the line is skipped" for k, key in
+                    ((2, "TSPSOL"), (3, "BEST"), (4, "TSPSOL"), (7, "UNITS"))]  # fmt: skip
 
 
 @given(st.text("0123456789- \n\t.", max_size=60))

@@ -15,6 +15,8 @@ from corl import registry
 
 _PATIENCE = 60.0  # seconds for solvers that end by themselves
 _ENGINES = 0.3  # seconds for engines that never do
+SEEDS = 5
+"""Of a search, whose objectives are compared by their mean."""
 
 
 def solved(case: Case, seed: int = 1) -> corl.Result:
@@ -66,6 +68,18 @@ def row(case: Case) -> dict[str, Any]:
         "status": result.status,
         "trace": _trace([(objective, bound) for _, objective, bound in result.trace]),
     }
+
+
+def objectives(case: Case, count: int = SEEDS) -> list[float | None]:
+    """Of a search, with each of some seeds; of one that has no iterations, with one, for chance has no part in it."""
+    return [solved(case, seed).objective for seed in range(1, 1 + (count if case.iterations else 1))]
+
+
+def worse(case: Case, found: list[float], kept: list[float]) -> float:
+    """By how much the mean of some objectives is worse than that of others, relatively; below zero where it is better."""
+    sign = -1.0 if registry.problem(case.problem).sense == "max" else 1.0
+    mean = sum(kept) / len(kept)
+    return sign * (sum(found) / len(found) - mean) / max(abs(mean), 1e-9)
 
 
 def digest_of(result: corl.Result) -> str:

@@ -20,6 +20,7 @@ def _instance(problem, seed, size=12):
     return registry.problem(problem).generators[GENERATORS[problem]](size=size, seed=seed)
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("problem", GENERATORS)
 def test_the_model_is_freed(monkeypatch, problem):
     """Once the solve is over nothing holds the engine's model, of which the engine holds a callback."""

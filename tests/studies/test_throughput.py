@@ -44,7 +44,7 @@ def test_links_make_a_package(tmp_path):
         shutil.rmtree(folder)
 
 
-@pytest.mark.long
+@pytest.mark.chance
 def test_a_checkout_is_as_fast_as_itself():
     """The whole way, for one reader: exit code 0 and a row of the table."""
     command = [sys.executable, str(HERE / "throughput.py"), "--against", str(ROOT), "--pairs", "1", "vrp reader"]

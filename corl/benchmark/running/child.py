@@ -47,8 +47,10 @@ def _answer(body: bytes) -> bytes:
 
 
 def _solved(*, instance: bytes, **arguments: Any) -> dict[str, Any]:
+    from corl.run import STRICT
     from corl.solving import solve
 
+    os.environ[STRICT] = "1"  # a solver with a fault is no fair competitor
     options = arguments.pop("options")
     result = solve(pickle.loads(instance), **arguments, **options)
     solved = result.status in ("optimal", "feasible")

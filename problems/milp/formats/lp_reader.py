@@ -2,7 +2,9 @@
 
 Accepted are linear objectives and rows, ranges (`-3 <= x + y <= 5`), bounds, `free`, general and binary variables. A
 constant may stand in an expression. What is no linear program with integers (quadratic terms, semi-continuous variables,
-special ordered sets, indicators) is refused.
+special ordered sets, indicators) is refused; sections for it that are empty are skipped, for HiGHS ends its files with one.
+
+SCIP's reader is no substitute: it takes no brackets in names and no rows with two sides, and its errors do not name the field.
 """
 
 from __future__ import annotations
@@ -14,11 +16,12 @@ from typing import NamedTuple
 from corl.errors import InputError
 from corl.files.text import Text, quoted
 from corl.problems.milp.formats.builder import Builder
-from corl.problems.milp.formats.lp_tokens import BETWEEN, SENSE, Token, first_apart, term_parts, tokens, tokens_of
+from corl.problems.milp.formats.lp_tokens import BETWEEN, FORTRAN, SENSE, Token, first_apart, term_parts, tokens, tokens_of
 from corl.problems.milp.instance import MilpInstance
 
 __all__ = ["infinite", "read_lp", "recognises_lp"]
 
+_ACCEPTED = "linear programs with general and binary variables"
 _SIGNS = {"+": 1.0, "-": -1.0}
 _FLIPPED = {"<": ">", ">": "<", "=": "="}
 _MOST_SIGNS = 2  # before a number or a name; some writers put a sign between terms and the coefficient's own behind it
@@ -65,6 +68,7 @@ class _Reader:
         self.source = tokens(text, self.comments)
         self.tokens: list[Token] = []  # the window: what was taken, then at least _AHEAD more as long as there are so many
         self.at = 0
+        self.last = text.first_line  # of the token that was taken last
         self.unnamed = 0  # the number in the last name that was made for a row
         self.bounded: set[int] = set()  # columns with a lower bound of their own
 
@@ -81,12 +85,18 @@ class _Reader:
             seen.add(section)
             if section == "objective":
                 self._objective()
+            elif section not in sections and self.peek.kind != "end":
+                message = f"{quoted(self.peek.text)}: this section is accepted only when empty; accepted: {_ACCEPTED}"
+                raise self.text.error(message, line=line, field=section[:40])
             while self.peek.kind != "end":
                 sections[section]()
             self.take()
         if "objective" not in seen:
             message = "no objective; accepted: a file that begins with minimize or maximize"
             raise self.text.error(message, line=self.text.first_line, field="section")
+        if {"D", "d"} & self.build.names.keys() and (match := FORTRAN.search(self.text.content)):
+            message = f"{quoted(match[0])} may be a number or a term of variable {match[1]}; accepted: e for d, or blanks"
+            raise self.text.error(message, line=self.text.line_at(match.start()), field=match[1])
         return self.build.built(name, "\n".join(self.comments))
 
     def _fill(self) -> None:
@@ -108,7 +118,7 @@ class _Reader:
     def take_whole(self) -> Token:
         """The next token as it stands."""
         token = self.tokens[self.at]
-        self.at += 1
+        self.at, self.last = self.at + 1, token.line
         if self.at + _AHEAD > len(self.tokens):
             self._fill()
         return token
@@ -116,9 +126,9 @@ class _Reader:
     def fault(self, token: Token, field: str, accepted: str) -> InputError:
         what = quoted(token.text) if token.kind != "end" else "the end of the section"
         if token.kind == "arrow":
-            accepted = "linear rows, no indicators"
+            what, accepted = f"{what}, an indicator,", "linear rows"
         elif token.text in ("[", "]", "^", "*"):
-            accepted = "linear terms, 3 x + 2 y"
+            what, accepted = f"{what}, a quadratic term,", "linear terms, 3 x + 2 y"
         return self.text.error(f"{what} is not accepted; accepted: {accepted}", line=token.line, field=field)
 
     # ---------------------------------------------------------------- expressions
@@ -161,8 +171,11 @@ class _Reader:
 
     def _term(self, terms: _Terms, field: str, first: bool) -> float:
         """Add the term that comes next; returns its value where it is a constant, and 0."""
+        last = self.last
         sign, signs, token = self._signed(field)
         if not first and not signs:
+            if token.line > last and field != "objective" and token.kind in ("name", "number"):
+                raise self.text.error("the row ends without a side; accepted: <=, >= or =, and a number", line=last, field=field)
             raise self.fault(token, field, "a sign between two terms, or a relation and a number")
         value = 1.0
         if token.kind == "number":
@@ -190,7 +203,7 @@ class _Reader:
         """(a number with signs, or infinity; its line)."""
         sign, _, token = self._signed(field)
         if token.kind not in ("number", "name") or (token.kind == "name" and not infinite(token.text)):
-            raise self.fault(token, field, "a number")
+            raise self._no_number(token, field, "a number")
         return sign * self.build.limit(token.text, field, token.line), token.line
 
     # ---------------------------------------------------------------- the sections
@@ -211,6 +224,7 @@ class _Reader:
         terms, constant = self._expression(field, closed=left is None)
         if left is None or self.peek.kind == "relation":
             right: tuple[str, float] | None = self._side(field)
+            self._side_ends(field)
         else:
             right = None
         lower, upper = -math.inf, math.inf
@@ -232,6 +246,24 @@ class _Reader:
             value, line = self._value(field)
         self.build.check_limit(value, relation in ">=", relation in "<=", field, line)
         return relation, value
+
+    def _side_ends(self, field: str) -> None:
+        """Raises InputError where something follows the number of a right-hand side in its line, unless it names another row."""
+        token = self.peek
+        labelled = token.kind in ("name", "number") and self.tokens[self.at + 1].text == ":"
+        if token.kind == "end" or token.line > self.last or labelled:
+            return
+        token = self.take()
+        while token.text in _SIGNS or (token.kind == "number" and self.peek.kind == "name" and self.peek.line == token.line):
+            token = self.take()
+        raise self._no_number(token, field, "one number on the right-hand side")
+
+    def _no_number(self, token: Token, field: str, accepted: str) -> InputError:
+        """The fault of what stands where a side or a bound has its number."""
+        if token.kind != "name":
+            return self.fault(token, field, accepted)
+        message = f"variable {quoted(token.text)} on the right-hand side is not accepted; accepted: a number there"
+        return self.text.error(message, line=token.line, field=field)
 
     def _begins_with_value(self) -> bool:
         """Whether a number with signs, or infinity, and then a relation come next."""

@@ -12,19 +12,23 @@ from collections.abc import Iterable, Iterator
 from operator import add
 from typing import NamedTuple
 
-from corl.files.text import Text, quoted
+from corl.files.text import Text, number_of, quoted
 
-__all__ = ["BETWEEN", "NAME", "SENSE", "Token", "first_apart", "is_head", "term_parts", "tokens", "tokens_of"]
+__all__ = ["BETWEEN", "FORTRAN", "NAME", "SENSE", "Token", "first_apart", "is_head", "term_parts", "tokens", "tokens_of"]
 
-NAME = r"[A-Za-z!\"#$%&(),;?@_'`{}~|/][^\s+\-<>=:^*\\]*"  # brackets within a name are Gurobi's, alone they are quadratic
+NAME = r"(?:[^\W\d]|[!\"#$%&(),;?@'`{}~|/])[^\s+\-<>=:^*\\]*"  # brackets within a name are Gurobi's, alone they are quadratic
+FORTRAN = re.compile(r"(?:[0-9]+\.[0-9]*|\.[0-9]+)([dD])[+-][0-9]{2,3}(?![^\s<>=])")
+"""A number as Fortran writes it; in this full form alone, for 3d2 is three times the variable d2."""
+_FORTRAN = FORTRAN.pattern.replace("([dD])", "[dD]")
 _TOKEN = re.compile(
-    rf"(?P<arrow><?->)|(?P<relation><=|=<|>=|=>|<|>|=)|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>{NAME})"
+    r"(?P<arrow><?->)|(?P<relation><=|=<|>=|=>|<|>|=)"
+    rf"|(?P<number>{_FORTRAN}|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>{NAME})"
     r"|(?P<mark>[+\-:\[\]^*])|(?P<other>\S)"
 )
 # A term with its sign; possessive, so that it ends where the tokens above would. Digits of other scripts are left to _TOKEN.
-_DIGITS = r"(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
+_DIGITS = rf"(?:{_FORTRAN}|(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+)"
 _TERM = re.compile(rf"([+-])\s*+({_DIGITS})?+\s*+({NAME}+)")
-_RUN = re.compile(rf"(?<![eE])(?:[+-]\s*+(?:{_DIGITS})?+\s*+{NAME}+\s*+){{2,}}+")  # no sign of an exponent begins one
+_RUN = re.compile(rf"(?<![eEdD])(?:[+-]\s*+(?:{_DIGITS})?+\s*+{NAME}+\s*+){{2,}}+")  # no sign of an exponent begins one
 _VALUE = rf"[+-]?(?:{_DIGITS}|(?ai:inf(?:inity)?))"
 BETWEEN = re.compile(rf"({_VALUE})\s*+<=\s*+({NAME}+)\s*+<=\s*+({_VALUE})")
 """A line of the section of bounds with two sides: lower, name, upper."""
@@ -33,13 +37,13 @@ _SIGNED = frozenset("+-")
 SENSE = re.compile(r"(min|max)(imi[sz]e|imum)?(?![^\s\\])", re.IGNORECASE)
 _HEADS = (  # section, how its line begins
     ("objective", SENSE),
-    ("rows", re.compile(r"(subject\s+to|such\s+that|s\.t\.|st\.|st)(?=\s|\Z)", re.IGNORECASE)),
+    ("rows", re.compile(r"(subject\s+to\s*:?|such\s+that\s*:?|s\.t\.:?|st\.|st)(?=\s|\Z)", re.IGNORECASE)),
+    ("refused", re.compile(r"(semi-?continuous|semis?|sos[12]?|lazy\s+constraints|user\s+cuts|pwlobj|general\s+constraints?|"
+                           r"multi-objectives|scenario)(?=\s|\Z)", re.IGNORECASE)),
     ("bounds", re.compile(r"bounds?(?=\s|\Z)", re.IGNORECASE)),
     ("general", re.compile(r"(generals?|gen|integers?|int)(?=\s|\Z)", re.IGNORECASE)),
     ("binary", re.compile(r"(binary|binaries|bin)(?=\s|\Z)", re.IGNORECASE)),
     ("end", re.compile(r"end(?=\s|\Z)", re.IGNORECASE)),
-    ("refused", re.compile(r"(semi-continuous|semis?|sos[12]?|lazy\s+constraints|user\s+cuts|pwlobj|general\s+constraints?|"
-                           r"multi-objectives|scenario)(?=\s|\Z)", re.IGNORECASE)),
 )  # fmt: skip
 _HEAD_LETTERS = frozenset("mMsSbBgGiIeElLuUpP")  # what the sections' names begin with
 
@@ -47,7 +51,7 @@ _HEAD_LETTERS = frozenset("mMsSbBgGiIeElLuUpP")  # what the sections' names begi
 class Token(NamedTuple):
     """`kind` is arrow, relation, number, name, mark, other, run (of signed terms), between (see BETWEEN), section, or end of one.
 
-    A section's text is min or max (the objective), rows, bounds, general or binary.
+    A section's text is min or max (the objective), rows, bounds, general or binary; of one that is not supported, as it stands.
     """
 
     kind: str
@@ -87,7 +91,7 @@ def term_parts(run: str) -> tuple[list[float], list[str]]:
         with contextlib.suppress(ValueError):
             return list(map(float, words[::2] if count == 2 else map(add, words[::3], words[1::3]))), names
     terms = _TERM.findall(run)
-    return [float(sign + (digits or "1")) for sign, digits, _ in terms], [name for _, _, name in terms]
+    return [number_of(sign + (digits or "1")) for sign, digits, _ in terms], [name for _, _, name in terms]
 
 
 def tokens(text: Text, comments: list[str]) -> Iterator[Token]:
@@ -105,9 +109,6 @@ def tokens(text: Text, comments: list[str]) -> Iterator[Token]:
         found = _head(content) if content[:1] in _HEAD_LETTERS else None
         if found:
             kind, match = found
-            if kind == "refused":
-                message = "this section is not accepted; accepted: linear programs with general and binary variables"
-                raise text.error(message, line=number, field=" ".join(match[0].split())[:40])
             if section:
                 yield Token("end", "", last)
             section, last, content = kind, number, content[match.end() :]
@@ -115,7 +116,8 @@ def tokens(text: Text, comments: list[str]) -> Iterator[Token]:
                 if content:
                     raise text.error(f"{quoted(content)} after the end", line=number, field="end")
                 return
-            yield Token("section", match[0][:3].lower() if section == "objective" else section, number)
+            name = match[0][:3].lower() if section == "objective" else match[0] if section == "refused" else section
+            yield Token("section", " ".join(name.split()), number)
         if content and not section:
             raise text.error(f"{quoted(content)} before minimize or maximize", line=number, field="section")
         if content:

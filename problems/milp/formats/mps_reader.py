@@ -19,6 +19,7 @@ from corl.problems.milp.instance import MilpInstance
 __all__ = ["read_mps", "recognises_mps"]
 
 _SECTIONS = ("NAME", "OBJSENSE", "OBJNAME", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
+_ACCEPTED = "linear programs with integers"
 _REFUSED = (
     "SOS", "SOS1", "SOS2", "QUADOBJ", "QMATRIX", "QSECTION", "QCMATRIX", "CSECTION", "INDICATORS", "LAZYCONS", "USERCUTS",
     "GENCONS", "REFROW", "PWLOBJ",
@@ -78,6 +79,7 @@ class _Reader:
         self.ranges: dict[int, float] = {}  # row -> its entry of RANGES
         self.sets: dict[str, str] = {}  # section -> the name of its first set
         self.comments: list[str] = []
+        self.began = text.first_line  # of the section
         self.handlers: dict[str, Callable[[_Fields, int], None]] = {
             "ROWS": self._row, "COLUMNS": self._column, "RHS": self._side, "RANGES": self._range, "BOUNDS": self._bound,
             "OBJSENSE": self._sense, "OBJNAME": self._objective,
@@ -116,8 +118,9 @@ class _Reader:
 
     def _begin(self, words: list[str], line: int, seen: list[str]) -> str:
         section = words[0].upper()
+        self.began = line
         if section in _REFUSED:
-            raise self.text.error(f"{section} is not accepted; accepted: linear programs with integers", line=line, field=section)
+            return section
         if section not in _SECTIONS:
             accepted = ", ".join(_SECTIONS)
             raise self.text.error(f"no section of an MPS file; accepted: {accepted}", line=line, field=words[0][:40])
@@ -130,6 +133,9 @@ class _Reader:
         return section
 
     def _data(self, section: str, fields: _Fields, line: int) -> None:
+        if section in _REFUSED:
+            message = f"this section is accepted only when empty; accepted: {_ACCEPTED}"
+            raise self.text.error(message, line=self.began, field=section)
         handle = self.handlers.get(section)
         if handle is None:
             message = f"{quoted(' '.join(fields))} is not accepted; accepted: a section's name from the first column on"

@@ -1,8 +1,9 @@
-"""Solution files (.sol) as SCIP writes them: `name value (obj:cost)` lines, zeros left out. Gurobi's are read too."""
+"""Solution files (.sol) as SCIP writes them: `name value (obj:cost)` lines, zeros left out. Gurobi's and HiGHS's are read too."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from corl.problems.milp.instance import MilpInstance
 __all__ = ["read_solution", "write_solution"]
 
 _LINE = re.compile(r"(?P<name>\S.*?)\s+(?P<value>\S+)(?:\s*\(obj:.*\))?")
+_COLUMNS = re.compile(r"^# Columns \d+$", re.MULTILINE)
 _HEADER = re.compile(r"(solution status|objective value)\s*:|=(obj|infeas)=|#", re.IGNORECASE)
 
 
@@ -24,7 +26,7 @@ def read_solution(instance: MilpInstance, path: str | Path) -> NDArray[np.float6
     """The values of the variables, float64 [n]; those that are not named are 0. Raises InputError, or OSError."""
     text = Text.read(path)
     x, seen = np.zeros(instance.n), {}  # type: NDArray[np.float64], dict[int, int]
-    for line, content in text.lines():
+    for line, content in _listed(text):
         if _HEADER.match(content):
             continue
         match = _LINE.fullmatch(content)
@@ -40,6 +42,17 @@ def read_solution(instance: MilpInstance, path: str | Path) -> NDArray[np.float6
         seen[j] = line
         x[j] = text.number(match["value"], match["name"][:40], line)
     return x
+
+
+def _listed(text: Text) -> Iterator[tuple[int, str]]:
+    """The lines that may list variables: of HiGHS's files those of the section "# Columns", of others all."""
+    sections = _COLUMNS.search(text.content) is not None
+    listed = not sections
+    for line, content in text.lines():
+        if sections and content.startswith("#"):
+            listed = _COLUMNS.match(content) is not None
+        elif listed:
+            yield line, content
 
 
 def write_solution(instance: MilpInstance, solution: Any, path: str | Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from pathlib import Path
@@ -12,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.files.json_instances import Field, Record, heading, read_object
+from corl.files.json_values import dumps
 from corl.files.opening import writing
-from corl.files.text import Text
+from corl.files.text import Text, quoted
 from corl.problems.vrp.formats import json_rules
 from corl.problems.vrp.formats.clock import Clock
 from corl.problems.vrp.formats.vrplib import rounded
@@ -27,10 +27,11 @@ _KEYS = (
     "clients", "vehicles", *json_rules.FACTS,
 )  # fmt: skip
 _UNITS = ("distance", "time", "load")
-_NODE = ("id", "x", "y", "z", "lat", "lon", "window", "at")
+_NODE = ("id", "name", "x", "y", "z", "lat", "lon", "window", "at")
 _CLIENT = (*_NODE, "demand", "service", "prize", "required", *json_rules.CLIENT)
 _VEHICLE = (
-    "capacity", "count", "depot", "end_depot", "fixed_cost", "unit_cost", "max_distance", "max_duration", *json_rules.VEHICLE,
+    "name", "capacity", "count", "depot", "end_depot", "fixed_cost", "unit_cost", "max_distance", "max_duration",
+    *json_rules.VEHICLE,
 )  # fmt: skip
 _REFUSED = {
     "skills": 'skills (a vehicle\'s "allowed" names its clients)', "split": "split deliveries", "lifo": "last in, first out",
@@ -95,7 +96,21 @@ def from_json_value(field: Field, name: str = "") -> VrpInstance:
         units=units,
         speed=clock.speed,
         rules=rules,
+        names=_names(nodes),
+        vehicle_names=_names(vehicles),
     )
+
+
+def _names(records: list[Record]) -> tuple[str, ...]:
+    """The names of all, none where none has one. Raises InputError for a name twice, or missing."""
+    if not any("name" in each for each in records):
+        return ()
+    found: dict[str, None] = {}
+    for each in records:
+        if each["name"].text() in found:
+            raise each["name"].error(f"{quoted(each['name'].text())} is there already; accepted: another name")
+        found[each["name"].text()] = None
+    return tuple(found)
 
 
 def _distances(given: Record, nodes: list[Record], unit: str) -> tuple[str, _Array | None, _Array | None, _Array | None]:
@@ -167,9 +182,9 @@ def write_instance(instance: VrpInstance, path: str | Path) -> None:
     """Write JSON that reads back to the bit (with a `speed` other than 1: times to the last but one)."""
     facts, clients, vehicles = _facts(instance), _nodes(instance, False), _types(instance)
     json_rules.written(instance, facts, clients, vehicles)
-    lines = [f' "{key}": {json.dumps(value)}' for key, value in facts.items()]
+    lines = [f' "{key}": {dumps(value)}' for key, value in facts.items()]
     for key, objects in (("depots", _nodes(instance, True)), ("clients", clients), ("vehicles", vehicles)):
-        lines.append(f' "{key}": [\n  ' + ",\n  ".join(map(json.dumps, objects)) + "\n ]")
+        lines.append(f' "{key}": [\n  ' + ",\n  ".join(map(dumps, objects)) + "\n ]")
     with writing(path) as stream:
         stream.write("{\n" + ",\n".join(lines) + "\n}\n")
 
@@ -189,7 +204,7 @@ def _facts(instance: VrpInstance) -> dict[str, Any]:
 def _nodes(instance: VrpInstance, depots: bool) -> list[dict[str, Any]]:
     time, found = instance.speed * instance.scale, []
     for i in range(instance.depots) if depots else range(instance.depots, instance.n):
-        node: dict[str, Any] = {"id": int(instance.ids[i])}
+        node: dict[str, Any] = {"id": int(instance.ids[i])} | ({"name": instance.names[i]} if instance.names else {})
         if instance.points is not None:
             node |= dict(zip("xyz", instance.points[i].tolist()))
             node |= {"at": instance.display[i].tolist()} if instance.display is not None else {}
@@ -219,6 +234,7 @@ def _types(instance: VrpInstance) -> list[dict[str, Any]]:
     for k in range(vehicles.types):
         each = {key: _finite(getattr(vehicles, key)[k] / factor) for key, factor in factors.items()}
         each = {key: value for key, value in each.items() if value is not None}
+        each |= {"name": instance.vehicle_names[k]} if instance.vehicle_names else {}
         each |= {"count": int(vehicles.count[k])} if vehicles.count[k] >= 0 else {}
         if instance.depots > 1:
             each |= {"depot": int(instance.ids[vehicles.start[k]]), "end_depot": int(instance.ids[vehicles.end[k]])}

@@ -15,7 +15,7 @@ from corl.routing.edge_weights import LARGEST
 
 __all__ = ["read_text", "recognises"]
 
-_NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
+_NUMBER = r"-?\d+(?:\.\d+)?(?:[eEdD][+-]?\d+)?"
 _HEAD = re.compile(rf"\s*{_NUMBER}(?:[ \t]+{_NUMBER}){{2}}\s*\n\s*{_NUMBER}(?:[ \t]+{_NUMBER}){{8}}\s*(?:\n|$)")
 _FIELDS = ("task", "x", "y", "demand", "earliest", "latest", "service", "pickup", "delivery")
 

@@ -34,6 +34,7 @@ _REFUSED_TYPES = {
 }  # fmt: skip
 _REFUSED = {
     "PICKUP_SECTION": "not known; accepted: BACKHAUL_SECTION for what clients hand over",
+    "SPEED": 'not supported in this format; accepted: "speed" in a JSON file',
     "TOUR_SECTION": "this is a tour, not an instance; accepted: an instance of a vehicle routing problem",
 }
 _KEYWORDS = (

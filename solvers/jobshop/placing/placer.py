@@ -13,6 +13,7 @@ from corl.rng import random_state
 from corl.solvers.jobshop.placing.annealing import BEST, CURRENT, anneal, spread
 from corl.solvers.jobshop.placing.building import MISSING, UNFINISHED, build, decode, new_looks
 from corl.solvers.jobshop.placing.gaps import begin
+from corl.solvers.jobshop.placing.pinned import pinned_choices
 from corl.solvers.jobshop.placing.shop import new_plan, schedule_of, shop_of
 
 __all__ = ["Annealing", "Placer"]
@@ -33,7 +34,8 @@ class Placer:
         ends = self.shop.fixed_start[fixed] + self.shop.duration[self.shop.fixed_choice[fixed]]
         self.fixed = fixed[np.lexsort((ends, self.shop.fixed_start[fixed]))]
         self.greedy = np.full(instance.operations, -1, np.int64)
-        self.possible = not impossible(instance) and bool(begin(self.shop, self.base, self.fixed, self.greedy))
+        wanted = None if impossible(instance) else pinned_choices(self.shop)
+        self.possible = wanted is not None and bool(begin(self.shop, self.base, self.fixed, wanted))
         """Whether what is fixed, and what follows without waiting, fits at all."""
         loose = self.base.choice[self.shop.unit[:-1]] < 0
         self.word = np.repeat(np.arange(instance.jobs), np.add.reduceat(loose.astype(np.int64), self.shop.unit_at[:-1]))

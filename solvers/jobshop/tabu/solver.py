@@ -77,6 +77,10 @@ class Tabu(Solver):
     iteration: ClassVar[str] = "one move"
 
     def accepts(self, instance: JobShopInstance) -> str:
+        from corl.problems.jobshop.rules import refused
+
+        if reason := refused(instance):
+            return reason
         late = instance.objective == "weighted_tardiness"
         if late and int(instance.weight.sum()) * instance.horizon >= _LARGEST:
             return f"the weights and durations allow a tardiness beyond {_LARGEST:,}"

@@ -55,15 +55,13 @@ class PriorityRecipe(Recipe):
     def train(self, training: Training) -> None:
         import math
 
-        import torch
-
         from corl.learning.evolution import set_gradient
-        from corl.learning.optimise import optimiser_step
+        from corl.learning.optimise import new_optimiser, optimiser_step
         from corl.learning.validation import BestWeights
         from corl.solvers.memory.priority.network import PriorityNetwork
 
         network, best = PriorityNetwork(self.width), BestWeights()
-        optimiser = torch.optim.Adam(network.parameters(), lr=self.rate)
+        optimiser = new_optimiser(network, self.rate, decay=0.0)
         training.manage(network=network, best=best, optimiser=optimiser)
         tasks, watched = ([_task(program) for program in part] for part in self._programs(training))
         while training.budget():

@@ -93,10 +93,9 @@ class ImitationRecipe(Recipe):
         return {"agrees": float(agrees(best, taken).float().mean()), "loses": float(_TEMPERATURE * (best / taken).log().mean())}
 
     def train(self, training: Training) -> None:
-        import torch
 
         from corl.learning import imitation
-        from corl.learning.optimise import gradient_step
+        from corl.learning.optimise import gradient_step, new_optimiser
         from corl.solvers.milp.imitation.lessons import Lessons
         from corl.solvers.milp.scip import functions as scip
 
@@ -104,7 +103,7 @@ class ImitationRecipe(Recipe):
             raise UsageError("the SCIP functions that features are made of were not found in PySCIPOpt's library")
         network, lessons = self.network().to(training.device), Lessons(self.samples + self.each, self.held_out)
         random = training.generator(1)
-        optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate, weight_decay=self.decay)
+        optimiser = new_optimiser(network, self.rate, decay=self.decay)
         training.manage(network=network, optimiser=optimiser, lessons=lessons, random=random)
         while training.budget():
             if lessons.nodes < self.samples and training.fraction < self.collecting and lessons.updates == 0:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from corl.learning.episodes import Episodes
-from corl.learning.optimise import gradient_step
+from corl.learning.optimise import gradient_step, new_optimiser
 from corl.learning.q_learning import Maximise, Target, field
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Redistribution:
     def __init__(self, inputs: int, width: int = 32, rate: float = 1e-3) -> None:
         self.network = nn.Sequential(nn.Linear(2 * inputs, width), nn.ReLU(), nn.Linear(width, 1), nn.Softplus())
         self.rate = rate
-        self.optimiser = torch.optim.AdamW(self.network.parameters(), lr=rate)
+        self.optimiser = new_optimiser(self.network, rate)
 
     def learn(self, x: Tensor, path: Tensor, total: Tensor, steps: int) -> None:
         """Optimiser steps on moves [M, 2 F] of one tree; `path` int64 [M] numbers their paths from 0, `total` [P] is theirs."""

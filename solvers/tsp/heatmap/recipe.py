@@ -60,15 +60,14 @@ class HeatmapRecipe(Recipe):
             raise UsageError(f"option smallest: {self.smallest} is not accepted; it takes one up to largest, {self.largest}")
 
     def train(self, training: Training) -> None:
-        import torch
         from torch.nn import functional
 
-        from corl.learning.optimise import gradient_step
+        from corl.learning.optimise import gradient_step, new_optimiser
         from corl.networks.graph import GatedGraphNetwork
         from corl.solvers.tsp.heatmap.features import EDGES, FEATURES, NODES
 
         network = GatedGraphNetwork(training.problem.name, FEATURES, NODES, EDGES, self.width, self.layers).to(training.device)
-        optimiser = torch.optim.AdamW(network.parameters(), lr=self.rate)
+        optimiser = new_optimiser(network, self.rate)
         lessons, random = Lessons(self, training.seed), training.generator(1)
         training.manage(network=network, optimiser=optimiser, lessons=lessons, random=random)
         while training.budget():

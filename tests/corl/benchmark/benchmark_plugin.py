@@ -14,8 +14,8 @@ import numpy as np
 import corl
 
 SOLVERS = (
-    "Cores", "Empty", "Exits", "Good", "Hangs", "Infeasible", "Killed", "Lies", "Murderer", "Raises", "Refuses", "Segfaults",
-    "Slow", "Talks",
+    "Cores", "Empty", "Errs", "Exits", "Good", "Hangs", "Infeasible", "Killed", "Lies", "Murderer", "Raises", "Refuses",
+    "Segfaults", "Slow", "Talks",
 )  # fmt: skip
 
 
@@ -136,6 +136,15 @@ class Lies(Base):
 @dataclass(frozen=True)
 class Infeasible(Base):
     def solve(self, instance, run):
+        run.report(np.ones(instance.size + 1))
+
+
+@dataclass(frozen=True)
+class Errs(Base):
+    """Once, after a good solution."""
+
+    def solve(self, instance, run):
+        run.report(np.ones(instance.size))
         run.report(np.ones(instance.size + 1))
 
 

@@ -9,7 +9,7 @@ import torch
 from corl import registry
 from corl.decoding import WithoutReplacement
 from corl.errors import UsageError
-from corl.learning.imitation import Batch, lessons, loss
+from corl.learning.imitation import Batch, Teacher, demonstrate, lessons, loss
 from corl.learning.self_improvement import improve
 from corl.learning.source import Source
 from corl.policy import RulePolicy
@@ -110,3 +110,18 @@ def test_improvement_keeps_the_best_sample(knapsack):
     np.testing.assert_array_equal(found.episodes.moves["slot"], again.episodes.moves["slot"])
     everything = improve(source, Eyes("items"), 3, 4, WithoutReplacement(5000), 20_000)
     np.testing.assert_allclose(everything.best, [knapsack.best(sack) for sack in sacks])
+
+
+def test_a_policy_plays_no_further_than_to_where_the_teacher_takes_over():
+    """Each state with a choice is either played by the policy or taught: none is played that the teacher then completes anew."""
+    asked = []
+
+    class Counting(Eyes):
+        def evaluate(self, observation):
+            asked.append(len(observation["cities"]))
+            return super().evaluate({"cities": observation["cities"][:, :-2]})
+
+    instances, random = [uniform(size=12, seed=seed) for seed in range(10)], np.random.default_rng(1)
+    found = demonstrate(Counting(), registry.problem("tsp"), instances, Teacher("eax", 3, completes=True), 99, random)
+    assert sum(asked) > 0 and sum(asked) + found.lengths.sum() == 10 * (12 - 2)
+    assert (found.lengths[:3] == 10).all() and (found.lengths >= 2).all()

@@ -42,6 +42,7 @@ def gain(tmp_path):
     return run
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("baseline", ["multi-start", pytest.param("greedy-rollout", marks=pytest.mark.long), "remax"])
 def test_policy_gradient_learns(knapsack, gain, sign, baseline):
     """On knapsacks of 10 items 30 steps make the greedy policy at least 50 % better; with the wrong sign at most 10 %."""
@@ -50,7 +51,7 @@ def test_policy_gradient_learns(knapsack, gain, sign, baseline):
     assert found > 0.5 if sign == 1 else found < 0.1
 
 
-@pytest.mark.long
+@pytest.mark.chance
 def test_mirror_descent_learns(knapsack, gain, sign):
     """The same with four proximal steps on the episodes of each of 15 steps."""
     options = {"size": 10, "batch": 8, "samples": 8, "rate": 3e-3, "every": 2, "updates": 4}
@@ -58,6 +59,7 @@ def test_mirror_descent_learns(knapsack, gain, sign):
     assert found > 0.5 if sign == 1 else found < 0.1
 
 
+@pytest.mark.chance
 def test_self_improvement_learns(knapsack, gain, sign):
     """Four generations of imitating the best samples make the greedy policy at least 50 % better; the wrong sign at most 10 %."""
     options = {"size": 10, "episodes": 16, "samples": 8, "updates": 8, "batch": 64, "rate": 3e-3}
@@ -65,6 +67,7 @@ def test_self_improvement_learns(knapsack, gain, sign):
     assert found > 0.5 if sign == 1 else found < 0.1
 
 
+@pytest.mark.chance
 def test_q_learning_learns(knapsack, gain, sign):
     """Eight generations of its own episodes make the greedy policy at least 50 % better; the wrong sign at most 10 %."""
     options = {"size": 10, "episodes": 16, "updates": 8, "batch": 64, "sync": 8, "rate": 3e-3}
@@ -72,13 +75,14 @@ def test_q_learning_learns(knapsack, gain, sign):
     assert found > 0.5 if sign == 1 else found < 0.1
 
 
+@pytest.mark.chance
 def test_evolution_learns(knapsack, gain, sign):
     """40 steps of 32 changed networks make the greedy policy at least 30 % better; with the wrong sign at most 10 %."""
     found = gain(knapsack.NAME, "evolution", 40, size=10, batch=16, pairs=16, spread=0.1, rate=0.03, every=10)
     assert found > 0.3 if sign == 1 else found < 0.1
 
 
-@pytest.mark.long
+@pytest.mark.chance
 def test_imitation_learns(gain, sign):
     """On tours of 10 cities 30 steps of imitating ils make the greedy policy at least 20 % better; the wrong sign at most 5 %."""
     options = {"size": 10, "batch": 8, "states": 6, "teacher": "ils", "rate": 3e-3, "every": 5, "watch": 32}
@@ -86,6 +90,7 @@ def test_imitation_learns(gain, sign):
     assert found > 0.2 if sign == 1 else found < 0.05
 
 
+@pytest.mark.long
 def test_workers_do_not_change_a_run(knapsack_folder, knapsack, monkeypatch, tmp_path):
     """Self-improvement with two worker processes ends with the weights of a run without any."""
     import torch

@@ -164,6 +164,21 @@ def test_any_number_of_workers_plays_the_same(knapsack, knapsack_folder, monkeyp
             assert (array == (two.moves | two.seen)[name]).all(), name
 
 
+def test_a_generation_is_shared_by_teacher_and_search(knapsack):
+    """Of 100 episodes with a share of 0.7, the first 70 are asked of the teacher, in parts of one kind, and the others explore;
+    with a share of 0 or 1 nothing does."""
+    import torch
+
+    training = Training(knapsack.Knapsack(), seed=3, device="cpu", steps=1, workers=1)
+    network = torch.nn.Linear(1, 1)
+    with SelfPlay(training, lambda: lambda job: (job.first, job.count, job.taught, job.explores)) as games:
+        shared = games.generation(network, 1, 100, 0.7)
+        whole, none = games.generation(network, 0, 100, 1.0), games.generation(network, 0, 100)
+    assert shared == [(100, 64, True, False), (164, 6, True, False), (170, 30, False, True)]
+    assert whole == [(0, 64, True, False), (64, 36, True, False)]
+    assert none == [(0, 64, False, False), (64, 36, False, False)]
+
+
 def test_jobs_travel():
     """A job pickles, as workers need it."""
     import pickle

@@ -138,6 +138,14 @@ def test_the_time_limit_ends_a_run(lesson, tmp_path, monkeypatch, capfd):
         assert [share for _, share in store.curves()["tsp lesson seed 0"]["fraction"]][:2] == [0.075, 0.15]
 
 
+def test_the_time_limit_is_by_the_clock_that_is_given(knapsack):
+    """With a clock that shows 3 seconds more at each look, a limit of 100 s ends the run after 33 looks at most."""
+    ticks = iter(range(3, 3000, 3))
+    options = {"size": 6, "batch": 2, "samples": 2, "width": 8, "layers": 1, "heads": 2, "watch": 0}
+    done = train(knapsack.NAME, "policy-gradient", time_limit=100.0, clock=lambda: float(next(ticks)), workers=0, **options)
+    assert done.limit == "time_limit" and 0 < done.step < 33 and done.seconds >= 100.0
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

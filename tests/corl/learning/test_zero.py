@@ -77,14 +77,14 @@ def gap(knapsack, name):
     return 100.0 * float(np.mean(1.0 - greedy(problem, instances, training.network) / best))
 
 
-@pytest.mark.long
+@pytest.mark.chance
 @RECIPES
 def test_it_learns(knapsack, name):
     """After 128 steps the policy alone is within 8 % of the optimum, a quarter of what random play misses."""
     assert gap(knapsack, name) < 8.0
 
 
-@pytest.mark.long
+@pytest.mark.chance
 @RECIPES
 def test_it_does_not_learn_with_the_sign_flipped(knapsack, name, monkeypatch):
     """With the policy's part of the loss negated and all else the same, it ends farther from the optimum than a learner may.

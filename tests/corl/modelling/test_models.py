@@ -111,7 +111,10 @@ def test_what_is_wrong_is_said_by_name():
         (lambda: late.add_client("Bob", x=1, y=1), "there is a client 'Bob' already"),
         (lambda: late.add_client("yard", x=1, y=1), "a depot and a client are both 'yard'"),
         (lambda: late.add_group(["Bab"]), r"there is no client 'Bab' \(did you mean 'Bob'\?\)"),
-        (lambda: late.add_client("Eve", x=1, y=1, demand=-1), "client 'Eve': load is -1"),
+        (
+            lambda: late.add_client("Eve", x=1, y=1, demand=-1),
+            "client 'Eve': demand: -1 is not accepted; accepted: a number",
+        ),
         (lambda: late.add_vehicle("truck", depot="moon"), "there is no depot 'moon'"),
     ):
         with pytest.raises(UsageError, match=told):

@@ -14,15 +14,20 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize(
-    ("mode", "code", "words"),
+FAULTS = [
+    ("crash", 1, "ValueError: boom"), ("exit", 1, "3"), ("memory", 1, "MemoryError"), ("lie", 1, "claimed 0.5"),
+    ("infeasible", 1, "an empty array"), ("none", 4, ""), ("return", 4, ""), ("unbounded", 4, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(  # in the gate each of them once, every other one with workers
+    ("mode", "code", "words", "workers"),
     [
-        ("crash", 1, "ValueError: boom"), ("exit", 1, "3"), ("memory", 1, "MemoryError"), ("lie", 1, "claimed 0.5"),
-        ("infeasible", 1, "an empty array"), ("none", 4, ""), ("return", 4, ""),
-        ("unbounded", 4, ""),
+        pytest.param(*fault, workers, id=f"{fault[0]}-{workers}", marks=() if (k + workers) % 2 else pytest.mark.long)
+        for workers in (1, 2)
+        for k, fault in enumerate(FAULTS)
     ],
-)  # fmt: skip
+)
 def test_faults_are_one_line(toy_command, mode, code, words, workers):
     """A solver's fault is one line and exit code 1, finding nothing exit code 4, with workers as without."""
     done = toy_command(mode, "--time-limit", 0.3, "--workers", workers)

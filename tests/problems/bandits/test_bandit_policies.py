@@ -150,6 +150,7 @@ def test_bad_input_ends_with_3(kind, change, words, tmp_path, capsys):
     assert words in told and str(path) in told and len(told.splitlines()) == 1
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("name", ["rollout", "fluid"])
 def test_dear_policies_leave_the_cheap_one_where_time_is_short(name):
     """Where the episodes cannot be played in time, the table's policy is what is returned."""

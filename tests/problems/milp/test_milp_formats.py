@@ -254,7 +254,7 @@ def test_mps_faults(before, after, line, field):
         ("   <= 10", "   <= x", 7, "c1"),
         ("   <= 10", "", 8, "c1"),
         ("r: 2", "c1: 2", 9, "row"),
-        ("r: 2 >= x3", "r: y = 1 -> x3 >= 2", 9, "constraint"),
+        ("r: 2 >= x3", "r: y = 1 -> x3 >= 2", 9, "r"),
         ("Bounds", "Semi-continuous", 12, "Semi-continuous"),
         ("Generals", "SOS", 18, "SOS"),
         ("x1 <= 4", "x1 <= four", 14, "x1"),
@@ -385,6 +385,9 @@ def test_solution_files(tmp_path, random_program):
     write_solution(program, solution, path)
     assert read_solution(program, path).tobytes() == solution.tobytes()
     path.write_text("solution status: optimal solution found\nobjective value:    3\nx      1 \t(obj:1)\na b    1 \t(obj:2)\n")
+    assert read_solution(program, path).tolist() == [1, 1, 0]
+    highs = "Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective 3\n# Columns 3\nx 1\na b 1\nz 0\n# Rows 1\n"
+    path.write_text(f"{highs}c1 2\n\n# Dual solution values\nNone\n\n# Basis\nHiGHS_basis_file v2\nNone\n")
     assert read_solution(program, path).tolist() == [1, 1, 0]
     path.write_text("# Objective value = 2\nx 2\n")
     assert read_solution(program, path).tolist() == [2, 0, 0]

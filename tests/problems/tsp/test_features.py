@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corl import registry
 from corl.problems.tsp.environment import TspEnvironment
 from corl.problems.tsp.features import PAIRS, SHOWN, TOKENS, plane
 from corl.problems.tsp.generators import uniform
@@ -90,3 +91,18 @@ def test_the_unit_is_close_to_what_remains():
     way = instance.points[[order[t - 1], *(int(step[0]) for step in Eax().complete(environment, 0, 1000, 0)), order[0]]]
     length = np.sqrt((np.diff(way, axis=0) ** 2).sum(-1)).sum()
     assert 0.95 * length < tokens.scale[0] <= length * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("window", [12, 32])
+def test_a_window_shows_so_many_slots(window):
+    """Features "plane-N" show the N nearest cities, with the relaxation of all that the environment lists: the tokens that two
+    windows share have the same features but those that count the tokens."""
+    problem = registry.problem("tsp")
+    environment = TspEnvironment([uniform(size=60, seed=1)], 1)
+    environment.reset([0], [0])
+    seen, usual = (problem.features[name](environment.observe([0])) for name in (f"plane-{window}", "plane"))
+    assert seen.mask[0, :-2].sum() == window and seen.mask[0, :window].all()
+    shared = min(window, SHOWN)
+    same = [k for k in range(TOKENS) if k not in (20, 21, 22, 23, 24, 25)]
+    np.testing.assert_array_equal(seen.x[0, :shared, same], usual.x[0, :shared, same])
+    np.testing.assert_array_equal(seen.pairs[0, :shared, :shared], usual.pairs[0, :shared, :shared])

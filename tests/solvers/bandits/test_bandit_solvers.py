@@ -121,6 +121,7 @@ def test_interventions_bound():
     assert solve_fluid(instance).bound >= exact_value(instance) - 1e-9
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("kind", list(PROBLEM.generators))
 def test_every_solver_is_feasible_and_fluid_leads(kind):
     """All solvers give feasible policies; the fluid prices earn at least nearly what looking one step ahead does."""
@@ -157,6 +158,7 @@ def test_nothing_is_compiled_inside_the_clock(kind):
     assert run.objective is not None and [len(item.signatures) for item in compiled] == before
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("solver", ["iterative-myopic", "iterative-dqn", "sampling", "fluid"])
 def test_a_hundred_arms_are_given_up_in_time(solver, overtime):
     """A policy whose episodes take seconds to play is not played to its end at a limit of 0.1 s."""
@@ -175,12 +177,14 @@ def test_a_policy_that_a_worker_has_judged_is_not_played_again():
             PROBLEM.evaluate(replace(instance, seed=1), sent)
 
 
+@pytest.mark.chance
 def test_what_the_time_left_is_too_short_for_ends_the_run():
     """A relaxation that takes longer than the limit: `no_solution`, because of the time limit, also some moments before it."""
     result = corl.solve(PROBLEM.generators["scheduling"](arms=100, pulls=20), solver="fluid", time_limit=0.1)
     assert (result.status, result.limit) == ("no_solution", "time_limit")
 
 
+@pytest.mark.chance
 def test_a_program_that_takes_long_is_given_up_at_once():
     """HiGHS in a program of seconds neither sees Ctrl-C nor, in its presolve, the limit: who asked goes on without it."""
     instance = PROBLEM.generators["scheduling"](arms=300, pulls=60)

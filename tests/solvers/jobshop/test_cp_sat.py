@@ -45,12 +45,14 @@ def test_warm_starts_are_kept():
         assert again.objective <= known and again.trace[0][1] <= known
 
 
+@pytest.mark.chance
 def test_ends_when_stopped():
     """A stop from outside ends a search that has a minute left."""
     run = solve(taillard(jobs=20, machines=20, seed=1), stop_after=1.0, time_limit=60.0)
     assert run.elapsed < 30.0 and run.objective is not None
 
 
+@pytest.mark.chance
 def test_ends_with_the_time():
     """Where the engine ends by its own clock, the limit is the time, and there is a bound."""
     run = solve(taillard(jobs=20, machines=15, seed=1), time_limit=1.0)

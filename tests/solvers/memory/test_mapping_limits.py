@@ -21,6 +21,7 @@ def large():
     return dag(ops=5000)
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("limit", LIMITS)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_large_programs(overtime, large, solver, limit):
@@ -28,6 +29,7 @@ def test_large_programs(overtime, large, solver, limit):
     assert overtime(large, solver, limit) < 0.2
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("solver", ["all-slow", "annealing"])
 def test_the_linear_program(overtime, solver):
     """Just below the size from which on no linear program is solved: this one would take 2 s."""

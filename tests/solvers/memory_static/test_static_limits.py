@@ -7,6 +7,7 @@ import pytest
 from corl.problems.memory_static.generators import large
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("limit", [0.1, pytest.param(1.0, marks=pytest.mark.long)])
 @pytest.mark.parametrize("solver", ["first-fit", "branch-and-bound", "cp-sat"])
 def test_large_allocations(overtime, solver, limit):

@@ -46,14 +46,14 @@ def brute_force(instance):
 def test_optima(solver):
     """On small programs: the proven optimum of brute force, or a proof that there is none."""
     kinds = set()
-    for seed in range(4 if solver == "highs" else 8):
+    for seed in range(8 if solver == "scip" else 4):
         instance = program(seed)
         best = brute_force(instance)
         result = corl.solve(instance, solver=solver, time_limit=300)
         assert result.objective == best and result.status == ("infeasible" if best is None else "optimal")
         assert result.sense == instance.sense and (best is None or (result.bound == best and result.verified))
         kinds.add(best is None)
-    assert kinds == {True, False} or solver == "highs"
+    assert kinds == {True, False} or solver != "scip"
 
 
 def _one_row(values, side, **change):
@@ -119,6 +119,7 @@ def test_a_warm_start_is_used():
     assert again.objective <= best.objective and again.trace[0][1] == best.objective
 
 
+@pytest.mark.chance
 def test_time_limits_end_both_engines():
     """A limit that is far too short: a result that says so, with whatever there is."""
     instance = multiple_knapsack(items=100, knapsacks=12, correlation="strong", seed=3)

@@ -7,6 +7,7 @@ import pytest
 from corl.problems.orienteering.generators import generation_2
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("limit", [0.1, pytest.param(1.0, marks=pytest.mark.long)])
 @pytest.mark.parametrize("solver", ["ruin-recreate", "ortools"])
 def test_large_problems(overtime, solver, limit):

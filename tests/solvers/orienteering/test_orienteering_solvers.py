@@ -148,6 +148,7 @@ def test_warm_start_is_kept():
     assert again.objective == good.objective
 
 
+@pytest.mark.chance
 def test_ortools(random_instance, most):
     """Feasible, with the bound, on integers and on reals, closed and open."""
     for kind, closed in itertools.product(("EUC_2D", "EXACT_2D"), (True, False)):

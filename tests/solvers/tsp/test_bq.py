@@ -44,6 +44,7 @@ def played(instances, policy):
     return -np.mean(decode(Greedy(), CountedEvaluator(environment, policy), np.arange(len(instances))).total)
 
 
+@pytest.mark.chance
 def test_shipped_weights_are_as_good_as_the_best_rule(shuffled):
     """On 24 instances of 40 cities: at most 1 % longer than by the best rule by hand (measured: 1 % shorter, and on fresh
     instances of 100 cities no difference); at least 2 % shorter than by the assignment's arcs, 20 % than by the nearest city, by
@@ -74,7 +75,7 @@ def test_they_are_imitation_with_defaults(recipe):
         recipe(rate=0.0)
 
 
-@pytest.mark.long
+@pytest.mark.chance
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize(("recipe", "make", "teacher"), [("bq", uniform, 300), ("atsp-bq", asymmetric, 100)])
 def test_they_learn(recipe, make, teacher, sign, monkeypatch):

@@ -32,6 +32,7 @@ def solve(solver, instance, stop_after=None, **limits):
     return run
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 100])
 def test_reports_a_tour(engine, n):
@@ -44,6 +45,7 @@ def test_reports_a_tour(engine, n):
         assert not run.should_stop
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("matrix", [np.zeros((6, 6)), np.where(np.eye(6) > 0, 0, -3.0), np.where(np.eye(6) > 0, 0, 1e12)])
 def test_odd_distances(engine, matrix):
@@ -52,6 +54,7 @@ def test_odd_distances(engine, matrix):
     assert run.objective == 6 * matrix[0, 1]
 
 
+@pytest.mark.chance
 def test_ortools_takes_asymmetric_instances():
     """On a directed ring of cheap arcs it finds the ring."""
     n = 20
@@ -62,6 +65,7 @@ def test_ortools_takes_asymmetric_instances():
     assert run.objective == n
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("engine", ENGINES)
 def test_ends_when_stopped(engine):
     """A stop from outside ends an engine that has a minute left."""
@@ -69,6 +73,7 @@ def test_ends_when_stopped(engine):
     assert run.limit in ("interrupted", "finished") and run.elapsed < 30.0
 
 
+@pytest.mark.chance
 def test_ortools_begins_from_a_warm_start():
     """A tour given is the first incumbent, and the engine improves it."""
     instance = uniform(60)

@@ -127,6 +127,7 @@ def test_segments_at_once(count):
     assert Tsp().evaluate(instance, each.tour()) < Tsp().evaluate(instance, start) and each.bred >= 4
 
 
+@pytest.mark.chance
 def test_workers_share_a_run_with_a_clock():
     """With a time limit regions are bred by threads of one run; with iterations, or without regions, workers are copies."""
     instance = instance_of(600, 8)
@@ -162,7 +163,12 @@ def test_regions_in_the_solver():
         assert np.array_equal(first.solution, second.solution) and first.limit == "iterations"
     few = corl.solve(instance_of(11), solver="ils", kicks=0.4, iterations=500, bound=False)
     assert few.limit == "finished"  # too few cities for a region: it ends all the same
-    short = corl.solve(instance, solver="ils", kicks=0.5, region=100, time_limit=0.5)
+
+
+@pytest.mark.chance
+def test_regions_end_with_the_time():
+    """A share of kicks, then regions, while the clock runs."""
+    short = corl.solve(instance_of(500, 5), solver="ils", kicks=0.5, region=100, time_limit=0.5)
     assert short.limit == "time_limit" and short.runtime < 1.5
 
 

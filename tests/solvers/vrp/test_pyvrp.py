@@ -53,7 +53,7 @@ def test_every_rule(name):
         assert solve(instance, 1, warm_start=run.solution).objective == run.objective
 
 
-@pytest.mark.long
+@pytest.mark.chance
 def test_it_is_killed_where_it_does_not_hear():
     """Of 6,000 clients it computes neighbours for eight seconds; it has a process of its own, which ends with the limit."""
     pytest.importorskip("pyvrp")

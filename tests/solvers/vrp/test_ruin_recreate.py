@@ -134,7 +134,7 @@ def test_refusals(make):
             RuinRecreate(**options)
 
 
-@pytest.mark.long
+@pytest.mark.chance
 def test_prizes_count_more_at_first():
     """Four hundred optional clients, none of whom pays for a route: plans that begin with most of them are better."""
     instance = corl.generate("vrp", "solomon", size=400)

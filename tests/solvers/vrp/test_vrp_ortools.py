@@ -13,6 +13,7 @@ from corl.solvers.vrp.ortools import OrTools
 FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "duration", "fewest", "all")
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("feature", FEATURES)
 def test_every_feature(make, least, feature):
     """What it reports of five clients is feasible (the run checks), and no better than the optimum by enumeration."""
@@ -25,6 +26,7 @@ def test_every_feature(make, least, feature):
     assert optimum * (1 - 1e-9) <= run.objective <= 1.5 * optimum
 
 
+@pytest.mark.chance
 def test_a_depot_that_no_vehicle_uses():
     """It is no client: nobody visits it, near the others as it is."""
     points = np.array([[0, 0], [5, 5], [10, 0], [10, 10], [0, 10.0]])

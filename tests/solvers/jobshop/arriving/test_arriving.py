@@ -67,6 +67,7 @@ def test_another_environment_is_refused(network):
         network.on(JobShop().environment([taillard(jobs=3, machines=3)], 1))
 
 
+@pytest.mark.chance
 def test_evolution_makes_it_better():
     """Twenty steps on shops of 60 jobs lower the tardiness of watched ones, the same bits each time."""
     options = {"network": QueueNetwork, "generator": "arrivals", "environment": "arriving", "features": "queue", "size": 60}
@@ -82,6 +83,7 @@ def test_evolution_makes_it_better():
     assert (found[0] == found[1]).all()
 
 
+@pytest.mark.chance
 def test_the_shipped_one_is_better_than_its_rule():
     """On shops that nobody tuned on, a fifth of the study's size; how much better the study tells."""
     shops = [arrivals(size=100, load=0.9, tightness=2.0, seed=3_000_000 + seed) for seed in range(10)]

@@ -31,7 +31,7 @@ def test_the_same_seed_gives_the_same_weights(tmp_path):
     assert any(not torch.equal(one[name], solved[name]) for name in one)
 
 
-@pytest.mark.long
+@pytest.mark.chance
 def test_it_learns(tmp_path):
     """The loss on lessons of new instances falls, and so do the likeliest schedules of instances never seen."""
     losses, greedy = [], []

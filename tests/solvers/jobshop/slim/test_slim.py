@@ -214,6 +214,7 @@ def greedy(network, instances):
     return np.array(found)
 
 
+@pytest.mark.chance
 def test_the_shipped_policy_beats_the_best_rule(shuffled):
     """On 16 instances of 15 x 12, greedy schedules are at least 2 % shorter in the mean than those of the best dispatching rule
     (measured: 4.2 ± 1.9 %), and 30 % shorter than with the same weights shuffled, whatever the order (measured: 45 to 78 %).
@@ -268,7 +269,7 @@ def test_a_search_that_needs_a_value_refuses_it():
         train("jobshop", "alphazero", steps=1, workers=0, device="cpu", network="slim", size=3, watch=0)
 
 
-@pytest.mark.long
+@pytest.mark.chance
 def test_it_learns():
     """100 steps of self-improvement with 3 and 4 jobs: the mean of the samples comes closer to their best."""
     spread: list[float] = []

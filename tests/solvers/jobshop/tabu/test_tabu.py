@@ -44,6 +44,7 @@ def test_six_by_six():
     assert solve(from_jobs(rows, 6), 3000).objective == 55.0
 
 
+@pytest.mark.chance
 def test_better_than_its_start():
     """On 15 x 15 a few thousand moves save a tenth of the best dispatching rule's makespan, at least."""
     run = solve(taillard(jobs=15, machines=15, time_seed=840612802, machine_seed=398197754), 5000)
@@ -126,6 +127,7 @@ def test_workers_share_a_population():
     assert not any(thread.name.startswith("ThreadPool") for thread in threading.enumerate())
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("workers", [1, 2])
 def test_flexible_ones_get_better(workers):
     """Reassignment saves a tenth of the best rule's makespan; the same seed gives the same bits; a warm start is kept."""
@@ -137,6 +139,7 @@ def test_flexible_ones_get_better(workers):
     assert again.objective <= one.objective
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize(
     "instance",
     [tardiness(jobs=10, machines=6, seed=1), flexible(jobs=10, machines=6, tightness=1.0, seed=1)],

@@ -85,6 +85,7 @@ def test_heat_moves_with_the_cities():
         assert there[number[i], number[j]] == pytest.approx(value, abs=1e-4)
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("generator", [uniform, clustered])
 def test_shipped_weights_know_good_edges(generator):
     """Edges of our best tour have far more heat than others, and five of ten candidates hold more of it than the nearest."""
@@ -114,7 +115,7 @@ def _losses(steps, seed=0):
     return losses
 
 
-@pytest.mark.long
+@pytest.mark.chance
 def test_the_recipe_learns_and_not_with_the_sign_flipped(monkeypatch):
     """80 tiny steps bring the loss under 0.4 (0.69 is to know nothing); climbing instead brings it over 1."""
     from torch.nn import functional

@@ -1,0 +1,88 @@
+"""Say that kernels are compiled, where that takes noticeable time: a record of logging, or a line on standard error.
+
+The record is of level INFO, from the logger "corl.compilation", and goes to every handler that there is, as if that level had
+been chosen; where there is none, the line is printed. `logging.getLogger("corl").setLevel(logging.WARNING)` silences both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import time
+from collections.abc import Iterator
+
+from numba.core import event
+
+from corl.compilation.cache import Cache
+
+__all__ = ["NOTICED", "Watch", "announce", "told"]
+
+NOTICED = 1.0  # seconds of compilation that are announced
+_log = logging.getLogger("corl.compilation")
+_said = False
+
+
+def announce(text: str) -> None:
+    """Say that kernels are compiled, unless the user does not want to hear of it."""
+    global _said
+    _said = True
+    chosen = _log.level or logging.getLogger("corl").level or logging.INFO
+    if max(chosen, _log.manager.disable + 1) > logging.INFO or _log.disabled:
+        return
+    record = _log.makeRecord(_log.name, logging.INFO, __file__, 0, text, (), None)
+    if _heard():
+        _log.handle(record)
+    elif sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):  # closed
+            print(f"corl: {text}", file=sys.stderr, flush=True)
+
+
+def _heard() -> bool:
+    """Whether some handler takes records of level INFO."""
+    logger: logging.Logger | None = _log
+    while logger is not None:
+        if any(not isinstance(each, logging.NullHandler) and each.level <= logging.INFO for each in logger.handlers):
+            return True
+        logger = logger.parent if logger.propagate else None
+    return False
+
+
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """A block whose caller says by itself what is compiled in it."""
+    global _said
+    before, _said = _said, True
+    try:
+        yield
+    finally:
+        _said = before
+
+
+class Watch(event.Listener):
+    """Announces, once in a process, what nobody has: compilations of kernels of ours that have taken their time."""
+
+    def __init__(self) -> None:
+        self._open, self._begun, self._spent = 0, 0.0, 0.0
+
+    def on_start(self, found: event.Event) -> None:
+        if _is_ours(found):
+            if self._open == 0:
+                self._begun = time.perf_counter()
+            self._open += 1
+            self._look()
+
+    def on_end(self, found: event.Event) -> None:
+        if _is_ours(found):
+            self._look()
+            self._open -= 1
+            if self._open == 0:
+                self._spent += time.perf_counter() - self._begun
+
+    def _look(self) -> None:
+        if not _said and self._spent + time.perf_counter() - self._begun >= NOTICED:
+            announce("compiling kernels once for this machine")
+
+
+def _is_ours(found: event.Event) -> bool:
+    return isinstance(found.data["dispatcher"]._cache, Cache)

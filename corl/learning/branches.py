@@ -1,0 +1,52 @@
+"""Branches: how much the residual branches of a network in training add to their inputs, for its curves.
+
+A branch that adds next to nothing is a layer that does nothing, however long the training was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import nn
+
+__all__ = ["PREFIX", "Branches", "idle_layers"]
+
+PREFIX = "branch "
+"""What the metrics' names begin with."""
+_EVERY = 50  # steps between two measurements
+_IDLE = 0.01  # share of its input below which a branch counts as nothing
+
+
+class Branches:
+    """The residual layers of a network: modules with an attribute `sizes` that their forward pass fills unless it is None."""
+
+    def __init__(self) -> None:
+        self._layers: dict[str, Any] = {}
+
+    def add(self, network: nn.Module) -> None:
+        """Take the layers of a network, by their names in it."""
+        self._layers |= {name: module for name, module in network.named_modules() if hasattr(module, "sizes")}
+
+    def begin(self, step: int) -> None:
+        """Before a step: every so many the layers measure themselves."""
+        for layer in self._layers.values():
+            layer.sizes = {} if step % _EVERY == _EVERY - 1 else None
+
+    def measured(self) -> dict[str, float]:
+        """The size of each branch in the present step as a share of its input, by "branch LAYER KIND"; empty in most steps."""
+        found: dict[str, float] = {}
+        for name, layer in self._layers.items():
+            found |= {f"{PREFIX}{name} {branch}": size for branch, size in (layer.sizes or {}).items()}
+        return found
+
+
+def idle_layers(metrics: Mapping[str, float]) -> list[str]:
+    """The names of the layers all of whose branches are below a hundredth of their inputs in the metrics of a run."""
+    largest: dict[str, float] = {}
+    for name, size in metrics.items():
+        if name.startswith(PREFIX):
+            layer = name.removeprefix(PREFIX).rsplit(" ", 1)[0]
+            largest[layer] = max(size, largest.get(layer, 0.0))
+    return [layer for layer, size in largest.items() if size < _IDLE]
