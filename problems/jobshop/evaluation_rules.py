@@ -59,9 +59,9 @@ def _check_spells(
         mine = order[first:last]
         if (wrong := (start[mine] < stop) & (end[mine] > begin)).any():
             i = int(mine[wrong.argmax()])
-            on = instance.machine_label(int(machine[i]))
+            on = f" {instance.machine_label(int(machine[i]))}" if instance.machine_names else ""
             until = "is not available from then on" if stop == FOREVER else f"is not available until {stop}"
-            raise Infeasible(f"{place(i)} runs from {start[i]} to {end[i]}; at {max(begin, start[i])} machine {on} {until}")
+            raise Infeasible(f"{place(i)} runs from {start[i]} to {end[i]}; at {max(begin, start[i])} its machine{on} {until}")
 
 
 def _check_setups(

@@ -128,8 +128,8 @@ class JobShop(Problem):
 
     def from_json(self, instance: JobShopInstance, value: Any) -> Schedule:
         """The Schedule in the form of `to_json`; raises InputError for anything else."""
-        if isinstance(value, dict) and "job" in value and value["job"] == list(instance.job_names):
-            value = {key: rows for key, rows in value.items() if key != "job"}
+        if isinstance(value, dict) and instance.job_names and "job" in value:
+            value = _in_order(instance.job_names, value)
         parts: list[Any] = [None]
         if isinstance(value, dict) and len(value) == 2:
             parts = [value.get(key) for key in ("start", "machine")]
@@ -245,6 +245,16 @@ class JobShop(Problem):
             weight=instance.weight[:jobs],
             rules=None,
         )
+
+
+def _in_order(names: Sequence[str], value: dict[str, Any]) -> dict[str, Any]:
+    """The rows of a solution's JSON in the order of the instance's jobs, without their names. Raises InputError."""
+    jobs, rest = value["job"], {key: rows for key, rows in value.items() if key != "job"}
+    whole = all(isinstance(rows, list) and len(rows) == len(names) for rows in (jobs, *rest.values()))
+    if not whole or set(map(str, jobs)) != set(names):
+        raise InputError("accepted: the names of all jobs, each with a row of the other lists", field="job")
+    place = {job: k for k, job in enumerate(jobs)}
+    return {key: [rows[place[name]] for name in names] for key, rows in rest.items()}
 
 
 def _choices(operation: Any) -> list[tuple[int, int]]:

@@ -83,7 +83,7 @@ def test_messages_name_jobs_and_machines(shop):
     """The judge's, and those of an instance that is refused."""
     early = Schedule(np.array([0, 3, 0, 3]), SCHEDULE.machine)
     with pytest.raises(
-        Infeasible, match="operation 1 of job 'shelf' runs from 3 to 5; at 4 machine 'M3' is not available until 6"
+        Infeasible, match="operation 1 of job 'shelf' runs from 3 to 5; at 4 its machine 'M3' is not available until 6"
     ):
         JOBSHOP.evaluate(shop, early)
     model = SchedulingModel("earliness")
@@ -144,3 +144,24 @@ def test_breaks_are_in_the_table_of_stops():
         assert stop.departure == pytest.approx(stop.arrival + stop.wait + stop.pause + stop.service)
     assert first.pause + second.pause == 7 and second.arrival >= first.departure + 10 - 1e-6
     assert (second.pause, second.wait, second.departure) == (7, 0, 37)
+
+
+def test_facts_are_in_the_units_that_were_given(day):
+    """`corl info` of a model in minutes, at half a kilometre a minute, on the globe."""
+    facts = VRP.describe(day)
+    assert facts["windows"].endswith("the day is [480, 1080] min")
+    assert facts["units"] == "distance in km, time in min, speed 0.5"
+    assert facts["bounding_box"] == "latitude [40, 48.22], longitude [16.4, 16.41]"
+    assert facts["vehicles"].startswith("1 of 'van' capacity 5")
+
+
+def test_a_solution_is_taken_by_names(shop):
+    """A plan is a warm start of the same model built in another order of machines and jobs."""
+    from corl.warm_starts import warm_start
+
+    model = SchedulingModel("tardiness")
+    model.add_job("shelf", [("M2", 3), ("M3", 2)], due=9)
+    model.add_job("table", [("M3", 3), ("M1", 2)], due=9)
+    other = model.instance()
+    start, machine = warm_start(JOBSHOP, other, JOBSHOP.to_json(shop, SCHEDULE))
+    assert start.tolist() == [0, 6, 0, 3] and [other.machine_names[m] for m in machine] == ["M2", "M3", "M3", "M1"]

@@ -17,11 +17,12 @@ from corl.problems.vrp.routes import Route
 cases = run_path(str(Path(__file__).parents[2] / "solvers" / "vrp" / "rules_instances.py"))
 
 
+@pytest.mark.parametrize("count", [16, pytest.param(60, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", cases["RULES"])
-def test_the_judge(name):
+def test_the_judge(name, count):
     """Random routes of random instances: feasible for both or for neither, at the same cost."""
     random, feasible, refused = np.random.default_rng(7), 0, 0
-    for seed in range(60):
+    for seed in range(count):
         instance = cases["make_rules"](name, 4, seed)
         for _ in range(12):
             routes = _random_routes(instance, random)
@@ -31,7 +32,7 @@ def test_the_judge(name):
                 found = math.inf
             assert found == pytest.approx(_simulated(instance, routes), rel=1e-12), (name, seed, routes)
             feasible, refused = feasible + (found < math.inf), refused + (found == math.inf)
-    assert feasible > 10 and refused > 10
+    assert feasible > count / 6 and refused > count / 6
 
 
 def _random_routes(instance, random):
