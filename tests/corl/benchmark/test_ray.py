@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="Ray's clusters run o
 @pytest.fixture
 def cluster(toy_environment):
     """Environment variables for a process that starts a Ray of two workers on this machine."""
-    pytest.importorskip("ray", reason='ray is not installed (pip install "corl-solvers[distributed]")')
+    pytest.importorskip("ray", reason='ray is not installed (pip install ".[distributed]")')
     return toy_environment | {"RAY_USAGE_STATS_ENABLED": "0"}
 
 
