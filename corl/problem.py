@@ -132,6 +132,10 @@ class Problem(abc.ABC):
         """Draw a solution (or, with None, the instance) on matplotlib axes."""
         raise UsageError(f"{self.name} has no drawing")
 
+    def table(self, instance: Any, solution: Any) -> list[dict[str, Any]]:
+        """The rows of `Result.table` for a problem without a picture (`view`): name -> number or text."""
+        return []
+
     def view(self, instance: Any, solution: Any) -> Scene | None:
         """What a page (`corl view`) shows of a solution or, with None, of the instance; None where there is no picture."""
         return None

@@ -87,7 +87,8 @@ class Result:
         values = json_values.from_json(text, field="result")
         if not isinstance(values, dict):
             raise InputError("accepted: a JSON object as written by Result.to_json", field="result")
-        values = {"reason": "", "tolerated": "", "discarded": 0} | values  # which files written before it was there lack
+        lacking: dict[str, Any] = {"reason": "", "tolerated": "", "discarded": 0}  # in files written before these were there
+        values = lacking | values
         for key, kind in _ACCEPTED.items():
             if key not in values:
                 raise InputError(f"the key {key!r} is missing", field="result")
@@ -172,7 +173,7 @@ class Result:
         self._need("table")
         scene = self._problem().view(self.data, self.solution)
         if scene is None:
-            return []
+            return list(self._problem().table(self.data, self.solution))
         if not steps:
             return [dict(zip(scene.head, group.cells)) for group in scene.groups]
         head = (scene.head[0], *scene.steps_head) if scene.head else ()

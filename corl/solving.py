@@ -7,20 +7,18 @@ import inspect
 import logging
 import math
 import numbers
-import os
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from corl import options, registry
 from corl.compilation.ahead import compile_for
-from corl.errors import CorlError, InputError, SolverError, UsageError, described, hint, missing_package
-from corl.files.solutions import read_solution
+from corl.errors import InputError, SolverError, UsageError, described, hint, missing_package
 from corl.interruption import interruptible
 from corl.judging import judged
 from corl.loading import load, name_of
+from corl.preparation import prepare
 from corl.problem import Problem
 from corl.processes.processors import check_workers
 from corl.result import Result
@@ -93,6 +91,14 @@ def solve(
     return _execute(chosen, name, run)
 
 
+def _warm_start(adapter: Problem, data: Any, given: Any) -> Any:
+    if given is None:
+        return None
+    from corl.warm_starts import warm_start
+
+    return warm_start(adapter, data, given)
+
+
 def _number(name: str, value: Any) -> float:
     if isinstance(value, numbers.Real) and not isinstance(value, bool) and value == value:
         with contextlib.suppress(OverflowError):
@@ -148,45 +154,22 @@ def _check_solver(method: Solver, name: str, data: Any, iterations: int | None) 
         raise UsageError(f"solver {name} cannot solve this instance because {reason}")
 
 
-def _warm_start(adapter: Problem, data: Any, solution: Any) -> Any:
-    """Check a warm start by the problem's own judge; a bad one is the caller's error. A flat list stands for an array."""
-    if isinstance(solution, Result):
-        if solution.problem != adapter.name:
-            raise UsageError(f"warm_start: a Result of {solution.problem}, not of {adapter.name}")
-        solution = solution.solution if solution.data is not None else adapter.from_json(data, solution.solution)
-    elif isinstance(solution, (str, os.PathLike)):
-        solution, _ = read_solution(adapter, data, Path(solution))
-    if solution is None:
-        return None
-    if isinstance(solution, list) and all(isinstance(item, numbers.Real) for item in solution):
-        import numpy as np
-
-        solution = np.asarray(solution)
-    try:
-        adapter.evaluate(data, solution)
-    except CorlError as error:
-        raise UsageError(f"warm_start: {error}") from error
-    except Exception as error:  # a judge that meets what is no solution
-        raise UsageError(f"warm_start: no solution of {adapter.name}: {described(error)}") from error
-    return solution
-
-
 def _execute(method: Solver, name: str, run: Run) -> Result:
     """Prepare and solve, here or in worker processes. From the start of the clock on Ctrl-C ends the search, not this call."""
     before = time.perf_counter()
-    compile_for(method, run.instance)
     with contextlib.ExitStack() as stack:
         killed, own_workers = method.own_process(run.instance), method.uses_workers(run)
         if killed or (run.workers > 1 and not own_workers):
             from corl.processes.team import Team
 
+            compile_for(method, run.instance)
             count = 1 if own_workers else run.workers
             team = stack.enter_context(Team(run, method, count, killed))
             elsewhere = team.prepare()
             search = team.collect
         else:
             with _blaming(name, run):
-                method.prepare(run.instance)
+                prepare(method, run.instance)
             elsewhere = {}
             search = partial(_search, method, name, run)
         setup = time.perf_counter() - before

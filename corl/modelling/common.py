@@ -100,14 +100,13 @@ class Solved:
 def compiled(make: Callable[[], _Instance], kinds: Mapping[str, Names]) -> _Instance:
     """`make()`, an instance; what it refuses is told of the model's objects: clients[3] becomes client 'Ada'. Raises InputError.
 
-    kinds: the names behind each array in the messages, "clients" for one, and behind each number, "client 3".
+    kinds: the names behind each array in the fields of messages, such as "clients".
     """
     try:
         return make()
     except InputError as error:
         field = re.sub(r"(\w+)\[(\d+)\]", lambda found: _named(found, kinds), error.field or "").replace("'.", "': ")
-        words = re.sub(r"\b(\w+) (\d+)\b", lambda found: _named(found, kinds), error.reason)
-        raise InputError(words, field=field or None) from None
+        raise InputError(error.reason, field=field or None) from None
 
 
 def _named(found: re.Match[str], kinds: Mapping[str, Names]) -> str:
@@ -126,7 +125,9 @@ def loads(of: str, given: Any, dimensions: Names, new: bool, infinite: bool = Fa
         if key not in dimensions.known and not new:
             dimensions.number(of, key)
         where = f"{of}: {key}" if isinstance(given, Mapping) else of
-        found[key] = number(where, amount, infinite=infinite)
+        load = number(where, amount, infinite=infinite)
+        if load or key in dimensions.known or isinstance(given, Mapping) or infinite:  # a plain 0 is no kind of load
+            found[key] = load
     for key in found:
         if key not in dimensions.known:
             dimensions.add(key)

@@ -17,10 +17,25 @@ __all__ = ["Routes", "Stop", "VehicleRoute"]
 
 @dataclass(frozen=True)
 class Stop:
-    """A visit. begin: when service begins, in the model's time; of a visit to a depot, which is a reload, when loading does."""
+    """A visit, in the model's unit of time: departure = arrival + wait + pause + service.
+
+    Of a visit to a depot, which is a reload, `begin` is when loading begins.
+    """
 
     name: Hashable
     begin: float
+    """When service begins."""
+    arrival: float
+    wait: float
+    """Idle, until a window opens or a break may begin."""
+    pause: float
+    """Breaks taken at this stop, before or after its service."""
+    service: float
+    departure: float
+    load: float | Mapping[Hashable, float]
+    """What is aboard when the vehicle leaves the stop; of several kinds of load a dict."""
+    distance: float
+    """The way there: in metres for latitudes and longitudes, else in the model's unit of distance."""
 
 
 @dataclass(frozen=True)
@@ -56,22 +71,28 @@ class Routes(Solved):
     on_globe: bool
 
     def left_out(self) -> dict[Hashable, str]:
-        """The clients without a route, and what serving each would cost, or the limit in the way."""
-        visited = {name for route in self.routes for name in route.names}
+        """The clients without a route, and what serving each would cost, or why it cannot be served."""
+        from corl.problems.vrp.explaining import reasons
+
+        if self.result.solution is None:
+            return {}
         names = list(self.places)
-        told = {names[int(key.removeprefix("client "))]: why for key, why in self.result.explain().items()}
-        return {name: why for name, why in told.items() if name not in visited}
+        return {names[node]: why for node, why in reasons(self.result.data, self.result.solution).items()}
 
     def to_frame(self) -> pandas.DataFrame:
-        """A row for each stop: route, vehicle, stop (from 0), name, begin."""
-        return to_frame(
-            [
-                {"route": r, "vehicle": route.vehicle, "stop": k, "name": stop.name, "begin": stop.begin}
-                for r, route in enumerate(self.routes)
-                for k, stop in enumerate(route.stops)
-            ],
-            ("route", "vehicle", "stop", "name", "begin"),
-        )
+        """A row for each stop: route, vehicle and stop (from 0), name, arrival, wait, break, begin, service, departure, load and
+        the way there, which is called `metres` for latitudes and longitudes, else `distance`. See `Stop`.
+        """
+        way = "metres" if self.on_globe else "distance"
+        rows = [
+            {"route": r, "vehicle": route.vehicle, "stop": k, "name": stop.name, "arrival": stop.arrival, "wait": stop.wait,
+             "break": stop.pause, "begin": stop.begin, "service": stop.service, "departure": stop.departure, **_loads(stop.load),
+             way: stop.distance}
+            for r, route in enumerate(self.routes)
+            for k, stop in enumerate(route.stops)
+        ]  # fmt: skip
+        first = ("route", "vehicle", "stop", "name", "arrival", "wait", "break", "begin", "service", "departure", "load", way)
+        return to_frame(rows, list(rows[0]) if rows else first)
 
     def to_geojson(self) -> dict[str, Any]:
         """A FeatureCollection (RFC 7946): a LineString for each route, a Point for each depot and client. Raises UsageError."""
@@ -91,3 +112,8 @@ class Routes(Solved):
 
 def _feature(kind: str, coordinates: Any, **properties: Any) -> dict[str, Any]:
     return {"type": "Feature", "geometry": {"type": kind, "coordinates": coordinates}, "properties": properties}
+
+
+def _loads(load: float | Mapping[Hashable, float]) -> dict[str, float]:
+    """Columns of a table: "load", or one for each kind."""
+    return {f"load {kind}": amount for kind, amount in load.items()} if isinstance(load, Mapping) else {"load": load}

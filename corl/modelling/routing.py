@@ -217,10 +217,7 @@ class RoutingModel:
         for each in kinds.values():
             if not len(each):
                 raise UsageError(f"the model has no {each.kind}; add_{each.kind} adds one")
-        nodes = Names("client")  # which messages number with the depots first
-        for name in (*self._depots.listed(), *self._clients.listed()):
-            nodes.add(name)
-        return compiled(lambda: Vrp().adapt(self._object()), kinds | {"client": nodes})
+        return compiled(lambda: Vrp().adapt(self._object()), kinds)
 
     def solve(self, **options: Any) -> Routes:
         """As `corl.solve` of the instance: `time_limit`, `solver` and what else it takes."""
@@ -236,12 +233,15 @@ class RoutingModel:
         """The model as an object such as files hold: nodes are numbered, depots first."""
         shift, dimensions = len(self._depots), self._dimensions.listed()
         nodes = {key: [dict(node) for node in rows] for key, rows in self._nodes.items()}
+        for key, names in (("depots", self._depots), ("clients", self._clients), ("vehicles", self._vehicles)):
+            for node, name in zip(nodes[key], names.texts()):
+                node["name"] = name
         for i, node in enumerate(nodes["depots"] + nodes["clients"]):
             node["id"] = i
         for (key, at, field), amounts in self._loads.items():
             rest = self._plenty() if field == "capacity" else dict.fromkeys(dimensions, 0)
             listed = [amounts.get(dimension, rest[dimension]) for dimension in dimensions]
-            nodes[key][at][field] = listed if len(listed) > 1 else listed[0]
+            nodes[key][at] |= {field: listed if len(listed) > 1 else listed[0]} if listed else {}
         for vehicle, skills in zip(nodes["vehicles"], self._skills):
             if any(self._needs):
                 vehicle["allowed"] = [shift + i for i, needs in enumerate(self._needs) if needs <= skills]
@@ -307,14 +307,21 @@ class RoutingModel:
 
     def _route(self, instance: VrpInstance, route: Any) -> VehicleRoute:
         from corl.problems.vrp.evaluation import schedule
+        from corl.problems.vrp.timetable import stops
 
         found, unit = schedule(instance, route), instance.speed * instance.scale
-        names = [*self._depots.listed(), *self._clients.listed()]
-        stops = tuple(Stop(names[node], float(begin) / unit) for node, begin in zip(route.visits.tolist(), found.begin))
+        names, kinds = [*self._depots.listed(), *self._clients.listed()], self._dimensions.listed()
+        visits = tuple(
+            Stop(
+                names[stop.node], stop.begin, stop.arrival, stop.wait, stop.pause, stop.service, stop.departure,
+                stop.load[0] if len(kinds) < 2 else dict(zip(kinds, stop.load)), stop.distance,
+            )
+            for stop in stops(instance, route)
+        )  # fmt: skip
         types = instance.vehicles
         ends = names[int(types.start[route.vehicle])], names[int(types.end[route.vehicle])]
         return VehicleRoute(
-            self._vehicles.listed()[route.vehicle], *ends, stops, found.leave / unit, found.back / unit,
+            self._vehicles.listed()[route.vehicle], *ends, visits, found.leave / unit, found.back / unit,
             found.distance / instance.scale, found.load,
         )  # fmt: skip
 

@@ -233,8 +233,10 @@ class SchedulingModel:
                 weight=weight,
                 objective=_OBJECTIVES[self.objective],
                 rules=self._asked.rules(self._rows, due, max(1, len(self._machines))),
+                job_names=self._jobs.texts(),
+                machine_names=self._machines.texts(),
             ),
-            {"jobs": self._jobs, "job": self._jobs},
+            {"jobs": self._jobs},
         )
 
     def solve(self, **options: Any) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = ["draw_schedule"]
 
 _LABELLED = 400  # operations up to which a bar may carry its job's number
 _NAMED = 60  # machines or jobs up to which every row has its number
+_SHORT = 10  # characters of a name on a bar
 _DUE = "#24292f"
 _BREAK = "#d0d7de"
 
@@ -34,7 +36,7 @@ def draw_schedule(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
     if solution is None:
         return _draw_jobs(instance, axes)
     schedule = check_schedule(instance, solution)
-    _bars(instance, schedule, schedule.machine, instance.job, instance.jobs, axes)
+    _bars(instance, schedule, schedule.machine, instance.job, _jobs(instance), axes)
     told = [] if instance.rules is None else _rules(instance, instance.rules, schedule, axes)
     end = completion(instance, schedule)
     late: NDArray[np.int64] = np.zeros(0, np.int64)
@@ -43,10 +45,10 @@ def draw_schedule(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
         for j in late:
             last = int(instance.first[j + 1]) - 1
             axes.plot([end[j]] * 2, [schedule.machine[last] - 0.45, schedule.machine[last] + 0.45], color=_DUE, linewidth=1.5)
-    label = "time; a bar's number: its job" + ("; a black line: the end of a late job" if len(late) else "")
+    label = "time; a bar's text: its job" + ("; a black line: the end of a late job" if len(late) else "")
     axes.set_xlabel(label + ("\n" + "; ".join(told) if told else ""))
     axes.set_ylabel("machine")
-    _rows(axes, instance.machines, instance.first_machine)
+    _rows(axes, _machines(instance))
     what = instance.objective.replace("earliness_", "earliness and ").replace("_", " ")
     axes.set_title(f"{_title(instance)}, {what} {objective(instance, schedule):,.10g}")
     axes.set_xlim(0, max(1, int(end.max())))
@@ -81,38 +83,46 @@ def _draw_jobs(instance: JobShopInstance, axes: Axes) -> None:
     before = np.cumsum(duration) - duration
     start = before - before[instance.first[:-1]][instance.job] + instance.release[instance.job]
     schedule = Schedule(start, np.array(quickest, np.int32))
-    _bars(instance, schedule, instance.job, schedule.machine, instance.machines, axes)
+    _bars(instance, schedule, instance.job, schedule.machine, _machines(instance), axes)
     if instance.due is not None:
         axes.plot(instance.due, np.arange(instance.jobs), linestyle="", marker="|", color=_DUE)
-    axes.set_xlabel("time; a bar's number: its machine" + ("; a mark: a due date" if instance.due is not None else ""))
+    axes.set_xlabel("time; a bar's text: its machine" + ("; a mark: a due date" if instance.due is not None else ""))
     axes.set_ylabel("job")
-    _rows(axes, instance.jobs, 0)
+    _rows(axes, _jobs(instance))
     axes.set_title(_title(instance))
 
 
-def _bars(instance: JobShopInstance, schedule: Schedule, row: Any, hue: Any, hues: int, axes: Axes) -> None:
-    """One bar for each operation at height row[i] in the colour of hue[i]."""
+def _bars(instance: JobShopInstance, schedule: Schedule, row: Any, hue: Any, hues: Sequence[str], axes: Axes) -> None:
+    """One bar for each operation at height row[i] in the colour of hue[i], with the beginning of its name."""
     import matplotlib
 
     counts = np.diff(instance.choice_first)
     chosen = instance.choice_machine == np.repeat(schedule.machine, counts)
     duration = instance.choice_duration[chosen]
     # the golden ratio's steps round the colour wheel keep neighbours apart, however many there are
-    colours = matplotlib.colormaps["hsv"]((np.arange(hues) * 0.6180339887) % 1.0) * [0.8, 0.8, 0.8, 1.0]
+    colours = matplotlib.colormaps["hsv"]((np.arange(len(hues)) * 0.6180339887) % 1.0) * [0.8, 0.8, 0.8, 1.0]
     line = 0.4 if instance.operations <= 2000 else 0.0
     axes.barh(row, duration, left=schedule.start, height=0.9, color=colours[hue], edgecolor="white", linewidth=line)
     if instance.operations <= _LABELLED:
         span = float((schedule.start + duration).max()) or 1.0
         for i in np.flatnonzero(duration > 0.02 * span):
             middle = schedule.start[i] + duration[i] / 2
-            axes.text(middle, row[i], str(hue[i]), ha="center", va="center", fontsize=6, color="white")
+            axes.text(middle, row[i], hues[hue[i]][:_SHORT], ha="center", va="center", fontsize=6, color="white")
     whole_ticks(axes, "x")
 
 
-def _rows(axes: Axes, count: int, first: int) -> None:
-    if count <= _NAMED:
-        axes.set_yticks(range(count), [str(k + first) for k in range(count)])
-    axes.set_ylim(count - 0.4, -0.6)
+def _rows(axes: Axes, names: Sequence[str]) -> None:
+    if len(names) <= _NAMED:
+        axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+
+
+def _jobs(instance: JobShopInstance) -> Sequence[str]:
+    return instance.job_names or [str(job) for job in range(instance.jobs)]
+
+
+def _machines(instance: JobShopInstance) -> Sequence[str]:
+    return instance.machine_names or [str(machine + instance.first_machine) for machine in range(instance.machines)]
 
 
 def _title(instance: JobShopInstance) -> str:

@@ -56,16 +56,16 @@ def check_schedule(instance: JobShopInstance, schedule: Any) -> Schedule:
     if (early := start < ready).any():
         at = int(early.argmax())
         what = "the job is released" if at in opening else "the operation before it ends"
-        raise Infeasible(f"{_place(instance, at)} starts at {start[at]}; {what} at {ready[at]}")
+        raise Infeasible(f"{instance.place_of(at)} starts at {start[at]}; {what} at {ready[at]}")
     order = np.lexsort((end, start, machine))
     here, there = order[:-1], order[1:]
     if (overlap := (machine[here] == machine[there]) & (end[here] > start[there])).any():
         a, b = int(here[overlap][0]), int(there[overlap][0])
-        on = f"machine {machine[a] + instance.first_machine}"
-        message = f"{on} does {_place(instance, a)} until {end[a]} and {_place(instance, b)} from {start[b]}"
+        on = f"machine {instance.machine_label(int(machine[a]))}"
+        message = f"{on} does {instance.place_of(a)} until {end[a]} and {instance.place_of(b)} from {start[b]}"
         raise Infeasible(message)
     if instance.rules is not None:
-        check_rules(instance, start, machine, duration, lambda i: _place(instance, i))
+        check_rules(instance, start, machine, duration, instance.place_of)
     return Schedule(start, machine)
 
 
@@ -80,12 +80,12 @@ def _arrays(instance: JobShopInstance, schedule: Any) -> tuple[NDArray[np.int64]
             raise Infeasible(f"the {what} are {given}; accepted: {instance.operations} integers, one for every operation")
     if (outside := (start < 0) | (start > _LATEST)).any():
         at = int(outside.argmax())
-        raise Infeasible(f"{_place(instance, at)} starts at {start[at]}; accepted: 0 to 2**53")
+        raise Infeasible(f"{instance.place_of(at)} starts at {start[at]}; accepted: 0 to 2**53")
     if (outside := (machine < 0) | (machine >= instance.machines)).any():
         at = int(outside.argmax())
         base = instance.first_machine
         accepted = f"accepted: {base} to {instance.machines - 1 + base}"
-        raise Infeasible(f"{_place(instance, at)} is on machine {machine[at] + base}; {accepted}")
+        raise Infeasible(f"{instance.place_of(at)} is on machine {machine[at] + base}; {accepted}")
     return start.astype(np.int64), machine.astype(np.int32)
 
 
@@ -96,15 +96,10 @@ def _durations(instance: JobShopInstance, machine: NDArray[np.int32]) -> NDArray
     able = np.add.reduceat(chosen.astype(np.int64), instance.choice_first[:-1])
     if (able == 0).any():
         at = int((able == 0).argmax())
-        base = instance.first_machine
-        accepted = ", ".join(str(choice + base) for choice, _ in instance.choices(at))
-        raise Infeasible(f"{_place(instance, at)} is on machine {machine[at] + base}; accepted: {accepted}")
+        accepted = ", ".join(instance.machine_label(choice) for choice, _ in instance.choices(at))
+        where = instance.machine_label(int(machine[at]))
+        raise Infeasible(f"{instance.place_of(at)} is on machine {where}; accepted: {accepted}")
     return np.asarray(instance.choice_duration[chosen], np.int64)
-
-
-def _place(instance: JobShopInstance, operation: int) -> str:
-    job = int(np.searchsorted(instance.first, operation, side="right")) - 1
-    return f"operation {operation - int(instance.first[job])} of job {job}"
 
 
 def schedule_of_orders(instance: JobShopInstance, orders: Sequence[ArrayLike]) -> Schedule:
@@ -123,10 +118,10 @@ def schedule_of_orders(instance: JobShopInstance, orders: Sequence[ArrayLike]) -
             if not 0 <= operation < instance.operations:
                 raise Infeasible(f"operation {operation} is not in the instance; accepted: 0 to {instance.operations - 1}")
             if machine[operation] >= 0:
-                raise Infeasible(f"{_place(instance, operation)} is done twice")
+                raise Infeasible(f"{instance.place_of(operation)} is done twice")
             machine[operation], before[operation], previous = m, previous, operation
     if (machine < 0).any():
-        raise Infeasible(f"{_place(instance, int((machine < 0).argmax()))} is not done")
+        raise Infeasible(f"{instance.place_of(int((machine < 0).argmax()))} is not done")
     return Schedule(_earliest(instance, machine, before), machine)
 
 
@@ -155,5 +150,5 @@ def _earliest(instance: JobShopInstance, machine: NDArray[np.int32], before: NDA
                 ready.append(later)
     if done < instance.operations:
         at = int((waits > 0).argmax())
-        raise Infeasible(f"{_place(instance, at)} waits for itself: the orders of the machines make a cycle")
+        raise Infeasible(f"{instance.place_of(at)} waits for itself: the orders of the machines make a cycle")
     return start

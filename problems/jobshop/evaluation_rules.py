@@ -34,16 +34,21 @@ def check_rules(
     if rules.fixed_start is not None and rules.fixed_machine is not None:
         for i in rules.fixed:
             if start[i] != rules.fixed_start[i] or machine[i] != rules.fixed_machine[i]:
-                fixed = f"fixed are {rules.fixed_start[i]} and machine {rules.fixed_machine[i] + instance.first_machine}"
-                where = machine[i] + instance.first_machine
+                where, frozen = (instance.machine_label(int(m)) for m in (machine[i], rules.fixed_machine[i]))
+                fixed = f"fixed are {rules.fixed_start[i]} and machine {frozen}"
                 raise Infeasible(f"{place(i)} starts at {start[i]} on machine {where}; {fixed}")
-    _check_spells(rules, start, machine, end, place)
+    _check_spells(instance, rules, start, machine, end, place)
     if rules.setups is not None:
         _check_setups(instance, rules, start, machine, end, place)
 
 
 def _check_spells(
-    rules: Rules, start: _Integers, machine: NDArray[np.int32], end: _Integers, place: Callable[[int], str]
+    instance: JobShopInstance,
+    rules: Rules,
+    start: _Integers,
+    machine: NDArray[np.int32],
+    end: _Integers,
+    place: Callable[[int], str],
 ) -> None:
     """No operation runs while its machine is not available."""
     if rules.unavailable is None:
@@ -54,8 +59,9 @@ def _check_spells(
         mine = order[first:last]
         if (wrong := (start[mine] < stop) & (end[mine] > begin)).any():
             i = int(mine[wrong.argmax()])
+            on = f" {instance.machine_label(int(machine[i]))}" if instance.machine_names else ""
             until = "is not available from then on" if stop == FOREVER else f"is not available until {stop}"
-            raise Infeasible(f"{place(i)} runs from {start[i]} to {end[i]}; at {max(begin, start[i])} its machine {until}")
+            raise Infeasible(f"{place(i)} runs from {start[i]} to {end[i]}; at {max(begin, start[i])} its machine{on} {until}")
 
 
 def _check_setups(

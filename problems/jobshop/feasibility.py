@@ -35,7 +35,7 @@ def _fits_nowhere(instance: JobShopInstance, rules: Rules) -> str:
     gone[rules.unavailable[rules.unavailable[:, 2] == FOREVER, 0]] = True
     for i in np.flatnonzero(np.logical_and.reduceat(gone[instance.choice_machine], instance.choice_first[:-1])).tolist():
         if all(next_available(rules, machine, int(lowest[i]), length) is None for machine, length in instance.choices(i)):
-            return f"{_place(instance, i)} fits into no time in which a machine that can do it is available"
+            return f"{instance.place_of(i)} fits into no time in which a machine that can do it is available"
     return ""
 
 
@@ -65,7 +65,7 @@ class _Fixed:
             before = -1
             for i in line:
                 if before >= 0 and self._end[before] > self._start[i]:
-                    first, second = _place(self._instance, before), _place(self._instance, i)
+                    first, second = self._instance.place_of(before), self._instance.place_of(i)
                     return f"{first} and {second} are fixed at the same time on one machine"
                 done = 0 if self._rules.setups is None else self._set_up(machine, before, i)
                 if done > self._start[i] and not any(self._fits_between(machine, before, k, i) for k in self._able(machine)):
@@ -97,7 +97,7 @@ class _Fixed:
                 start = self._first_time(machine, begin, length)
                 found = found if start is None else min(found, start + length)
             if found == FOREVER:
-                return f"{_place(self._instance, i)} fits into no time in which a machine that can do it is free", 0
+                return f"{self._instance.place_of(i)} fits into no time in which a machine that can do it is free", 0
             ready = found
         return "", ready
 
@@ -119,7 +119,7 @@ class _Fixed:
             ends = {start + length for start in ends for machine, length in self._instance.choices(i)
                     if self._allowed(i, machine, start, length)}  # fmt: skip
             if not ends:
-                return f"{_place(self._instance, i)} cannot follow without waiting what is fixed before it", 0
+                return f"{self._instance.place_of(i)} cannot follow without waiting what is fixed before it", 0
         return "", min(ends)
 
     # ---------------------------------------------------------------- machines
@@ -175,13 +175,8 @@ class _Fixed:
         return at is not None and at + length <= self._start[i]
 
     def _words(self, i: int) -> str:
-        return f"{_place(self._instance, i)} is fixed at {self._start[i]}"
+        return f"{self._instance.place_of(i)} is fixed at {self._start[i]}"
 
 
 def _or(times: set[int]) -> str:
     return " or ".join(map(str, sorted(times)))
-
-
-def _place(instance: JobShopInstance, operation: int) -> str:
-    job = int(instance.job[operation])
-    return f"operation {operation - int(instance.first[job])} of job {job}"

@@ -65,6 +65,9 @@ class JobShopInstance:
     comment: str = ""
     rules: Rules | None = None
     """What is asked for beyond that; there are some, perhaps empty ones, where earliness counts."""
+    job_names: tuple[str, ...] = ()
+    machine_names: tuple[str, ...] = ()
+    """What jobs and machines are called, different texts each; empty: by their numbers."""
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
@@ -90,6 +93,11 @@ class JobShopInstance:
             self._take("due", np.int64, 0, 2 * HORIZON, jobs)
         elif self.objective != "makespan":
             raise InputError(f"missing; {self.objective} needs one for every job", field="due")
+        for field, count in (("job_names", jobs), ("machine_names", self.machines)):
+            given = getattr(self, field)
+            if given and (len(given) != count or len(set(given)) < count or not all(isinstance(name, str) for name in given)):
+                raise InputError(f"accepted: {count} different texts, or none", field=field)
+            object.__setattr__(self, field, tuple(given))
         if self.rules is None and self.objective == "earliness_tardiness":
             object.__setattr__(self, "rules", Rules())
         if self.rules is not None:
@@ -119,7 +127,7 @@ class JobShopInstance:
             pair = np.sort(owner * np.int64(self.machines) + self.choice_machine)
             if (again := pair[1:] == pair[:-1]).any():
                 operation, machine = divmod(int(pair[1:][again][0]), self.machines)
-                message = f"operation {operation} has machine {machine} twice; accepted: each once"
+                message = f"{self.place_of(operation)} has machine {self.machine_label(machine)} twice; accepted: each once"
                 raise InputError(message, field="choice_machine")
 
     # ---------------------------------------------------------------- what follows from it
@@ -161,6 +169,19 @@ class JobShopInstance:
             return begin + work
         return max(begin, self.rules.last_event(self)) + work + self.rules.longest_setups(self)
 
+    def job_label(self, job: int) -> str:
+        """What messages call a job: its name, quoted, or its number."""
+        return repr(self.job_names[job]) if self.job_names else str(job)
+
+    def machine_label(self, machine: int) -> str:
+        """What messages call a machine: its name, quoted, or its number in the file."""
+        return repr(self.machine_names[machine]) if self.machine_names else str(machine + self.first_machine)
+
+    def place_of(self, operation: int) -> str:
+        """An operation in words, such as "operation 2 of job 5"."""
+        job = int(np.searchsorted(self.first, operation, side="right")) - 1
+        return f"operation {operation - int(self.first[job])} of job {self.job_label(job)}"
+
     def choices(self, operation: int) -> list[tuple[int, int]]:
         """(machine, duration) of every machine that can do an operation."""
         here = slice(int(self.choice_first[operation]), int(self.choice_first[operation + 1]))
@@ -184,6 +205,8 @@ def from_jobs(
     first_machine: int = 0,
     comment: str = "",
     rules: Rules | None = None,
+    job_names: Sequence[str] = (),
+    machine_names: Sequence[str] = (),
 ) -> JobShopInstance:
     """The instance of jobs[j][k] = [(machine, duration), ...], the machines that can do the k-th operation of job j.
 
@@ -211,6 +234,8 @@ def from_jobs(
         first_machine=first_machine,
         comment=comment,
         rules=rules,
+        job_names=tuple(job_names),
+        machine_names=tuple(machine_names),
     )
 
 

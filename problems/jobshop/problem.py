@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JobShop"]
 
-_SOLUTION = 'accepted: {"start": [[...] per job], "machine": [[...] per job]}, integers, one for every operation'
+_SOLUTION = 'accepted: {"start": [[...] per job], "machine": [[...] per job]}, integers (or names), one for every operation'
 _TINY = 4  # jobs of a miniature, and operations of each
 
 
@@ -116,28 +117,37 @@ class JobShop(Problem):
             raise InputError(f"{kind_of(data)} that is no list of jobs; accepted: {accepted}") from None
         return from_jobs(rows, max(1, machines), name="array")
 
-    def to_json(self, instance: JobShopInstance, solution: Any) -> dict[str, list[list[int]]]:
-        """{"start": [[...] per job], "machine": [[...] per job]}, machines numbered as in the file."""
-        start, machine = solution
-        cuts = instance.first[1:-1]
-        return {
-            "start": [part.tolist() for part in np.split(np.asarray(start), cuts)],
-            "machine": [part.tolist() for part in np.split(np.asarray(machine) + instance.first_machine, cuts)],
-        }
+    def to_json(self, instance: JobShopInstance, solution: Any) -> dict[str, Any]:
+        """{"start": [[...] per job], "machine": [[...] per job]}, machines numbered as in the file, or by name; then with
+        "job", the names of the jobs."""
+        start, machine = (np.asarray(part).tolist() for part in solution)
+        names = instance.machine_names or range(instance.first_machine, instance.first_machine + instance.machines)
+        called, cuts = [names[number] for number in machine], list(pairwise(instance.first.tolist()))
+        rows = {"start": [start[begin:end] for begin, end in cuts], "machine": [called[begin:end] for begin, end in cuts]}
+        return ({"job": list(instance.job_names)} if instance.job_names else {}) | rows
 
     def from_json(self, instance: JobShopInstance, value: Any) -> Schedule:
         """The Schedule in the form of `to_json`; raises InputError for anything else."""
+        if isinstance(value, dict) and instance.job_names and "job" in value:
+            value = _in_order(instance.job_names, value)
         parts: list[Any] = [None]
         if isinstance(value, dict) and len(value) == 2:
             parts = [value.get(key) for key in ("start", "machine")]
-        lengths = np.diff(instance.first).tolist()
+        lengths, named = np.diff(instance.first).tolist(), dict(zip(instance.machine_names, count(instance.first_machine)))
+        rows: list[list[int]] = []
         for part in parts:
             if not isinstance(part, list) or len(part) != len(lengths):
                 raise InputError(_SOLUTION, field="solution")
+            known = named if len(rows) else {}
+            rows.append([])
             for row, length in zip(part, lengths):
-                if not isinstance(row, list) or len(row) != length or not all(_is_integer(number) for number in row):
+                if not isinstance(row, list) or len(row) != length:
                     raise InputError(_SOLUTION, field="solution")
-        start, machine = (np.array([number for row in part for number in row], np.int64) for part in parts)
+                numbers = [known.get(each, each) if isinstance(each, str) else each for each in row]
+                if not all(map(_is_integer, numbers)):
+                    raise InputError(_SOLUTION, field="solution")
+                rows[-1] += numbers
+        start, machine = (np.array(row, np.int64) for row in rows)
         return Schedule(start, (machine - instance.first_machine).astype(np.int32))
 
     def schemas(self) -> dict[str, dict[str, Any]]:
@@ -230,9 +240,21 @@ class JobShop(Problem):
             choice_duration=instance.choice_duration[choice],
             release=instance.release[:jobs],
             due=None if instance.due is None else instance.due[:jobs],
+            job_names=(),
+            machine_names=(),
             weight=instance.weight[:jobs],
             rules=None,
         )
+
+
+def _in_order(names: Sequence[str], value: dict[str, Any]) -> dict[str, Any]:
+    """The rows of a solution's JSON in the order of the instance's jobs, without their names. Raises InputError."""
+    jobs, rest = value["job"], {key: rows for key, rows in value.items() if key != "job"}
+    whole = all(isinstance(rows, list) and len(rows) == len(names) for rows in (jobs, *rest.values()))
+    if not whole or set(map(str, jobs)) != set(names):
+        raise InputError("accepted: the names of all jobs, each with a row of the other lists", field="job")
+    place = {job: k for k, job in enumerate(jobs)}
+    return {key: [rows[place[name]] for name in names] for key, rows in rest.items()}
 
 
 def _choices(operation: Any) -> list[tuple[int, int]]:

@@ -139,7 +139,9 @@ class Rules:
             raise InputError(f"{self.now!r} is not accepted; accepted: an integer from 0 to {_LARGEST:,}", field="now")
         if self.no_wait is not None and self.no_wait[instance.first[:-1]].any():
             job = int(self.no_wait[instance.first[:-1]].argmax())
-            raise InputError(f"the first operation of job {job} has none before it; accepted: false there", field="no_wait")
+            raise InputError(
+                f"the first operation of job {instance.job_label(job)} has none before it; accepted: false there", field="no_wait"
+            )
         self._check_machines(instance)
         self._check_setups(instance)
         self._check_dates(instance)
@@ -177,8 +179,8 @@ class Rules:
                 raise InputError("there are no due dates; accepted: one for every job", field=name)
         if self.early is not None and instance.due is not None and (self.early > instance.due).any():
             job = int((self.early > instance.due).argmax())
-            message = f"job {job} may end from {self.early[job]} and is due at {instance.due[job]}; accepted: up to the due date"
-            raise InputError(message, field="early")
+            message = f"job {instance.job_label(job)} may end from {self.early[job]} and is due at {instance.due[job]}"
+            raise InputError(f"{message}; accepted: up to the due date", field="early")
 
     def _check_fixed(self, instance: JobShopInstance) -> None:
         if (self.fixed_start is None) != (self.fixed_machine is None):
@@ -190,9 +192,9 @@ class Rules:
         for i in self.fixed.tolist():
             able = [machine for machine, _ in instance.choices(i)]
             if self.fixed_machine[i] not in able:
-                base = instance.first_machine
-                accepted = ", ".join(str(machine + base) for machine in able)
-                message = f"operation {i} is on machine {self.fixed_machine[i] + base}; accepted: {accepted}"
+                accepted = ", ".join(map(instance.machine_label, able))
+                where = instance.machine_label(int(self.fixed_machine[i]))
+                message = f"{instance.place_of(i)} is on machine {where}; accepted: {accepted}"
                 raise InputError(message, field="fixed_machine")
 
 

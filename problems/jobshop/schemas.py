@@ -14,6 +14,7 @@ _OPERATIONS = array(either(_PAIR, array(_PAIR, 1)), 1)
 _JOB = record(
     {"operations": _OPERATIONS},
     {
+        "name": TEXT,
         "release": _TIME, "due": _TIME, "weight": _TIME, "earliest": array(_TIME, 1), "no_wait": either(FLAG, array(FLAG, 1)),
         "family": either(integer(0), _COUNTS), "early": integer(0), "earliness": integer(0),
         "fixed": array(either(_PAIR, _NULL), 1),
@@ -25,6 +26,7 @@ _INSTANCE = record(
     {"machines": integer(1, LARGEST_MACHINES), "jobs": array(either(_JOB, _OPERATIONS), 1)},
     {
         "problem": constant("jobshop"), "name": TEXT, "comment": TEXT, "first_machine": integer(0, 1),
+        "machine_names": array(TEXT, 1),
         "objective": choice(OBJECTIVES), "now": _TIME, "unavailable": array(array(_SPELL)),
         "setups": array(either(_SETUPS, _NULL)),
     },
@@ -33,5 +35,5 @@ _ROWS = array(array(integer()))
 SCHEMAS = {
     "instance": document("corl jobshop instance", either(_INSTANCE, generated("jobshop", GENERATORS))),
     "solution": document("corl jobshop schedule: start and machine of each operation, a list a job",
-                         record({"start": _ROWS, "machine": _ROWS})),
+                         record({"start": _ROWS, "machine": array(array(either(integer(), TEXT)))}, {"job": array(TEXT)})),
 }  # fmt: skip

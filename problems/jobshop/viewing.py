@@ -23,7 +23,7 @@ def scene_of(instance: JobShopInstance, solution: Any) -> Scene | None:
     schedule = check_schedule(instance, solution)
     duration, end = _durations(instance, schedule), completion(instance, schedule)
     scene = Scene(f"{instance.name or 'job shop'}: {instance.jobs:,} jobs on {instance.machines:,} machines", "time", "machine")
-    scene.rows = [str(machine + instance.first_machine) for machine in range(instance.machines)]
+    scene.rows = instance.machine_names or [str(machine + instance.first_machine) for machine in range(instance.machines)]
     scene.marked = "a critical operation: were it later, so would be the last job that ends"
     scene.head = ("job", "operations", "starts", "ends") + (("due", "late") if instance.due is not None else ())
     scene.steps_head = ("operation", "machine", "start", "end")
@@ -35,18 +35,28 @@ def scene_of(instance: JobShopInstance, solution: Any) -> Scene | None:
     for i in range(instance.operations):
         job, start = int(instance.job[i]), int(schedule.start[i])
         step = i - int(instance.first[job])
-        text = f"{job}\noperation {step + 1} of job {job}: {start} to {start + duration[i]}" + (", fixed" if i in fixed else "")
+        name = instance.job_names[job] if instance.job_names else str(job)
+        text = f"{name}\noperation {step + 1} of job {name}: {start} to {start + duration[i]}" + (", fixed" if i in fixed else "")
         scene.boxes.append((start, int(schedule.machine[i]), int(duration[i]), 1, text, job, bool(marked[i])))
     for job in range(instance.jobs):
         first, last = int(instance.first[job]), int(instance.first[job + 1])
-        cells: list[Any] = [f"job {job}", last - first, int(schedule.start[first]), int(end[job])]
+        cells: list[Any] = [
+            instance.job_names[job] if instance.job_names else f"job {job}",
+            last - first,
+            int(schedule.start[first]),
+            int(end[job]),
+        ]
         if instance.due is not None:
             cells += [int(instance.due[job]), max(0, int(end[job] - instance.due[job]))]
         scene.groups.append(Group(cells, [
-            (i - first + 1, int(schedule.machine[i]) + instance.first_machine, int(schedule.start[i]), int(end_of[i]))
+            (i - first + 1, _machine(instance, int(schedule.machine[i])), int(schedule.start[i]), int(end_of[i]))
             for i in range(first, last)
         ]))  # fmt: skip
     return scene
+
+
+def _machine(instance: JobShopInstance, machine: int) -> str | int:
+    return instance.machine_names[machine] if instance.machine_names else machine + instance.first_machine
 
 
 def _rules(instance: JobShopInstance, rules: Rules, schedule: Schedule, last: int, scene: Scene) -> None:

@@ -134,6 +134,11 @@ class Milp(Problem):
             facts["comment"] = " / ".join(line for line in instance.comment.splitlines() if line)[:200]
         return facts
 
+    def table(self, instance: MilpInstance, solution: Any) -> list[dict[str, Any]]:
+        """A row for each variable, zeros too: its name, its value and its coefficient in the objective."""
+        columns = zip(instance.names, np.asarray(solution, np.float64).tolist(), instance.c.tolist())
+        return [{"variable": name, "value": value, "objective": weight} for name, value, weight in columns]
+
     def draw(self, instance: MilpInstance, solution: Any, axes: Axes) -> None:
         """The matrix, a mark an entry; with a solution the columns that are not zero in it stand out."""
         from corl.problems.milp.drawing import draw_matrix

@@ -67,7 +67,7 @@ def draw_routes(instance: VrpInstance, solution: Any, axes: Axes) -> None:
         xy[:depots, 0], xy[:depots, 1], s=max(40.0, 3 * size), color=_DEPOT, marker="s", linewidths=0, zorder=4, label="depot"
     )
     cost = "" if solution is None else f", {len(routes)} route{'s' * (len(routes) != 1)}, cost {evaluate(instance, routes):,.10g}"
-    write_ids(axes, xy[depots:], instance.ids[depots:])
+    write_ids(axes, xy[depots:], instance.names[depots:] or instance.ids[depots:])
     axes.set_title(f"{instance.name or 'VRP'}: {_clients(instance.clients)}{cost}")
     placed = instance.display is not None or instance.points is not None
     axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.01 if placed else -0.05), ncols=4, fontsize="x-small", frameon=False)

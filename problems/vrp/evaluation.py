@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible
 from corl.problems.vrp.evaluation_rules import (
+    check_own,
     check_rules,
     hours,
     own_legs,
@@ -25,7 +26,7 @@ from corl.problems.vrp.routes import Route
 from corl.routing.edge_weights import edge_lengths
 from corl.tolerance import keeps
 
-__all__ = ["Route", "Schedule", "evaluate", "routes_of", "schedule"]
+__all__ = ["Route", "Schedule", "check_route", "evaluate", "routes_of", "schedule"]
 
 
 class Schedule(NamedTuple):
@@ -53,7 +54,7 @@ def evaluate(instance: VrpInstance, solution: Any) -> float:
     used = np.bincount([route.vehicle for route in routes], minlength=vehicles.types)
     if (over := (vehicles.count >= 0) & (used > vehicles.count)).any():
         kind = int(over.argmax())
-        name = "" if vehicles.types == 1 else f" of type {kind}"
+        name = "" if vehicles.types == 1 else f" of type {instance.vehicle_label(kind)}"
         raise Infeasible(f"{used[kind]} vehicles{name} are used; there are {vehicles.count[kind]}")
     if instance.rules is not None:
         check_rules(instance, routes)
@@ -68,6 +69,18 @@ def evaluate(instance: VrpInstance, solution: Any) -> float:
     missed[: instance.depots] = False
     cost += float(instance.prize[missed & ~instance.required].sum())
     return cost / instance.scale
+
+
+def check_route(instance: VrpInstance, route: Route) -> float:
+    """What a route costs (times `scale`), whatever else a plan holds. Raises Infeasible, naming the first broken limit."""
+    if instance.rules is not None:
+        check_own(instance, route)
+    kind, vehicles = route.vehicle, instance.vehicles
+    (length,) = _checked_distances(instance, [route])
+    cost = length * float(vehicles.unit_cost[kind]) + float(vehicles.fixed_cost[kind]) + instance.route_weight
+    if instance.rules is not None and instance.rules.lasting:
+        cost += time_cost(instance, kind, schedule(instance, route).duration)
+    return cost
 
 
 def routes_of(instance: VrpInstance, solution: Any) -> list[Route]:
@@ -157,10 +170,10 @@ def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
     if (counts > 1).any():
         node = int((counts > 1).argmax())
         at = [number for number, route in enumerate(routes, 1) for _ in range(int((route.visits == node).sum()))]
-        raise Infeasible(f"client {instance.ids[node]} is visited twice, in routes {at[0]} and {at[1]}")
+        raise Infeasible(f"client {instance.labels[node]} is visited twice, in routes {at[0]} and {at[1]}")
     if (missing := instance.required & (counts == 0)).any():
         node = int(missing.argmax())
-        raise Infeasible(f"client {instance.ids[node]} must be visited and is not ({int(missing.sum())} such)")
+        raise Infeasible(f"client {instance.labels[node]} must be visited and is not ({int(missing.sum())} such)")
 
 
 def _checked_distances(instance: VrpInstance, routes: Sequence[Route]) -> list[float]:
@@ -191,12 +204,15 @@ def _check_times(instance: VrpInstance, number: int, route: Route) -> None:
     vehicles, kind, scale = instance.vehicles, route.vehicle, instance.scale
     plan = schedule(instance, route)
     if instance.latest is not None:
+        depot = int(vehicles.start[kind])
+        at = f"route {number} leaves depot {instance.labels[depot]} at"
+        _within(plan.leave, float(instance.latest[depot]), at, "which closes at", scale)
         for node, begin in zip(route.visits, plan.begin):
-            at = f"route {number} comes to {'client' if node >= instance.depots else 'depot'} {instance.ids[node]} at"
+            at = f"route {number} comes to {'client' if node >= instance.depots else 'depot'} {instance.labels[node]} at"
             _within(float(begin), float(instance.latest[node]), at, "its window ends at", scale)
     if instance.latest is not None and not (instance.rules is not None and stays_out(instance.rules, kind)):
         depot = int(vehicles.end[kind])
-        at = f"route {number} is back at depot {instance.ids[depot]} at"
+        at = f"route {number} is back at depot {instance.labels[depot]} at"
         _within(plan.back, float(instance.latest[depot]), at, "which closes at", scale)
     if instance.rules is not None and instance.rules.shift is not None:
         ends = float(instance.rules.shift[kind, 1])

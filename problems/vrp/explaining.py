@@ -9,23 +9,51 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible
 from corl.problems.vrp.evaluation import Route, evaluate, routes_of
+from corl.problems.vrp.feasibility import in_the_way
 from corl.problems.vrp.instance import VrpInstance
 from corl.routing.edge_weights import edge_lengths
 
-__all__ = ["left_out"]
+__all__ = ["left_out", "reasons"]
 
 
 def left_out(instance: VrpInstance, solution: Any) -> dict[str, str]:
-    """Of each client without a route, named by its id: what it costs to serve it where that is cheapest, the other routes and
-    their order kept, or why it fits nowhere. The judge's word on every place that may be the cheapest; raises Infeasible."""
+    """`reasons` by the clients' names in messages, such as "client 7"."""
+    return {f"client {instance.labels[node]}": why for node, why in reasons(instance, solution).items()}
+
+
+def reasons(instance: VrpInstance, solution: Any) -> dict[int, str]:
+    """Of each client without a route, by its node: that no vehicle can serve it and what is in the way; or what it costs to
+    serve it where that is cheapest, the other routes and their order kept; or why it fits into none. The judge's word on every
+    place that may be the cheapest; raises Infeasible."""
     routes = routes_of(instance, solution)
     now = evaluate(instance, routes)
     served = np.zeros(instance.n, bool)
     for route in routes:
         served[route.visits] = True
     legs = [_legs(instance, route) for route in routes]
+    barred = in_the_way(instance, ~served)
     clients = [node for node in range(instance.depots, instance.n) if not served[node]]
-    return {f"client {instance.ids[node]}": _explained(instance, routes, legs, now, node) for node in clients}
+    return {
+        node: barred.get(node) or _together(instance, served, node) or _explained(instance, routes, legs, now, node)
+        for node in clients
+    }
+
+
+def _together(instance: VrpInstance, served: NDArray[np.bool_], node: int) -> str:
+    """Why a client is left out because of another one: of its group, or of its shipment. "" otherwise."""
+    rules = instance.rules
+    if rules is None:
+        return ""
+    if rules.groups is not None and rules.groups[node] >= 0:
+        others = np.flatnonzero((rules.groups == rules.groups[node]) & served)
+        if len(others):
+            return f"client {instance.labels[others[0]]} of its group is served"
+    if rules.shipments is not None:
+        for start, end in rules.shipments.tolist():
+            if node in (start, end):
+                other = end if node == start else start
+                return f"it is served only together with client {instance.labels[other]}, with which it shares a shipment"
+    return ""
 
 
 def _legs(instance: VrpInstance, route: Route) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -60,7 +88,7 @@ def _explained(
             best, where = cost, place
     if where:
         return f"serving it costs {best + prize:.10g}, {where}; its prize is {prize:.10g}"
-    return f"it fits nowhere; {reason}" if reason else "there is no vehicle for it"
+    return f"it fits nowhere; {reason}" if reason else "there is no vehicle left for it"
 
 
 def _places(

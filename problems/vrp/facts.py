@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from corl.problems.vrp.instance import VrpInstance
+from corl.problems.vrp.timetable import length_unit
 
 __all__ = ["facts", "first_clients"]
 
@@ -17,14 +18,21 @@ def facts(instance: VrpInstance) -> dict[str, Any]:
     vehicles, clients = instance.vehicles, slice(instance.depots, None)
     found: dict[str, Any] = {"clients": instance.clients, "depots": instance.depots}
     found["edge_weight_type"] = "EUC_2D in whole tenths (DIMACS)" if instance.scale == 10 else instance.edge_weight_type
+    on_globe = length_unit(instance)[0] == "metres"
+    if on_globe:
+        found["edge_weight_type"] = "straight on the globe"
+    if any(instance.units) or instance.speed != 1.0:
+        named = zip(("distance", "time", "load"), instance.units)
+        words = [f"{key} in {unit}" for key, unit in named if unit]
+        found["units"] = ", ".join([*words, f"speed {instance.speed:.10g}"] if instance.speed != 1.0 else words)
     found["vehicles"] = "; ".join(_vehicle(instance, k) for k in range(vehicles.types))
     demand, capacity = float(instance.demand[instance.required].sum()), float(vehicles.capacity.max())
     found["demand"] = f"{float(instance.demand[clients].sum()):.10g}"
     if 0 < capacity < np.inf:
         found["least_vehicles_by_demand"] = int(np.ceil(demand / capacity))
-    if instance.earliest is not None and instance.latest is not None:
-        width = (instance.latest - instance.earliest)[clients] / instance.scale
-        found["windows"] = f"{np.median(width):.10g} wide (median), the day is {_day(instance)}"
+    if instance.earliest is not None and instance.latest is not None and instance.clients:
+        width = (instance.latest - instance.earliest)[clients] / (instance.scale * instance.speed)
+        found["windows"] = f"{np.median(width):.10g}{_unit(instance, 1)} wide (median), the day is {_day(instance)}"
     if not instance.required[clients].all():
         free = ~instance.required[clients]
         wanted, prizes = float(instance.demand[clients][free].sum()), float(instance.prize.sum()) / instance.scale
@@ -33,7 +41,10 @@ def facts(instance: VrpInstance) -> dict[str, Any]:
         found["rules"] = ", ".join(instance.rules.names)
     if instance.fleet == "fewest":
         found["fleet"] = f"fewest routes: each counts {instance.route_weight / instance.scale:.10g}"
-    if instance.points is not None:
+    if on_globe and instance.display is not None:
+        (west, south), (east, north) = instance.display.min(axis=0), instance.display.max(axis=0)
+        found["bounding_box"] = f"latitude [{south:.10g}, {north:.10g}], longitude [{west:.10g}, {east:.10g}]"
+    elif instance.points is not None:
         low, high = instance.points.min(axis=0), instance.points.max(axis=0)
         found["bounding_box"] = " x ".join(f"[{a:.10g}, {b:.10g}]" for a, b in zip(low, high))
     if instance.comment:
@@ -44,11 +55,14 @@ def facts(instance: VrpInstance) -> dict[str, Any]:
 def _vehicle(instance: VrpInstance, k: int) -> str:
     """One vehicle type in words."""
     v, scale = instance.vehicles, instance.scale
-    words = [f"{v.count[k]} of" if v.count[k] >= 0 else "any number of", f"capacity {v.capacity[k]:.10g}"]
-    words += [f"at {instance.ids[v.start[k]]}"] if instance.depots > 1 else []
+    words = [f"{v.count[k]} of" if v.count[k] >= 0 else "any number of"]
+    words += [instance.vehicle_label(k)] if instance.vehicle_names else []
+    words += [f"capacity {v.capacity[k]:.10g}{_unit(instance, 2)}"]
+    words += [f"at {instance.labels[v.start[k]]}"] if instance.depots > 1 else []
     for name in ("fixed_cost", "max_distance", "max_duration"):
-        value = float(getattr(v, name)[k])
-        words += [f"{name} {value / scale:.10g}"] if 0 < value < np.inf else []
+        value, timed = float(getattr(v, name)[k]), name == "max_duration"
+        unit = "" if name == "fixed_cost" else _unit(instance, int(timed))
+        words += [f"{name} {value / (scale * (instance.speed if timed else 1.0)):.10g}{unit}"] if 0 < value < np.inf else []
     words += [f"unit_cost {v.unit_cost[k]:.10g}"] if v.unit_cost[k] != 1.0 else []
     return " ".join(words)
 
@@ -56,8 +70,14 @@ def _vehicle(instance: VrpInstance, k: int) -> str:
 def _day(instance: VrpInstance) -> str:
     assert instance.earliest is not None and instance.latest is not None
     depots = slice(0, instance.depots)
-    begin, end = instance.earliest[depots].min() / instance.scale, instance.latest[depots].max() / instance.scale
-    return f"[{begin:.10g}, {end:.10g}]"
+    time = instance.scale * instance.speed
+    begin, end = instance.earliest[depots].min() / time, instance.latest[depots].max() / time
+    return f"[{begin:.10g}, {end:.10g}]{_unit(instance, 1)}"
+
+
+def _unit(instance: VrpInstance, which: int) -> str:
+    """What follows a distance (0), a time (1) or a load (2)."""
+    return f" {instance.units[which]}" if instance.units[which] else ""
 
 
 def first_clients(instance: VrpInstance, most: int) -> VrpInstance:
@@ -68,4 +88,5 @@ def first_clients(instance: VrpInstance, most: int) -> VrpInstance:
     names = ("demand", "points", "earliest", "latest", "service", "prize", "required", "ids", "display")
     cut: Any = {name: None if getattr(instance, name) is None else getattr(instance, name)[:n] for name in names}
     matrix = None if instance.matrix is None else instance.matrix[:n, :n]
+    cut["names"] = instance.names[:n]
     return replace(instance, matrix=matrix, rules=None if instance.rules is None else instance.rules.first(n), **cut)

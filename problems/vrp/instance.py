@@ -115,6 +115,10 @@ class VrpInstance:
     """Units of distance that the file's unit of time takes: its times were multiplied by it."""
     rules: Rules | None = None
     """What is asked for beyond all this; None: nothing."""
+    names: tuple[str, ...] = ()
+    """What the nodes are called, n different texts; empty: by their ids."""
+    vehicle_names: tuple[str, ...] = ()
+    """What the vehicle types are called, K different texts; empty: by their numbers."""
 
     def __post_init__(self) -> None:
         if self.edge_weight_type not in EDGE_WEIGHT_TYPES:
@@ -128,8 +132,8 @@ class VrpInstance:
             raise InputError(f"{self.speed} is not accepted; accepted: a number above 0", field="speed")
         self._check_distances()
         n, depots = self.n, self.depots
-        if not 1 <= depots < n:
-            raise InputError(f"{depots} of {n} nodes; accepted: at least one depot and at least one client", field="depots")
+        if not 1 <= depots <= n:
+            raise InputError(f"{depots} of {n} nodes; accepted: at least one depot", field="depots")
         if self.vehicles.start.max() >= depots or self.vehicles.end.max() >= depots:
             raise InputError(f"a vehicle has a depot that is not there; accepted: 0 to {depots - 1}", field="vehicles")
         if self.ids is None:
@@ -138,6 +142,11 @@ class VrpInstance:
         if ids.shape != (n,) or ids.dtype.kind not in "iu" or (np.diff(np.sort(ids)) == 0).any() or ids.min() < 0:
             raise InputError(f"there must be {n} different integers from 0", field="ids")
         object.__setattr__(self, "ids", _read_only(ids.astype(np.int64)))
+        for key, count in (("names", n), ("vehicle_names", self.vehicles.types)):
+            given = getattr(self, key)
+            if given and (len(given) != count or len(set(given)) < count or not all(isinstance(name, str) for name in given)):
+                raise InputError(f"accepted: {count} different texts, or none", field=key)
+            object.__setattr__(self, key, tuple(given))
         self._check_nodes()
         if self.rules is not None:
             self.rules.check(self)
@@ -176,7 +185,7 @@ class VrpInstance:
             self._floats("latest", self.latest, infinite=True)
             if (bad := self.latest < self.earliest).any():
                 i = int(bad.argmax())
-                message = f"node {self.ids[i]}'s window ends at {self.latest[i] / self.scale:g}, before it begins"
+                message = f"node {self.labels[i]}'s window ends at {self.latest[i] / self.scale:g}, before it begins"
                 raise InputError(f"{message} at {self.earliest[i] / self.scale:g}", field="latest")
         self._floats("prize", np.zeros(n) if self.prize is None else self.prize, depots_zero=True)
         required = np.arange(n) >= depots if self.required is None else np.array(self.required)
@@ -186,7 +195,7 @@ class VrpInstance:
         if (bad := required & (self.demand > self.vehicles.capacity.max())).any():
             i = int(bad.argmax())
             most = self.vehicles.capacity.max()
-            message = f"client {self.ids[i]}'s demand {self.demand[i]:g} is above the capacity of every vehicle, {most:g}"
+            message = f"client {self.labels[i]}'s demand {self.demand[i]:g} is above the capacity of every vehicle, {most:g}"
             raise InputError(message, field="demand")
         if self.display is not None:
             display = np.array(self.display, np.float64, order="C")
@@ -201,7 +210,7 @@ class VrpInstance:
         good = (values >= 0) & ((values <= LARGEST) | (infinite & (values == np.inf)))
         if not good.all():
             i = int((~good).argmax())
-            raise InputError(f"{values[i]:g} at node {self.ids[i]} is not accepted; accepted: 0 to {LARGEST:g}", field=name)
+            raise InputError(f"{values[i]:g} at node {self.labels[i]} is not accepted; accepted: 0 to {LARGEST:g}", field=name)
         if depots_zero and values[: self.depots].any():
             raise InputError("accepted: 0 at depots", field=name)
         object.__setattr__(self, name, _read_only(values))
@@ -215,6 +224,15 @@ class VrpInstance:
     def clients(self) -> int:
         """The number of clients, n - D."""
         return self.n - self.depots
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What messages and pictures call the nodes: quoted names, or the file's ids."""
+        return tuple(map(repr, self.names)) if self.names else tuple(map(str, self.ids.tolist()))
+
+    def vehicle_label(self, kind: int) -> str:
+        """What messages and pictures call a vehicle type: its name, quoted, or its number from 0."""
+        return repr(self.vehicle_names[kind]) if self.vehicle_names else str(kind)
 
     @property
     def windows(self) -> bool:

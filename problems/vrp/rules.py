@@ -88,7 +88,9 @@ class Rules:
     def __post_init__(self) -> None:
         for each in fields(self):
             given = getattr(self, each.name)
-            if isinstance(given, np.ndarray):
+            if each.name in ("closed", "breaks") and given is not None and not len(given):
+                object.__setattr__(self, each.name, None)
+            elif isinstance(given, np.ndarray):
                 held = np.array(given, order="C")
                 held.flags.writeable = False
                 object.__setattr__(self, each.name, held)
@@ -168,7 +170,7 @@ class Rules:
         if self.backhauls_last and self.pickups is not None:
             both = (instance.demand > 0) & (self.pickups > 0).any(axis=1)
             if both.any():
-                node = instance.ids[int(both.argmax())]
+                node = instance.labels[int(both.argmax())]
                 raise InputError(f"client {node} has both; with backhauls last a client has one of them", field="pickups")
         if self.shipments is None or self.amounts is None:
             return

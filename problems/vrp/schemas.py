@@ -14,7 +14,7 @@ _WINDOW = array(_END, 2, 2)
 _IDS = array(integer())
 _MATRIX = array(array(number(-LARGEST, LARGEST), 1), 1)
 _NODE: dict[str, Schema] = {
-    "id": integer(0), "x": number(), "y": number(), "z": number(), "lat": number(-90, 90), "lon": number(-360, 360),
+    "id": integer(0), "name": TEXT, "x": number(), "y": number(), "z": number(), "lat": number(-90, 90), "lon": number(-360, 360),
     "window": _WINDOW, "at": array(number(), 2, 2),
 }  # fmt: skip
 _CLIENT = _NODE | {
@@ -23,7 +23,7 @@ _CLIENT = _NODE | {
 }  # fmt: skip
 _BREAK = record({"window": _WINDOW, "duration": _AMOUNT})
 _VEHICLE: dict[str, Schema] = {
-    "capacity": _LOAD, "count": integer(-1), "depot": integer(), "end_depot": integer(), "fixed_cost": _AMOUNT,
+    "name": TEXT, "capacity": _LOAD, "count": integer(-1), "depot": integer(), "end_depot": integer(), "fixed_cost": _AMOUNT,
     "unit_cost": _AMOUNT, "max_distance": number(0), "max_duration": number(0), "allowed": _IDS, "shift": _WINDOW,
     "stays_out": FLAG, "reloads": integer(0), "reload_depots": _IDS, "duration_cost": _AMOUNT, "overtime_from": _AMOUNT,
     "overtime_cost": _AMOUNT, "breaks": array(_BREAK), "max_driving": _AMOUNT, "rest": _AMOUNT, "profile": integer(0),
@@ -41,8 +41,10 @@ _INSTANCE = record(
         "profiles": array(record({}, {"distances": _MATRIX, "durations": _MATRIX})),
     },
 )  # fmt: skip
-_ROUTE = record({"vehicle": integer(0), "visits": _IDS}, {"depot": integer(), "end_depot": integer()})
+_CALLED = either(integer(), TEXT)
+_VISITS = array(_CALLED)
+_ROUTE = record({"vehicle": either(integer(0), TEXT), "visits": _VISITS}, {"depot": _CALLED, "end_depot": _CALLED})
 SCHEMAS = {
     "instance": document("corl vrp instance", _INSTANCE),
-    "solution": document("corl vrp solution: a list of the file's ids for each route", array(either(_IDS, _ROUTE))),
+    "solution": document("corl vrp solution: a list of the file's ids or names for each route", array(either(_VISITS, _ROUTE))),
 }

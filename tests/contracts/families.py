@@ -1,25 +1,24 @@
 """Small instances of every registered problem: what the contract tests play, write and solve.
 
-They come from the problem's generators, from its specimens (specimen.py), and from tests/problems/<problem>/conftest.py where
-that has a function `sample(seed)`: a small instance of a kind that the seed chooses, so that kinds which no generator makes are
+They come from the problem's generators, from its specimens (specimen.py), and from support/families/<problem>.py where that
+has a function `sample(seed)`: a small instance of a kind that the seed chooses, so that kinds which no generator makes are
 met as well.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import tempfile
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
-from specimen import FORMATS, ROOT, specimens
+from specimen import FORMATS, specimens
 
 from corl import Problem, registry
 from corl.environment import Environment
+from support.families import family
 
 __all__ = ["ENVIRONMENTS", "GENERIC", "Played", "drawn", "family", "played", "small"]
 
@@ -56,19 +55,6 @@ ENVIRONMENTS = [
 GENERIC = {"muzero", "policy", "tree-search"}
 """Solvers of every problem whose states networks can see."""
 _NUMBERS = 400  # of a small instance, at most
-
-
-@cache
-def family(name: str) -> ModuleType | None:
-    """The conftest.py of a problem's own tests, if there is one: makers of instances and enumerations."""
-    path = ROOT / "tests" / "problems" / name.replace("-", "_") / "conftest.py"
-    if not path.is_file():
-        return None
-    spec = importlib.util.spec_from_file_location(f"family_{path.parent.name}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @cache

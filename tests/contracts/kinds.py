@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from corl import registry
 __all__ = ["kinds"]
 
 _TESTS = Path(__file__).resolve().parents[1]
-_SAMPLES = 12  # by `sample(seed)` of a family that has one
+_SAMPLES = 6  # by `sample(seed)` of a family that has one
 
 
 @cache
@@ -29,12 +30,19 @@ def kinds(problem: str) -> dict[str, Callable[[], Any]]:
 def _of_all(name: str) -> dict[str, Callable[[], Any]]:
     """What the problem's generators make by themselves, its specimens, and samples of its tests."""
     problem = registry.problem(name)
-    found: dict[str, Callable[[], Any]] = {f"{key} of the generators": make for key, make in problem.generators.items()}
+    found: dict[str, Callable[[], Any]] = {
+        f"{key} of the generators": make for key, make in problem.generators.items() if _needs_nothing(make)
+    }
     found |= {f"specimen {k}": partial(_small, name, k) for k in range(len(small(name)))}
     sample = getattr(family(name), "sample", None)
     if sample is not None:
         found |= {f"sample {seed}": partial(sample, seed) for seed in range(0, 10**4, 10**4 // _SAMPLES)}
     return found
+
+
+def _needs_nothing(make: Callable[..., Any]) -> bool:
+    """Whether a generator makes something without being told what."""
+    return all(each.default is not each.empty for each in inspect.signature(make).parameters.values())
 
 
 def _small(name: str, k: int) -> Any:
@@ -54,11 +62,11 @@ def _module(*parts: str) -> ModuleType:
 def _vrp() -> dict[str, Callable[[], Any]]:
     from corl.problems.vrp.generators_rules import _RULES, day
 
-    plain, rules, mixed = _module("solvers", "vrp", "conftest.py"), _module("solvers", "vrp", "rules_instances.py"), family("vrp")
+    plain, rules, mixed = family("vrp-features"), _module("solvers", "vrp", "rules_instances.py"), family("vrp")
     found: dict[str, Callable[[], Any]] = {name: partial(plain.make_instance, name, 30, 1) for name in plain.FEATURES}
     found |= {f"a day with {ask}": partial(day, size=20, ask=ask) for ask in _RULES}
     found |= {name: partial(rules.make_rules, name, 9, 1) for name in rules.RULES}
-    return found | {f"mixed {seed}": partial(mixed._random_vrp, seed, 8) for seed in range(12)}  # type: ignore[union-attr]
+    return found | {f"mixed {seed}": partial(mixed.random_vrp, seed, 8) for seed in range(6)}  # type: ignore[union-attr]
 
 
 def _jobshop() -> dict[str, Callable[[], Any]]:
@@ -75,12 +83,12 @@ def _jobshop() -> dict[str, Callable[[], Any]]:
     }
     found |= {f"a workshop with {ask}": partial(workshop, jobs=6, machines=4, ask=ask) for ask in ("", *_RULES)}
     found |= {name: partial(rules.make_rules, name, 1) for name in rules.RULES}
-    return found | {name: partial(plain._random_instance, name, 6, 4) for name in plain.KINDS}  # type: ignore[union-attr]
+    return found | {name: partial(plain.random_instance, name, 6, 4) for name in plain.KINDS}  # type: ignore[union-attr]
 
 
 def _flowshop() -> dict[str, Callable[[], Any]]:
     plain = family("flowshop")
-    return {name: partial(plain._random_instance, name, 12, 4) for name in plain.KINDS}  # type: ignore[union-attr]
+    return {name: partial(plain.random_instance, name, 12, 4) for name in plain.KINDS}  # type: ignore[union-attr]
 
 
 def _tsp() -> dict[str, Callable[[], Any]]:
@@ -95,14 +103,14 @@ def _tsp() -> dict[str, Callable[[], Any]]:
     adapt, plain = registry.problem("tsp").adapt, family("tsp")
     found: dict[str, Callable[[], Any]] = {name: partial(adapt, each) for name, each in data.items()}
     types = (*plain.EDGE_WEIGHT_TYPES, "ATSP")  # type: ignore[union-attr]
-    return found | {f"{kind} 9": partial(plain._random_instance, kind, 9) for kind in types}  # type: ignore[union-attr]
+    return found | {f"{kind} 9": partial(plain.random_instance, kind, 9) for kind in types}  # type: ignore[union-attr]
 
 
 def _orienteering() -> dict[str, Callable[[], Any]]:
     plain = family("orienteering")
     types = ("EUC_2D", "EXACT_2D", "CEIL_2D", "GEO", "EXPLICIT")
     return {
-        f"{kind} {'closed' if closed else 'open'}": partial(plain._random_instance, 20, kind, 1, closed)  # type: ignore[union-attr]
+        f"{kind} {'closed' if closed else 'open'}": partial(plain.random_instance, 20, kind, 1, closed)  # type: ignore[union-attr]
         for kind in types
         for closed in (True, False)
     }
@@ -110,7 +118,7 @@ def _orienteering() -> dict[str, Callable[[], Any]]:
 
 def _memory_static() -> dict[str, Callable[[], Any]]:
     plain = family("memory-static")
-    return {kind: partial(plain._random_instance, 12, 1, kind) for kind in ("plain", "aligned", "fixed")}  # type: ignore[union-attr]
+    return {kind: partial(plain.random_instance, 12, 1, kind) for kind in ("plain", "aligned", "fixed")}  # type: ignore[union-attr]
 
 
 def _bandits() -> dict[str, Callable[[], Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -14,9 +15,13 @@ from corl import options, registry
 from corl.errors import UsageError
 from corl.files.opening import opened, plain_name
 
+ROOT = Path(__file__).resolve().parent.parent.parent
+if "support" not in sys.modules:  # a script of this folder; behind corl, which tests/corl would shadow
+    sys.path.append(str(ROOT / "tests"))
+from support.families import family  # noqa: E402
+
 __all__ = ["FORMATS", "fullest_format", "generated", "named_cheap", "parameters", "specimens"]
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = Path(__file__).parent / "specimens"
 """A folder a problem: files as others write them, every feature of a format in one of them at least."""
 
@@ -35,16 +40,10 @@ _SMALL: dict[str, Any] = {
 _LARGEST = 20_000  # bytes of a specimen
 _SHIPPED = 3  # files of a format
 
-_CHEAP = {
-    "tsp": "ils", "vrp": "ruin-recreate", "orienteering": "ruin-recreate", "knapsack": "greedy", "jobshop": "dispatch",
-    "milp": "scip", "milp-branching": "rule", "memory": "greedy-keep", "memory-static": "first-fit", "bandits": "null",
-    "flowshop": "neh",
-}  # fmt: skip
-
 
 def named_cheap(problem: str) -> str:
     """A solver of the problem that is quick on small instances."""
-    return _CHEAP.get(problem, "auto")
+    return getattr(family(problem), "CHEAP", "auto")
 
 
 @cache

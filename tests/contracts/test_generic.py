@@ -28,8 +28,8 @@ RECIPES = ["alphazero", "evolution", "imitation", "muzero", "policy-gradient", "
 LEARNED = dict.fromkeys(RECIPES, "loss") | {"evolution": "slope"}
 """What each notes of a step that learned something."""
 LEARNABLE = [name for name in ENVIRONMENTS if played(name).features]
-FAST = ("knapsack",)
-EACH = pytest.mark.parametrize("name", [pytest.param(p, marks=[] if p in FAST else pytest.mark.long) for p in LEARNABLE])
+PAIRS = [(name, RECIPES[(k + step) % len(RECIPES)]) for k, name in enumerate(LEARNABLE) for step in (0, 3)]
+"""Every environment with two recipes, every recipe with several environments."""
 
 
 def teacher(problem: str) -> str:
@@ -64,8 +64,8 @@ def trained(name: str, recipe: str, output: Path) -> Training:
     raise AssertionError("; ".join(refusals))
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
-@EACH
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "recipe"), PAIRS)
 def test_every_problem_trains_and_its_networks_solve(name: str, recipe: str, tmp_path: Path):
     """Two steps on a miniature, with finite losses; the generic solvers run on what was trained, and the judge verifies what
     they find, or they say in a line why not."""
@@ -101,7 +101,9 @@ def test_problems_that_networks_cannot_see_have_no_such_recipe(problem):
             train(problem, recipe, steps=1)
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize(
+    "recipe", [pytest.param(each, marks=pytest.mark.long if k % 3 else ()) for k, each in enumerate(RECIPES)]
+)
 def test_instances_without_a_choice(recipe):
     """Where no tree has more than its root there is nothing to learn, and one line says so: at the end, and soon."""
     options = tiny("milp-branching", recipe, generator="set-cover", size=20)

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from families import family
 
 import corl
 from corl import registry
@@ -17,29 +18,11 @@ ENGINES = ("cp-sat", "fast-tsp", "highs", "ortools", "pyvrp", "scip")
 ALLOWED_OF_ENGINES = 0.6  # they look at their clocks, or for a request, when they please, and free what they have built
 ALLOWED_OF_SCIP = 1.0  # its steps at the root of 2,000 rows: neither its limit nor a request ends one
 INSTANCES: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "capacity": ("bandits", "capacity", {"arms": 100, "pulls": 20}),
-    "routing": ("bandits", "routing", {"arms": 100, "pulls": 20}),
-    "many-arms": ("bandits", "capacity", {"arms": 400, "pulls": 80}),
-    "interventions": ("bandits", "interventions", {"arms": 100, "count": 15, "pulls": 7}),
-    "flowshop": ("flowshop", "taillard", {"jobs": 800, "machines": 60}),
-    "flowshop-total": ("flowshop", "taillard", {"jobs": 800, "machines": 60, "objective": "total_completion_time"}),
-    "flowshop-setups": ("flowshop", "taillard", {"jobs": 500, "machines": 20, "setups": 99}),
-    "knapsack": ("knapsack", "weakly-correlated", {"size": 1_000_000}),
-    "knapsack-strong": ("knapsack", "strongly-correlated", {"size": 1_000_000}),
-    "knapsack-multi": ("knapsack", "multi", {"size": 200_000, "constraints": 5}),
-    "jobshop": ("jobshop", "taillard", {"jobs": 1000, "machines": 10}),
-    "jobshop-flexible": ("jobshop", "flexible", {"jobs": 200, "machines": 20, "operations": 20}),
-    "tsp": ("tsp", "uniform", {"size": 20_000}),
-    "atsp": ("tsp", "asymmetric", {"size": 1000}),
-    "vrp": ("vrp", "x", {"size": 1000}),
-    "vrp-large": ("vrp", "x", {"size": 6000}),
-    "vrp-windows": ("vrp", "solomon", {"size": 1000}),
-    "milp": ("milp", "set-cover", {"rows": 2000, "columns": 4000}),
-    "milp-branching": ("milp-branching", "set-cover", {"size": 400}),
-    "memory": ("memory", "dag", {"ops": 5000}),
-    "memory-static": ("memory-static", "large", {"size": 10_000}),
-    "orienteering": ("orienteering", "generation-1", {"size": 5000}),
+    name: (problem, generator, options)
+    for problem in registry.problems()
+    for name, (generator, options) in getattr(family(problem), "LARGE", {}).items()
 }
+"""By a name: problem, generator and options."""
 
 POLICIES = {"memory": ("memory-alphazero", "memory-muzero"), "tsp": ("tsp-bq",), "atsp": ("atsp-bq",)}
 """Checkpoints that are shipped."""

@@ -23,6 +23,10 @@ INSTANCES = 3
 """For a solver."""
 
 
+def _marks(name: str, solver: str) -> Any:
+    return pytest.mark.chance if solver in ENGINES else () if (name, solver) in FAST else pytest.mark.long
+
+
 def solved(name: str, solver: str) -> list[corl.Result]:
     """Of the first few instances that the solver takes; 30 iterations, or a moment where it has none."""
     results: list[corl.Result] = []
@@ -38,9 +42,7 @@ def solved(name: str, solver: str) -> list[corl.Result]:
     return results
 
 
-@pytest.mark.parametrize(
-    ("name", "solver"), [pytest.param(*pair, marks=[] if pair in FAST else pytest.mark.long) for pair in EVERY]
-)
+@pytest.mark.parametrize(("name", "solver"), [pytest.param(*pair, marks=_marks(*pair)) for pair in EVERY])
 def test_solve_and_evaluate_agree(name: str, solver: str, tmp_path: Path, capsys: Any):
     """The objective of a result is that of its solution, of the solution that went through JSON, and of those that went through
     the family's own files; `corl check` finds the instance's file, the result's and those in order."""

@@ -29,8 +29,15 @@ def interrupt_when_running(child, how=signal.SIGINT):
     return out, first + rest
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("how", "workers"),
+    [
+        (signal.SIGINT, 1),
+        (signal.SIGTERM, 2),
+        pytest.param(signal.SIGINT, 2, marks=pytest.mark.long),
+        pytest.param(signal.SIGTERM, 1, marks=pytest.mark.long),
+    ],
+)
 def test_command_line(plugin_folder, plugin_environment, tmp_path, how, workers):
     """SIGINT and SIGTERM: exit code 130, the incumbent printed and written."""
     command = [sys.executable, "-P", "-m", "corl", "solve", "numbers.txt", "--time-limit", "60", "--progress", "--json"]

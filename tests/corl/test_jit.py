@@ -47,6 +47,7 @@ def test_an_edited_helper_in_another_file_is_seen(tmp_path):
     assert len(list((tmp_path / "cache" / "corl" / "sample.main").iterdir())) == 2
 
 
+@pytest.mark.long
 def test_checked_kernels_are_kept_apart(tmp_path, monkeypatch):
     """What was compiled without checks of indices does not pass for what NUMBA_BOUNDSCHECK asks for."""
     package = tmp_path / "sample"
@@ -73,6 +74,7 @@ def test_an_edit_compiles_anew_what_depends_on_it():
     assert {"tsp/transitions.py", "vrp/transitions.py"} <= reached("corl.search.gumbel")
 
 
+@pytest.mark.long
 def test_checkouts_share_their_kernels(tmp_path):
     """Equal sources elsewhere find the machine code that was kept."""
     environment = os.environ | {"CORL_CACHE": str(tmp_path / "cache")}
@@ -167,9 +169,10 @@ def damaged(folder, how):
 @pytest.mark.parametrize(
     "how",
     [
-        "truncated", "of another kernel",
+        "truncated",
         *(pytest.param(how, marks=pytest.mark.long) for how in (
-            "empty", "a flipped bit", "of other types", "a pickle of somebody", "index truncated", "index of another kernel",
+            "of another kernel", "empty", "a flipped bit",
+            "of other types", "a pickle of somebody", "index truncated", "index of another kernel",
         )),
     ],
 )  # fmt: skip
@@ -183,7 +186,7 @@ def test_damaged_machine_code_is_compiled_again(kept, how):
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="POSIX modes")
-@pytest.mark.parametrize("level", [0, 3, *(pytest.param(level, marks=pytest.mark.long) for level in (1, 2))])
+@pytest.mark.parametrize("level", [3, *(pytest.param(level, marks=pytest.mark.long) for level in (0, 1, 2))])
 def test_what_others_may_write_is_not_unpickled(kept, level):
     """A cache, a folder in it or a file that others may write to is not read; a line says which."""
     place, folder = kept
@@ -250,6 +253,7 @@ def test_users_settings_are_untouched():
     assert after == before
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_no_kernel_broken(tmp_path, monkeypatch, how):
@@ -294,6 +298,7 @@ def test_a_signal_leaves_no_kernel_broken(tmp_path, monkeypatch, how):
     assert pair.outer(1) == 3
 
 
+@pytest.mark.long
 def test_a_class_that_has_gone_does_not_break_a_kernel(tmp_path):
     """A kernel whose cache index names a class of a module that cannot be imported any more still runs, on other types too."""
     (tmp_path / "single.py").write_text("from corl.jit import kernel\n@kernel\ndef first(x):\n    return x[0]\n")
@@ -371,7 +376,13 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("calls", [list(CALLS), list(reversed(CALLS))], ids=["nested first", "alone first"])
+@pytest.mark.parametrize(
+    "calls",
+    [
+        pytest.param(list(CALLS), id="nested first"),
+        pytest.param(list(reversed(CALLS)), id="alone first", marks=pytest.mark.long),
+    ],
+)
 def test_a_kernel_may_be_called_by_kernels_and_from_python(tmp_path, calls):
     """Whatever called it first, and whether it was compiled in this process, by an earlier one, or both."""
     (tmp_path / "nested.py").write_text(NESTED)
@@ -382,6 +393,7 @@ def test_a_kernel_may_be_called_by_kernels_and_from_python(tmp_path, calls):
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 def test_kernels_that_call_each_other_in_turn(tmp_path):
     """Machine code of both is made, also where a third kernel calls them: they find each other by address."""
     (tmp_path / "nested.py").write_text(NESTED)

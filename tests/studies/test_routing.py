@@ -17,6 +17,7 @@ def test_splits_do_not_overlap():
     assert first[0] >= 2**32 and min(np.diff(first)) >= COUNT
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize(("problem", "count"), [("knapsack", 32), ("orienteering", 4), ("vrp", 4)])
 def test_rules_are_better_than_without_looking_ahead(problem, count):
     """On some instances: the rule's weights against none, which takes what is listed first."""
@@ -34,6 +35,7 @@ def test_what_rules_expect_ranks_states(problem, count):
     assert gaps(problem, by_estimate, by_probability).mean() < 0.0
 
 
+@pytest.mark.chance
 def test_the_shipped_policy_is_good():
     """On 24 instances to choose on, its greedy fillings are within 0.03 % of the optimum; greedy by density they are not within
     0.08 %."""

@@ -17,15 +17,15 @@ from typing import Any
 from corl.files.json_instances import Field, Record, generated, heading, read_object
 from corl.files.json_values import dumps
 from corl.files.opening import writing
-from corl.files.text import Text
+from corl.files.text import Text, quoted
 from corl.problems.jobshop.formats.json_rules import FACTS, JOB, REFUSED, REFUSED_OF_JOBS, rules_of, write_rules
 from corl.problems.jobshop.generators import GENERATORS
 from corl.problems.jobshop.instance import HORIZON, LARGEST_MACHINES, OBJECTIVES, JobShopInstance, from_jobs
 
 __all__ = ["from_json_value", "read_json", "write_json"]
 
-_KEYS = ("problem", "name", "comment", "machines", "first_machine", "objective", "jobs", *FACTS)
-_JOB_KEYS = ("operations", "release", "due", "weight", *JOB)
+_KEYS = ("problem", "name", "comment", "machines", "first_machine", "machine_names", "objective", "jobs", *FACTS)
+_JOB_KEYS = ("name", "operations", "release", "due", "weight", *JOB)
 _DEFAULTS = {"release": 0, "due": None, "weight": 1}
 
 
@@ -58,7 +58,19 @@ def from_json_value(field: Field, name: str = "") -> JobShopInstance:
         first_machine=base,
         comment=comment,
         rules=rules_of(given, jobs, rows, machines, base),
+        job_names=_names([job["name"] for job in jobs]) if any("name" in job for job in jobs) else (),
+        machine_names=_names(given["machine_names"].entries(machines)) if "machine_names" in given else (),
     )
+
+
+def _names(fields: list[Field]) -> list[str]:
+    """Different texts. Raises InputError."""
+    found: dict[str, None] = {}
+    for field in fields:
+        if field.text() in found:
+            raise field.error(f"{quoted(field.text())} is there already; accepted: another name")
+        found[field.text()] = None
+    return list(found)
 
 
 def _job(field: Field) -> Record:
@@ -97,6 +109,8 @@ def write_json(instance: JobShopInstance, path: Path) -> None:
     head["machines"] = instance.machines
     if instance.first_machine:
         head["first_machine"] = instance.first_machine
+    if instance.machine_names:
+        head["machine_names"] = list(instance.machine_names)
     if instance.objective != "makespan":
         head["objective"] = instance.objective
     jobs = _jobs(instance)
@@ -117,5 +131,6 @@ def _jobs(instance: JobShopInstance) -> list[dict[str, Any]]:
         facts = {"release": int(instance.release[j]), "weight": int(instance.weight[j])}
         facts |= {} if instance.due is None else {"due": int(instance.due[j])}
         told = {key: value for key, value in facts.items() if value != _DEFAULTS[key]}
-        jobs.append({"operations": operations, **told})
+        named = {"name": instance.job_names[j]} if instance.job_names else {}
+        jobs.append({**named, "operations": operations, **told})
     return jobs

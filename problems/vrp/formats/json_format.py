@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from corl.files.json_instances import Field, Record, heading, read_object
 from corl.files.json_values import dumps
 from corl.files.opening import writing
-from corl.files.text import Text
+from corl.files.text import Text, quoted
 from corl.problems.vrp.formats import json_rules
 from corl.problems.vrp.formats.clock import Clock
 from corl.problems.vrp.formats.vrplib import rounded
@@ -27,10 +27,11 @@ _KEYS = (
     "clients", "vehicles", *json_rules.FACTS,
 )  # fmt: skip
 _UNITS = ("distance", "time", "load")
-_NODE = ("id", "x", "y", "z", "lat", "lon", "window", "at")
+_NODE = ("id", "name", "x", "y", "z", "lat", "lon", "window", "at")
 _CLIENT = (*_NODE, "demand", "service", "prize", "required", *json_rules.CLIENT)
 _VEHICLE = (
-    "capacity", "count", "depot", "end_depot", "fixed_cost", "unit_cost", "max_distance", "max_duration", *json_rules.VEHICLE,
+    "name", "capacity", "count", "depot", "end_depot", "fixed_cost", "unit_cost", "max_distance", "max_duration",
+    *json_rules.VEHICLE,
 )  # fmt: skip
 _REFUSED = {
     "skills": 'skills (a vehicle\'s "allowed" names its clients)', "split": "split deliveries", "lifo": "last in, first out",
@@ -58,7 +59,7 @@ def from_json_value(field: Field, name: str = "") -> VrpInstance:
     named = given.get("units", {}).record(_UNITS)
     units = (named.get("distance", "").text(), named.get("time", "").text(), named.get("load", "").text())
     depots = [each.record(_NODE, _REFUSED) for each in given["depots"].entries(least=1)]
-    clients = [each.record(_CLIENT, _REFUSED) for each in given["clients"].entries(least=1)]
+    clients = [each.record(_CLIENT, _REFUSED) for each in given["clients"].entries()]
     vehicles = [each.record(_VEHICLE, _REFUSED) for each in given["vehicles"].entries(least=1)]
     nodes, q = [*depots, *clients], json_rules.dimensions(given, clients, vehicles)
     ids = [node.get("id", i).integer(0) for i, node in enumerate(nodes)]
@@ -95,7 +96,21 @@ def from_json_value(field: Field, name: str = "") -> VrpInstance:
         units=units,
         speed=clock.speed,
         rules=rules,
+        names=_names(nodes),
+        vehicle_names=_names(vehicles),
     )
+
+
+def _names(records: list[Record]) -> tuple[str, ...]:
+    """The names of all, none where none has one. Raises InputError for a name twice, or missing."""
+    if not any("name" in each for each in records):
+        return ()
+    found: dict[str, None] = {}
+    for each in records:
+        if each["name"].text() in found:
+            raise each["name"].error(f"{quoted(each['name'].text())} is there already; accepted: another name")
+        found[each["name"].text()] = None
+    return tuple(found)
 
 
 def _distances(given: Record, nodes: list[Record], unit: str) -> tuple[str, _Array | None, _Array | None, _Array | None]:
@@ -189,7 +204,7 @@ def _facts(instance: VrpInstance) -> dict[str, Any]:
 def _nodes(instance: VrpInstance, depots: bool) -> list[dict[str, Any]]:
     time, found = instance.speed * instance.scale, []
     for i in range(instance.depots) if depots else range(instance.depots, instance.n):
-        node: dict[str, Any] = {"id": int(instance.ids[i])}
+        node: dict[str, Any] = {"id": int(instance.ids[i])} | ({"name": instance.names[i]} if instance.names else {})
         if instance.points is not None:
             node |= dict(zip("xyz", instance.points[i].tolist()))
             node |= {"at": instance.display[i].tolist()} if instance.display is not None else {}
@@ -219,6 +234,7 @@ def _types(instance: VrpInstance) -> list[dict[str, Any]]:
     for k in range(vehicles.types):
         each = {key: _finite(getattr(vehicles, key)[k] / factor) for key, factor in factors.items()}
         each = {key: value for key, value in each.items() if value is not None}
+        each |= {"name": instance.vehicle_names[k]} if instance.vehicle_names else {}
         each |= {"count": int(vehicles.count[k])} if vehicles.count[k] >= 0 else {}
         if instance.depots > 1:
             each |= {"depot": int(instance.ids[vehicles.start[k]]), "end_depot": int(instance.ids[vehicles.end[k]])}

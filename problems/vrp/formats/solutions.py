@@ -62,16 +62,19 @@ def _check_alike(instance: VrpInstance) -> None:
 
 
 def to_json(instance: VrpInstance, solution: Any) -> list[Any]:
-    """A list of the file's ids (of clients, and of depots to reload at) for each route; where there are several vehicle types or
+    """A list of names or ids (of clients, and of depots to reload at) for each route; where there are several vehicle types or
     depots a dict, see formats.md."""
-    routes, vehicles, ids = routes_of(instance, solution), instance.vehicles, instance.ids
+    routes, vehicles = routes_of(instance, solution), instance.vehicles
+    called: list[Any] = list(instance.names) or instance.ids.tolist()
+    visits = [[called[node] for node in route.visits.tolist()] for route in routes]
     if vehicles.types == 1 and instance.depots == 1:
-        return [ids[route.visits].tolist() for route in routes]
+        return visits
     result = []
-    for route in routes:
-        start, end = ids[vehicles.start[route.vehicle]], ids[vehicles.end[route.vehicle]]
-        depots = {"depot": int(start)} if start == end else {"depot": int(start), "end_depot": int(end)}
-        result.append({**depots, "vehicle": route.vehicle, "visits": ids[route.visits].tolist()})
+    for route, stops in zip(routes, visits):
+        start, end = called[vehicles.start[route.vehicle]], called[vehicles.end[route.vehicle]]
+        depots = {"depot": start} if start == end else {"depot": start, "end_depot": end}
+        kind = instance.vehicle_names[route.vehicle] if instance.vehicle_names else route.vehicle
+        result.append({**depots, "vehicle": kind, "visits": stops})
     return result
 
 
@@ -79,11 +82,12 @@ def from_json(instance: VrpInstance, value: Any) -> list[Route]:
     """The inverse of `to_json`. Raises InputError for what is no list of routes, Infeasible for an unknown client."""
     if not isinstance(value, list):
         raise InputError("accepted: a list of routes, each a list of the file's client ids", field="solution")
-    places = {node: place for place, node in enumerate(instance.ids.tolist())}
+    places: dict[Any, int] = {node: place for place, node in enumerate(instance.ids.tolist())}
+    places |= {node: place for place, node in enumerate(instance.names)}
     return [_route(instance, places, number, each) for number, each in enumerate(value, 1)]
 
 
-def _route(instance: VrpInstance, places: dict[int, int], number: int, value: Any) -> Route:
+def _route(instance: VrpInstance, places: dict[Any, int], number: int, value: Any) -> Route:
     field, vehicles = f"route {number}", instance.vehicles
     if isinstance(value, list):
         vehicle, visits, alike = 0, value, vehicles.types == 1 and instance.depots == 1
@@ -93,19 +97,23 @@ def _route(instance: VrpInstance, places: dict[int, int], number: int, value: An
         vehicle, visits = value["vehicle"], value["visits"]
     else:
         raise InputError("accepted: a list of client ids, or a dict with vehicle and visits", field=field)
+    if vehicle in instance.vehicle_names:
+        vehicle = instance.vehicle_names.index(vehicle)
     if type(vehicle) is not int or not 0 <= vehicle < vehicles.types:
         raise InputError(f"accepted: an integer from 0 to {vehicles.types - 1}", field=f"{field}: vehicle")
     if isinstance(value, dict):
         for key, places_of in (("depot", vehicles.start), ("end_depot", vehicles.end)):
-            depot = int(instance.ids[places_of[vehicle]])
-            if type(given := value.get(key, depot)) is not int or given != depot:
-                raise InputError(f"vehicles of type {vehicle} have depot {depot}", field=f"{field}: {key}")
-    if not isinstance(visits, list) or not all(type(client) is int for client in visits):
-        raise InputError("accepted: a list of integers, the file's client ids", field=field)
+            place = int(places_of[vehicle])
+            given = value.get(key, int(instance.ids[place]))
+            if type(given) not in (int, str) or places.get(given) != place:
+                kind, depot = instance.vehicle_label(vehicle), instance.labels[place]
+                raise InputError(f"vehicles of type {kind} have depot {depot}", field=f"{field}: {key}")
+    if not isinstance(visits, list) or not all(type(client) in (int, str) for client in visits):
+        raise InputError("accepted: a list of the file's client ids, integers, or of names", field=field)
     return Route(vehicle, _nodes(places, number, visits))
 
 
-def _nodes(places: dict[int, int], number: int, visits: list[int]) -> NDArray[np.int32]:
+def _nodes(places: dict[Any, int], number: int, visits: list[Any]) -> NDArray[np.int32]:
     for client in visits:
         if client not in places:
             raise Infeasible(f"route {number} visits {quoted(str(client))}, which is not in the instance")

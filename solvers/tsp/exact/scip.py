@@ -33,10 +33,10 @@ class Programme:
             model.setParam("limits/time", max(seconds, 0.01))
         i, j = relaxation.edges.T
         costs = relaxation.matrix[i, j]
-        self._x = [model.addVar(vtype="B", obj=float(c), lb=float(must)) for c, must in zip(costs, needed)]
+        self.x = [model.addVar(vtype="B", obj=float(c), lb=float(must)) for c, must in zip(costs, needed)]
         for rows, exactly in ((relaxation.degree_rows(), True), (relaxation.rows(), False)):
             for r in range(rows.shape[0]):
-                total = pyscipopt.quicksum(self._x[e] for e in rows.indices[rows.indptr[r] : rows.indptr[r + 1]])
+                total = pyscipopt.quicksum(self.x[e] for e in rows.indices[rows.indptr[r] : rows.indptr[r + 1]])
                 model.addCons(total == 2 if exactly else total >= 2)
         model.setObjlimit(limit)
         handler = _Subtours(self, relaxation.edges, len(relaxation.matrix))
@@ -59,7 +59,7 @@ class Programme:
         if model.getNSols() == 0:
             return None
         solution = model.getBestSol()
-        chosen = np.array([model.getSolVal(solution, v) > 0.5 for v in self._x])
+        chosen = np.array([model.getSolVal(solution, v) > 0.5 for v in self.x])
         return chosen if model.getSolObjVal(solution) < self._limit else None
 
     def final_bound(self) -> float:
@@ -78,7 +78,7 @@ class _Subtours(pyscipopt.Conshdlr):
 
     def _sides(self, solution: Any, most: float) -> NDArray[np.bool_]:
         """Violated vertex sets of a solution (None: the LP's)."""
-        values = np.array([self.model.getSolVal(solution, v) for v in self._programme._x])
+        values = np.array([self.model.getSolVal(solution, v) for v in self._programme.x])
         weights = np.zeros((self._n, self._n))
         weights[self._edges[:, 0], self._edges[:, 1]] = values
         return sides_below(weights + weights.T, most)
@@ -91,7 +91,7 @@ class _Subtours(pyscipopt.Conshdlr):
         sides = self._sides(None, most)
         for side in sides:
             crossing = np.flatnonzero(side[self._edges[:, 0]] != side[self._edges[:, 1]])
-            self.model.addCons(pyscipopt.quicksum(self._programme._x[e] for e in crossing) >= 2, removable=True, initial=True)
+            self.model.addCons(pyscipopt.quicksum(self._programme.x[e] for e in crossing) >= 2, removable=True, initial=True)
         return SCIP_RESULT.CONSADDED if len(sides) else None
 
     def conscheck(self, constraints, solution, checkintegrality, checklprows, printreason, completely):
@@ -108,5 +108,5 @@ class _Subtours(pyscipopt.Conshdlr):
         return {"result": self._cut(_VIOLATED) or SCIP_RESULT.DIDNOTFIND}
 
     def conslock(self, constraint, locktype, nlockspos, nlocksneg):
-        for v in self._programme._x:
+        for v in self._programme.x:
             self.model.addVarLocks(v, nlocksneg + nlockspos, nlockspos + nlocksneg)

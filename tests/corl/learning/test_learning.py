@@ -90,6 +90,7 @@ def test_imitation_learns(gain, sign):
     assert found > 0.2 if sign == 1 else found < 0.05
 
 
+@pytest.mark.long
 def test_workers_do_not_change_a_run(knapsack_folder, knapsack, monkeypatch, tmp_path):
     """Self-improvement with two worker processes ends with the weights of a run without any."""
     import torch

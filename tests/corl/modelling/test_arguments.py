@@ -236,3 +236,13 @@ def test_frames():
     with pytest.raises(UsageError, match="row 1 of the frame lacks 'weight'"):
         KnapsackModel.from_frame(frame, 5)
     assert KnapsackModel.from_frame(frame.iloc[:1], 5).instance().n == 1
+
+
+def test_a_plan_is_a_warm_start():
+    """What a model's `solve` returned is taken as it is, by the same model and by one compiled again."""
+    from corl import registry
+    from corl.warm_starts import warm_start
+
+    model = scheduling()
+    start, machine = warm_start(registry.problem("jobshop"), model.instance(), plan(model))
+    assert start.tolist() == [0, 3, 5] and machine.tolist() == [0, 1, 1]

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -60,14 +61,16 @@ def test_a_page_of_every_problem(name):
 
 
 def test_routes_with_loads_and_times():
-    """The stops of a route: clients in order, begin within windows, the load adding up to the route's."""
+    """The stops of a route: clients in order, times that follow each other, a load that is delivered to the last of it."""
     result = solved("vrp")
     scene = embedded(result.page())["scene"]
     stops = [[stop[0] for stop in group["steps"]] for group in scene["groups"]]
     assert stops == result._problem().to_json(result.data, result.solution)
     for group in scene["groups"]:
-        assert group["steps"][-1][2] == float(group["cells"][2].split(" of ")[0].replace(",", ""))
-        assert all(a[1] <= b[1] for a, b in zip(group["steps"], group["steps"][1:]))
+        rows = [dict(zip(scene["steps_head"], step)) for step in group["steps"]]
+        assert rows[-1]["load"] == pytest.approx(0, abs=1e-9)
+        assert rows[0]["load"] < float(group["cells"][2].split(" of ")[0].replace(",", ""))
+        assert all(a["departure"] <= b["arrival"] for a, b in pairwise(rows))
 
 
 def test_critical_operations():

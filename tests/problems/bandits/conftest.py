@@ -2,58 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from corl.problems.bandits.constraints import KINDS, Budget, Capacity, Constraint, Interventions, Routing, Scheduling
-from corl.problems.bandits.instance import BanditInstance
-
-
-def random_constraint(kind: str, arms: int, random: np.random.Generator) -> Constraint:
-    """One of the kind, from hardly anything allowed to everything."""
-    if kind == "budget":
-        costs = random.integers(1, 4, arms)
-        return Budget(costs, int(random.integers(costs.sum() + 1)))
-    if kind == "capacity":
-        return Capacity(random.integers(1, 5, arms), random.integers(0, 6, random.integers(1, 4)))
-    if kind == "scheduling":
-        slots = int(random.integers(1, 5))
-        workers = random.random((int(random.integers(1, 4)), slots)) < 0.6
-        return Scheduling(random.random((arms, slots)) < 0.6, workers, int(random.integers(arms + 1)))
-    if kind == "routing":
-        tree = [(int(random.integers(arm)), arm) for arm in range(1, arms)]
-        more = [(i, j) for i in range(arms) for j in range(i) if random.random() < 0.2]
-        edges = np.array(tree + more, np.int64).reshape(-1, 2)
-        return Routing(arms, edges, int(random.integers(arms)), int(random.integers(2 * arms)), int(random.integers(arms + 1)))
-    count = int(random.integers(1, 5))
-    touching = [sorted(random.permutation(count)[: random.integers(min(count, 3) + 1)].tolist()) for _ in range(arms)]
-    return Interventions(count, tuple(map(tuple, touching)), int(random.integers(count + 1)))
-
-
-def random_instance(kind: str, arms: int, seed: int) -> BanditInstance:
-    """Arms of one to three states, rewards of either sign, chances of 0 and 1, up to four steps, often discounted."""
-    random = np.random.default_rng([arms, seed])
-    constraint = random_constraint(kind, arms, random)
-    levels = np.array([1 << len(each) for each in constraint.touching] if kind == "interventions" else [2] * arms, np.int32)
-    states = random.integers(1, 4, arms).astype(np.int32)
-    a, s = int(levels.max()), int(states.max())
-    chances = random.random((arms, a, s, s)) ** 3 * (random.random((arms, a, s, s)) < 0.7)
-    chances *= np.arange(s) < states[:, None, None, None]
-    chances[..., 0] += chances.sum(axis=3) == 0
-    rewards = random.normal(0.0, 1.0, (arms, a, s)).round(int(random.integers(1, 4)))
-    initial = np.stack([random.integers(0, states) for _ in range(int(random.integers(1, 4)))]).astype(np.int32)
-    return BanditInstance(
-        f"{kind}-{arms}", chances / chances.sum(axis=3, keepdims=True), rewards, constraint, initial,
-        int(random.integers(1, 5)), float(random.choice([1.0, 0.9])), states, levels, seed,
-    )  # fmt: skip
-
-
-def sample(seed: int) -> BanditInstance:
-    """An instance of up to six arms, of a kind by the seed."""
-    return random_instance(list(KINDS)[seed % len(KINDS)], 1 + seed // 10 % 6, seed)
+from support.families import bandits as family
 
 
 @pytest.fixture(scope="session")
 def some():
     """A function (kind, arms, seed) -> BanditInstance."""
-    return random_instance
+    return family.random_instance

@@ -2,49 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-
-import numpy as np
 import pytest
 
-from corl.problems.knapsack.instance import KnapsackInstance
-
-
-def _random_instance(items: int, constraints: int = 1, seed: int = 0, kind: str = "integer") -> KnapsackInstance:
-    """Values and weights from 0, capacities from nothing to everything; "integer", "decimal" (hundredths) or "real"."""
-    random = np.random.default_rng([items, constraints, seed])
-    values, weights = random.integers(0, 30, items).astype(float), random.integers(0, 30, (constraints, items)).astype(float)
-    capacities = np.floor(weights.sum(axis=1) * random.random(constraints))
-    if kind == "decimal":
-        values, weights, capacities = values / 100, weights / 100, capacities / 100
-    if kind == "real":
-        values, weights = random.random(items), random.random((constraints, items))
-        capacities = weights.sum(axis=1) * random.random(constraints)
-    return KnapsackInstance(f"{kind}-{items}", values, weights, capacities, first_item=seed % 2)
-
-
-def _most(instance: KnapsackInstance) -> float:
-    """The best value over all subsets of at most about fourteen items."""
-    best = 0.0
-    for taken in itertools.product((False, True), repeat=instance.n):
-        chosen = np.array(taken)
-        if (instance.weights[:, chosen].sum(axis=1) <= instance.capacities * (1 + 1e-12)).all():
-            best = max(best, float(instance.values[chosen].sum()))
-    return best
-
-
-def sample(seed: int) -> KnapsackInstance:
-    """An instance of up to twelve items and three capacities, of a kind by the seed."""
-    return _random_instance(1 + seed % 12, 1 + seed // 100 % 3, seed, ("integer", "decimal", "real")[seed // 1000 % 3])
+from support.families import knapsack as family
 
 
 @pytest.fixture(scope="session")
 def random_instance():
     """A function (items, constraints, seed, kind) -> KnapsackInstance."""
-    return _random_instance
+    return family.random_instance
 
 
 @pytest.fixture(scope="session")
 def most():
     """A function: the best value of an instance of at most about fourteen items."""
-    return _most
+    return family.most

@@ -2,83 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
-
-import numpy as np
 import pytest
 
-from corl.problems.memory_static.instance import StaticInstance, make_instance
-
-
-def _random_instance(buffers: int, seed: int = 0, kind: str = "plain") -> StaticInstance:
-    """Sizes from 0 to 6 and lifetimes within twelve moments; "aligned" and "fixed" add alignments, and a placed buffer."""
-    random = np.random.default_rng([buffers, seed])
-    lower = random.integers(0, 10, buffers)
-    upper = lower + random.integers(1, 7, buffers)
-    alignment = random.choice([1, 2, 4], buffers) if kind == "aligned" else None
-    fixed = np.full(buffers, -1)
-    if kind == "fixed":
-        fixed[random.integers(buffers)] = random.integers(0, 6)
-    ids = [f"b{k}" for k in range(buffers)]
-    size = random.integers(0, 7, buffers)
-    return make_instance(f"{kind}-{buffers}", lower, upper, size, ids=ids, alignment=alignment, fixed=fixed)
-
-
-def _overlap(instance: StaticInstance, offsets: list[int]) -> bool:
-    """Whether two buffers overlap, pair by pair, straight from the definition."""
-    for a, b in itertools.combinations(range(instance.n), 2):
-        together = max(instance.lower[a], instance.lower[b]) < min(instance.upper[a], instance.upper[b])
-        ends = min(offsets[a] + instance.size[a], offsets[b] + instance.size[b])
-        if together and max(offsets[a], offsets[b]) < ends and min(instance.size[a], instance.size[b]) > 0:
-            return True
-    return False
-
-
-def _lowest(instance: StaticInstance) -> int:
-    """The lowest height of an instance of a handful of buffers: every one, at every offset, under a height that grows."""
-
-    def fits(k: int, height: int, offsets: list[int]) -> bool:
-        if k == instance.n:
-            return True
-        tried = range(height - instance.size[k] + 1) if instance.fixed[k] < 0 else [int(instance.fixed[k])]
-        for offset in tried:
-            if offset % instance.alignment[k] or offset + instance.size[k] > height:
-                continue
-            if not _overlap_last(instance, [*offsets, offset]) and fits(k + 1, height, [*offsets, offset]):
-                return True
-        return False
-
-    return next(height for height in itertools.count() if fits(0, height, []))
-
-
-def _overlap_last(instance: StaticInstance, offsets: list[int]) -> bool:
-    """Whether the last of these buffers overlaps another."""
-    b = len(offsets) - 1
-    return any(
-        max(instance.lower[a], instance.lower[b]) < min(instance.upper[a], instance.upper[b])
-        and max(offsets[a], offsets[b]) < min(offsets[a] + instance.size[a], offsets[b] + instance.size[b])
-        for a in range(b)
-    )
-
-
-def sample(seed: int) -> StaticInstance:
-    """An instance of up to twelve buffers, of a kind by the seed."""
-    return _random_instance(1 + seed % 12, seed, ("plain", "aligned", "fixed")[seed // 100 % 3])
+from support.families import memory_static as family
 
 
 @pytest.fixture(scope="session")
 def random_instance():
     """A function (buffers, seed, kind) -> StaticInstance."""
-    return _random_instance
+    return family.random_instance
 
 
 @pytest.fixture(scope="session")
 def overlap():
     """A function (instance, offsets): whether two buffers overlap."""
-    return _overlap
+    return family.overlap
 
 
 @pytest.fixture(scope="session")
 def lowest():
     """A function: the lowest height of a small instance."""
-    return _lowest
+    return family.lowest

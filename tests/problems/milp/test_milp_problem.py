@@ -256,3 +256,18 @@ def test_what_is_feasible_within_the_tolerance_alone_is_said(x, words, tmp_path,
     assert main(["check", str(path), str(tmp_path / "x.json"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["tolerated"] == result.tolerated
     assert _text(result, "scip").count("\n  tolerated  ") == bool(words)
+
+
+def test_a_solved_model_gives_values_by_name():
+    """A row for each variable of a pyscipopt Model, by the name that it has there."""
+    pyscipopt = pytest.importorskip("pyscipopt", reason="the Model is pyscipopt's")
+    model = pyscipopt.Model()
+    take = [model.addVar(name, vtype="I", ub=3) for name in ("bread", "cake")]
+    model.addCons(2 * take[0] + 3 * take[1] <= 7)
+    model.setObjective(3 * take[0] + 5 * take[1], "maximize")
+    result = corl.solve(model, time_limit=5)
+    assert result.objective == 11
+    assert result.table() == [
+        {"variable": "bread", "value": 2.0, "objective": 3.0}, {"variable": "cake", "value": 1.0, "objective": 5.0},
+    ]  # fmt: skip
+    assert dict(zip(result.data.names, result.solution)) == {"bread": 2, "cake": 1}

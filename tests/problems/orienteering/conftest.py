@@ -2,83 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-from pathlib import Path
-from runpy import run_path
-
-import numpy as np
 import pytest
 
-from corl.problems.orienteering.instance import OrienteeringInstance
-from corl.problems.tsp.instance import TspInstance
-from corl.routing.edge_weights import COORDINATE_TYPES, edge_lengths
-
-tiny_graph = run_path(str(Path(__file__).parents[1] / "conftest.py"))["tiny_graph"]
-
-
-def _random_instance(n: int, kind: str = "EUC_2D", seed: int = 0, closed: bool = True) -> OrienteeringInstance:
-    """Scores 0 to 9, a limit of some of the way round; `kind` is an edge-weight type (EXPLICIT: a random matrix)."""
-    random = np.random.default_rng([n, seed, closed])
-    if kind == "EXPLICIT":
-        half = np.triu(random.integers(1, 60, (n, n)), 1).astype(float)
-        graph = TspInstance("random", kind, matrix=half + half.T)
-    else:
-        points = random.random((n, 2)) if kind == "EXACT_2D" else random.integers(0, 60, (n, 2)).astype(float)
-        graph = TspInstance("random", kind, points)
-    start, end = (0, 0) if closed or n == 1 else (n - 1, 0)
-    tour = np.append(np.arange(n), 0)
-    around = float(edge_lengths(kind, graph.points, graph.matrix, tour[:-1], tour[1:])[: n if n > 1 else 0].sum())
-    direct = 0.0 if start == end else float(edge_lengths(kind, graph.points, graph.matrix, np.array([start]), np.array([end]))[0])
-    scores = random.integers(0, 10, n).astype(float)
-    return OrienteeringInstance(graph, scores, max(direct, around * random.random()), start, end, "random")
-
-
-def mixed_instance(seed: int) -> OrienteeringInstance:
-    """Up to six nodes, every edge-weight type, open and closed, limits that are often 0, or just enough, or too short."""
-    random = np.random.default_rng(seed)
-    n, kinds = int(random.integers(1, 7)), (*COORDINATE_TYPES, "EXPLICIT")
-    kind = kinds[seed % len(kinds)]
-    points, matrix = tiny_graph(random, n, kind)
-    if matrix is not None:
-        matrix = np.triu(matrix, 1) + np.triu(matrix, 1).T
-    far = edge_lengths(kind, points, matrix, *np.divmod(np.arange(n * n), n))
-    limits = (0.0, 0.5, 1.0, far.max(), far.sum() * random.random() / n, 2.0 * far.max() * random.random())
-    start, end = (int(each) for each in random.integers(0, n, 2))
-    scores = random.integers(0, 10, n).astype(float) if random.random() < 0.6 else random.random(n)
-    graph = TspInstance(f"mixed-{seed}", kind, points, matrix=matrix)
-    end = start if random.random() < 0.4 else end
-    return OrienteeringInstance(graph, scores, float(random.choice(limits)), start, end, f"mixed-{seed}")
-
-
-def _most(instance: OrienteeringInstance) -> float:
-    """The best score over all orders of all subsets, of at most about seven nodes; -inf where no path is short enough."""
-    n, graph = instance.n, instance.graph
-    tails, heads = np.divmod(np.arange(n * n), n)
-    distances = edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, tails, heads).reshape(n, n).tolist()
-    others = [i for i in range(n) if i not in (instance.start, instance.end)]
-    best = -math.inf
-    for size in range(len(others) + 1):
-        for inner in itertools.permutations(others, size):
-            path = [instance.start, *inner, instance.end]
-            if sum(distances[a][b] for a, b in itertools.pairwise(path) if a != b) <= instance.limit * (1 + 1e-12):
-                best = max(best, float(instance.scores[list(set(path))].sum()))
-    return best
-
-
-def sample(seed: int) -> OrienteeringInstance:
-    """An instance of up to nine nodes, of a kind by the seed."""
-    kind = ("EUC_2D", "EXACT_2D", "CEIL_2D", "GEO", "EXPLICIT")[seed // 100 % 5]
-    return _random_instance(2 + seed % 8, kind, seed, closed=seed // 1000 % 2 == 0)
+from support.families import orienteering as family
 
 
 @pytest.fixture(scope="session")
 def random_instance():
     """A function (n, kind, seed, closed) -> OrienteeringInstance."""
-    return _random_instance
+    return family.random_instance
 
 
 @pytest.fixture(scope="session")
 def most():
     """A function: the best score of an instance of at most about seven nodes."""
-    return _most
+    return family.most

@@ -155,7 +155,7 @@ def test_portcgen_has_a_cluster_for_every_hundred():
             call()
 
 
-@pytest.mark.long
+@pytest.mark.chance
 @pytest.mark.parametrize(
     ("generate", "seed", "best"),
     [(portgen, 10006, 23349803), (portgen, 10009, 23356256), (portcgen, 1000, 11387430), (portcgen, 10001, 11376735)],

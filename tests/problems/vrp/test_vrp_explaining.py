@@ -49,7 +49,10 @@ def test_what_it_costs_or_the_limit_in_the_way(line, tmp_path, capsys):
     assert "it fits nowhere; in route 1: route 1 has load 12" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["groups and prizes", "some groups", "pickups and prizes"])
+@pytest.mark.parametrize(
+    "name",
+    [*(pytest.param(name, marks=pytest.mark.long) for name in ("groups and prizes", "some groups")), "pickups and prizes"],
+)
 def test_costs_are_the_least_by_enumeration(name):
     """Every place of every route, and a route of its own."""
     checked = 0
@@ -59,7 +62,8 @@ def test_costs_are_the_least_by_enumeration(name):
         for client, line in result.explain().items():
             node = instance.ids.tolist().index(int(client.split()[1]))
             best = min(_costs(instance, result.solution, node), default=np.inf)
-            assert line.startswith("it fits nowhere") if best == np.inf else line.startswith(f"serving it costs {best:.10g},")
+            nowhere = ("it fits nowhere", "no vehicle can serve it")
+            assert line.startswith(nowhere) if best == np.inf else line.startswith(f"serving it costs {best:.10g},")
             checked += 1
     assert checked > 3
 
@@ -75,7 +79,7 @@ def _costs(instance, routes, node):
                 continue
 
 
-@pytest.mark.parametrize("name", cases["RULES"])
+@pytest.mark.parametrize("name", [*cases["RULES"], *cases["MIXES"]])
 def test_what_is_called_unservable_is(name):
     """With every rule: where there is a reason, enumeration finds no solution."""
     for seed in range(4):

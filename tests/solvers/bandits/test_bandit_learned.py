@@ -47,8 +47,14 @@ def network(tmp_path_factory):
     return made
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("solver", list(OPTIONS))
+@pytest.mark.parametrize(
+    ("solver", "kind"),
+    [
+        pytest.param(solver, kind, marks=() if list(OPTIONS).index(solver) == KINDS.index(kind) else pytest.mark.long)
+        for solver in OPTIONS
+        for kind in KINDS
+    ],
+)
 def test_what_is_reported_is_played_again_to_the_bit(solver, kind, network):
     """The objective is that of a policy which the checkpoint's name and digest give anew; iterations end nothing."""
     problem, instance = registry.problem("bandits"), instance_of(kind)

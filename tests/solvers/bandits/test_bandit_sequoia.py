@@ -122,6 +122,7 @@ def test_replay_prefers_what_surprised():
     assert batch.weights[batch.times == 7].max() < batch.weights[batch.times != 7].min() and batch.weights.max() == 1.0
 
 
+@pytest.mark.chance
 def test_pretraining_learns_one_step():
     """After pretraining, the network's one-step rewards are near the true ones on states and actions it has not seen."""
     instance = PROBLEM.generators["budget"](arms=4, pulls=2, horizon=4, episodes=2)

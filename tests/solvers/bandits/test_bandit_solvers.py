@@ -121,6 +121,7 @@ def test_interventions_bound():
     assert solve_fluid(instance).bound >= exact_value(instance) - 1e-9
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("kind", list(PROBLEM.generators))
 def test_every_solver_is_feasible_and_fluid_leads(kind):
     """All solvers give feasible policies; the fluid prices earn at least nearly what looking one step ahead does."""

@@ -23,6 +23,7 @@ def solved(instance, policy, iterations, seed=0, **options):
     return run
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("method", ["gumbel", "puct"])
 @pytest.mark.parametrize("value", ["rollout", "network"])
 def test_better_than_greedy(nearness, method, value):

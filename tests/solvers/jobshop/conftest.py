@@ -1,12 +1,19 @@
-"""The instances and the enumeration of the problem's own tests."""
+"""The instances and the enumeration of the family."""
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
+import pytest
 
-_PATH = Path(__file__).resolve().parents[2] / "problems" / "jobshop" / "conftest.py"
-_spec = importlib.util.spec_from_file_location("jobshop_instances", _PATH)
-_module = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_module)
-random_instance, least = _module.random_instance, _module.least
+from support.families import jobshop as family
+
+
+@pytest.fixture(scope="session")
+def random_instance():
+    """A function (kind, jobs, machines, seed) -> JobShopInstance."""
+    return family.random_instance
+
+
+@pytest.fixture(scope="session")
+def least():
+    """A function: the least objective of an instance of at most about seven operations."""
+    return family.least

@@ -1,14 +1,14 @@
-"""Small random job shops with every rule, and their optima by trying all starts."""
+"""Small random job shops with every rule, and their optima by enumeration."""
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
 
 from corl.problems.jobshop.instance import JobShopInstance, from_jobs
 from corl.problems.jobshop.rules import FOREVER, Rules
+from support.mixes.jobshop import least_cost
 
 __all__ = ["RULES", "least_cost", "make_rules"]
 
@@ -75,96 +75,3 @@ def _rules(plain: JobShopInstance, has: set[str], aims: np.ndarray, longest: int
         rules["fixed_start"][begun] = int(random.integers(2, 5))
         rules["fixed_machine"][begun] = plain.choices(int(begun))[0][0]
     return rules
-
-
-def least_cost(instance: JobShopInstance, horizon: int) -> float:
-    """The least objective over all starts up to `horizon` and all choices of machines; inf where none is feasible."""
-    best = np.inf
-    for choice in itertools.product(*(operation for row in instance.rows() for operation in row)):
-        best = min(best, _least_on(instance, [m for m, _ in choice], [d for _, d in choice], horizon))
-    return best
-
-
-def _least_on(instance: JobShopInstance, machine: list[int], length: list[int], horizon: int) -> float:
-    """Every start of every operation as one large table, from which what breaks a rule is struck."""
-    rules, o = instance.rules, instance.operations
-    ranges = []
-    for i in range(o):
-        low = int(instance.release[instance.job[i]])
-        free = rules.fixed_start is None or rules.fixed_start[i] < 0
-        if free:
-            ranges.append(np.arange(max(low, rules.now), horizon))
-        elif rules.fixed_machine[i] == machine[i] and rules.fixed_start[i] >= low:
-            ranges.append(rules.fixed_start[i : i + 1])
-        else:
-            return np.inf
-        if rules.earliest is not None:
-            ranges[i] = ranges[i][ranges[i] >= rules.earliest[i]]
-        for m, closes, opens in [] if rules.unavailable is None else rules.unavailable.tolist():
-            if m == machine[i]:
-                ranges[i] = ranges[i][(ranges[i] >= opens) | (ranges[i] + length[i] <= closes)]
-    table = np.zeros((0, len(ranges[0])), np.int64)
-    for i in range(o):
-        table = _widened(table, ranges[i], i)
-        keep = np.ones(table.shape[1], bool)
-        if i not in instance.first[:-1]:
-            gap = table[i] - table[i - 1] - length[i - 1]
-            keep &= (gap == 0) if rules.no_wait is not None and rules.no_wait[i] else (gap >= 0)
-        for k in range(i):
-            if machine[k] == machine[i]:
-                keep &= (table[k] + length[k] <= table[i]) | (table[i] + length[i] <= table[k])
-        table = table[:, keep]
-    table = table[:, _set_up(instance, table, machine, length, horizon)]
-    if not table.shape[1]:
-        return np.inf
-    ends = [table[last - 1] + length[last - 1] for last in instance.first[1:].tolist()]
-    if instance.objective == "makespan":
-        return float(np.max(ends, axis=0).min())
-    cost = sum(w * np.maximum(0, c - d) for w, c, d in zip(instance.weight, ends, instance.due))
-    if instance.objective == "earliness_tardiness":
-        begins = instance.due if rules.early is None else rules.early
-        weights = np.ones(instance.jobs, np.int64) if rules.earliness is None else rules.earliness
-        cost = cost + sum(w * np.maximum(0, a - c) for w, a, c in zip(weights, begins, ends))
-    return float(cost.min())
-
-
-def _widened(table: np.ndarray, values: np.ndarray, i: int) -> np.ndarray:
-    """The table with a row more: each column once with each value."""
-    if i == 0:
-        return values[None, :]
-    return np.vstack([np.repeat(table, len(values), axis=1), np.tile(values, table.shape[1])])
-
-
-def _set_up(instance: JobShopInstance, table: np.ndarray, machine: list[int], length: list[int], horizon: int) -> np.ndarray:
-    """bool [columns]: whether the set-ups fit between what follows each other."""
-    rules, good = instance.rules, np.ones(table.shape[1], bool)
-    if rules.setups is None:
-        return good
-    family = instance.job if rules.family is None else rules.family
-    for b in range(len(machine)):
-        same = [a for a in range(len(machine)) if machine[a] == machine[b] and a != b]
-        low = rules.now if rules.fixed_start is None or rules.fixed_start[b] < 0 else 0
-        before = [table[a] < table[b] for a in same]
-        first = ~np.any(before, axis=0) if same else good
-        takes = 0 if rules.first_setups is None else rules.first_setups[machine[b], family[b]]
-        good = good & (~first | (_done(rules, machine[b], int(takes), horizon)[low] <= table[b]))
-        for a in same:
-            follows = table[a] < table[b]
-            for c in same:
-                follows = follows & ((table[c] <= table[a]) | (table[c] >= table[b]))
-            done = _done(rules, machine[b], int(rules.setups[machine[b], family[a], family[b]]), horizon)
-            good = good & (~follows | (done[np.maximum(low, table[a] + length[a])] <= table[b]))
-    return good
-
-
-def _done(rules: Rules, machine: int, takes: int, horizon: int) -> np.ndarray:
-    """Of each time, when a set-up that starts then or later can be done at the earliest."""
-    size = 4 * horizon
-    shut = np.zeros(size + takes + 1, bool)
-    for m, closes, opens in [] if rules.unavailable is None else rules.unavailable.tolist():
-        if m == machine:
-            shut[closes : min(opens, len(shut))] = True
-    done = np.full(size + 1, size + takes, np.int64)
-    for t in range(size - 1, -1, -1):
-        done[t] = t if takes == 0 else done[t + 1] if shut[t : t + takes].any() else t + takes
-    return done

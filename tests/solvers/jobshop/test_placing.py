@@ -42,7 +42,7 @@ def test_small_instances_are_solved_to_the_optimum(name):
     missed = 0
     for seed in range(3):
         instance = cases["make_rules"](name, seed)
-        best, run = cases["least_cost"](instance, 20), solved(instance, 3000)
+        best, run = cases["least_cost"](instance), solved(instance, 3000)
         if best == math.inf:
             assert run.solution is None
         else:

@@ -1,9 +1,19 @@
-"""Shared by the tests of the knapsack's solvers: the fixtures of the problem's own tests."""
+"""The instances and the enumeration of the family."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from runpy import run_path
+import pytest
 
-_problem = run_path(str(Path(__file__).parents[2] / "problems" / "knapsack" / "conftest.py"))
-random_instance, most = _problem["random_instance"], _problem["most"]
+from support.families import knapsack as family
+
+
+@pytest.fixture(scope="session")
+def random_instance():
+    """A function (items, constraints, seed, kind) -> KnapsackInstance."""
+    return family.random_instance
+
+
+@pytest.fixture(scope="session")
+def most():
+    """A function: the most that fits, by enumeration."""
+    return family.most

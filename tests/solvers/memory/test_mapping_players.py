@@ -47,6 +47,7 @@ def test_players(checkpoint, solver, options):
     assert results[0].objective <= Mapping().describe(instance)["all_slow_microseconds"]
 
 
+@pytest.mark.chance
 def test_the_shipped_player_has_learned(shuffled, tmp_path):
     """On 10 programs the likeliest moves take at most 0.75 of the time of everything in slow memory (measured: 0.71) and 1.06 of
     the compiler-like plan's (1.04); with the same weights shuffled at least 3 % more, whatever the order (5 to 41 %).

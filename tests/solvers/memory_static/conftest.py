@@ -1,9 +1,19 @@
-"""Shared by the tests of static allocation's solvers: the fixtures of the problem's own tests."""
+"""The instances and the enumeration of the family."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from runpy import run_path
+import pytest
 
-_problem = run_path(str(Path(__file__).parents[2] / "problems" / "memory_static" / "conftest.py"))
-random_instance, lowest = _problem["random_instance"], _problem["lowest"]
+from support.families import memory_static as family
+
+
+@pytest.fixture(scope="session")
+def random_instance():
+    """A function (buffers, seed, kind) -> StaticInstance."""
+    return family.random_instance
+
+
+@pytest.fixture(scope="session")
+def lowest():
+    """A function: the lowest height, by enumeration."""
+    return family.lowest

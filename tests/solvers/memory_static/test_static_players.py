@@ -25,7 +25,7 @@ def weights(tmp_path_factory):
     return str(path)
 
 
-@pytest.mark.parametrize("solver", ["policy", "tree-search"])
+@pytest.mark.parametrize("solver", ["policy", pytest.param("tree-search", marks=pytest.mark.long)])
 def test_random_weights_solve(weights, random_instance, solver):
     """What comes of them is feasible, verified and reproducible, with a buffer that is fixed and with alignments."""
     for instance in (tiled(size=8, seed=1), random_instance(7, 2, "fixed"), random_instance(7, 3, "aligned")):

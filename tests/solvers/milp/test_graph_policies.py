@@ -82,6 +82,7 @@ def test_inference_without_torch(kind):
         assert found == pytest.approx(expected.detach().numpy(), rel=1e-4, abs=1e-4)
 
 
+@pytest.mark.chance
 def test_what_only_the_graph_shows_is_learned():
     """By both graph networks, on a hundred nodes never seen; the perceptron sees no difference and takes the first: one in four.
 
@@ -120,7 +121,7 @@ def test_lessons_go_through_snapshots():
     assert len(network.config["lower"]) == len(network.config["upper"]) > 0
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=pytest.mark.long if k else ()) for k, kind in enumerate(NETWORKS)])
 def test_trees_under_graph_policies_become_episodes(kind):
     """What the network makes of a recorded tree is what its policy made of each node, and it chose the best."""
     assert scip_functions.load()

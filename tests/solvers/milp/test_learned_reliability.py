@@ -164,6 +164,7 @@ def test_predictions_that_explain_nothing_are_not_used():
     assert placed[0] == 0 < placed[1] and pairs[0] > 8.0 and pairs[1] == 0.0
 
 
+@pytest.mark.long
 def test_solves(policy):
     """What is proven is what SCIP proves, wherever predictions come from; a seed gives the same bits."""
     expected = corl.solve(COVER, solver="scip", time_limit=600)

@@ -47,6 +47,7 @@ def test_interruption_returns_the_incumbent(solver):
     assert result.limit in ("interrupted", "optimal") and result.objective is not None and result.verified
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_interruption_of_learned_branching_at_the_command_line(tmp_path):
     """Exit code 130, and the incumbent on standard output."""

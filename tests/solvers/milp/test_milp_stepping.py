@@ -37,7 +37,7 @@ def test_rewards_add_up_to_the_nodes():
     env.close()
 
 
-@pytest.mark.parametrize("reward", REWARDS)
+@pytest.mark.parametrize("reward", [pytest.param(name, marks=pytest.mark.long if k else ()) for k, name in enumerate(REWARDS)])
 def test_every_reward_adds_up_to_its_measure(reward):
     """Minus the measure at the end, also where the choices are taken at random."""
     env = Branching(reward=reward)
@@ -196,6 +196,7 @@ def test_integrals_by_hand():
     assert gap_to(10.0, -1.0) == gap_to(10.0, 1e20) == gap_to(10.0, math.inf) == 1.0 and gap_to(0.0, 0.0) == 0.0
 
 
+@pytest.mark.long
 def test_gymnasium():
     """Its own checker; an episode's rewards and base add up to the nodes."""
     pytest.importorskip("gymnasium")
@@ -213,6 +214,7 @@ def test_gymnasium():
     env.close()
 
 
+@pytest.mark.long
 def test_two_processes_side_by_side(tmp_path):
     """Each its own SCIP; both find the same tree."""
     code = (

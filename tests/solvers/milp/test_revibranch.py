@@ -150,6 +150,7 @@ def test_scip_sees_what_torch_sees(ancestors):
 
 
 @pytest.mark.parametrize("credit", ["tree", "weights"])
+@pytest.mark.long
 def test_the_recipe_resumes_to_the_same_bits(tmp_path, credit):
     """Broken off and resumed, it ends with the weights of an unbroken run; `learned-branching` solves with them."""
     options = SMALL | {"credit": credit, "watch": 1, "every": 4, "ancestors": 2}

@@ -81,7 +81,7 @@ def expected(node):
     return np.array(found)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long if k else ()) for k, name in enumerate(PROGRAMS)])
 def test_against_dense_algebra(name):
     """All measures of all candidates, at every node that is seen."""
     seen = []
@@ -116,7 +116,7 @@ def test_penalties_are_lower_bounds_of_gains(name):
         assert (known <= gains + 1e-5 * np.maximum(1.0, gains)).all()
 
 
-@pytest.mark.parametrize("most", [2, 100])
+@pytest.mark.parametrize("most", [2, pytest.param(100, marks=pytest.mark.long)])
 def test_a_policy_looks_at_the_best_few(most):
     """The best by a perceptron with the tableau at its mean are scored again with what it is; the best is branched on."""
     torch.manual_seed(1)

@@ -1,9 +1,19 @@
-"""Shared by the tests of orienteering's solvers: the fixtures of the problem's own tests."""
+"""The instances and the enumeration of the family."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from runpy import run_path
+import pytest
 
-_problem = run_path(str(Path(__file__).parents[2] / "problems" / "orienteering" / "conftest.py"))
-random_instance, most = _problem["random_instance"], _problem["most"]
+from support.families import orienteering as family
+
+
+@pytest.fixture(scope="session")
+def random_instance():
+    """A function (n, kind, seed, closed) -> OrienteeringInstance."""
+    return family.random_instance
+
+
+@pytest.fixture(scope="session")
+def most():
+    """A function: the best score, by enumeration."""
+    return family.most

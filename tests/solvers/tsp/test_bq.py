@@ -44,6 +44,7 @@ def played(instances, policy):
     return -np.mean(decode(Greedy(), CountedEvaluator(environment, policy), np.arange(len(instances))).total)
 
 
+@pytest.mark.chance
 def test_shipped_weights_are_as_good_as_the_best_rule(shuffled):
     """On 24 instances of 40 cities: at most 1 % longer than by the best rule by hand (measured: 1 % shorter, and on fresh
     instances of 100 cities no difference); at least 2 % shorter than by the assignment's arcs, 20 % than by the nearest city, by

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -27,10 +26,10 @@ def main(feature):
     from corl.run import Run
     from corl.solvers.vrp.ruin.solver import RuinRecreate
 
-    spec = importlib.util.spec_from_file_location("instances", Path(__file__).parent / "conftest.py")
-    instances = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(instances)
-    instance, method = instances.make_instance(feature, 30, 1), RuinRecreate()
+    sys.path.append(str(Path(__file__).resolve().parents[2]))  # behind corl, which tests/corl would shadow
+    from support.families.vrp_features import make_instance
+
+    instance, method = make_instance(feature, 30, 1), RuinRecreate()
     method.prepare(instance)
     before, solution = compiled(), None
     for _ in range(2):

@@ -150,6 +150,7 @@ def test_refusals(tmp_path):
         CpAgentNetwork(width=0)
 
 
+@pytest.mark.chance
 def test_the_shipped_agent_beats_the_rules():
     """On generated instances the greedy schedules are shorter than the best rule's, on the mean."""
     instances = [taillard(jobs=20, machines=15, seed=4_000_000_000 + i) for i in range(8)]

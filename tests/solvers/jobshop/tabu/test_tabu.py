@@ -127,6 +127,7 @@ def test_workers_share_a_population():
     assert not any(thread.name.startswith("ThreadPool") for thread in threading.enumerate())
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("workers", [1, 2])
 def test_flexible_ones_get_better(workers):
     """Reassignment saves a tenth of the best rule's makespan; the same seed gives the same bits; a warm start is kept."""
@@ -138,6 +139,7 @@ def test_flexible_ones_get_better(workers):
     assert again.objective <= one.objective
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize(
     "instance",
     [tardiness(jobs=10, machines=6, seed=1), flexible(jobs=10, machines=6, tightness=1.0, seed=1)],

@@ -85,6 +85,7 @@ def test_heat_moves_with_the_cities():
         assert there[number[i], number[j]] == pytest.approx(value, abs=1e-4)
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("generator", [uniform, clustered])
 def test_shipped_weights_know_good_edges(generator):
     """Edges of our best tour have far more heat than others, and five of ten candidates hold more of it than the nearest."""

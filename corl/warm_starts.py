@@ -1,0 +1,75 @@
+"""What `solve(warm_start=...)` takes: a solution in any form that `solve` returned, as the problem's own form."""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corl.errors import CorlError, UsageError, described
+from corl.files.json_instances import plain
+from corl.files.json_values import from_json
+from corl.files.solutions import read_solution
+from corl.problem import Problem
+from corl.result import Result
+
+__all__ = ["warm_start"]
+
+
+def warm_start(adapter: Problem, data: Any, given: Any) -> Any:
+    """The solution to start from, checked by the problem's own judge; None where there is none.
+
+    given: what a model's `solve` returned, a Result, a solution in the problem's own form or in its JSON form (a flat list is
+    an array where that is a solution), the JSON of a Result, or the path of a solution file. Raises UsageError, or InputError
+    for a file.
+    """
+    result = given if isinstance(given, Result) else getattr(given, "result", None)  # of a plan in a model's names
+    if isinstance(result, Result):
+        if result.problem != adapter.name:
+            raise UsageError(f"warm_start: a Result of {result.problem}, not of {adapter.name}")
+        return None if result.solution is None else _first_valid(adapter, data, _forms(adapter, data, result))
+    if isinstance(given, str) and given.lstrip()[:1] in ("{", "["):
+        given = from_json(given, field="warm_start")
+    elif isinstance(given, (str, os.PathLike)):
+        given, _ = read_solution(adapter, data, Path(given))
+    if isinstance(given, Mapping) and {"problem", "solution"} <= given.keys():
+        if given["problem"] != adapter.name:
+            raise UsageError(f"warm_start: a Result of {given['problem']}, not of {adapter.name}")
+        given = given["solution"]
+    return None if given is None else _first_valid(adapter, data, _readings(adapter, data, given))
+
+
+def _forms(adapter: Problem, data: Any, result: Result) -> list[Callable[[], Any]]:
+    """A Result's solution as one of `data`: of the same instance, or of another one by the file's ids and names."""
+    if result.data is None:
+        return [lambda: adapter.from_json(data, result.solution)]
+    forms = [lambda: result.solution, lambda: adapter.from_json(data, plain(adapter.to_json(result.data, result.solution)))]
+    named = getattr(data, "names", ()) or getattr(data, "machine_names", ())
+    return forms[::-1] if named and result.data is not data else forms
+
+
+def _readings(adapter: Problem, data: Any, given: Any) -> list[Callable[[], Any]]:
+    """A value in the problem's own form, and as its JSON form."""
+    flat = isinstance(given, list) and all(isinstance(item, numbers.Real) for item in given)
+    return [lambda: np.asarray(given) if flat else given, lambda: adapter.from_json(data, plain(given))]
+
+
+def _first_valid(adapter: Problem, data: Any, forms: list[Callable[[], Any]]) -> Any:
+    """The first form that the judge accepts. Raises UsageError, with what it says of the first one that is a solution at all."""
+    refusals: list[Exception] = []
+    for form in forms:
+        try:
+            solution = form()
+            adapter.evaluate(data, solution)
+        except Exception as error:  # also of a judge that meets what is no solution
+            refusals.append(error)
+        else:
+            return solution
+    told = next((error for error in refusals if isinstance(error, CorlError)), None)
+    if told is not None:
+        raise UsageError(f"warm_start: {told}") from told
+    raise UsageError(f"warm_start: no solution of {adapter.name}: {described(refusals[0])}") from refusals[0]

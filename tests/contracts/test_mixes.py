@@ -1,0 +1,122 @@
+"""Every solver on random mixes of all the rules of a family: tiny instances, whose optimum enumeration knows.
+
+A failure is an error (a solution that the judge refuses is one in tests), a run that does not end within its iterations, a wrong
+status, no solution where there is one, an objective below the optimum, and a bound above it. The makers and the enumerations are
+in tests/support/mixes; of families with few rules those of test_tiny.py.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from functools import cache
+from typing import Any
+
+import pytest
+import test_tiny
+
+import corl
+from corl import registry
+from support.mixes import Mix
+
+MADE = {"jobshop": 100, "flowshop": 40, "knapsack": 40, "memory-static": 40, "bandits": 20}
+"""Families with a maker of mixes, and how many of them are in the gate."""
+TINY = {"tsp": 40, "orienteering": 40, "milp": 20, "milp-branching": 6}
+LONG = {"jobshop": 4000, "milp": 400, "milp-branching": 200, "bandits": 200}
+"""How many there are in the long suite; of other families 1,000."""
+NETWORKS = {
+    "policy", "tree-search", "muzero", "heatmap-mcts", "slim", "cp-agent", "sequoia", "iterative-dqn", "learned-branching",
+    "learned-reliability",
+}  # fmt: skip
+"""They load a network, or learn one: in the long suite alone, on fewer instances."""
+ENDLESS = {"ortools", "fast-tsp"}
+"""Engines that know no iterations and search on until they are told to stop."""
+ITERATIONS = {"ruin-recreate": 1500, "pyvrp": 300, "annealing": 1000}
+OPTIONS = {"learned-branching": {"policy": "milp-auctions"}}
+NEVER = 600.0  # seconds: a limit that no run of an engine without iterations comes near
+INCOMPLETE = {"dispatch"}
+"""They build a few schedules and may find none."""
+
+
+@cache
+def mixes(name: str, count: int) -> list[Mix]:
+    """The first mixes of a family."""
+    if name in TINY:
+        return [Mix(*each) for each in test_tiny.cases(name, count)]
+    return list(map(importlib.import_module(f"support.mixes.{name.replace('-', '_')}").make, range(count)))
+
+
+def fault(result: corl.Result, best: float | None, complete: bool = True) -> str:
+    """What is wrong with a result; "" if nothing is. complete: whether a solution must be found where there is one."""
+    if best is None or not math.isnan(best):
+        try:
+            test_tiny.check_claims(result, best)
+        except AssertionError as error:
+            return str(error).partition("\n")[0]
+    if best is not None and result.status == "no_solution" and complete:
+        return f"no solution of {result.data.name}, whose optimum is {best}"
+    return "" if result.discarded == 0 else f"{result.discarded} false reports"
+
+
+def check(name: str, solver: str, count: int, limit: dict[str, Any]) -> None:
+    """Solve the first `count` mixes that the solver accepts, and list what went wrong."""
+    method, faults, solved = registry.solver(name, solver), [], 0
+    options = OPTIONS.get(solver, {})
+    for seed, mix in enumerate(mixes(name, count)):
+        if method(**options).accepts(mix.instance):
+            continue
+        print(f"mix {seed} of {name} with {solver}: {', '.join(mix.rules)}", flush=True)  # shown where it does not return
+        target = {"target": mix.best} if solver in ENDLESS and mix.best is not None else {}
+        try:
+            found = corl.solve(mix.instance, problem=name, solver=solver, seed=seed, **limit, **options, **target)
+            wrong = fault(found, mix.best, solver not in INCOMPLETE)
+        except corl.UsageError as error:
+            if "policy" not in str(error):  # no policy is shipped for this kind
+                raise
+            continue
+        except corl.SolverError as error:
+            wrong = str(error)
+        solved += 1
+        faults += [f"mix {seed} ({', '.join(mix.rules)}): {wrong}"] if wrong else []
+    assert not faults, f"{len(faults)} of {solved}: " + "; ".join(faults[:5])
+    assert solved or solver in NETWORKS
+
+
+def limit_of(name: str, solver: str) -> dict[str, Any]:
+    """Iterations where the solver counts them, else a limit in seconds that it does not reach."""
+    if solver in ENDLESS:
+        return {"time_limit": 0.1}
+    counted = registry.solver(name, solver).iteration
+    return {"iterations": ITERATIONS.get(solver, 100)} if counted else {"time_limit": NEVER}
+
+
+PAIRS = [(name, solver) for name in (*MADE, *TINY) for solver in registry.solvers(name)]
+QUICK = [(name, solver) for name, solver in PAIRS if solver not in NETWORKS | ENDLESS]
+
+
+@pytest.mark.parametrize(("name", "solver"), QUICK)
+def test_mixes(name: str, solver: str):
+    """A few of every family, with every solver that needs no network and ends by itself."""
+    if solver == "pyvrp":
+        pytest.importorskip("pyvrp")
+    check(name, solver, 4 if solver == "highs" else (MADE | TINY)[name], limit_of(name, solver))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "solver"), PAIRS)
+def test_many_mixes(name: str, solver: str):
+    """Many, with every solver."""
+    if solver in ENDLESS | {"pyvrp"}:
+        pytest.importorskip("fast_tsp" if solver == "fast-tsp" else solver)
+    most = 100 if solver in NETWORKS else 200 if solver in ENDLESS else 40 if solver == "highs" else 4000
+    check(name, solver, min(most, LONG.get(name, 1000)), limit_of(name, solver))
+
+
+def test_a_fault_is_seen():
+    """The check itself: of a job of 3 after now = 2, claims that are wrong in every way."""
+    instance = importlib.import_module("support.mixes.jobshop").make(1).instance
+    result = corl.solve(instance, problem="jobshop", solver="cp-sat", time_limit=NEVER)
+    best = result.objective
+    assert result.status == "optimal" and fault(result, best) == ""
+    for wrong in (best - 1, best + 1, None, math.inf):
+        assert fault(result, wrong)

@@ -1,0 +1,61 @@
+"""Small mixed-integer programs, and their optima by enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from corl.problems.milp.instance import MilpInstance, from_triplets
+
+CHEAP = "scip"
+LARGE = {"milp": ("set-cover", {"rows": 2000, "columns": 4000})}
+
+
+def random_program(seed: int) -> MilpInstance:
+    """Four variables - integers from -1 to 2, some continuous, some of these without a limit - and up to three rows, some of
+    them equations and some empty; often infeasible, sometimes unbounded."""
+    random, kind = np.random.default_rng(seed), seed % 4
+    m = int(random.integers(0, 4))
+    dense = random.integers(-4, 5, (m, 4)).astype(float)
+    dense[random.random(m) < 0.15] = 0.0
+    rows, columns = np.nonzero(dense)
+    low = random.integers(-6, 5, m).astype(float)
+    high = low + random.integers(0, 6, m)
+    low[random.random(m) < 0.2] = -np.inf
+    integer = np.array([True, True, kind == 0, kind == 0])
+    lower, upper = np.full(4, -1.0), np.full(4, 2.0)
+    if kind >= 2:
+        lower[3], upper[3] = (-np.inf, np.inf) if kind == 3 else (-np.inf, 2.0)
+    return from_triplets(
+        f"p{seed}", ("min", "max")[seed // 4 % 2], random.integers(-9, 10, 4), rows, columns, dense[rows, columns], low, high,
+        lower=lower, upper=upper, integer=integer, offset=3.5,
+    )  # fmt: skip
+
+
+def optimum(instance: MilpInstance) -> float | None:
+    """Every choice of the integers, and linear programming for the rest; infinite where that is unbounded."""
+    from scipy.optimize import linprog
+
+    sign = -1.0 if instance.sense == "max" else 1.0
+    dense = instance.matrix.toarray() if instance.m else np.zeros((0, instance.n))
+    sides = np.concatenate([instance.row_upper, -instance.row_lower])
+    rows, there = np.concatenate([dense, -dense]), np.isfinite(sides)
+    values = []
+    for whole in itertools.product(range(-1, 3), repeat=int(instance.integer.sum())):
+        low, high = instance.lower.copy(), instance.upper.copy()
+        low[instance.integer] = high[instance.integer] = whole
+        found = linprog(sign * instance.c, rows[there], sides[there], bounds=np.stack([low, high], axis=1))
+        if found.status == 4 or found.status == 3:
+            feasible = linprog(0 * instance.c, rows[there], sides[there], bounds=np.stack([low, high], axis=1)).status == 0
+            values += [-math.inf] if feasible else []
+        elif found.status == 0:
+            values.append(float(found.fun))
+    return None if not values else sign * min(values) + instance.offset
+
+
+def solved(seed: int) -> tuple[MilpInstance, float | None]:
+    """A tiny program with its optimum; None where there is no solution, infinite where solutions get better without end."""
+    instance = random_program(seed)
+    return instance, optimum(instance)

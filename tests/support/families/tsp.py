@@ -1,0 +1,48 @@
+"""Small graphs of every edge-weight type."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from corl.problems.tsp.instance import COORDINATE_TYPES, EDGE_WEIGHT_TYPES, TspInstance
+from corl.routing.edge_weights import edge_lengths
+from support.playing import tiny_graph
+
+CHEAP = "ils"
+LARGE = {"tsp": ("uniform", {"size": 20000}), "atsp": ("asymmetric", {"size": 1000})}
+
+
+def random_instance(kind: str, n: int, seed: int = 0, scale: float = 100.0) -> TspInstance:
+    """An instance of an edge-weight type, or of "ATSP"; every third has coordinates on a grid, so that cities coincide."""
+    random = np.random.default_rng(seed)
+    if kind in ("EXPLICIT", "ATSP"):
+        matrix = random.random((n, n)) * scale
+        matrix = matrix if kind == "ATSP" else matrix + matrix.T
+        return TspInstance("random", "EXPLICIT", matrix=matrix, symmetric=kind != "ATSP", ids=random.permutation(n) + 5)
+    dimensions = COORDINATE_TYPES[kind]
+    points = (random.random((n, dimensions)) * 2 - 1) * ([90, 180] if kind == "GEO" else scale)
+    points = np.round(points, 2)
+    if seed % 3 == 0:
+        points = np.round(points / 40) * 40
+    return TspInstance("random", kind, points, ids=random.permutation(n) + 5)
+
+
+def sample(seed: int) -> TspInstance:
+    """An instance of up to nine cities, of a kind by the seed."""
+    return random_instance((*EDGE_WEIGHT_TYPES, "ATSP")[seed % (len(EDGE_WEIGHT_TYPES) + 1)], 1 + seed // 100 % 9, seed)
+
+
+def solved(seed: int) -> tuple[TspInstance, float]:
+    """Of every edge-weight type, with the shortest tour; matrices with negative entries, symmetric and not."""
+    kinds = (*COORDINATE_TYPES, "EXPLICIT")
+    random, n = np.random.default_rng(seed), 1 + seed // 3 % 7
+    kind = kinds[seed // 2 % len(kinds)] if seed % 2 else "EXPLICIT"
+    points, matrix = tiny_graph(random, n, kind, -5 if seed % 3 == 2 else 0)
+    symmetric = matrix is None or bool(seed // 2 % 2)
+    if matrix is not None and symmetric:
+        matrix = np.triu(matrix, 1) + np.triu(matrix, 1).T
+    tours = (np.array((0, *rest)) for rest in itertools.permutations(range(1, n)))
+    best = min(float(edge_lengths(kind, points, matrix, tour, np.roll(tour, -1)).sum()) for tour in tours)
+    return TspInstance(f"tiny-{seed}", kind, points, matrix, symmetric=symmetric), best
