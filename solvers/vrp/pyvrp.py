@@ -52,7 +52,7 @@ class PyVrp(Solver):
         try:
             import_module("pyvrp")
         except ImportError as error:
-            message = f'solver pyvrp needs the pyvrp package, 0.14 or newer ({error}): pip install "corl-solvers[peers]"'
+            message = f'solver pyvrp needs the pyvrp package, 0.14 or newer ({error}): in a checkout pip install ".[peers]"'
             raise UsageError(message) from None
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
