@@ -99,6 +99,13 @@ SMALL = {
         ),
         8.0,
     ),
+    "groups of which the dearer clients go together": (
+        lambda: _given(
+            [[0, 2, 3, 2, 3], [2, 0, 9, 9, 9], [3, 9, 0, 9, 1], [2, 9, 9, 0, 9], [3, 9, 1, 9, 0]], [{}] * 4, [{}],
+            groups=[{"clients": [1, 2]}, {"clients": [3, 4]}],
+        ),
+        7.0,
+    ),
     "waiting for the last depot to open": (
         lambda: _given(
             TRIANGLE, [{"window": [0, 10]}, {}], [{"end_depot": 1, "duration_cost": 5}],
