@@ -46,6 +46,7 @@ class Eax(Solver):
     children: int = option(30, "Children tried for each pair of parents (the paper's N_ch).", low=1, scale="log")
     noise: float = option(0.3, "How much the lengths of edges are blurred when the start tours are made.", low=0, high=1)
 
+    alike: ClassVar[int] = 24
     title: ClassVar[str] = "Edge assembly crossover (Nagata & Kobayashi 2013) from 3-opt starts"
     iteration: ClassVar[str] = "one start tour, or the mating of one pair of tours"
 
