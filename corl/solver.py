@@ -34,6 +34,9 @@ class Solver(Options, abc.ABC):
     own_workers: ClassVar[bool] = False
     """True if `solve` always uses `run.workers` cores by itself (`uses_workers` where the run decides)."""
 
+    alike: ClassVar[int] = 0
+    """Where not 0, `prepare` looks at nothing of an instance but its `kind`, the types of its fields, truth values and words in
+    them, and sizes up to this one: a process prepares once for all instances that agree in these (corl.preparation)."""
     requires: ClassVar[tuple[str, ...]] = ()
     """Import names of optional packages that it cannot run without: suites leave it out where one is not installed."""
 

@@ -18,6 +18,7 @@ from corl.errors import InputError, SolverError, UsageError, described, hint, mi
 from corl.interruption import interruptible
 from corl.judging import judged
 from corl.loading import load, name_of
+from corl.preparation import prepare
 from corl.problem import Problem
 from corl.processes.processors import check_workers
 from corl.result import Result
@@ -156,19 +157,19 @@ def _check_solver(method: Solver, name: str, data: Any, iterations: int | None) 
 def _execute(method: Solver, name: str, run: Run) -> Result:
     """Prepare and solve, here or in worker processes. From the start of the clock on Ctrl-C ends the search, not this call."""
     before = time.perf_counter()
-    compile_for(method, run.instance)
     with contextlib.ExitStack() as stack:
         killed, own_workers = method.own_process(run.instance), method.uses_workers(run)
         if killed or (run.workers > 1 and not own_workers):
             from corl.processes.team import Team
 
+            compile_for(method, run.instance)
             count = 1 if own_workers else run.workers
             team = stack.enter_context(Team(run, method, count, killed))
             elsewhere = team.prepare()
             search = team.collect
         else:
             with _blaming(name, run):
-                method.prepare(run.instance)
+                prepare(method, run.instance)
             elsewhere = {}
             search = partial(_search, method, name, run)
         setup = time.perf_counter() - before

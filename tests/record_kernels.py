@@ -1,7 +1,7 @@
 """Record which kernels solvers compile in `prepare`, for the processes that compile them ahead (corl.compilation.ahead).
 
     python -P tests/record_kernels.py                        # of every solver that `auto` takes and that has kernels
-    python -P tests/record_kernels.py tsp.eax tsp.ils        # of these
+    python -P tests/record_kernels.py tsp.eax vrp            # of this one, and of all of a problem
 
 What a kernel takes to compile, with what it calls, is estimated from the size of its machine code.
 """
@@ -120,9 +120,10 @@ def main(arguments: list[str]) -> None:
     if len(arguments) == 3 and "." not in arguments[0]:
         print(json.dumps(prepared(*arguments)))
         return
-    for name in arguments or DEFAULTS:
+    for name in DEFAULTS:
         problem_name, _, short = name.partition(".")
-        record(problem_name, short)
+        if not arguments or name in arguments or problem_name in arguments:
+            record(problem_name, short)
 
 
 if __name__ == "__main__":

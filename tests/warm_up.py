@@ -18,6 +18,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,16 +68,22 @@ def samples(problem: Problem) -> Iterator[Any]:
     generated: dict[str, list[tuple[str, dict[str, Any]]]] = {
         "bandits": [(kind, {"arms": 8}) for kind in ("budget", "capacity", "scheduling", "routing", "interventions")],
         "flowshop": [("mixed", {"size": 6})],
-        "jobshop": [("tardiness", {"jobs": 4, "machines": 3}), ("flexible", {"jobs": 4, "machines": 3, "tightness": 1.3})],
+        "jobshop": [
+            ("tardiness", {"jobs": 4, "machines": 3}),
+            ("flexible", {"jobs": 4, "machines": 3, "tightness": 1.3}),
+            ("workshop", {"jobs": 4, "machines": 3, "ask": "setups,calendars"}),
+        ],
         "memory": [("layered", {"layers": 4}), ("dag", {"ops": 6})],
         "memory-static": [("tiled", {"size": 20})],
         "milp": [("set-cover", {"rows": 250, "columns": 500})],
-        "vrp": [("uniform", {"size": 20}), ("solomon", {"size": 20})],
+        "vrp": [("uniform", {"size": 20}), ("solomon", {"size": 20}), ("day", {"size": 20, "ask": "breaks"})],
     }
     for sample in adapted.get(problem.name, []):
         yield problem.adapt(sample)
     for generator, parameters in generated.get(problem.name, []):
         yield problem.generators[generator](**parameters)
+    if problem.name == "vrp":
+        yield replace(problem.generators["uniform"](size=20), fleet="fewest")
 
 
 class Uniform(RulePolicy):

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from corl import __version__
+from corl.cli.ending import watched
 from corl.errors import CorlError, described, missing_package, shortened
 
 __all__ = ["COMMANDS", "fail", "main", "one_line", "parser_of"]
@@ -55,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.print_help(sys.stderr)
             return 2
         args = parser.parse_args(arguments)
-        with _terminable(), _log_shown():
+        with _terminable(), watched(), _log_shown():
             code: int = args.execute(args)
         sys.stdout.flush()
         return code

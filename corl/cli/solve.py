@@ -16,7 +16,7 @@ from corl.cli.option_help import described
 from corl.errors import CorlError, UsageError
 from corl.files.drawing import check_name
 from corl.files.opening import plain_name, replacing
-from corl.interruption import interruptible
+from corl.interruption import heard, interruptible
 from corl.loading import load, name_of
 from corl.problem import Problem
 from corl.result import Result
@@ -107,11 +107,12 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
         raise UsageError(f"{output}: a solution of {problem.name} is written to {', '.join([*problem.suffixes, '.json'])}")
     keeper = _Keeper(problem, instance, output)
     shown = args.progress or sys.stderr.isatty()
-    telling = _Telling()
-    with contextlib.ExitStack() as ending:
+    telling, before = _Telling(), heard()
+    with interruptible(telling):
         with _stdout_kept(), Progress(one_line(name_of(instance)), problem.sense, args.time_limit, shown=shown) as progress:
 
             def follow(news: Improvement) -> None:
+                telling.begun = True
                 progress.update(news)
                 keeper.update(news)
 
@@ -128,9 +129,9 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
                 on_improvement=follow,
                 **chosen,
             )
-            ending.enter_context(interruptible(telling))
+            telling.begun = True
         telling.tell(result, args, output, plot)
-    if telling.interrupted or result.limit == "interrupted":
+    if result.limit == "interrupted" or heard() > before:
         return 130
     return 0 if result.status in ("optimal", "feasible") else 4
 
@@ -165,9 +166,11 @@ def _stdout_kept() -> Iterator[None]:
 class _Telling:
     """Printing and writing a result, which Ctrl-C does not end: that comes when it may, the second one at once."""
 
-    interrupted = False
+    begun = interrupted = False  # begun: something was found that is to be told
 
     def interrupt(self) -> None:
+        if not self.begun:
+            raise KeyboardInterrupt
         self.interrupted = True
 
     def tell(self, result: Result, args: argparse.Namespace, output: Path | None, plot: Path | None) -> None:

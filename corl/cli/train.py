@@ -15,6 +15,7 @@ from corl.cli.main import one_line
 from corl.cli.option_help import described
 from corl.errors import UsageError
 from corl.formatting import value
+from corl.interruption import heard
 from corl.learning import branches, snapshots
 from corl.learning.session import Training
 from corl.learning.training import train
@@ -64,6 +65,7 @@ def execute(args: argparse.Namespace) -> int:
     if limit is None and args.steps is None:
         limit = registry.recipe(args.problem, recipe).usual_time
     shown = args.progress or sys.stderr.isatty()
+    before = heard()
     with contextlib.ExitStack() as stack:
         store = stack.enter_context(Store(args.store, create=True)) if args.store else None
         progress = stack.enter_context(_Progress(f"{args.problem} {recipe}", shown=shown))
@@ -92,8 +94,7 @@ def execute(args: argparse.Namespace) -> int:
         print(f"  warning    {warning}")
     if training.limit == "interrupted":
         print(f"  snapshot   {one_line(snapshots.path_of(output))}; --resume goes on from it")
-        return 130
-    return 0
+    return 130 if training.limit == "interrupted" or heard() > before else 0
 
 
 def _check_output(output: Path) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from corl.cli.main import fail
 from corl.errors import CorlError
@@ -40,22 +42,30 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _prepare_all(problem: Problem) -> None:
-    """Prepare every solver of a problem for an instance of its first generator; says which cannot be."""
+    """Prepare every solver of a problem for the kinds of instance that its generators make; says which cannot be."""
     from corl import registry
+    from corl.preparation import prepare
 
-    if not problem.generators:
-        return
-    instance = next(iter(problem.generators.values()))()
+    makers = [make for make in problem.generators.values() if not any(p.default is p.empty for p in _parameters(make))]
+    instances = [make() for make in makers]
     for short in registry.solvers(problem.name):
         _say(f"{problem.name}.{short}")
-        try:
-            solver = registry.solver(problem.name, short)()
-            if reason := solver.accepts(instance):
-                _say(f"  left out because {reason}")
-            else:
-                solver.prepare(instance)
-        except CorlError as error:
-            _say(f"  left out: {error}")
+        solver = registry.solver(problem.name, short)()
+        left_out = set()
+        for instance in instances:
+            try:
+                if reason := solver.accepts(instance):
+                    left_out.add(f"  left out because {reason}")
+                else:
+                    prepare(solver, instance)
+            except CorlError as error:
+                left_out.add(f"  left out: {error}")
+        for reason in sorted(left_out):
+            _say(reason)
+
+
+def _parameters(make: Callable[..., Any]) -> Iterable[inspect.Parameter]:
+    return inspect.signature(make).parameters.values()
 
 
 def _say(text: str) -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, TypeAlias
 
-__all__ = ["deliver", "held"]
+__all__ = ["deliver", "held", "stuck"]
 
 _Handler: TypeAlias = Callable[[int, FrameType | None], Any]
 
 _holding = False
+_passed = 0  # safe points so far: ends of blocks, and calls of `deliver`
 _waiting: dict[int, FrameType | None] = {}  # by number: a signal that comes several times waits once, as in the system
 
 
@@ -35,8 +37,8 @@ class _StandIn:
 def held() -> Iterator[None]:
     """Keep the signals that Python handles waiting until the block ends: those of the main thread, where handlers run.
 
-    Compilations nest; a signal waits for the innermost one, a few seconds at the most. Handlers see, and may change, the
-    handlers that there are outside of all blocks; what they raise ends the block that has ended, and those around it.
+    Compilations nest; a signal waits for the innermost one, which may take a minute (corl.cli.ending). Handlers see, and may
+    change, the handlers that there are outside of all blocks; what they raise ends the block that has ended, and those around it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -47,6 +49,8 @@ def held() -> Iterator[None]:
             _hold()
         yield
     finally:
+        global _passed
+        _passed += 1
         if outermost:
             _let_go()
         elif _waiting:
@@ -55,11 +59,23 @@ def held() -> Iterator[None]:
 
 def deliver() -> None:
     """Call the handlers of the signals that wait, where the caller can bear what they raise."""
+    global _passed
+    _passed += 1
     if _waiting and threading.current_thread() is threading.main_thread():
         try:
             _let_go()
         finally:
             _hold()
+
+
+def stuck(seconds: float) -> bool:
+    """Whether, for so long, signals have been held and no safe point came. Called in another thread than the main one."""
+    passed, until = _passed, time.monotonic() + seconds
+    while _holding and passed == _passed:
+        if time.monotonic() >= until:
+            return True
+        time.sleep(0.02)
+    return False
 
 
 def _hold() -> None:

@@ -21,7 +21,6 @@ A fault that the reader finds itself is raised as `job.error("...; accepted: ...
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import re
@@ -35,7 +34,7 @@ from numpy.typing import NDArray
 
 from corl import options
 from corl.errors import InputError, UsageError, hint
-from corl.files.json_values import from_json, is_number
+from corl.files.json_values import FLAT, from_json, is_number
 from corl.files.text import Text, quoted
 
 __all__ = ["Field", "Record", "generated", "heading", "plain", "read_object"]
@@ -68,7 +67,9 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if hasattr(value, "tolist"):
         value = value.tolist()
-    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+    if not isinstance(value, (list, tuple)):
+        return value
+    return list(value) if FLAT.issuperset(map(type, value)) else [plain(item) for item in value]
 
 
 def heading(record: Record, problem: str, name: str = "") -> tuple[str, str]:
@@ -174,6 +175,9 @@ class Field:
         return self._array(Field.integer, np.int64, shape, low, high)
 
     def _array(self, read: Callable[..., Any], dtype: Any, shape: tuple[int | None, ...], low: Any, high: Any) -> NDArray[Any]:
+        found = self._at_once(dtype, shape, low, high)
+        if found is not None:
+            return found
         lists, lengths = [self], list[int]()
         for level, count in enumerate(shape):
             if level:
@@ -181,13 +185,26 @@ class Field:
             lengths.append(len(lists[0].entries(least=1)) if count is None else count)
             for each in lists:
                 each.entries(lengths[-1])
-        rows, kinds = [each.value for each in lists], {int} if dtype is np.int64 else {int, float}
-        if set(map(type, chain.from_iterable(rows))) <= kinds:
-            with contextlib.suppress(OverflowError):
-                found = np.array(rows, dtype).reshape(lengths)
-                if (np.isfinite(found) & (low <= found) & (found <= high)).all():
-                    return found
         return np.array([read(entry, low, high) for each in lists for entry in each.entries()], dtype).reshape(lengths)
+
+    def _at_once(self, dtype: Any, shape: tuple[int | None, ...], low: Any, high: Any) -> NDArray[Any] | None:
+        """The array where nothing is wrong with it; None where the entries must be looked at one by one to say what is."""
+        rows = [self.value]
+        for level, count in enumerate(shape):
+            if level:
+                rows = list(chain.from_iterable(rows))
+            if set(map(type, rows)) != {list} or len(lengths := set(map(len, rows))) != 1 or 0 in lengths:
+                return None
+            if count is not None and lengths != {count}:
+                return None
+        kinds = {int} if dtype is np.int64 else {int, float}
+        if not set(map(type, chain.from_iterable(rows))) <= kinds:
+            return None
+        try:
+            found = np.array(self.value, dtype)
+        except OverflowError:
+            return None
+        return found if found.size and low <= found.min() and found.max() <= high and np.isfinite(found).all() else None
 
     def _refusal(self, accepted: str, near: str = "") -> InputError:
         given = "missing" if self.value is None else f"{_shown(self.value)} is not accepted{near}"

@@ -10,9 +10,11 @@ from typing import Any
 
 from corl.errors import InputError
 
-__all__ = ["dumps", "from_json", "is_number", "to_json"]
+__all__ = ["FLAT", "dumps", "from_json", "is_number", "to_json"]
 
 _DEEPEST = 100  # levels of lists and objects in JSON: readers may recurse, and say in a line what they do not accept
+FLAT = frozenset((int, float, str, bool, type(None)))
+"""The types of what JSON has beside lists and objects."""
 
 
 def to_json(value: Any) -> str:
@@ -51,8 +53,8 @@ def _deep(value: Any) -> bool:
     """Whether lists and objects are nested too deeply."""
     level = [value]
     for _ in range(_DEEPEST):
-        inside = (part.values() if type(part) is dict else part for part in level if type(part) in (dict, list))
-        level = [each for entries in inside for each in entries if type(each) in (dict, list)]
+        inside = [part.values() if type(part) is dict else part for part in level if type(part) in (dict, list)]
+        level = [each for entries in inside if not FLAT.issuperset(map(type, entries)) for each in entries]
         if not level:
             return False
     return True

@@ -127,7 +127,7 @@ def taught_by(teacher: Teacher, problem: Problem, instances: Sequence[Any], seed
     call alone: a solver is prepared once for all of them and proves no bounds, and the versions of engines are not asked for."""
     import corl
     from corl import registry
-    from corl.compilation.ahead import compile_for
+    from corl.preparation import prepare
     from corl.run import Run
 
     solver, found = registry.solver(problem.name, teacher.solver)(), []
@@ -136,9 +136,7 @@ def taught_by(teacher: Teacher, problem: Problem, instances: Sequence[Any], seed
             alone = corl.solve(given, problem=problem.name, solver=solver, iterations=teacher.iterations, seed=seed)
             found.append(alone.solution)
             continue
-        if not found:
-            compile_for(solver, given)
-            solver.prepare(given)
+        prepare(solver, given)
         run = Run(problem, given, iterations=teacher.iterations, seed=seed, proves=False)
         run.start()
         if not run.should_stop:

@@ -33,6 +33,7 @@ class Fluid(Solver):
 
     limit_free: ClassVar[bool] = True
     iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "Fluid prices: a linear program's worths of levels at every time, maximised exactly"
 
     def prepare(self, instance: BanditInstance) -> None:

@@ -30,6 +30,7 @@ class Policy(Solver):
         "", "A shipped policy's name or a checkpoint file (corl train bandits); empty: a shipped one, if any.", accepted=_NAMED
     )
 
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "a learned policy: its likeliest picks in every step"
     iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
     limit_free: ClassVar[bool] = True
@@ -54,6 +55,7 @@ class TreeSearch(Solver):
     simulations: int = option(16, "Leaves of the tree of every pick.", low=1, high=1 << 14, scale="log")
     value_scale: float = option(0.02, "Of Gumbel search, the weight of values beside the network's logits.", low=0)
 
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "tree search (Gumbel or PUCT) in the environment for every pick, led by a learned policy"
     iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
 
@@ -75,6 +77,7 @@ class MuZero(Solver):
     simulations: int = option(16, "Leaves of the tree of every pick.", low=1, high=1 << 14, scale="log")
     value_scale: float = option(0.02, "Of Gumbel search, the weight of values beside the network's logits.", low=0)
 
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "tree search in a learned model (MuZero) for every pick"
     iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
 

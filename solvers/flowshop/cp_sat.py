@@ -34,6 +34,7 @@ class CpSat(Solver):
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "CP-SAT (OR-Tools), with proven bounds"
 
     def accepts(self, instance: FlowShopInstance) -> str:

@@ -67,6 +67,7 @@ class Policy(Solver):
     )
     rounds: int = option(0, "After so many rounds it ends; 0: never before the budget does, or everything was looked at.", low=0)
 
+    alike: ClassVar[int] = 16
     title: ClassVar[str] = "a learned policy: greedy, then samples or beams of it"
     iteration: ClassVar[str] = "one state shown to the network"
 

@@ -54,6 +54,7 @@ class TreeSearch(Solver):
     multi_start: int = option(1, "Starts (of a tour: first cities), side by side; 0: all.", low=0)
     rounds: int = option(0, "After so many rounds it ends; 0: never before the budget does.", low=0)
 
+    alike: ClassVar[int] = 16
     title: ClassVar[str] = "tree search (Gumbel or PUCT) in the environment, led by a learned policy"
     iteration: ClassVar[str] = "one state shown to the network"
 

@@ -28,16 +28,25 @@ class JobShopAnnealing(Solver):
     """
 
     limit_free: ClassVar[bool] = True
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "simulated annealing over the order of placing; any job shop, with set-ups, calendars and other rules"
     iteration: ClassVar[str] = "one schedule built"
+
+    def kind(self, instance: JobShopInstance) -> str:
+        from corl.solvers.jobshop.dispatch.solver import Dispatch
+
+        return "rules" if instance.rules is not None else Dispatch().kind(instance)
 
     def prepare(self, instance: JobShopInstance) -> None:
         from corl.problems.jobshop.generators_rules import workshop
         from corl.problems.jobshop.problem import JobShop
         from corl.run import Run
+        from corl.solvers.jobshop.dispatch.solver import Dispatch
 
+        if instance.rules is None:
+            Dispatch().prepare(instance)
         tiny = workshop(jobs=4, machines=2, ask="choices,nowait,running,windows")
-        self.solve(tiny, Run(JobShop(), tiny, iterations=50))
+        self.solve(tiny, Run(JobShop(), tiny, iterations=150))  # a cooling begins after 100
 
     def solve(self, instance: JobShopInstance, run: Run) -> None:
         from corl.solvers.jobshop.bounds import lower_bound

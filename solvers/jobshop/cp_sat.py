@@ -36,7 +36,13 @@ class CpSat(Solver):
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "CP-SAT (OR-Tools): any job shop, with proven bounds"
+
+    def kind(self, instance: JobShopInstance) -> str:
+        from corl.solvers.jobshop.dispatch.solver import Dispatch
+
+        return Dispatch().kind(instance)
 
     def prepare(self, instance: JobShopInstance) -> None:
         from corl.solvers.cp_sat import load_engine

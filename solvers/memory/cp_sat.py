@@ -26,6 +26,7 @@ class CpSat(Solver):
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "CP-SAT (OR-Tools): small programs, with proven bounds"
 
     def accepts(self, instance: MappingInstance) -> str:

@@ -28,6 +28,7 @@ class CpSat(Solver):
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "CP-SAT (OR-Tools): rectangles that do not overlap, with proven bounds"
 
     def accepts(self, instance: StaticInstance) -> str:

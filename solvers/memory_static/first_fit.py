@@ -38,6 +38,7 @@ class FirstFit(Solver):
     )
 
     limit_free: ClassVar[bool] = True
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "first fit by several orders, then what did not fit is placed earlier; any size"
     iteration: ClassVar[str] = "one buffer placed"
 

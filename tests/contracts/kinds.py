@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from corl import registry
 __all__ = ["kinds"]
 
 _TESTS = Path(__file__).resolve().parents[1]
-_SAMPLES = 12  # by `sample(seed)` of a family that has one
+_SAMPLES = 6  # by `sample(seed)` of a family that has one
 
 
 @cache
@@ -29,12 +30,19 @@ def kinds(problem: str) -> dict[str, Callable[[], Any]]:
 def _of_all(name: str) -> dict[str, Callable[[], Any]]:
     """What the problem's generators make by themselves, its specimens, and samples of its tests."""
     problem = registry.problem(name)
-    found: dict[str, Callable[[], Any]] = {f"{key} of the generators": make for key, make in problem.generators.items()}
+    found: dict[str, Callable[[], Any]] = {
+        f"{key} of the generators": make for key, make in problem.generators.items() if _needs_nothing(make)
+    }
     found |= {f"specimen {k}": partial(_small, name, k) for k in range(len(small(name)))}
     sample = getattr(family(name), "sample", None)
     if sample is not None:
         found |= {f"sample {seed}": partial(sample, seed) for seed in range(0, 10**4, 10**4 // _SAMPLES)}
     return found
+
+
+def _needs_nothing(make: Callable[..., Any]) -> bool:
+    """Whether a generator makes something without being told what."""
+    return all(each.default is not each.empty for each in inspect.signature(make).parameters.values())
 
 
 def _small(name: str, k: int) -> Any:
@@ -58,7 +66,7 @@ def _vrp() -> dict[str, Callable[[], Any]]:
     found: dict[str, Callable[[], Any]] = {name: partial(plain.make_instance, name, 30, 1) for name in plain.FEATURES}
     found |= {f"a day with {ask}": partial(day, size=20, ask=ask) for ask in _RULES}
     found |= {name: partial(rules.make_rules, name, 9, 1) for name in rules.RULES}
-    return found | {f"mixed {seed}": partial(mixed.random_vrp, seed, 8) for seed in range(12)}  # type: ignore[union-attr]
+    return found | {f"mixed {seed}": partial(mixed.random_vrp, seed, 8) for seed in range(6)}  # type: ignore[union-attr]
 
 
 def _jobshop() -> dict[str, Callable[[], Any]]:

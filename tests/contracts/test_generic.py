@@ -101,7 +101,9 @@ def test_problems_that_networks_cannot_see_have_no_such_recipe(problem):
             train(problem, recipe, steps=1)
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize(
+    "recipe", [pytest.param(each, marks=pytest.mark.long if k % 3 else ()) for k, each in enumerate(RECIPES)]
+)
 def test_instances_without_a_choice(recipe):
     """Where no tree has more than its root there is nothing to learn, and one line says so: at the end, and soon."""
     options = tiny("milp-branching", recipe, generator="set-cover", size=20)

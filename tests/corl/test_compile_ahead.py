@@ -142,7 +142,7 @@ USE = "import team_sample; print(team_sample.second(1), sum(team_sample.second.s
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no claims")
-@pytest.mark.parametrize("killed", [False, True])
+@pytest.mark.parametrize("killed", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_one_process_compiles_and_the_others_wait(folder, killed):
     """Who needs a kernel that another process is compiling loads it afterwards; where that one is killed, it compiles it."""
     slow = python(folder, SLOW)
@@ -182,6 +182,7 @@ def test_the_other_processes_end_with_this_one(folder, number):
     assert child.returncode in (-number, 1, 130) and time.monotonic() - begun < 30
 
 
+@pytest.mark.long
 def test_a_cache_that_cannot_be_written_is_read(folder):
     """Kernels are loaded from a folder without permission to write, and what is missing there is compiled."""
     assert output(python(folder, USE)) == ["4", "0"]

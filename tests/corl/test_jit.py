@@ -47,6 +47,7 @@ def test_an_edited_helper_in_another_file_is_seen(tmp_path):
     assert len(list((tmp_path / "cache" / "corl" / "sample.main").iterdir())) == 2
 
 
+@pytest.mark.long
 def test_checked_kernels_are_kept_apart(tmp_path, monkeypatch):
     """What was compiled without checks of indices does not pass for what NUMBA_BOUNDSCHECK asks for."""
     package = tmp_path / "sample"
@@ -73,6 +74,7 @@ def test_an_edit_compiles_anew_what_depends_on_it():
     assert {"tsp/transitions.py", "vrp/transitions.py"} <= reached("corl.search.gumbel")
 
 
+@pytest.mark.long
 def test_checkouts_share_their_kernels(tmp_path):
     """Equal sources elsewhere find the machine code that was kept."""
     environment = os.environ | {"CORL_CACHE": str(tmp_path / "cache")}
@@ -251,6 +253,7 @@ def test_users_settings_are_untouched():
     assert after == before
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_no_kernel_broken(tmp_path, monkeypatch, how):
@@ -295,6 +298,7 @@ def test_a_signal_leaves_no_kernel_broken(tmp_path, monkeypatch, how):
     assert pair.outer(1) == 3
 
 
+@pytest.mark.long
 def test_a_class_that_has_gone_does_not_break_a_kernel(tmp_path):
     """A kernel whose cache index names a class of a module that cannot be imported any more still runs, on other types too."""
     (tmp_path / "single.py").write_text("from corl.jit import kernel\n@kernel\ndef first(x):\n    return x[0]\n")
@@ -389,6 +393,7 @@ def test_a_kernel_may_be_called_by_kernels_and_from_python(tmp_path, calls):
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 def test_kernels_that_call_each_other_in_turn(tmp_path):
     """Machine code of both is made, also where a third kernel calls them: they find each other by address."""
     (tmp_path / "nested.py").write_text(NESTED)

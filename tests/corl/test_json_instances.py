@@ -150,3 +150,43 @@ def test_plain_values_of_python():
     assert value == {"a": [0, 1], "b": [0.5, {"c": 3}]} and type(value["b"][1]["c"]) is int
     with pytest.raises(InputError, match=r"a\[1\]: NaN is not accepted; accepted: a number"):
         Field([1.0, float("nan")], "a").numbers(None)
+
+
+def test_a_matrix_is_looked_at_as_a_whole(monkeypatch):
+    """Of a matrix without a fault no entry is looked at by itself: as many fields are made for 30 x 30 numbers as for 2 x 2."""
+    made = []
+    monkeypatch.setattr(Field, "__init__", lambda self, value, *where: made.append(value))
+    for n in (2, 30):
+        field = Field.__new__(Field)
+        field.value = [[float(i * j) for i in range(n)] for j in range(n)]
+        assert field.numbers(n, n).shape == (n, n)
+    assert made == []
+
+
+def test_lists_without_lists_are_taken_over(monkeypatch):
+    """What is plain stays as it is, and an array's or a tuple's entries become Python's at any depth."""
+    given = {"a": [1, 2.5, "x", None, True], "b": (np.int64(3), [np.float64(0.5)]), "c": [[1, 2], [np.int32(3), 4]]}
+    found = plain(given)
+    assert found == {"a": [1, 2.5, "x", None, True], "b": [3, [0.5]], "c": [[1, 2], [3, 4]]}
+    assert type(found["b"][0]) is int and type(found["b"][1][0]) is float and type(found["c"][1][0]) is int
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([[1, 2], [3, "x"]], "[1][1]: 'x' is not accepted"),
+        ([[1, 2], [3, True]], "[1][1]: true is not accepted"),
+        ([[1, 2], [3]], "[1]: a list of 1 is not accepted"),
+        ([[1, 2], 3], "[1]: 3 is not accepted"),
+        ([[1, 2], [3, 10**400]], "[1][1]"),
+        ([[1, -1], [3, 4]], "[0][1]: -1 is not accepted"),
+        ([[1, 2], [3, None]], "[1][1]: missing"),
+        ([], "a list of 0 is not accepted"),
+        ([[], []], "[0]: a list of 0 is not accepted"),
+    ],
+)
+def test_a_fault_in_a_matrix_is_named(value, message):
+    """One wrong entry, row or length among right ones is named with its place."""
+    with pytest.raises(InputError) as error:
+        Field(value).numbers(2, 2, low=0.0)
+    assert message in str(error.value)

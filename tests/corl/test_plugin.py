@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import corl
+from corl.cli.main import main
 from corl.errors import InputError, UsageError
 from corl.registry import problem, problems, solver, solvers
 
@@ -113,10 +114,12 @@ def test_unrecognised_files(corl_command, tmp_path):
         ("--output", "x.tour"), ("--plot", "no/folder/x.png"),
     ],
 )  # fmt: skip
-def test_usage_errors(corl_command, arguments):
+def test_usage_errors(plugin, arguments, capsys, monkeypatch):
     """A bad argument is one line on stderr and exit code 2."""
-    done = corl_command("solve", "numbers.txt", *arguments)
-    assert done.returncode == 2 and done.stderr.count("\n") == 1 and done.stdout == "", done.stderr
+    monkeypatch.chdir(plugin)
+    code = main(["solve", "numbers.txt", *arguments])
+    out, err = capsys.readouterr()
+    assert code == 2 and err.count("\n") == 1 and out == "", err
 
 
 def test_several_files(corl_command, tmp_path):

@@ -53,6 +53,7 @@ class Sequoia(Solver):
     epochs: int = option(60, "Of pretraining on one-step rewards.", low=1, scale="log")
 
     iteration: ClassVar[str] = "an episode of learning"
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "SEQUOIA: deep Q-learning with exact combinatorial actions"
 
     def prepare(self, instance: BanditInstance) -> None:
@@ -87,6 +88,7 @@ class IterativeDqn(Solver):
     epochs: int = option(60, "Of pretraining on one-step rewards.", low=1, scale="log")
 
     iteration: ClassVar[str] = "an episode of learning"
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "Deep Q-learning with actions built pick by pick"
 
     def prepare(self, instance: BanditInstance) -> None:

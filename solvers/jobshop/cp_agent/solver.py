@@ -40,6 +40,7 @@ class CpAgent(Solver):
     )
 
     limit_free: ClassVar[bool] = True
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "a learned agent in a simulated constraint model: greedy, then samples; makespan without choices"
     iteration: ClassVar[str] = "one schedule"
 

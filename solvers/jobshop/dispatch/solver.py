@@ -42,11 +42,17 @@ class Dispatch(Solver):
     )
 
     limit_free: ClassVar[bool] = True
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "dispatching rules: one, all, or randomised; any job shop"
     iteration: ClassVar[str] = "one schedule"
 
     def accepts(self, instance: JobShopInstance) -> str:
         return f"the rule {self.rule} needs due dates" if self.rule in ("edd", "atc", "covert") and instance.due is None else ""
+
+    def kind(self, instance: JobShopInstance) -> str:
+        if instance.rules is not None:
+            return "rules"
+        return "queues" if self.schedules == "non-delay" and not instance.flexible else ""
 
     def prepare(self, instance: JobShopInstance) -> None:
         from corl.problems.jobshop.generators import flexible, taillard
@@ -54,7 +60,7 @@ class Dispatch(Solver):
         from corl.problems.jobshop.problem import JobShop
         from corl.run import Run
 
-        queues = self.schedules == "non-delay" and not instance.flexible
+        queues = self.kind(instance) == "queues"
         tiny = taillard(jobs=3, machines=3) if queues else flexible(jobs=3, machines=3, operations=2)
         tiny = tiny if instance.rules is None else workshop(jobs=3, machines=2, ask="windows")
         Dispatch(schedules=self.schedules).solve(tiny, Run(JobShop(), tiny, iterations=1))

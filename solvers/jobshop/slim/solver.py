@@ -45,6 +45,7 @@ class Slim(Solver):
     policy: str = option("", "A checkpoint file of a network slim; empty: the network that comes with the package.")
 
     limit_free: ClassVar[bool] = True
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "a learned dispatcher (GATv2, self-labelling): greedy, then samples; makespan without choices"
     iteration: ClassVar[str] = "one schedule"
 

@@ -73,6 +73,7 @@ class Tabu(Solver):
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "tabu search with path relinking: N7, other machines where there are, swaps for the tardiness"
     iteration: ClassVar[str] = "one move"
 

@@ -28,6 +28,7 @@ class LearnedPriority(Solver):
     noise: float = option(0.3, "The scale of the Gumbel noise on the scores of all plans but the first.", low=0)
     plans: int = option(0, "How many plans are built; 0: until the limit.", low=1, also=0, scale="log")
 
+    alike: ClassVar[int] = 2
     title: ClassVar[str] = "a compiler-like greedy whose priority was learned by evolution strategies"
     iteration: ClassVar[str] = "one plan built"
 

@@ -12,6 +12,7 @@ from corl.run import Run
 from corl.solvers.tsp.construction.kernels import candidate_edges, greedy_edge, length_of, random_greedy
 from corl.solvers.tsp.eax.assembly import order_of
 from corl.solvers.tsp.eax.mating import begin_generation, mate, mating_of
+from corl.solvers.tsp.eax.pace import Pace
 from corl.solvers.tsp.eax.population import Population, count_edges, population_of, put_tour
 from corl.solvers.tsp.eax.three_opt import begin, improve, three_opt
 from corl.solvers.tsp.held_karp.bound import held_karp_bound
@@ -27,6 +28,7 @@ _BOUND_SECONDS = 4e-5  # per city: less than this is not enough for a good one (
 _QUADRANT_SECONDS = 4e-5  # per city: under shorter limits the neighbours are simply the nearest, found in a third of the time
 _LEAST, _MOST = 20, 1000  # tours in a population of automatic size
 _EPOCH_STARTS = 6.0  # an epoch at n = 1000 takes this many times as long as its start tours (measured)
+_PLACE = 1000  # cities for each child that a mating takes over
 _EPOCH_ITERATIONS = 40  # iterations that one tour of a population takes until it has converged (estimated)
 
 
@@ -41,6 +43,7 @@ class Breeding:
         near, lengths = neighbours(instance, self.renumbered.metric, candidates, per_quadrant)
         least = 1e-10 * float(np.abs(lengths).mean()) or 1e-12
         self.set_up(run, self.renumbered.cities, self.renumbered.metric, near, lengths, least, children, noise)
+        self.paced = run.iterations is None and run.time_limit is not None
 
     def set_up(
         self,
@@ -58,7 +61,7 @@ class Breeding:
         self.neighbours, self.lengths, self.least = near, lengths, least
         self.children, self.noise = children, noise
         self.edges = candidate_edges(self.neighbours, self.lengths)
-        self.places = max(1, self.n // 2000)
+        self.places = max(1, self.n // _PLACE)
         self.state = random_state(run.seed)
         self.search = three_opt(self.n)
         self.mating = mating_of(self.n)
@@ -67,6 +70,9 @@ class Breeding:
         """Tours that enter the next population."""
         self.elite: Population = population_of(0, self.n)
         self.best, self.best_tour, self.untold = np.inf, self.cities, False
+        self.paced = False
+        """Whether tours are given up that would not converge in time."""
+        self.pace: Pace | None = None
 
     def first_tour(self) -> None:
         """Report a greedy tour, then that after 3-opt; both it and a warm start wait for the first population."""
@@ -148,6 +154,8 @@ class Breeding:
                 self._note_best()
             self.report(only_when_due=True)
         count_edges(self.population)
+        mean = float(self.population.lengths.mean())
+        self.pace = Pace(mean, self.run.elapsed, self.run.bound) if self.paced else None
         return True
 
     # ---------------------------------------------------------------- generations
@@ -168,6 +176,19 @@ class Breeding:
             self.report(only_when_due=True)
         self._note_best()
         return True
+
+    def fit(self, size: int) -> int:
+        """Go on with as many tours, the best ones, as will converge in what time is left; returns how many."""
+        if self.pace is None:
+            return size
+        run, lengths = self.run, self.population.lengths
+        left = max(min(size, _LEAST), self.pace.fitting(size, float(lengths.mean()), run.elapsed, run.remaining))
+        if left < size:
+            best, links = np.argsort(lengths, kind="stable")[:left], self.population.links
+            self.population = population_of(left, self.n)
+            self.population.links[:], self.population.lengths[:] = links[best], lengths[best]
+            count_edges(self.population)
+        return left
 
     def tally(self) -> tuple[int, int]:
         """Of the last generation: children that replaced their parent, AB-cycles found."""

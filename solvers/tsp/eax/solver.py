@@ -46,6 +46,7 @@ class Eax(Solver):
     children: int = option(30, "Children tried for each pair of parents (the paper's N_ch).", low=1, scale="log")
     noise: float = option(0.3, "How much the lengths of edges are blurred when the start tours are made.", low=0, high=1)
 
+    alike: ClassVar[int] = 24
     title: ClassVar[str] = "Edge assembly crossover (Nagata & Kobayashi 2013) from 3-opt starts"
     iteration: ClassVar[str] = "one start tour, or the mating of one pair of tours"
 
@@ -112,6 +113,7 @@ def epoch(breeding: Breeding, size: int) -> None:
         stale, best = (0, breeding.best_length()) if breeding.best_length() < best else (stale + 1, best)
         if cycles == 0 and idle == 1 and stage == 1 and stale == 0:  # in the first generation
             breeding.blur()
+        size = breeding.fit(size) if stage == 1 else size
         if cycles == 0 or idle >= _IDLE or (stage == 2 and stale >= (_STALE if replaced < _SLOW * size else 4 * _STALE)):
             break
         if stage == 1 and replaced < _FEW * size:

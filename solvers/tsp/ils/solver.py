@@ -73,6 +73,7 @@ class Ils(Solver):
     region: int = option(0, "Most cities of a region; 0: 200 for a tour of the population.", low=100, also=0, scale="log")
     bound: bool = option(True, "Whether to prove a Held-Karp bound where a tenth of the time suffices for it.")
 
+    alike: ClassVar[int] = 24
     title: ClassVar[str] = "iterated Lin-Kernighan search with local kicks; up to millions of cities"
     iteration: ClassVar[str] = "100 cities of the first descent, then one kick and its repair"
 

@@ -42,7 +42,7 @@ def anneal(data, plan, work, pool, cooling, units):
     much worse a plan may become is drawn before it is made: as no insertion makes a plan cheaper (but for prizes, and for
     rounding within `slack`), most of those that would be rejected need not be finished, a tenth to a third of the time.
     """
-    temperature = 0.0
+    temperature, slack = 0.0, data.slack * max(1.0, data.unit.max())
     for unit in range(units):
         if unit == 0 or plan.counts[DONE] % _EVERY == 0:
             age = (plan.counts[DONE] // _EVERY * _EVERY - cooling[2]) / cooling[3]
@@ -65,7 +65,7 @@ def anneal(data, plan, work, pool, cooling, units):
             if opening:
                 change += drop_unworthy(data, plan, work)
         else:
-            change += recreate(data, plan, work, _ANY, True, allowed - change + data.slack, 1.0)
+            change += recreate(data, plan, work, _ANY, True, allowed - change + slack, 1.0)
         plan.counts[DONE] += 1
         if work.counts[MISSED] > 0 or change >= allowed:
             undo(data, plan, work)

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from corl.jit import kernel
+from corl.solvers.vrp.ruin.lasting import time_cost
 from corl.solvers.vrp.ruin.placing import must_serve, waits
 from corl.solvers.vrp.ruin.recreate import GENEROUS, drop_unworthy, recreate
 from corl.solvers.vrp.ruin.routes import distance, insert, remove
@@ -88,7 +89,7 @@ def cost_of(data, plan):
     for slot in range(len(plan.size)):
         if plan.size[slot] > 0:
             kind, node = plan.type[slot], data.clients + slot
-            cost += data.fixed[kind] + _time_cost(plan, data.rules, slot)
+            cost += data.fixed[kind] + time_cost(plan, data.rules, slot)
             while True:
                 cost += data.unit[kind] * distance(data, node, plan.next[node])
                 node = plan.next[node]
@@ -98,10 +99,3 @@ def cost_of(data, plan):
         if plan.route[client] < 0:
             cost += math.inf if must_serve(data, plan, data.rules, client) else data.prize[client]
     return cost
-
-
-@kernel(inline=True, borrow=True)
-def _time_cost(plan, terms, slot):
-    if terms is None:
-        return 0.0
-    return plan.segments.extra[slot]

@@ -12,7 +12,7 @@ from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.metric import metric_of
 from corl.rng import random_state
 from corl.routing.metric import EUCLIDEAN, EXPLICIT, ROUNDED, TENTHS, Metric
-from corl.solvers.vrp.ruin.neighbours import nearest
+from corl.solvers.vrp.ruin.costs import nearest_by_cost
 from corl.solvers.vrp.ruin.segments import refresh_all
 from corl.solvers.vrp.ruin.state import OTHER, Plan, RoutingData, Work
 from corl.solvers.vrp.ruin.terms import new_segments, reload_nodes, terms_of
@@ -22,6 +22,7 @@ __all__ = ["load_routes", "routing_data", "new_plan", "new_work", "routes_in", "
 
 _SLACK = {EUCLIDEAN: 1e-6, ROUNDED: 3.5, EXPLICIT: np.inf}  # of what is cut or rounded up to whole units: 7
 _EASE = 0.25 * LIMIT  # of a limit's size: a quarter of what the judge grants
+_FREE = 1e-300  # the least that a unit of distance costs: 0 times a slack without end is no number
 
 
 def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> RoutingData:
@@ -36,7 +37,7 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
     home = vehicles.end if out is None else np.where(out, -1, vehicles.end)
     first, last = (np.concatenate([np.arange(depots, instance.n), reload, ends[owner]]) for ends in (vehicles.start, home))
     elsewhere = bool((vehicles.start != home).any())
-    near, apart = (_padded(table, len(reload)) for table in nearest(instance, metric, neighbours, farther))
+    near, apart = (_padded(table, len(reload)) for table in nearest_by_cost(instance, metric, neighbours, farther))
     service = np.zeros(instance.n) if instance.service is None else instance.service
     none = np.zeros(1)
     timed, fixed = instance.windows and rules is None, vehicles.fixed_cost + instance.route_weight
@@ -45,11 +46,12 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
     longest = np.minimum(vehicles.max_distance, vehicles.max_duration) if rules is None else vehicles.max_distance
     latest = np.full(instance.n, np.inf) if instance.latest is None else _eased(instance.latest)
     flat = _flat(metric)
+    by_time = rules is not None and rules.travelled and rules.lasting  # what costs may be less where the way is longer
     optional = ~instance.required if rules is None else ~instance.required & ~_in_needed_group(instance)
     return RoutingData(
         clients=clients,
         kind=metric.kind if (flat or metric.kind == EXPLICIT) and not elsewhere else OTHER,
-        slack=_SLACK.get(metric.kind, 7.0) if out is None else np.inf,
+        slack=np.inf if out is not None or by_time else _SLACK.get(metric.kind, 7.0),
         timed=timed,
         limited=limited,
         prizes=bool(optional[depots:].any()),
@@ -68,7 +70,7 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
         service=service[first] if timed else none,
         burden=(service[depots:].copy() if lasting else np.zeros(clients)) if limited else none,
         fixed=fixed.copy(),
-        unit=vehicles.unit_cost.copy(),
+        unit=np.maximum(vehicles.unit_cost, _FREE),
         longest=_eased(longest),
         windows=instance.windows,
         rules=rules,

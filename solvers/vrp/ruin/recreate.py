@@ -10,6 +10,7 @@ import math
 
 from corl.jit import kernel
 from corl.rng import below, uniform
+from corl.solvers.vrp.ruin.lasting import spared, time_cost, timed_anew
 from corl.solvers.vrp.ruin.placing import extra_cost, mended, must_serve, place_pair, place_trip, worth_of
 from corl.solvers.vrp.ruin.routes import distance, insert, remove, retime_backward, retime_forward
 from corl.solvers.vrp.ruin.state import BLINK, MISSED, REMOVED, TOUCHED, USED
@@ -100,9 +101,11 @@ def drop_unworthy(data, plan, work):
         node = plan.next[data.clients + slot]
         while node < data.clients:
             before, behind = plan.prev[node], plan.next[node]
-            saved = data.unit[plan.type[slot]] * (plan.leg[before] + plan.leg[node] - distance(data, before, behind))
+            direct = distance(data, before, behind)
+            saved = data.unit[plan.type[slot]] * (plan.leg[before] + plan.leg[node] - direct)
+            saved += spared(data, plan, data.rules, before, behind, direct, slot)
             if not pays or saved > worth_of(data, data.rules, node):
-                change += remove(data, plan, work, node)
+                change += remove(data, plan, work, node) + timed_anew(data, plan, data.rules, slot)
                 if data.timed and plan.size[slot] > 0:
                     retime_forward(data, plan, behind, behind)
                     retime_backward(data, plan, before, before)
@@ -119,7 +122,8 @@ def _pays(data, plan, slot):
         node = plan.next[node]
         length += plan.leg[node]
         prizes += worth_of(data, data.rules, node)
-    return data.fixed[plan.type[slot]] + data.unit[plan.type[slot]] * length <= prizes
+    time = time_cost(plan, data.rules, slot)
+    return data.fixed[plan.type[slot]] + data.unit[plan.type[slot]] * length + time <= prizes
 
 
 @kernel(inline=True, borrow=True)

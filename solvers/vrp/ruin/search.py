@@ -12,6 +12,7 @@ from corl.solvers.vrp.ruin.annealing import anneal, begin
 from corl.solvers.vrp.ruin.choice import choose
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all, restore
 from corl.solvers.vrp.ruin.conversion import load_routes, new_plan, new_work, routes_in, routing_data, under_way
+from corl.solvers.vrp.ruin.costs import scale_of
 from corl.solvers.vrp.ruin.pool import gather_all, new_pool
 from corl.solvers.vrp.ruin.savings import applies, savings_plan
 from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, FOUND, MISSED, USED
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Search", "compile_rest"]
 
-_NEAREST = 10  # neighbours whose mean distance is the unit of temperatures
 _ANY = 1 << 40  # routes: no limit
 _POOLED, _LENGTH = 1200, 20  # routes are chosen by integer programming up to so many clients, and so many in a route
 _PLACES = 1 << 15  # in the pool of routes
@@ -40,8 +40,7 @@ class Search:
         self.data = routing_data(instance, neighbours, farther)
         self.plan = new_plan(instance, self.data)
         self.work = new_work(self.data, self.plan, run.seed)
-        apart = self.data.apart[:, :_NEAREST]
-        self.unit = max(1e-9, float(apart.mean() if apart.size else 1.0) * float(self.data.unit.mean()))
+        self.unit = scale_of(instance, self.data.near, self.data.apart)
         self.pool = new_pool(self.data, self.plan, 0, 1)
         self._most = 0
         self._reported, self._reporting = 0, 0.0  # times that a best had been found, seconds that its report took

@@ -61,6 +61,7 @@ class RuinRecreate(Solver):
         True, "Whether the best set of the routes seen is looked for by integer programming, where routes are short."
     )
 
+    alike: ClassVar[int] = 3
     title: ClassVar[str] = "ruin and recreate (SISR): any size, windows, depots, fleets, prizes"
     iteration: ClassVar[str] = "one ruin and recreate"
 
@@ -72,6 +73,11 @@ class RuinRecreate(Solver):
             return "it takes no optional clients where deliveries come before what is collected"
         return ""
 
+    def kind(self, instance: VrpInstance) -> str:
+        if instance.rules is not None or _needs_rules(instance):
+            return "rules"
+        return "scarce" if instance.fleet == "fewest" or bool((instance.vehicles.count >= 0).any()) else ""
+
     def prepare(self, instance: VrpInstance) -> None:
         from corl.problems.vrp.problem import Vrp
         from corl.run import Run
@@ -80,8 +86,7 @@ class RuinRecreate(Solver):
 
         tiny = tiny_like(_with_rules(instance))
         self.solve(tiny, Run(Vrp(), tiny, iterations=20))
-        scarce = instance.fleet == "fewest" or bool((instance.vehicles.count >= 0).any()) or tiny.rules is not None
-        compile_rest(tiny, scarce)
+        compile_rest(tiny, self.kind(instance) != "")
 
     def complete(self, environment: Environment, row: int, iterations: int, seed: int) -> list[NDArray[np.int64]]:
         from corl.solvers.vrp.ruin.completing import completion
@@ -137,16 +142,19 @@ class RuinRecreate(Solver):
 
 def _with_rules(instance: VrpInstance) -> VrpInstance:
     """The instance, with rules where its longest durations need the segments that come with them."""
-    import numpy as np
-
     from corl.problems.vrp.rules import Rules
+
+    return replace(instance, rules=Rules()) if instance.rules is None and _needs_rules(instance) else instance
+
+
+def _needs_rules(instance: VrpInstance) -> bool:
+    """Whether routes have longest durations that are more than a longest distance."""
+    import numpy as np
 
     vehicles = instance.vehicles
     serving = instance.service is not None and bool(instance.service.any())
     both = instance.windows or (serving and bool(np.isfinite(vehicles.max_distance).any()))
-    if instance.rules is None and both and np.isfinite(vehicles.max_duration).any():
-        return replace(instance, rules=Rules())
-    return instance
+    return both and bool(np.isfinite(vehicles.max_duration).any())
 
 
 def _iterations(run: Run) -> float:

@@ -14,6 +14,7 @@ import pytest
 from corl.benchmark.running.cores import available, claimed
 from corl.benchmark.running.machine import git_commit, machine_facts
 from corl.benchmark.running.store import Store
+from corl.cli.main import main
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and pinning are POSIX's")
 
@@ -170,10 +171,12 @@ def test_resuming_what_has_changed(bench, suite, tmp_path):
         ("--solvers", ","), ("--export", "."),
     ],
 )  # fmt: skip
-def test_usage_errors(bench, suite, arguments):
+def test_usage_errors(toy, suite, arguments, capsys, monkeypatch, tmp_path):
     """A bad argument is one line on stderr and exit code 2, before anything runs."""
-    done = bench(suite("good"), *arguments)
-    assert done.returncode == 2 and done.stderr.count("\n") == 1 and done.stdout == "", done.stderr
+    monkeypatch.chdir(tmp_path)
+    code = main(["bench", str(suite("good")), *arguments])
+    out, err = capsys.readouterr()
+    assert code == 2 and err.count("\n") == 1 and out == "", err
 
 
 def test_more_processors_than_there_are(bench, suite, tmp_path):

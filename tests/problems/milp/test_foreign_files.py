@@ -143,6 +143,28 @@ def test_styles_of_lp_files(style: str):
     assert program.upper[program.index["x"]] in (9, np.inf)
 
 
+DIALECTS = {
+    "pyomo": "\\* Source Pyomo model *\\\n\nmin \nx1:\n+1 x(1)\n-2 y\n\ns.t.\n\nc_e_a_:\n+1 x(1)\n+1 y\n= 4\n\n"
+    "bounds\n -inf <= y <= 3\nend\n",
+    "gurobi": "\\ Model m\nMinimize\n  x(1) - 2 y + 0 Constant\nSubject To\n R0: x(1) + y = 4\n R1: y >= -1e+30\nBounds\n"
+    " -infinity <= y <= 3\n Constant = 1\nEnd\n",
+    "glpk": "\\* Problem: unknown *\\\n\n"
+    "Minimize\n obj: + x(1) - 2 y\n\nSubject To\n r.1: + x(1) + y = 4\n\nBounds\n -Inf <= y <= 3\n\nEnd\n",
+    "jump": "minimize\nobj: 1 x(1) - 2 y\nsubject to\nc1: 4 <= 1 x(1) + 1 y <= 4\nBounds\nx(1) >= 0\n-infinity <= y <= 3\nEnd\n",
+    "clp": "\\Problem name: \n\nMinimize\nobj: x(1) -2 y\nSubject To\nc1: 4<= x(1) + y<= 4\nBounds\n -1e+30 <= y <= 3\nEnd\n",
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_dialects_of_lp_files(dialect: str):
+    """As further programs write it, it is the same program: x - 2 y, x + y = 4, x from 0, y up to 3."""
+    program = read(DIALECTS[dialect])
+    x, y = program.index["x(1)"], program.index["y"]
+    assert (program.c[x], program.c[y]) == (1, -2) and (program.row_lower[0], program.row_upper[0]) == (4, 4)
+    bounds = [(program.lower[j], program.upper[j]) for j in (x, y)]
+    assert bounds == [(0, np.inf), (-np.inf, 3)] and program.value.tolist()[:2] == [1, 1]
+
+
 @pytest.mark.parametrize("objective", ["", " obj:", " 0", " obj: 0 x", " obj: + 0", " \\ nothing"])
 def test_empty_objectives(objective: str):
     """A program without a goal has costs of 0."""

@@ -49,7 +49,10 @@ def test_what_it_costs_or_the_limit_in_the_way(line, tmp_path, capsys):
     assert "it fits nowhere; in route 1: route 1 has load 12" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["groups and prizes", "some groups", "pickups and prizes"])
+@pytest.mark.parametrize(
+    "name",
+    [*(pytest.param(name, marks=pytest.mark.long) for name in ("groups and prizes", "some groups")), "pickups and prizes"],
+)
 def test_costs_are_the_least_by_enumeration(name):
     """Every place of every route, and a route of its own."""
     checked = 0

@@ -37,7 +37,7 @@ def test_every_place(random_instance, worth, kind):
         order = random.permutation(jobs)
         sequence, waiting = order[: jobs // 2].tolist(), order[jobs // 2 :].tolist()
         state = placed(instance, sequence)
-        for _ in range(30):
+        for _ in range(15):
             if waiting and (random.random() < 0.6 or not sequence):
                 job = waiting.pop(int(random.integers(len(waiting))))
                 expected = [worth(instance, [*sequence[:k], job, *sequence[k:]]) for k in range(len(sequence) + 1)]

@@ -42,11 +42,12 @@ def iterate(data, plan, work, turn):
     return change + drop_unworthy(data, plan, work) if opening else change
 
 
+@pytest.mark.parametrize("turns", [60, pytest.param(200, marks=pytest.mark.long)])
 @pytest.mark.parametrize("feature", FEATURES)
-def test_undo_restores_everything(make, feature):
+def test_undo_restores_everything(make, feature, turns):
     """After undo a plan is what it was, every bit of it, whatever ruin and recreate did."""
     data, plan, work = begun(make(feature, 30, 1))
-    for turn in range(200):
+    for turn in range(turns):
         before = picture(data, plan)
         iterate(data, plan, work, turn)
         changed = picture(data, plan) != before

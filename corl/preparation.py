@@ -1,0 +1,52 @@
+"""Preparation of a solver for an instance: what it needs is compiled by several processes, then it prepares by itself.
+
+A process that solves hundreds of small instances does so once for all that are alike (`Solver.alike`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sized
+from typing import Any
+
+from corl import options
+from corl.compilation.ahead import compile_for
+from corl.solver import Solver
+
+__all__ = ["prepare"]
+
+_UNSEEN = ("name", "comment", "ids", "names")  # fields of instances that no `prepare` looks at
+_PLAIN = (str, int, float, tuple, type(None))
+_done: set[tuple[Any, ...]] = set()
+
+
+def prepare(solver: Solver, instance: Any) -> None:
+    """Compile ahead what a solver needs for an instance and have it prepare, unless this process has done so for one alike."""
+    key = _key(solver, instance)
+    if key is None or key not in _done:
+        compile_for(solver, instance)
+        solver.prepare(instance)
+        if key is not None:
+            _done.add(key)
+
+
+def _key(solver: Solver, instance: Any) -> tuple[Any, ...] | None:
+    """What two calls that do the same have in common; None where that cannot be told."""
+    given = tuple(getattr(solver, name) for name in options.declarations(type(solver)))
+    if not solver.alike or not all(isinstance(each, _PLAIN) for each in given):
+        return None
+    return type(solver), given, solver.kind(instance), _shape(instance, solver.alike)
+
+
+def _shape(value: Any, most: int) -> Any:
+    """Of a dataclass its fields' types, words, truth values, and sizes and whole numbers as far as `most`."""
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value) if field.name not in _UNSEEN]
+        return type(value), *(_shape(getattr(value, name), most) for name in names)
+    if hasattr(value, "dtype"):
+        return str(value.dtype), *(min(size, most) for size in value.shape)
+    if isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, int):
+        return max(-1, min(value, most))
+    return type(value), min(len(value), most) if isinstance(value, Sized) else 0
