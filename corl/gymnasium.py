@@ -1,4 +1,4 @@
-"""Every problem's environment as one of Gymnasium's, for agents from elsewhere (`pip install "corl-solvers[gymnasium]"`).
+"""Every problem's environment as one of Gymnasium's, for agents from elsewhere (from a checkout: `pip install ".[gymnasium]"`).
 
     env = corl.gymnasium.make("knapsack", instances)
     seen, info = env.reset(seed=0)

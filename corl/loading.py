@@ -48,7 +48,12 @@ def load(instance: Any, problem: str | Problem | None = None) -> tuple[Problem, 
 def read(path: str | os.PathLike[str], problem: str | Problem | None = None) -> Any:
     """The Instance in a file, or the shipped one of that name ("tsp/uniform-500").
 
-    problem: whose file it is, a name or a Problem; None where the file's content tells. Raises InputError for a bad file.
+    Args:
+        path: The file, or the name of a shipped instance.
+        problem: Whose file it is, a name or a Problem; None if the file's content says it.
+
+    Raises:
+        InputError: A bad file.
     """
     return load(Path(path), problem)[1]
 
@@ -56,8 +61,14 @@ def read(path: str | os.PathLike[str], problem: str | Problem | None = None) -> 
 def generate(problem: str | Problem, kind: str = "", /, *, seed: int = 0, **parameters: Any) -> Any:
     """A generated Instance: `corl.generate("tsp", "clustered", size=500, seed=3)`.
 
-    kind: one of the problem's generators (`corl list problems`); "" for its first. parameters: those of the generator. Raises
-    UsageError for what it does not take.
+    Args:
+        problem: A name, or a Problem.
+        kind: One of the problem's generators (`corl list problems`); "" for its first.
+        seed: Of the random numbers, from 0.
+        **parameters: Those of the generator.
+
+    Raises:
+        UsageError: The generator does not take a parameter or its value.
     """
     adapter = registry.known(problem)
     if not adapter.generators:

@@ -109,13 +109,17 @@ def option(
 ) -> _T:
     """The default of a dataclass field that is an option; its annotation is the option's type.
 
-    help: what it does; runs of blanks and line ends in it are one space.
-    low, high: the least and the greatest value; above, below: bounds that are no values themselves. They hold for every item of
-        a tuple. Where there are any, the number must be finite.
-    also: a value accepted outside the range, such as 0 where it means "automatic".
-    choices: the texts accepted, or a function that returns them; a Literal as annotation needs none.
-    scale: "log" where a factor, not a difference, is what changes results: whoever tunes it draws so.
-    accepted: what is accepted, in words that say more than the type and the range do.
+    Args:
+        default: The option's default.
+        help: What it does; runs of blanks and line ends in it are one space.
+        low: The least value. As the other bounds it holds for every item of a tuple; with any of them the number must be finite.
+        high: The greatest value.
+        above: A bound that is no value itself.
+        below: Another one.
+        also: A value accepted outside the range, such as 0 if it means "automatic".
+        choices: The texts accepted, or a function that returns them; a Literal as annotation needs none.
+        scale: "log" if a factor, not a difference, is what changes results: whoever tunes it draws so.
+        accepted: What is accepted, in words that say more than the type and the range do.
     """
     known = Declared(" ".join(help.split()), low, high, above, below, also, choices, scale, accepted)
     field: Any = dataclasses.field(default=default, metadata={"option": known})

@@ -49,23 +49,33 @@ def solve(
 ) -> Result:
     """Find a good solution of an instance: the best that `solver` found until a limit ended it.
 
-    instance: a path, the name of a shipped instance ("tsp/uniform-500"), an Instance, or what the problem adapts (for TSP:
-        coordinates [n, 2 or 3], a square matrix, a networkx graph), which needs `problem="tsp"`.
-    problem: a name, or a Problem, which need not be installed.
-    solver: a name (`corl list solvers`); "auto" takes the one that our benchmarks show best for the size. Or a Solver, with its
-        options, which need not be installed.
-    time_limit: seconds of wall clock; None means 10, or no limit where `iterations` is given. The clock starts after the
-        solver has imported and compiled; reading the file is outside.
-    iterations: a limit in the solver's own unit (`corl list solvers`); then a seed gives the same bits on one machine.
-    target: stop at an objective this good or better.
-    workers: processes, up to four for each processor; they search with different seeds, and the best solution counts.
-    warm_start: what to start from: a Result, a solution file's path, or a solution in the problem's own form.
-    on_improvement: called with a `corl.run.Improvement` at every better solution or bound; what it raises ends the call.
-    solver_options: the solver's own options.
-
     Ctrl-C returns the incumbent (limit="interrupted"); before the clock starts, and the second time, it raises
-    KeyboardInterrupt. Raises InputError for a bad instance, UsageError for a bad argument, SolverError where the solver fails or
-    reports nothing but false solutions; what is verified by then is never lost: `Result.discarded` counts such faults.
+    KeyboardInterrupt. What is verified when a solver fails is never lost: `Result.discarded` counts such faults.
+
+    Args:
+        instance: A path, the name of a shipped instance ("tsp/uniform-500"), an Instance, or what the problem adapts (for TSP:
+            coordinates [n, 2 or 3], a square matrix, a networkx graph), which needs `problem="tsp"`.
+        problem: A name, or a Problem, which need not be installed. None: the content says it.
+        solver: A name (`corl list solvers`); "auto" takes the one that our benchmarks show best for the size. Or a Solver, with
+            its options, which need not be installed.
+        time_limit: Seconds of wall clock, above 0; None means 10, or no limit if `iterations` is given. The clock starts after
+            the solver has imported and compiled; reading the file is outside.
+        iterations: A limit in the solver's own unit (`corl list solvers`), from 1; a seed then gives the same bits on a machine.
+        target: Stop at an objective this good or better.
+        seed: Of the random numbers, from 0.
+        workers: Processes, up to four for each processor; they search with different seeds, and the best solution counts.
+        warm_start: What to start from: a Result, what a model's `solve` returned, a solution file's path, or a solution in the
+            problem's own form or its JSON form.
+        on_improvement: Called with a `corl.run.Improvement` at every better solution or bound; what it raises ends the call.
+        **solver_options: The solver's own options.
+
+    Returns:
+        The Result; its `status` says what is known of the solution, its `limit` what ended the run.
+
+    Raises:
+        InputError: A bad instance.
+        UsageError: A bad argument.
+        SolverError: The solver fails, or reports nothing but false solutions.
     """
     time_limit = None if time_limit is None else _seconds("time_limit", time_limit)
     target = None if target is None else _number("target", target)

@@ -25,10 +25,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--time-limits", metavar="S,S", help="seconds; default: the suite's")
     add("--seeds", metavar="N", type=int, help="how many; default: the suite's")
     add("--jobs", metavar="N", type=int, help="runs side by side, each on processors of its own; default 1, or all that Ray has")
-    add("--store", metavar="FILE", type=Path, help="where finished runs are kept; default: the suite's name and .db, here")
+    add(
+        "--store",
+        metavar="FILE",
+        type=Path,
+        help="where finished runs are kept; default: tsp-smoke.db for tsp/smoke, mine.db for mine.toml, here",
+    )
     add("--resume", action="store_true", help="add what is missing to a store that has runs of the suite")
     add("--export", metavar="FILE", nargs="?", const="", help="headline rows as CSV; default: results/ beside the suite")
-    add("--executor", choices=["local", "ray"], default="local", help="where runs start; ray needs corl-solvers[distributed]")
+    add("--executor", choices=["local", "ray"], default="local", help="where runs start; ray needs the package ray")
     add("--address", metavar="HOST:PORT", help="of the Ray cluster; default: the one that Ray finds")
 
 
@@ -47,7 +52,7 @@ def execute(args: argparse.Namespace) -> int:
     if seeds is not None and seeds < 1:
         raise UsageError(f"--seeds: {seeds} is not accepted; it takes an integer from 1 up")
     suite = read_suite(args.suite).chosen(solvers, _seconds(args.time_limits), seeds)
-    path = args.store or Path(f"{suite.name}.db")
+    path = args.store or Path(suite.store)
     target = None
     if args.export is not None:
         target = Path(args.export) if args.export else suite.file.parent / "results" / f"{suite.file.stem}.csv"

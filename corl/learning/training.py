@@ -50,23 +50,35 @@ def train(
     """Train a network by a recipe, and return the session as it ended, with the network: `corl.train("tsp", "imitation",
     teacher="ils", steps=500).network`.
 
-    problem: a name, or a Problem, which need not be installed.
-    recipe: a name (`corl list recipes`), for `recipe_options`; or a Recipe, with its options, which need not be installed.
-    time_limit, steps: one of them at least; schedules run towards the nearer one. With steps alone, a seed gives the same
-        bits on one machine.
-    clock: of `time_limit`, in seconds: that of the wall unless given; time.process_time for a machine that others share, where
-        all is done in this process (workers=0).
-    workers, executor: how many processes make data (0: this one does; up to four for each processor), and what runs them:
-        "processes" of our own, or actors of a "ray" cluster.
-    threads: of torch, on a CPU.
-    output: the checkpoint to write; beside it lies NAME.snapshot.safetensors, from which `resume` goes on where a run was
-        killed or ended. Without `resume` the snapshot of a run that did not come to its end is an error: it may be hours of
-        work; that of a finished one gives way.
-    save_every: seconds between two snapshots.
-    store, name: where the curves go, and the run's name there.
+    Ctrl-C ends the run after the present step, as its time limit would; the second one raises KeyboardInterrupt.
 
-    Ctrl-C ends the run after the present step, as its time limit would; the second one raises KeyboardInterrupt. Raises
-    UsageError for a bad argument.
+    Args:
+        problem: A name, or a Problem, which need not be installed.
+        recipe: A name (`corl list recipes`), for `recipe_options`; or a Recipe, with its options, which need not be installed.
+        seed: Of the random numbers, from 0.
+        device: "cpu", "cuda", or "auto", the GPU if there is one.
+        workers: Processes that make data, up to four for each processor; 0: this one does.
+        executor: What runs them: "processes" of our own, or actors of a "ray" cluster.
+        threads: Of torch, on a CPU.
+        time_limit: Seconds, above 0. One of `time_limit` and `steps` is given at least; schedules run towards the nearer one.
+        clock: Of `time_limit`, in seconds: that of the wall unless given; time.process_time for a machine that others share, if
+            all is done in this process (workers=0).
+        steps: From 1; with steps alone, a seed gives the same bits on one machine.
+        output: The checkpoint to write; beside it lies NAME.snapshot.safetensors, from which `resume` continues a run that was
+            killed or ended. Without `resume` the snapshot of a run that did not come to its end is an error: it may be hours
+            of work; that of a finished one gives way.
+        resume: Continue from the snapshot beside `output`, if there is one.
+        save_every: Seconds between two snapshots.
+        store: Where the curves go.
+        name: The run's name there.
+        on_progress: Called with the session after each step.
+        **recipe_options: The recipe's own options.
+
+    Returns:
+        The session as it ended; its `network` is the trained one.
+
+    Raises:
+        UsageError: A bad argument.
     """
     seed, workers, threads, time_limit, steps, save_every = map(python, (seed, workers, threads, time_limit, steps, save_every))
     adapter, output = registry.known(problem), None if output is None else Path(output)

@@ -214,7 +214,7 @@ class RoutingModel:
         from corl.problems.vrp.problem import Vrp
 
         kinds = {"depots": self._depots, "clients": self._clients, "vehicles": self._vehicles}
-        for each in kinds.values():
+        for each in (self._depots, self._vehicles):
             if not len(each):
                 raise UsageError(f"the model has no {each.kind}; add_{each.kind} adds one")
         return compiled(lambda: Vrp().adapt(self._object()), kinds)
@@ -227,7 +227,7 @@ class RoutingModel:
                   for key in ("depots", "clients")}  # fmt: skip
         routes = () if result.solution is None else tuple(self._route(instance, route) for route in result.solution)
         names = (*self._depots.listed(), *self._clients.listed())
-        return Routes(result, routes, dict(zip(names, places["depots"] + places["clients"])), "lat" in self._nodes["clients"][0])
+        return Routes(result, routes, dict(zip(names, places["depots"] + places["clients"])), "lat" in self._nodes["depots"][0])
 
     def _object(self) -> dict[str, Any]:
         """The model as an object such as files hold: nodes are numbered, depots first."""
@@ -252,7 +252,7 @@ class RoutingModel:
             whole["groups"] = [each | {"clients": [shift + i for i in each["clients"]]} for each in whole["groups"]]
         if "shipments" in whole:
             whole["shipments"] = [each | {"from": shift + each["from"], "to": shift + each["to"]} for each in whole["shipments"]]
-        on_globe = "matrix" not in whole and "lat" in nodes["clients"][0]
+        on_globe = "matrix" not in whole and "lat" in nodes["depots"][0]
         units = {"time": self.time} | ({"distance": "km"} if on_globe else {})
         facts = {"problem": "vrp", "name": self.name, "units": units, "speed": self.speed}
         if "matrix" in whole:

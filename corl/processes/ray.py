@@ -21,7 +21,7 @@ def imported() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise UsageError(f'--executor ray needs the package ray: pip install "corl-solvers[distributed]" ({error})') from error
+        raise UsageError(f'--executor ray needs the package ray: in a checkout pip install ".[distributed]" ({error})') from error
     return ray
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
-from corl.problems.jobshop.rules import refused
+from corl.problems.jobshop.rules import first_rule
 from corl.problems.jobshop.transitions import ACTIVE, ARRIVING, NON_DELAY, SEMI_ACTIVE, JobShopState, reset_rows, slots
 
 __all__ = ["JobShopEnvironment", "refuse"]
@@ -86,8 +86,8 @@ class JobShopEnvironment(Environment):
 def refuse(instances: Sequence[JobShopInstance]) -> None:
     """Raises UsageError for an instance with rules: the decision processes know none."""
     for instance in instances:
-        if reason := refused(instance):
-            raise UsageError(f"{instance.name or 'jobshop'}: {reason.replace('it', 'the decision process', 1)}")
+        if rule := first_rule(instance):
+            raise UsageError(f"{instance.name or 'jobshop'}: the decision process knows no {rule}")
 
 
 def _most_choices(instance: JobShopInstance) -> int:

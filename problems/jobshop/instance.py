@@ -103,8 +103,8 @@ class JobShopInstance:
         if self.rules is not None:
             self.rules.check(self)
         if self.horizon > HORIZON:
-            message = f"the longest durations and the latest release date add up to {self.horizon:,}; accepted: {HORIZON:,}"
-            message = message if self.rules is None else message.replace(" and", ", set-ups and")
+            parts = "durations" if self.rules is None else "durations, set-ups"
+            message = f"the longest {parts} and the latest release date add up to {self.horizon:,}; accepted: {HORIZON:,}"
             raise InputError(message, field="durations")
 
     def _take(self, field: str, kind: type, low: int = 0, high: int = 2**31 - 1, length: int | None = None) -> None:

@@ -13,7 +13,7 @@ from corl.errors import InputError
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
 
-__all__ = ["FOREVER", "Rules", "refused"]
+__all__ = ["FOREVER", "Rules", "first_rule", "refused"]
 
 FOREVER = 2**62
 """When a machine that is down for good is available again."""
@@ -200,9 +200,12 @@ class Rules:
 
 def refused(instance: JobShopInstance) -> str:
     """The reason why what knows no rules does not take an instance, by the first of its rules; "" where it has none."""
-    if instance.rules is None:
-        return ""
-    return f"it knows no {(instance.rules.names or ['earliness'])[0]}"
+    return f"it knows no {first}" if (first := first_rule(instance)) else ""
+
+
+def first_rule(instance: JobShopInstance) -> str:
+    """The first of an instance's rules, in words; "" where it has none."""
+    return "" if instance.rules is None else (instance.rules.names or ["earliness"])[0]
 
 
 _WORDS = {

@@ -1,3 +1,3 @@
-"""Memory allocation on accelerators: mapping tensors to memories, and static allocation."""
+"""Memory mapping on accelerators: which tensors are in the fast memory, and when. Static allocation is `memory_static`."""
 
 from corl.problems.memory.instance import MappingInstance as MappingInstance

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible
 from corl.problems.vrp.evaluation_rules import (
+    check_own,
     check_rules,
     hours,
     own_legs,
@@ -25,7 +26,7 @@ from corl.problems.vrp.routes import Route
 from corl.routing.edge_weights import edge_lengths
 from corl.tolerance import keeps
 
-__all__ = ["Route", "Schedule", "evaluate", "routes_of", "schedule"]
+__all__ = ["Route", "Schedule", "check_route", "evaluate", "routes_of", "schedule"]
 
 
 class Schedule(NamedTuple):
@@ -68,6 +69,18 @@ def evaluate(instance: VrpInstance, solution: Any) -> float:
     missed[: instance.depots] = False
     cost += float(instance.prize[missed & ~instance.required].sum())
     return cost / instance.scale
+
+
+def check_route(instance: VrpInstance, route: Route) -> float:
+    """What a route costs (times `scale`), whatever else a plan holds. Raises Infeasible, naming the first broken limit."""
+    if instance.rules is not None:
+        check_own(instance, route)
+    kind, vehicles = route.vehicle, instance.vehicles
+    (length,) = _checked_distances(instance, [route])
+    cost = length * float(vehicles.unit_cost[kind]) + float(vehicles.fixed_cost[kind]) + instance.route_weight
+    if instance.rules is not None and instance.rules.lasting:
+        cost += time_cost(instance, kind, schedule(instance, route).duration)
+    return cost
 
 
 def routes_of(instance: VrpInstance, solution: Any) -> list[Route]:
@@ -191,6 +204,9 @@ def _check_times(instance: VrpInstance, number: int, route: Route) -> None:
     vehicles, kind, scale = instance.vehicles, route.vehicle, instance.scale
     plan = schedule(instance, route)
     if instance.latest is not None:
+        depot = int(vehicles.start[kind])
+        at = f"route {number} leaves depot {instance.labels[depot]} at"
+        _within(plan.leave, float(instance.latest[depot]), at, "which closes at", scale)
         for node, begin in zip(route.visits, plan.begin):
             at = f"route {number} comes to {'client' if node >= instance.depots else 'depot'} {instance.labels[node]} at"
             _within(float(begin), float(instance.latest[node]), at, "its window ends at", scale)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,10 @@ from corl.problems.vrp.routes import Route
 from corl.problems.vrp.rules import Rules
 from corl.tolerance import keeps
 
-__all__ = ["check_rules", "hours", "own_legs", "paused", "pauses", "stays_out", "time_cost", "travel_times"]
+__all__ = [
+    "check_loads", "check_own", "check_rules", "hours", "opened", "own_legs", "paused", "pauses", "stays_out", "time_cost",
+    "travel_times",
+]  # fmt: skip
 
 _Floats = NDArray[np.float64]
 
@@ -24,14 +27,28 @@ def check_rules(instance: VrpInstance, routes: Sequence[Route]) -> None:
     assert rules is not None
     _check_groups(instance, rules, routes)
     for number, route in enumerate(routes, 1):
-        clients = route.visits[route.visits >= instance.depots]
-        if rules.allowed is not None and not rules.allowed[route.vehicle, clients].all():
-            client = clients[int((~rules.allowed[route.vehicle, clients]).argmax())]
-            raise Infeasible(f"route {number} serves client {instance.labels[client]}, which its vehicle may not")
-        for trip in _trips(instance, rules, number, route):
-            _check_loads(instance, rules, number, route.vehicle, trip)
+        _check_route(instance, rules, number, route)
     _check_pairs(instance, rules, routes)
-    _check_begun(instance, rules, routes)
+    _check_begun(instance, rules, routes, range(instance.vehicles.types))
+
+
+def check_own(instance: VrpInstance, route: Route) -> None:
+    """As `check_rules`, of a route whatever else a plan holds."""
+    rules = instance.rules
+    assert rules is not None
+    _check_route(instance, rules, 1, route)
+    _check_pairs(instance, rules, [route])
+    _check_begun(instance, rules, [route], [route.vehicle])
+
+
+def _check_route(instance: VrpInstance, rules: Rules, number: int, route: Route) -> None:
+    """Clients that its vehicle may serve, and loads that fit."""
+    clients = route.visits[route.visits >= instance.depots]
+    if rules.allowed is not None and not rules.allowed[route.vehicle, clients].all():
+        client = clients[int((~rules.allowed[route.vehicle, clients]).argmax())]
+        raise Infeasible(f"route {number} serves client {instance.labels[client]}, which its vehicle may not")
+    for trip in _trips(instance, rules, number, route):
+        check_loads(instance, rules, f"route {number}", route.vehicle, trip)
 
 
 def _check_groups(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) -> None:
@@ -69,7 +86,7 @@ def _trips(instance: VrpInstance, rules: Rules, number: int, route: Route) -> li
     return trips
 
 
-def _check_loads(instance: VrpInstance, rules: Rules, number: int, kind: int, trip: NDArray[np.int32]) -> None:
+def check_loads(instance: VrpInstance, rules: Rules, route: str, kind: int, trip: NDArray[np.int32]) -> None:
     """Whether what is aboard fits all along a trip, in every dimension; and whether deliveries come first where they must."""
     demands = rules.of("demands", instance.demand[:, None])
     capacity = rules.of("capacities", np.repeat(instance.vehicles.capacity[:, None], rules.dimensions, axis=1))[kind]
@@ -77,7 +94,7 @@ def _check_loads(instance: VrpInstance, rules: Rules, number: int, kind: int, tr
     if rules.pickups is not None:
         change = change + rules.pickups[trip]
         if rules.backhauls_last:
-            _check_order(instance, number, trip, demands[trip], rules.pickups[trip])
+            _check_order(instance, route, trip, demands[trip], rules.pickups[trip])
     if rules.shipments is not None and rules.amounts is not None:
         for (start, end), amount in zip(rules.shipments, rules.amounts):
             change[trip == start] += amount
@@ -88,19 +105,19 @@ def _check_loads(instance: VrpInstance, rules: Rules, number: int, kind: int, tr
         step, dimension = np.unravel_index(int((~fits).argmax()), fits.shape)
         where = f"after client {instance.labels[trip[step - 1]]}" if step else "when it leaves"
         which = "" if rules.dimensions == 1 else f" in dimension {dimension + 1}"
-        message = f"route {number} has load {aboard[step, dimension]:.10g}{which} {where}"
+        message = f"{route} has load {aboard[step, dimension]:.10g}{which} {where}"
         raise Infeasible(f"{message}; the capacity is {capacity[dimension]:.10g}")
 
 
-def _check_order(instance: VrpInstance, number: int, trip: NDArray[np.int32], demands: _Floats, pickups: _Floats) -> None:
+def _check_order(instance: VrpInstance, route: str, trip: NDArray[np.int32], demands: _Floats, pickups: _Floats) -> None:
     """Deliveries, of which there is one at least where anything is collected, before what is collected."""
     brings, takes = np.asarray(demands.any(axis=1)), np.asarray(pickups.any(axis=1))
     collected = np.logical_or.accumulate(takes) if len(takes) else takes
     if (late := brings & collected).any():
         client = instance.labels[trip[int(late.argmax())]]
-        raise Infeasible(f"route {number} brings something to client {client} after it has collected; deliveries come first")
+        raise Infeasible(f"{route} brings something to client {client} after it has collected; deliveries come first")
     if takes.any() and not brings.any():
-        raise Infeasible(f"route {number} collects and brings nothing; accepted: a delivery first")
+        raise Infeasible(f"{route} collects and brings nothing; accepted: a delivery first")
 
 
 def _check_pairs(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) -> None:
@@ -118,9 +135,9 @@ def _check_pairs(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) -
             raise Infeasible(f"{message}, on the same route")
 
 
-def _check_begun(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) -> None:
-    for kind, begun in enumerate(rules.begun or ()):
-        if not len(begun):
+def _check_begun(instance: VrpInstance, rules: Rules, routes: Sequence[Route], kinds: Iterable[int]) -> None:
+    for kind in kinds:
+        if rules.begun is None or not len(begun := rules.begun[kind]):
             continue
         visits = next((route.visits for route in routes if route.vehicle == kind), np.zeros(0, np.int32))
         if not np.array_equal(visits[: len(begun)], begun):
@@ -225,7 +242,7 @@ def paused(
             return np.array([*past, t])
         begun = []
         for t, left, driven, past in _with_pauses(moved, breaks, rest):
-            begin = _opened(instance, int(path[i]), max(t, float(opens[i])))
+            begin = opened(instance, int(path[i]), max(t, float(opens[i])))
             if keeps(begin, float(closes[i])):
                 begun.append((begin + float(service[i]), left, driven, (*past, begin)))
         labels = _with_pauses(begun, breaks, rest)
@@ -236,7 +253,7 @@ def paused(
     raise AssertionError("a path ends at a depot")
 
 
-def _opened(instance: VrpInstance, node: int, time: float) -> float:
+def opened(instance: VrpInstance, node: int, time: float) -> float:
     """The first time from this one on at which service may begin, if it is not too late then."""
     rules = instance.rules
     if rules is not None and rules.closed is not None:

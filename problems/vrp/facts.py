@@ -30,7 +30,7 @@ def facts(instance: VrpInstance) -> dict[str, Any]:
     found["demand"] = f"{float(instance.demand[clients].sum()):.10g}"
     if 0 < capacity < np.inf:
         found["least_vehicles_by_demand"] = int(np.ceil(demand / capacity))
-    if instance.earliest is not None and instance.latest is not None:
+    if instance.earliest is not None and instance.latest is not None and instance.clients:
         width = (instance.latest - instance.earliest)[clients] / (instance.scale * instance.speed)
         found["windows"] = f"{np.median(width):.10g}{_unit(instance, 1)} wide (median), the day is {_day(instance)}"
     if not instance.required[clients].all():

@@ -5,79 +5,66 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.problems.vrp.alone import LIMITS, NO_RULES, Ways, able
+from corl.problems.vrp.fleet_limits import Asking, too_many
 from corl.problems.vrp.instance import VrpInstance
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.under_way import begun_wrongly
 from corl.tolerance import keeps
 
 __all__ = ["in_the_way", "unservable"]
 
-_LIMITS = {  # what may stand between a client and every vehicle, in words
-    "capacity": "what it is to be brought or hands over", "allowed": "the vehicles that may serve it", "window": "its window",
-    "release": "its release time", "hours": "the hours of depots and vehicles", "distance": "the longest distance",
-    "duration": "the longest duration",
-}  # fmt: skip
-_NO_RULES = Rules()
+_SMALL = 200  # nodes up to which shortest ways are looked for though there is a vehicle already
 
-_Floats = NDArray[np.float64]
+_Flags = NDArray[np.bool_]
 
 
 def unservable(instance: VrpInstance) -> str:
     """Why nothing fits, one line; "" where that is not proven (then there may still be no solution).
 
-    Looked at: the demand of all required clients against the whole fleet, and whether any vehicle could bring each of them
-    what it needs in time, by the shortest way over whatever other nodes (rounded distances need not obey the triangle
-    inequality). Of the limits in the way of a client those are named which no other of them makes superfluous.
+    Looked at: the demand of all required clients against the whole fleet; whether any vehicle could bring each of them what
+    it needs in time, by the shortest way over whatever other nodes (distances need not obey the triangle inequality); the fixed
+    beginnings of routes; and how many clients vehicles can serve at the most. Of the limits in the way of a client those are
+    named which no other of them makes superfluous.
     """
-    there = instance.vehicles.count != 0
-    needed = _needed(instance)
-    if not needed.any():
+    there, rules = instance.vehicles.count != 0, instance.rules or NO_RULES
+    asking = _asking(instance)
+    if not len(asking.begin) and rules.begun is None:
         return ""
     if reason := _too_much(instance, there):
         return reason
-    kinds = [_Ways(instance, int(kind)) for kind in np.flatnonzero(there)]
-    open_clients = needed
-    for direct in (True, False):
-        for ways in kinds:
-            open_clients = open_clients & ~_servable(instance, ways, direct, set(_LIMITS))
-        if not open_clients.any():
-            return ""
-    node = int(open_clients.argmax())
-    why = _words(_irreducible(instance, kinds, node))
-    return f"no vehicle can serve client {instance.labels[node]}{why} ({int(open_clients.sum())} such)"
+    kinds = [Ways(instance, int(kind)) for kind in np.flatnonzero(there)]
+    if reason := begun_wrongly(instance, {ways.kind: ways for ways in kinds}):
+        return reason
+    possible = _possible(instance, kinds, asking)
+    if reason := _nobody(instance, kinds, possible, asking):
+        return reason
+    return _apart(instance, possible) or too_many(instance, kinds, possible, asking)
 
 
-def in_the_way(instance: VrpInstance, clients: NDArray[np.bool_]) -> dict[int, str]:
+def in_the_way(instance: VrpInstance, clients: _Flags) -> dict[int, str]:
     """Of those of some clients (bool [n]) that no vehicle can serve whatever the routes are: the reason, by node."""
-    kinds = [_Ways(instance, int(kind)) for kind in np.flatnonzero(instance.vehicles.count != 0)]
-    closed = clients.copy()
-    closed[: instance.depots] = False
-    for direct in (True, False):
-        for ways in kinds if closed.any() else []:
-            closed &= ~_servable(instance, ways, direct, set(_LIMITS))
-    found = np.flatnonzero(closed).tolist() if kinds else []
-    return {node: f"no vehicle can serve it{_words(_irreducible(instance, kinds, node))}" for node in found}
+    kinds = [Ways(instance, int(kind)) for kind in np.flatnonzero(instance.vehicles.count != 0)]
+    asked = clients & (np.arange(instance.n) >= instance.depots)
+    nodes = np.flatnonzero(asked)
+    possible = _possible(instance, kinds, Asking(nodes, np.arange(len(nodes))))
+    closed = np.flatnonzero(asked & ~possible.any(axis=0)).tolist() if kinds else []
+    return {node: f"no vehicle can serve it{_why(instance, kinds, [node])}" for node in closed}
 
 
-def _words(limits: set[str]) -> str:
-    """What is in the way of a client, to follow "no vehicle can serve it"."""
-    words = " and ".join(_LIMITS[limit] for limit in _LIMITS if limit in limits)
-    return f": in the way is {words}" if len(limits) == 1 else f": in the way are {words}, together" if words else ""
+def _asking(instance: VrpInstance) -> Asking:
+    """Each required client, and the clients of each required group."""
+    rules, lists = instance.rules, [np.flatnonzero(instance.required)]
+    sizes = [1] * len(lists[0])
+    if rules is not None and rules.groups is not None and rules.group_required is not None:
+        groups = [np.flatnonzero(rules.groups == group) for group in np.flatnonzero(rules.group_required)]
+        lists, sizes = lists + groups, sizes + [len(group) for group in groups]
+    return Asking(np.concatenate(lists), np.cumsum([0, *sizes])[:-1])
 
 
-def _needed(instance: VrpInstance) -> NDArray[np.bool_]:
-    """bool [n]: the clients that must be served themselves; of a group, where it is the only one."""
-    rules = instance.rules
-    if rules is None or rules.groups is None or rules.group_required is None:
-        return instance.required
-    sizes = np.bincount(rules.groups[rules.groups >= 0], minlength=len(rules.group_required))
-    alone = np.append((sizes == 1) & rules.group_required, False)
-    return np.asarray(instance.required | alone[rules.groups])
-
-
-def _too_much(instance: VrpInstance, there: NDArray[np.bool_]) -> str:
+def _too_much(instance: VrpInstance, there: _Flags) -> str:
     """Whether all vehicles, on all their trips, carry less than the required clients' demand."""
-    vehicles, rules = instance.vehicles, instance.rules or _NO_RULES
-    if (vehicles.count < 0).any():
+    vehicles, rules = instance.vehicles, instance.rules or NO_RULES
+    if (vehicles.count < 0).any() or not instance.required.any():
         return ""
     trips = vehicles.count * (1 + np.where(there, rules.of("reloads", np.zeros(vehicles.types, np.int64)), 0))
     most, demand = float(vehicles.capacity[there] @ trips[there]), float(instance.demand[instance.required].sum())
@@ -86,94 +73,59 @@ def _too_much(instance: VrpInstance, there: NDArray[np.bool_]) -> str:
     return f"the required clients' demand {demand:.10g} is above what all vehicles carry, {most:.10g}"
 
 
-def _irreducible(instance: VrpInstance, kinds: list[_Ways], node: int) -> set[str]:
-    """Limits that keep all vehicles from a client, of which each is needed for that."""
-    limits = set(_LIMITS)
-    for limit in _LIMITS:
-        if not any(_servable(instance, ways, False, limits - {limit})[node] for ways in kinds):
+def _possible(instance: VrpInstance, kinds: list[Ways], asking: Asking) -> _Flags:
+    """bool [len(kinds), n]: which vehicles may be able to serve whom; true where it was not worth looking."""
+    rules, asked = instance.rules or NO_RULES, np.zeros(instance.n, bool)
+    asked[asking.nodes] = True
+    brings = rules.of("demands", instance.demand[:, None]).any(axis=1)
+    looked = asked | brings if rules.backhauls_last else asked
+    alone = np.array([able(ways, True, set(LIMITS), looked) for ways in kinds]).reshape(-1, instance.n)
+    left = looked if instance.n <= _SMALL else looked & ~alone.any(axis=0)
+    for number, ways in enumerate(kinds):
+        alone[number] |= able(ways, False, set(LIMITS), left & ~alone[number])
+        alone[number] |= looked & ~left & ways.stops
+        if rules.backhauls_last and not (alone[number] & brings).any():  # nothing is collected before something is brought
+            alone[number] &= ~rules.of("pickups", np.zeros((instance.n, 1))).any(axis=1)
+    return alone
+
+
+def _nobody(instance: VrpInstance, kinds: list[Ways], possible: _Flags, asking: Asking) -> str:
+    """Which client, or group, no vehicle can serve, and what is in the way."""
+    lost = np.flatnonzero(~asking.able(possible).any(axis=0))
+    if not len(lost):
+        return ""
+    nodes = asking.only(np.arange(len(asking.begin)) == lost[0]).nodes.tolist()
+    names = ", ".join(instance.labels[node] for node in nodes[:10])
+    who = f"client {names}" if len(nodes) == 1 else f"any of the group {names}"
+    return f"no vehicle can serve {who}{_why(instance, kinds, nodes)} ({len(lost)} such)"
+
+
+def _why(instance: VrpInstance, kinds: list[Ways], nodes: list[int]) -> str:
+    """What is in the way of clients, to follow "no vehicle can serve them"."""
+    limits = _irreducible(instance, kinds, nodes)
+    if limits is None:
+        return ": it hands something over, and nobody can be brought anything before"
+    words = " and ".join(LIMITS[limit] for limit in LIMITS if limit in limits)
+    return f": in the way is {words}" if len(limits) == 1 else f": in the way are {words}, together" if words else ""
+
+
+def _irreducible(instance: VrpInstance, kinds: list[Ways], nodes: list[int]) -> set[str] | None:
+    """Limits that keep all vehicles from these clients, of which each is needed for that; None where it is none of them."""
+    limits, asked = set(LIMITS), np.zeros(instance.n, bool)
+    asked[nodes] = True
+    if any(able(ways, False, limits, asked).any() for ways in kinds):
+        return None
+    for limit in LIMITS:
+        if not any(able(ways, False, limits - {limit}, asked).any() for ways in kinds):
             limits.remove(limit)
     return limits
 
 
-def _servable(instance: VrpInstance, ways: _Ways, direct: bool, limits: set[str]) -> NDArray[np.bool_]:
-    """bool [n]: the nodes that a vehicle of this type could serve under these limits, on a route of their own or (not `direct`)
-    over the shortest ways."""
-    vehicles, rules, kind = instance.vehicles, instance.rules or _NO_RULES, ways.kind
-    start, end, n = int(vehicles.start[kind]), int(vehicles.end[kind]), instance.n
-    good = _carried(instance, rules, kind) if "capacity" in limits else np.ones(n, bool)
-    if "allowed" in limits and rules.allowed is not None:
-        good &= rules.allowed[kind]
-    if "distance" in limits:
-        good &= keeps(ways.to(start, direct, False) + ways.back(end, direct, False), vehicles.max_distance[kind])
-    to, back = ways.to(start, direct, True), ways.back(end, direct, True)
-    service = np.zeros(n) if instance.service is None else instance.service
-    opens = np.zeros(n) if instance.earliest is None else instance.earliest
-    closes = np.full(n, np.inf) if instance.latest is None else instance.latest
-    shift = np.array([0.0, np.inf]) if rules.shift is None else rules.shift[kind]
-    leave, home = (max(opens[start], shift[0]), min(closes[end], shift[1])) if "hours" in limits else (0.0, np.inf)
-    if ways.out:
-        home = shift[1] if "hours" in limits else np.inf
-    if "release" in limits and rules.release is not None:
-        leave = np.maximum(leave, rules.release)
-    begin = np.maximum(opens, leave + to) if "window" in limits else leave + to
-    ready = begin + service
-    good &= keeps(begin, closes) if "window" in limits else True
-    good &= keeps(ready + back, home)
-    if "duration" in limits:
-        good &= keeps(to + service + back, vehicles.max_duration[kind], ready + back)
-    return np.asarray(good)
-
-
-def _carried(instance: VrpInstance, rules: Rules, kind: int) -> NDArray[np.bool_]:
-    """bool [n]: whether what a client is brought, hands over or sends fits into the vehicle, in every dimension."""
-    q = rules.dimensions
-    capacity = rules.of("capacities", np.repeat(instance.vehicles.capacity[:, None], q, axis=1))[kind]
-    good = keeps(rules.of("demands", instance.demand[:, None]), capacity).all(axis=1)
-    if rules.pickups is not None:
-        good &= keeps(rules.pickups, capacity).all(axis=1)
-    if rules.shipments is not None and rules.amounts is not None:
-        good[rules.shipments] &= keeps(rules.amounts, capacity).all(axis=1)[:, None]
-    return np.asarray(good)
-
-
-class _Ways:
-    """Lengths and times of ways from a vehicle's first depot and to its last."""
-
-    def __init__(self, instance: VrpInstance, kind: int) -> None:
-        rules = instance.rules or _NO_RULES
-        profile = 0 if rules.profile is None else int(rules.profile[kind])
-        lengths = instance.matrix if rules.distances is None else rules.distances[profile]
-        self.kind = kind
-        self.out = rules.stays_out is not None and bool(rules.stays_out[kind])
-        self._instance = instance
-        self._matrices = {False: lengths, True: lengths if rules.durations is None else rules.durations[profile]}
-        self._known: dict[tuple[bool, int, bool], _Floats] = {}
-
-    def to(self, node: int, direct: bool, time: bool) -> _Floats:
-        """float64 [n]: from a node to all."""
-        return self._row(time, node, False) if direct else self._shortest(time, node, False)
-
-    def back(self, node: int, direct: bool, time: bool) -> _Floats:
-        """float64 [n]: from all to a node."""
-        if self.out:
-            return np.zeros(self._instance.n)
-        return self._row(time, node, True) if direct else self._shortest(time, node, True)
-
-    def _row(self, time: bool, node: int, towards: bool) -> _Floats:
-        if (matrix := self._matrices[time]) is None:
-            return self._instance.distances_from(node)
-        return matrix[:, node] if towards else matrix[node]
-
-    def _shortest(self, time: bool, node: int, towards: bool) -> _Floats:
-        """Dijkstra on the complete graph, n rows of distances."""
-        if (known := self._known.get((time, node, towards))) is not None:
-            return known
-        length = self._row(time, node, towards).copy()
-        done = np.zeros(len(length), bool)
-        done[node] = True
-        while not done.all():
-            nearest = int(np.where(done, np.inf, length).argmin())
-            done[nearest] = True
-            length = np.minimum(length, length[nearest] + self._row(time, nearest, towards))
-        self._known[time, node, towards] = length
-        return length
+def _apart(instance: VrpInstance, possible: _Flags) -> str:
+    """A shipment of which no vehicle can serve both ends."""
+    rules = instance.rules or NO_RULES
+    for start, end in [] if rules.shipments is None else rules.shipments.tolist():
+        if not (possible[:, start] & possible[:, end]).any():
+            both = f"client {instance.labels[start]} and client {instance.labels[end]}"
+            return f"no vehicle can serve both {both}, where its shipment goes"
+    return ""

@@ -132,8 +132,8 @@ class VrpInstance:
             raise InputError(f"{self.speed} is not accepted; accepted: a number above 0", field="speed")
         self._check_distances()
         n, depots = self.n, self.depots
-        if not 1 <= depots < n:
-            raise InputError(f"{depots} of {n} nodes; accepted: at least one depot and at least one client", field="depots")
+        if not 1 <= depots <= n:
+            raise InputError(f"{depots} of {n} nodes; accepted: at least one depot", field="depots")
         if self.vehicles.start.max() >= depots or self.vehicles.end.max() >= depots:
             raise InputError(f"a vehicle has a depot that is not there; accepted: 0 to {depots - 1}", field="vehicles")
         if self.ids is None:

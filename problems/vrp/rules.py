@@ -88,7 +88,9 @@ class Rules:
     def __post_init__(self) -> None:
         for each in fields(self):
             given = getattr(self, each.name)
-            if isinstance(given, np.ndarray):
+            if each.name in ("closed", "breaks") and given is not None and not len(given):
+                object.__setattr__(self, each.name, None)
+            elif isinstance(given, np.ndarray):
                 held = np.array(given, order="C")
                 held.flags.writeable = False
                 object.__setattr__(self, each.name, held)

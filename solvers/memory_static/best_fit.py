@@ -25,8 +25,8 @@ _NOISE = 0.05
 def best_fit(instance: StaticInstance, run: Run, ceiling: int, capacity: int | None) -> int:
     """Pass after pass, each to end below the one before; returns the largest height that is still worth finding.
 
-    None where there are few buffers or a fixed one. Where nothing follows, an iteration is a buffer placed, or a niche that is
-    done away with; elsewhere passes are no iterations, since those of a search take longer.
+    Returns `ceiling` unchanged when there are few buffers or a fixed one. Without a search after it an iteration is a buffer
+    placed or a niche removed; before a search passes are no iterations, since those of a search take longer.
     """
     import numpy as np
 

@@ -62,7 +62,7 @@ class FastTsp(Solver):
         from importlib.util import find_spec
 
         if find_spec("fast_tsp") is None:
-            raise UsageError('solver fast-tsp needs the fast-tsp package: pip install "corl-solvers[peers]"')
+            raise UsageError('solver fast-tsp needs the fast-tsp package: in a checkout pip install ".[peers]"')
         from corl.solvers.tsp.distance_matrix import compile_dense
 
         compile_dense(instance)

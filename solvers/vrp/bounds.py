@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.vrp.instance import VrpInstance
 
-__all__ = ["radial_bound"]
+if TYPE_CHECKING:
+    from corl.run import Run
+
+__all__ = ["nobody_asks", "radial_bound"]
 
 # How far a leg may be from its true length for rounding: down, or (those that are not listed) up by 1.
 _LOSS = {"EXACT_2D": 0.0, "EXACT_3D": 0.0, "EUC_2D": 0.5, "EUC_3D": 0.5, "MAN_2D": 1.0, "MAN_3D": 1.5}
 _LOSS |= {"MAX_2D": 0.5, "MAX_3D": 0.5, "TENTHS_2D": 1.0}
 _MOST_MATRIX = 2000  # nodes up to which shortest paths in a matrix are worth their time
 _SAFETY = 1e-9
+
+
+def nobody_asks(instance: VrpInstance, run: Run) -> bool:
+    """Whether there are no clients; the plan without routes is then reported, which is optimal."""
+    if instance.clients == 0:
+        run.report([])
+        run.report_bound(0.0)
+    return instance.clients == 0
 
 
 def radial_bound(instance: VrpInstance) -> float:

@@ -48,7 +48,10 @@ class OrTools(Solver):
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
         from corl.solvers.ortools_routing import solve_model
+        from corl.solvers.vrp.bounds import nobody_asks
 
+        if nobody_asks(instance, run):
+            return
         if not instance.vehicles.count.any():  # the engine crashes where there are no vehicles
             run.report([])
             return

@@ -24,7 +24,7 @@ class PyVrp(Solver):
     """PyVRP with its own default parameters. It starts from `warm_start` where one is given.
 
     It computes with integers: what is not whole is scaled, so that the longest distance becomes 2**17 at most, and rounded to
-    the safe side; what is reported is the true cost.
+    the safe side; what is reported is the true cost. Where it finds nothing for a few clients, all routes are looked at.
     """
 
     limit_free: ClassVar[bool] = True
@@ -35,8 +35,12 @@ class PyVrp(Solver):
     def accepts(self, instance: VrpInstance) -> str:
         from corl.solvers.vrp.pyvrp_data import UNKNOWN
 
-        if instance.rules is not None and (unknown := instance.rules.named(UNKNOWN)):
+        rules = instance.rules
+        if rules is not None and (unknown := rules.named(UNKNOWN)):
             return f"it takes no {unknown[0]}"
+        release, shipments = (None, None) if rules is None else (rules.release, rules.shipments)
+        if release is not None and shipments is not None and release[shipments].any():
+            return "it takes no release times of shipments"
         if instance.n > _MOST_NODES:
             return f"it needs n x n matrices, which we allow up to {_MOST_NODES} nodes, not {instance.n}"
         return ""
@@ -48,29 +52,32 @@ class PyVrp(Solver):
         try:
             import_module("pyvrp")
         except ImportError as error:
-            message = f'solver pyvrp needs the pyvrp package, 0.14 or newer ({error}): pip install "corl-solvers[peers]"'
+            message = f'solver pyvrp needs the pyvrp package, 0.14 or newer ({error}): in a checkout pip install ".[peers]"'
             raise UsageError(message) from None
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
-        import numpy as np
-
         from corl.problems.vrp.evaluation import routes_of
-        from corl.solvers.vrp.pyvrp_data import translate
+        from corl.solvers.vrp.bounds import nobody_asks
+        from corl.solvers.vrp.enumeration import settle
+        from corl.solvers.vrp.pyvrp_data import servable, translate, usable
 
-        pyvrp: Any = import_module("pyvrp")
-        kinds = np.flatnonzero(instance.vehicles.count).tolist()  # it takes none of which there are no vehicles
-        if not kinds:
-            run.report([])
+        if nobody_asks(instance, run):
             return
-        translation, left = translate(instance, kinds), [0]
+        pyvrp: Any = import_module("pyvrp")
+        kinds, nodes = usable(instance), servable(instance)
+        if not kinds or not nodes:
+            if not instance.required.any():
+                run.report([])
+            return
+        translation, left = translate(instance, kinds, nodes), [0]
 
         class Listener(pyvrp.IteratedLocalSearchCallbacks):  # type: ignore[misc]
             def on_start(self, algorithm: Any) -> None:
                 self.on_best(algorithm.initial_solution)
 
             def on_best(self, best: Any) -> None:
-                if best.is_feasible():
-                    run.report(translation.routes(best))
+                if best.is_feasible() and translation.lets(routes := translation.routes(best)):
+                    run.report(routes)
 
         def stop(best_cost: float) -> bool:
             if left[0] == 0:
@@ -86,3 +93,4 @@ class PyVrp(Solver):
         pyvrp.solve(
             translation.data, stop, seed, collect_stats=False, display=False, params=parameters, initial_solution=start
         )  # fmt: skip
+        settle(instance, run)

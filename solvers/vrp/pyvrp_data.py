@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.problems.vrp.alone import Ways, hours
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.routes import Route
 from corl.problems.vrp.rules import Rules
 from corl.solvers.integers import integer_factor, integer_loads
 
-__all__ = ["UNKNOWN", "Translation", "translate"]
+__all__ = ["UNKNOWN", "Translation", "servable", "translate", "usable"]
 
 UNKNOWN = ("closed", "breaks", "max_driving", "begun")
 """Rules that PyVRP has nothing for."""
@@ -35,7 +36,12 @@ class Translation(NamedTuple):
     clients: list[int]
     """Our nodes."""
     shipments: list[tuple[int, int]]
-    depots: int
+    instance: VrpInstance
+
+    @property
+    def depots(self) -> int:
+        """How many there are."""
+        return self.instance.depots
 
     def routes(self, solution: Any) -> list[Route]:
         """The routes of a PyVRP solution."""
@@ -49,6 +55,18 @@ class Translation(NamedTuple):
             if kept:
                 routes.append(Route(self.kinds[route.vehicle_type()], np.array(kept, np.int32)))
         return routes
+
+    def lets(self, routes: list[Route]) -> bool:
+        """Whether no route takes a way that there is not: for PyVRP it is long, not forbidden."""
+        rules = self.instance.rules or _NO_RULES
+        ways = _forbidden(self.instance, rules) if rules.backhauls_last else None
+        for kind, visits in routes:
+            if rules.allowed is not None and not rules.allowed[kind, visits[visits >= self.depots]].all():
+                return False
+            path = np.concatenate([[self.instance.vehicles.start[kind]], visits])
+            if ways is not None and ways[path[:-1], path[1:]].any():
+                return False
+        return True
 
     def _node(self, activity: Any) -> int:
         if activity.is_client():
@@ -96,8 +114,28 @@ def _whole(value: float) -> int:
     return int(min(float(value), float(_FOREVER)))
 
 
-def translate(instance: VrpInstance, kinds: list[int]) -> Translation:
-    """What is not whole is scaled and rounded to the safe side. Locations are our nodes, one more where vehicles stay out."""
+def usable(instance: VrpInstance) -> list[int]:
+    """The vehicle types of which there are vehicles, and hours in which they may leave and be back: PyVRP takes no others."""
+    found = []
+    for kind in np.flatnonzero(instance.vehicles.count).tolist():
+        leave, leave_by, home, home_by = hours(Ways(instance, kind))
+        shift = (0.0, np.inf) if instance.rules is None or instance.rules.shift is None else instance.rules.shift[kind]
+        if leave <= leave_by and max(home, float(shift[0])) <= home_by and shift[0] <= shift[1]:
+            found.append(kind)
+    return found
+
+
+def servable(instance: VrpInstance) -> list[int]:
+    """The clients that are there before their windows end: PyVRP takes no others."""
+    rules, clients = instance.rules or _NO_RULES, np.arange(instance.n) >= instance.depots
+    if rules.release is not None and instance.latest is not None:
+        clients &= rules.release <= instance.latest
+    return np.flatnonzero(clients).tolist()
+
+
+def translate(instance: VrpInstance, kinds: list[int], nodes: list[int]) -> Translation:
+    """These vehicle types and clients. What is not whole is scaled and rounded to the safe side. Locations are our nodes, one
+    more where vehicles stay out."""
     pyvrp: Any = import_module("pyvrp")
     rules = instance.rules or _NO_RULES
     n, depots = instance.n, instance.depots
@@ -105,7 +143,7 @@ def translate(instance: VrpInstance, kinds: list[int]) -> Translation:
     units = _units(instance, rules, distances)
     pairs = [] if rules.shipments is None else [(int(a), int(b)) for a, b in rules.shipments]
     ends = {node for pair in pairs for node in pair}
-    clients = [node for node in range(depots, n) if node not in ends]
+    clients = [node for node in nodes if node not in ends]
     early = units.early(np.zeros(n) if instance.earliest is None else instance.earliest)
     late = units.late(np.full(n, np.inf) if instance.latest is None else instance.latest)
     service = units.early(np.zeros(n) if instance.service is None else instance.service)
@@ -129,7 +167,7 @@ def translate(instance: VrpInstance, kinds: list[int]) -> Translation:
             for k, (a, b) in enumerate(pairs)
         ],
     )  # fmt: skip
-    return Translation(data, kinds, clients, pairs, depots)
+    return Translation(data, kinds, clients, pairs, instance)
 
 
 def _units(instance: VrpInstance, rules: Rules, distances: _Floats) -> _Units:
@@ -197,9 +235,10 @@ def _groups(rules: Rules, clients: list[int]) -> tuple[list[Any], list[int | Non
     if rules.groups is None or rules.group_required is None:
         return [], [None] * len(clients)
     of = [int(rules.groups[node]) for node in clients]
-    members = [[k for k, group in enumerate(of) if group == g] for g in range(len(rules.group_required))]
-    groups = [pyvrp.ClientGroup(each, bool(needed)) for each, needed in zip(members, rules.group_required)]
-    return groups, [group if group >= 0 else None for group in of]
+    there = sorted({group for group in of if group >= 0})
+    members = [[k for k, group in enumerate(of) if group == g] for g in there]
+    groups = [pyvrp.ClientGroup(each, bool(rules.group_required[g])) for g, each in zip(there, members)]
+    return groups, [there.index(group) if group >= 0 else None for group in of]
 
 
 def _types(instance: VrpInstance, rules: Rules, units: _Units, kinds: list[int], profile: list[int]) -> list[Any]:
@@ -264,13 +303,20 @@ def _matrices(
 def _matrix(instance: VrpInstance, rules: Rules, matrix: _Floats, factor: float, barred: NDArray[np.int64]) -> NDArray[np.int64]:
     whole = np.ceil(matrix * factor - 1e-6).astype(np.int64)
     whole[:, barred] = _NEVER
-    if rules.backhauls_last:  # a delivery first, and none after what is collected
-        brings = rules.of("demands", instance.demand[:, None]).any(axis=1)
-        depot = np.arange(instance.n) < instance.depots
-        whole[np.ix_(depot, ~brings & ~depot)] = _NEVER
-        whole[np.ix_(~brings & ~depot, brings)] = _NEVER
+    if rules.backhauls_last:
+        whole[_forbidden(instance, rules)] = _NEVER
     if rules.stays_out is not None:  # to nowhere it takes nothing
         whole = np.pad(whole, (0, 1))
         whole[-1, :-1] = _NEVER
     np.fill_diagonal(whole, 0)
     return whole
+
+
+def _forbidden(instance: VrpInstance, rules: Rules) -> NDArray[np.bool_]:
+    """bool [n, n]: where deliveries come first, ways from a depot to what is collected, and from there to a delivery."""
+    brings = rules.of("demands", instance.demand[:, None]).any(axis=1)
+    depot = np.arange(instance.n) < instance.depots
+    ways = np.zeros((instance.n, instance.n), bool)
+    ways[np.ix_(depot, ~brings & ~depot)] = True
+    ways[np.ix_(~brings & ~depot, brings)] = True
+    return ways

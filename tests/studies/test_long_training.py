@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from long_training import Chooser, Run, read_runs
+from long_training import Chooser, Machine, Run, read_runs
 from safetensors.torch import load_file
 
 from corl.errors import InputError
@@ -90,6 +90,13 @@ def test_exported_weights_have_16_bits_and_load(tmp_path):
     assert {tensor.dtype for tensor in load_file(file).values()} == {torch.float16}
     for one, other in zip(load_policy(file).parameters(), policy.parameters()):
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
+
+
+def test_minutes_are_of_the_processor_unless_workers_make_the_states():
+    """One process counts its own time, so that a pause or a busy machine costs nothing; with workers the wall's clock counts."""
+    alone, many = Machine().limits(2.0), Machine(60.0, "cuda", 14).limits(2.0)
+    assert (alone["clock"], alone["workers"], alone["time_limit"]) == (time.process_time, 0, 120.0)
+    assert (many["clock"], many["workers"], many["device"], many["save_every"]) == (time.monotonic, 14, "cuda", 60.0)
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from corl.benchmark.reporting.grid import OUTCOMES, Grid
 from corl.benchmark.reporting.measures import primal_integral, proven_gap, shifted_geometric_mean, wins
-from corl.benchmark.reporting.statistics import Estimate, Resampling
+from corl.benchmark.reporting.statistics import FEWEST, Estimate, Resampling
 from corl.tolerance import TIE, tied
 
 __all__ = ["Comparison", "GroupRow", "InstanceRow", "Row", "compare", "group_rows", "instance_rows", "summary"]
@@ -166,7 +166,10 @@ def compare(
         declined = int(refused[one][grid.slots].sum()), int(refused[two][grid.slots].sum())
         solved = ~(failed[one] | failed[two]) & paired
         names = grid.solvers[one], grid.solvers[two]
-        better, verdict = _verdict(*names, difference, *failures, resampling, int(solved.sum()))
+        if difference.low == difference.high:  # seeds that change nothing are no samples
+            difference = Estimate(difference.value)
+        apart = np.abs(np.where(solved, gaps[one] - gaps[two], 0.0)) > TIE
+        better, verdict = _verdict(*names, difference, *failures, int(apart.any(axis=1).sum()), int(solved.sum()))
         verdict = verdict + _without(*names, declined) if paired.any() else "no run that neither refused: nothing to compare"
         found.append(
             Comparison(
@@ -178,12 +181,16 @@ def compare(
     return found
 
 
-def _verdict(
-    a: str, b: str, difference: Estimate, lost_a: int, lost_b: int, resampling: Resampling, solved: int
-) -> tuple[str, str]:
-    """(the better solver or "", the sentence). Better means: the interval excludes zero, and it failed no more often."""
+def _verdict(a: str, b: str, difference: Estimate, lost_a: int, lost_b: int, differing: int, solved: int) -> tuple[str, str]:
+    """(the better solver or "", the sentence). Better means: the interval excludes zero, they differ on enough instances for one
+    (`differing`), and it failed no more often."""
     if not solved:
         return "", "no run that both solved: nothing to compare but the failures"
+    if not differing:
+        return "", "no difference shown"
+    if differing < FEWEST:
+        where = f"{differing} instance{'s' * (differing != 1)}"
+        return "", f"too few runs for an interval: they differ on {where}, a verdict takes {FEWEST}"
     if difference.low is None:
         return "", f"too few runs for an interval ({solved} that both solved): no verdict"
     if not difference.excludes_zero:
@@ -192,8 +199,7 @@ def _verdict(
     more, fewer = (lost_a, lost_b) if ahead == a else (lost_b, lost_a)
     if more > fewer:
         return "", f"no verdict: {ahead} is better where both solved, but it failed {more} times, {behind} {fewer}"
-    scope = "" if resampling.resampled_instances else " on these instances"
-    return ahead, f"{ahead} better than {behind}{scope}"
+    return ahead, f"{ahead} better than {behind}"
 
 
 def _without(a: str, b: str, refused: tuple[int, int]) -> str:
@@ -236,7 +242,7 @@ def group_rows(grid: Grid, groups: Mapping[str, str]) -> list[GroupRow]:
     if len(members) < 2:
         return []
     gaps = grid.gaps()[-1]
-    failed = (grid.outcome[-1] != 1) & grid.slots  # a mean over part of a group leads nothing, whatever left the rest out
+    failed = (grid.outcome[-1] != 1) & grid.slots  # a mean over part of a group leads nothing, refusals among its reasons
     rows = []
     for group, mine in members.items():
         estimates = Resampling(grid.slots[mine]).means(gaps[:, mine])

@@ -66,7 +66,8 @@ def curves(grid: Grid, resampling: Resampling) -> list[Curve]:
 
 
 def time_profile(grid: Grid) -> tuple[float, list[Curve]]:
-    """(target gap, Dolan and Moré's profiles of the time to reach it), from the longest runs; failures never reach it.
+    """(target gap, Dolan and Moré's profiles of the time to reach it), from the longest runs; failures never reach it, and what
+    a solver refused is not in its share.
 
     The target is the smallest of _TARGETS that some solver reaches in at least half of its runs.
     """
@@ -86,6 +87,8 @@ def time_profile(grid: Grid) -> tuple[float, list[Curve]]:
     ratios = finished / finished.min(axis=0)
     top = max(10.0, float(ratios[np.isfinite(ratios)].max()))
     factors, shares = performance_profile(costs, np.geomspace(1.0, top, 128))
+    refused = np.array([r.outcome == "refused" for r in grid.records] + [False])[longest][:, grid.slots]
+    shares = shares * (costs.shape[1] / np.maximum(1, (~refused).sum(axis=1)))[:, None]
     return target, [Curve(solver, factors, share) for solver, share in zip(grid.solvers, shares)]
 
 

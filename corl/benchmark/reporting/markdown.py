@@ -11,6 +11,10 @@ __all__ = ["report_markdown"]
 _SUMMARY = (
     "Solver", "Limit", "Mean gap", "95 %", "IQM", "At reference", "Best", "Failed", "Primal integral", "Time", "Memory",
 )  # fmt: skip
+_MEANT = (
+    '"objective" is the mean over the episodes that the network learns from, in which it explores; "greedy" the mean of its '
+    "likeliest actions on instances that it never learns from."
+)
 _CURVES = ("Training", "Curve", "Points", "Steps", "First", "Last", "Least", "Most")
 
 
@@ -47,7 +51,9 @@ def _trainings(report: Report) -> list[str]:
         _line(row.training, row.curve, row.points, f"{row.steps:,.10g}", *map(value, (row.first, row.last, row.least, row.most)))
         for row in report.curve_rows
     ]
-    return lines + (["", *_head(_CURVES), *rows] if rows else ["", "No curve has a point."])
+    if not rows:
+        return [*lines, "", "No curve has a point."]
+    return [*lines, "", *_head(_CURVES), *rows, "", _MEANT]
 
 
 def _head(names: tuple[str, ...]) -> list[str]:

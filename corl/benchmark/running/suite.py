@@ -83,6 +83,12 @@ class Suite:
     notices: tuple[str, ...] = ()
     """What was left out, and why."""
 
+    @property
+    def store(self) -> str:
+        """The name of its store: of a shipped suite "tsp-smoke.db", of a user's own mine.toml "mine.db"."""
+        shipped = self.file.resolve().is_relative_to(_shipped_folder().resolve())
+        return f"{self.name if shipped else self.file.stem}.db"
+
     def chosen(self, solvers: list[str] | None, time_limits: list[float] | None, seeds: int | None) -> Suite:
         """The suite with other solvers (labels, or registered names that it has not), time limits and number of seeds."""
         changed = self
@@ -117,11 +123,14 @@ class Suite:
         }
 
 
+def _shipped_folder() -> Path:
+    return Path(str(resources.files("corl.instances")))
+
+
 def read_suite(name: str | os.PathLike[str]) -> Suite:
     """The suite in a TOML file, or a shipped one by PROBLEM/NAME ("tsp/smoke"). Raises InputError, naming file and field."""
-    path = Path(name)
+    path, shipped = Path(name), _shipped_folder()
     if str(name) and not path.exists() and not path.suffix:
-        shipped = Path(str(resources.files("corl.instances")))
         path = shipped / f"{name}.toml"
         if str(name).count("/") != 1 or not path.is_file():
             near = hint(str(name), [f"{file.parent.name}/{file.stem}" for file in shipped.glob("*/*.toml")])

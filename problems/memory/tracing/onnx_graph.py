@@ -42,7 +42,7 @@ def _loaded(path: Path) -> Any:
     try:
         import onnx
     except ImportError as error:
-        raise InputError("ONNX files need the package onnx: pip install 'corl-solvers[trace]'", file=str(path)) from error
+        raise InputError("ONNX files need the package onnx: in a checkout pip install '.[trace]'", file=str(path)) from error
     try:
         model = onnx.load(str(path), load_external_data=False)
         if model.functions:

@@ -106,7 +106,7 @@ def _from_transformers(model: str, batch: int, tokens: int) -> Source:
     try:
         import transformers
     except ImportError as error:
-        raise InputError(f"no model {model!r} is known; {known}, which need: pip install 'corl-solvers[trace]'") from error
+        raise InputError(f"no model {model!r} is known; {known}, which need, in a checkout: pip install '.[trace]'") from error
     architecture, config = _architecture(transformers, model)
     if architecture is None:
         raise InputError(f"no model {model!r} is known; {known}")

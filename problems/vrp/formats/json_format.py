@@ -59,7 +59,7 @@ def from_json_value(field: Field, name: str = "") -> VrpInstance:
     named = given.get("units", {}).record(_UNITS)
     units = (named.get("distance", "").text(), named.get("time", "").text(), named.get("load", "").text())
     depots = [each.record(_NODE, _REFUSED) for each in given["depots"].entries(least=1)]
-    clients = [each.record(_CLIENT, _REFUSED) for each in given["clients"].entries(least=1)]
+    clients = [each.record(_CLIENT, _REFUSED) for each in given["clients"].entries()]
     vehicles = [each.record(_VEHICLE, _REFUSED) for each in given["vehicles"].entries(least=1)]
     nodes, q = [*depots, *clients], json_rules.dimensions(given, clients, vehicles)
     ids = [node.get("id", i).integer(0) for i, node in enumerate(nodes)]

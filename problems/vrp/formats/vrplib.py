@@ -212,7 +212,7 @@ def _depots(part: Text, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]
         depots.append(known[node])
     if not depots:
         raise part.error("there must be a depot", line=part.first_line, field="DEPOT_SECTION")
-    if len(depots) == len(ids):
+    if len(depots) == len(ids) > 1:
         raise part.error("there must be a client; every node is a depot", line=part.last_line, field="DEPOT_SECTION")
     others = np.setdiff1d(np.arange(len(ids)), depots)
     return np.concatenate([np.array(depots, np.int64), others]), len(depots)

@@ -7,6 +7,7 @@ import math
 
 from corl.jit import kernel
 from corl.rng import uniform
+from corl.solvers.vrp.ruin.joining import breaking, touched_keep
 from corl.solvers.vrp.ruin.placing import movable, must_serve, waits
 from corl.solvers.vrp.ruin.recreate import recreate
 from corl.solvers.vrp.ruin.routes import remove, undo
@@ -21,9 +22,11 @@ def seek(data, plan, work, absent, absences, temperature, most, units):
     """Up to `units` iterations, fewer if all are served that must be; returns how many were made.
 
     absent: int32 [n + 1], the number of clients that are missing, then these; absences: int64 [n], how often each was.
+    A fixed beginning of a route may break a limit before others are served behind it: no route more is let break one.
     """
+    broken = breaking(data, plan)
     for unit in range(units):
-        if absent[0] == 0:
+        if absent[0] == 0 and broken == 0:
             return unit
         change = ruin(data, plan, work)
         for k in range(absent[0]):
@@ -41,7 +44,15 @@ def seek(data, plan, work, absent, absences, temperature, most, units):
                 absences[client] += 1
         fewer = work.counts[MISSED] < absent[0] or after < before
         alike = work.counts[MISSED] == absent[0] and after == before
-        if fewer or (alike and change < -temperature * math.log(1.0 - uniform(work.random))):
+        better = fewer or (alike and change < -temperature * math.log(1.0 - uniform(work.random)))
+        if broken > 0:
+            still = breaking(data, plan)
+            better = still < broken or (still == broken and better)
+        else:
+            still = 0
+            better = better and touched_keep(data, plan, work)
+        if better:
+            broken = still
             absent[0] = 0
             for k in range(work.counts[REMOVED]):
                 client = work.removed[k]

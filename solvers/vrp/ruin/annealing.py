@@ -9,6 +9,7 @@ from corl.arrays import copy
 from corl.jit import kernel
 from corl.rng import below, uniform
 from corl.solvers.vrp.ruin.depots import change_depots
+from corl.solvers.vrp.ruin.joining import touched_keep
 from corl.solvers.vrp.ruin.pool import gather
 from corl.solvers.vrp.ruin.recreate import GENEROUS, drop_unworthy, recreate
 from corl.solvers.vrp.ruin.routes import undo
@@ -67,7 +68,7 @@ def anneal(data, plan, work, pool, cooling, units):
         else:
             change += recreate(data, plan, work, _ANY, True, allowed - change + slack, 1.0)
         plan.counts[DONE] += 1
-        if work.counts[MISSED] > 0 or change >= allowed:
+        if work.counts[MISSED] > 0 or change >= allowed or not touched_keep(data, plan, work):
             undo(data, plan, work)
         else:
             _accept(data, plan, work, pool, change)

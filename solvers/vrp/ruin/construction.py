@@ -10,10 +10,11 @@ import math
 import numpy as np
 
 from corl.jit import kernel
+from corl.solvers.vrp.ruin.joining import breaking
 from corl.solvers.vrp.ruin.lasting import time_cost
 from corl.solvers.vrp.ruin.placing import must_serve, waits
 from corl.solvers.vrp.ruin.recreate import GENEROUS, drop_unworthy, recreate
-from corl.solvers.vrp.ruin.routes import distance, insert, remove
+from corl.solvers.vrp.ruin.routes import distance, insert, remove, undo
 from corl.solvers.vrp.ruin.state import LOGGED, MISSED, REMOVED, TOUCHED
 
 __all__ = ["cost_of", "insert_all", "place_route", "restore"]
@@ -30,11 +31,16 @@ def insert_all(data, plan, work, most):
     _without_route(data, plan, work, False)
     change = recreate(data, plan, work, most, False, math.inf, 1.0)
     if data.prizes:
-        missed = work.counts[MISSED]
+        missed, broken = work.counts[MISSED], breaking(data, plan)
+        work.counts[LOGGED] = work.counts[TOUCHED] = 0
         _without_route(data, plan, work, True)
-        change += recreate(data, plan, work, most, False, math.inf, GENEROUS)
-        change += drop_unworthy(data, plan, work)
+        more = recreate(data, plan, work, most, False, math.inf, GENEROUS)
+        more += drop_unworthy(data, plan, work)
         work.counts[MISSED] = missed
+        if breaking(data, plan) > broken:  # for somebody who was taken out again
+            undo(data, plan, work)
+        else:
+            change += more
     return change
 
 

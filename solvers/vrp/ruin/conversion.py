@@ -47,7 +47,10 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
     latest = np.full(instance.n, np.inf) if instance.latest is None else _eased(instance.latest)
     flat = _flat(metric)
     by_time = rules is not None and rules.travelled and rules.lasting  # what costs may be less where the way is longer
-    optional = ~instance.required if rules is None else ~instance.required & ~_in_needed_group(instance)
+    required = instance.required.copy()
+    for route in under_way(instance):
+        required[route.visits] = True
+    optional = ~required if rules is None else ~required & ~_in_needed_group(instance)
     return RoutingData(
         clients=clients,
         kind=metric.kind if (flat or metric.kind == EXPLICIT) and not elsewhere else OTHER,
@@ -64,7 +67,7 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
         near=near,
         apart=apart,
         demand=_padded(instance.demand[depots:], len(reload)),
-        prize=_padded(np.where(instance.required, np.inf, instance.prize)[depots:], len(reload)),
+        prize=_padded(np.where(required, np.inf, instance.prize)[depots:], len(reload)),
         earliest=none if instance.earliest is None else instance.earliest[first].copy(),
         latest=latest[last] if timed or (rules is not None and instance.windows) else none,
         service=service[first] if timed else none,

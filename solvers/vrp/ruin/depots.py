@@ -10,7 +10,8 @@ import math
 
 from corl.jit import kernel
 from corl.rng import below
-from corl.solvers.vrp.ruin.placing import extra_cost, movable, real_clients
+from corl.solvers.vrp.ruin.joining import extra_cost
+from corl.solvers.vrp.ruin.placing import movable, real_clients
 from corl.solvers.vrp.ruin.recreate import fits
 from corl.solvers.vrp.ruin.routes import distance, insert, remove
 from corl.solvers.vrp.ruin.state import LOGGED, REMOVED, TOUCHED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from corl.jit import kernel
-from corl.solvers.vrp.ruin.placing import join_cost
+from corl.solvers.vrp.ruin.joining import join_cost
 from corl.solvers.vrp.ruin.segments import refresh
 
 __all__ = ["spared", "time_cost", "timed_anew"]

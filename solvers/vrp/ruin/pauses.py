@@ -22,6 +22,8 @@ def keeps_pauses(data, plan, terms, slot, count, ways):
     sequence, here = plan.segments.sequence, 0
     first_break, last_break = terms.breaks_from[kind], terms.breaks_from[kind + 1]
     labels[0, 0, 0] = max(terms.earliest[depot], _release(data, terms, sequence, 0, count))
+    if labels[0, 0, 0] > terms.leave_by[kind]:
+        return False
     labels[0, 0, 1], labels[0, 0, 2], alive = float(last_break - first_break), 0.0, 1
     for i in range(count):
         node = sequence[i]
@@ -42,7 +44,7 @@ def keeps_pauses(data, plan, terms, slot, count, ways):
             return False
     alive = _drive(terms, labels, here, alive, kind, ways[count])
     for k in range(alive):
-        back, due = labels[here, k, 0], False
+        back, due = max(labels[here, k, 0], terms.back_from[kind]), False
         for b in range(last_break - int(labels[here, k, 1]), last_break):
             due |= back > terms.breaks[b, 1] * (1.0 + _EASE)
         if not due and back <= terms.latest[depot]:

@@ -9,15 +9,14 @@ import math
 
 from corl.jit import kernel
 from corl.rng import below
-from corl.solvers.vrp.ruin.pauses import keeps_pauses
+from corl.solvers.vrp.ruin.joining import walked
 from corl.solvers.vrp.ruin.routes import distance, insert, remove
 from corl.solvers.vrp.ruin.segments import close, extend, may_serve, refresh, travel
 from corl.solvers.vrp.ruin.state import REMOVED, USED
-from corl.solvers.vrp.ruin.terms import LATE, LOADS, OPEN
+from corl.solvers.vrp.ruin.terms import LATE, LOADS
 
 __all__ = [
-    "extra_cost", "join_cost", "mended", "movable", "must_serve", "place_pair", "place_trip", "real_clients", "waits",
-    "worth_of",
+    "mended", "movable", "must_serve", "place_pair", "place_trip", "real_clients", "waits", "worth_of",
 ]  # fmt: skip
 
 _ROUTES = 16  # that are looked at for one more trip
@@ -75,92 +74,6 @@ def waits(data, plan, terms, client):
     return True
 
 
-@kernel(inline=True, borrow=True)
-def extra_cost(data, plan, terms, client, node, behind, to, fro, slot):
-    """What a client between two nodes of a route changes in what its time costs; inf where that breaks a rule."""
-    if terms is None:
-        return 0.0
-    return _extra(data, plan, terms, client, node, behind, to, fro, slot)
-
-
-@kernel(borrow=True)
-def _extra(data, plan, terms, client, node, behind, to, fro, slot):
-    kind, try_row = plan.type[slot], data.clients + len(plan.size)
-    if not may_serve(terms, kind, client):
-        return math.inf
-    way = travel(data, terms, node, client, kind, to)
-    extend(data, terms, plan.segments.head, node, try_row, client, way)
-    cost = close(data, plan, terms, try_row, behind, travel(data, terms, client, behind, kind, fro), slot)
-    if cost < math.inf and terms.paused and not _walked(data, plan, terms, slot, node, client, -1, -1):
-        return math.inf
-    return cost - plan.segments.extra[slot]
-
-
-@kernel(borrow=True)
-def join_cost(data, plan, terms, node, behind, leg, slot):
-    """As `extra_cost`, for the head up to a node and the tail from another, maybe of another route."""
-    kind = plan.type[slot]
-    if plan.segments.head[node, OPEN] != 0.0:  # what is aboard would not meet those it is for
-        return math.inf
-    cost = close(data, plan, terms, node, behind, travel(data, terms, node, behind, kind, leg), slot)
-    if cost < math.inf and terms.paused and not _joined_walk(data, plan, terms, slot, node, behind):
-        return math.inf
-    return cost - plan.segments.extra[slot]
-
-
-@kernel(borrow=True)
-def _walked(data, plan, terms, slot, node, client, other_node, other):
-    """Whether a route keeps its pauses with a client behind a node, and another (or -1) behind another node, client or not."""
-    count, here = 0, data.clients + slot
-    sequence = plan.segments.sequence
-    while True:
-        if here < data.clients:
-            sequence[count] = here
-            count += 1
-        if here == node:
-            sequence[count] = client
-            count += 1
-            if other >= 0 and other_node == client:
-                sequence[count] = other
-                count += 1
-        if other >= 0 and here == other_node:
-            sequence[count] = other
-            count += 1
-        here = plan.next[here]
-        if here >= data.clients:
-            break
-    return _keeps(data, plan, terms, slot, count)
-
-
-@kernel(borrow=True)
-def _joined_walk(data, plan, terms, slot, node, behind):
-    """Whether a vehicle can visit the head up to a node and then the tail from another."""
-    sequence, count, here = plan.segments.sequence, 0, node
-    while here < data.clients:
-        count += 1
-        here = plan.prev[here]
-    here = node
-    for k in range(count):
-        sequence[count - 1 - k] = here
-        here = plan.prev[here]
-    while behind < data.clients:
-        sequence[count] = behind
-        count += 1
-        behind = plan.next[behind]
-    return _keeps(data, plan, terms, slot, count)
-
-
-@kernel(borrow=True)
-def _keeps(data, plan, terms, slot, count):
-    depot, kind = data.clients + slot, plan.type[slot]
-    before, ways = depot, plan.segments.ways
-    for k in range(count + 1):
-        node = plan.segments.sequence[k] if k < count else depot
-        ways[k] = travel(data, terms, before, node, kind, distance(data, before, node))
-        before = node
-    return keeps_pauses(data, plan, terms, slot, count, ways)
-
-
 # -------------------------------------------------------------------- pairs
 @kernel(borrow=True)
 def place_pair(data, plan, work, terms, client, reach, most_routes, allowed):
@@ -215,9 +128,10 @@ def _best_pair(data, plan, terms, start, end, slot, best):
             if fixed + rate * (detour - data.slack) < best:
                 row = data.clients + len(plan.size)
                 extend(data, terms, plan.segments.head, node, row, start, travel(data, terms, node, start, kind, to))
-                if plan.segments.head[row, LATE] > 0.0:  # too late here and farther on
+                if plan.segments.head[row, LATE] == 0.0:
+                    best = _best_end(data, plan, terms, start, end, slot, node, behind, fixed, best)
+                elif data.slack < math.inf:  # too late here and farther on
                     break
-                best = _best_end(data, plan, terms, start, end, slot, node, behind, fixed, best)
         node = behind
         if node >= data.clients:
             return best
@@ -230,19 +144,21 @@ def _best_end(data, plan, terms, start, end, slot, node, behind, fixed, best):
     kind, row, segments = plan.type[slot], data.clients + len(plan.size), plan.segments
     there = node == start
     rate, before, at = data.unit[kind], start, node if there else row
-    begun = 0.0 if there else fixed + rate * (distance(data, node, start) - plan.leg[node])
+    detour = 0.0 if there else distance(data, node, start) - plan.leg[node]
+    longest = data.longest[kind] - plan.length[slot] if data.limited else math.inf
     while True:
         # The ways there are now: node - start - ... - before - behind, of which that from start on is new at first.
         to, fro = distance(data, before, end), distance(data, end, behind)
-        cost = begun + rate * (to + fro)
+        more = detour + to + fro
         if there or before != start:
-            cost -= rate * plan.leg[before]
-        if cost < best:
+            more -= plan.leg[before]
+        cost = fixed + rate * more
+        if cost < best and more <= longest:
             extend(data, terms, segments.head, at, row + 1, end, travel(data, terms, before, end, kind, to))
             way = travel(data, terms, end, behind, kind, fro)
             cost += close(data, plan, terms, row + 1, behind, way, slot) - segments.extra[slot]
-            walked = cost < best and terms.paused
-            if walked and not _walked(data, plan, terms, slot, -1 if there else node, start, before, end):
+            looked = cost < best and terms.paused
+            if looked and not walked(data, plan, terms, slot, -1 if there else node, start, before, end):
                 cost = math.inf
             if cost < best:
                 best = cost
@@ -251,7 +167,7 @@ def _best_end(data, plan, terms, start, end, slot, node, behind, fixed, best):
             return best
         leg = distance(data, before, behind)
         if not there and before == start:
-            begun += rate * leg
+            detour += leg
         extend(data, terms, segments.head, at, row + 2, behind, travel(data, terms, before, behind, kind, leg))
         if segments.head[row + 2, LATE] > 0.0:
             return best
@@ -329,9 +245,12 @@ def _trip_cost(data, plan, terms, slot, node, behind, first, second):
     if data.limited and plan.length[slot] + to + between + fro - plan.leg[node] > data.longest[kind]:
         return math.inf
     extend(data, terms, head, node, row, first, travel(data, terms, node, first, kind, to))
+    for q in range(terms.dimensions):  # a reload ends this trip, and `close` sees the next one's load alone
+        if head[row, LOADS + 3 * q + 2] > terms.capacity[kind, q]:
+            return math.inf
     extend(data, terms, head, row, row + 1, second, travel(data, terms, first, second, kind, between))
     cost += close(data, plan, terms, row + 1, behind, travel(data, terms, second, behind, kind, fro), slot)
-    if cost < math.inf and terms.paused and not _walked(data, plan, terms, slot, node, first, first, second):
+    if cost < math.inf and terms.paused and not walked(data, plan, terms, slot, node, first, first, second):
         return math.inf
     return cost - plan.segments.extra[slot]
 
@@ -357,9 +276,10 @@ def mended(data, plan, work, terms, slot, since):
         node = plan.next[data.clients + slot]
         while node < data.clients:
             behind = plan.next[node]
-            work.removed[work.counts[REMOVED]] = node
-            work.counts[REMOVED] += 1
-            change += remove(data, plan, work, node)
+            if not terms.locked[node]:
+                work.removed[work.counts[REMOVED]] = node
+                work.counts[REMOVED] += 1
+                change += remove(data, plan, work, node)
             node = behind
     if terms.trips:
         node = plan.next[data.clients + slot]

@@ -10,8 +10,9 @@ import math
 
 from corl.jit import kernel
 from corl.rng import below, uniform
+from corl.solvers.vrp.ruin.joining import extra_cost
 from corl.solvers.vrp.ruin.lasting import spared, time_cost, timed_anew
-from corl.solvers.vrp.ruin.placing import extra_cost, mended, must_serve, place_pair, place_trip, worth_of
+from corl.solvers.vrp.ruin.placing import mended, must_serve, place_pair, place_trip, real_clients, worth_of
 from corl.solvers.vrp.ruin.routes import distance, insert, remove, retime_backward, retime_forward
 from corl.solvers.vrp.ruin.state import BLINK, MISSED, REMOVED, TOUCHED, USED
 
@@ -78,15 +79,16 @@ def _place_by_rules(data, plan, work, terms, client, reach, most, worth, allowed
         prize = worth * worth_of(data, terms, member)
         found = cheapest(data, plan, work, member, reach, most, min(prize, least))
         if found >= 0:
-            after, chosen = found, member
-            if last - first > 1:
-                least = work.key[len(work.key) - 1]
+            after, chosen, least = found, member, work.key[len(work.key) - 1]
     if terms.trips:
-        prize = worth * worth_of(data, terms, chosen)
-        bound = min(prize, allowed) if after < 0 else work.key[len(work.key) - 1]
-        cost = place_trip(data, plan, work, terms, chosen, bound)
-        if cost < math.inf:
-            return cost
+        for k in range(first, last):
+            member = client if group < 0 else terms.members[k]
+            if after >= 0 and member != chosen:
+                continue
+            bound = min(worth * worth_of(data, terms, member), allowed) if after < 0 else least
+            cost = place_trip(data, plan, work, terms, member, bound)
+            if cost < math.inf:
+                return cost
     return insert(data, plan, work, chosen, after) if after >= 0 else math.inf
 
 
@@ -104,7 +106,8 @@ def drop_unworthy(data, plan, work):
             direct = distance(data, before, behind)
             saved = data.unit[plan.type[slot]] * (plan.leg[before] + plan.leg[node] - direct)
             saved += spared(data, plan, data.rules, before, behind, direct, slot)
-            if not pays or saved > worth_of(data, data.rules, node):
+            lone = node < real_clients(data, data.rules) and saved > worth_of(data, data.rules, node)  # no reload, that is
+            if not pays or lone:
                 change += remove(data, plan, work, node) + timed_anew(data, plan, data.rules, slot)
                 if data.timed and plan.size[slot] > 0:
                     retime_forward(data, plan, behind, behind)

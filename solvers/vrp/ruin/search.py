@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.solvers.vrp.enumeration import NO_PLAN, countable, least_plan
 from corl.solvers.vrp.ruin.absence import drop_route, missing, seek
 from corl.solvers.vrp.ruin.annealing import anneal, begin
 from corl.solvers.vrp.ruin.choice import choose
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all, restore
 from corl.solvers.vrp.ruin.conversion import load_routes, new_plan, new_work, routes_in, routing_data, under_way
 from corl.solvers.vrp.ruin.costs import scale_of
+from corl.solvers.vrp.ruin.joining import breaking
 from corl.solvers.vrp.ruin.pool import gather_all, new_pool
 from corl.solvers.vrp.ruin.savings import applies, savings_plan
 from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, FOUND, MISSED, USED
@@ -102,10 +104,28 @@ class Search:
             if applies(self.instance, self.data):
                 restore(self.data, self.plan, self.work, savings_plan(self.instance, self.data))
             insert_all(self.data, self.plan, self.work, _ANY)
-            if self.work.counts[MISSED] > 0 and not self._seek(_ANY, heat, 1.0):
-                return False
+            if self.work.counts[MISSED] > 0 or self._broken:
+                self._enumerate()
+                if not self._seek(_ANY, heat, 1.0):
+                    return False
         begin(self.plan, cost_of(self.data, self.plan))
         return True
+
+    def _enumerate(self) -> None:
+        """Where there are few routes, the cheapest plan of all becomes the present one; where there is none, the run says so."""
+        if not countable(self.instance):
+            return
+        if (plan := least_plan(self.instance, lambda: self.run.should_stop)) is not None:
+            restore(self.data, self.plan, self.work, np.full(self.data.clients, -1, np.int32))
+            load_routes(self.instance, self.data, self.plan, self.work, plan)
+        elif not self.run.should_stop:
+            self.run.report_infeasible(NO_PLAN.format(self.instance.clients))
+
+    @property
+    def _broken(self) -> bool:
+        """Whether a route breaks a limit: a fixed beginning alone, that is, before others are served behind it."""
+        rules = self.data.rules
+        return rules is not None and bool(rules.locked.any()) and breaking(self.data, self.plan) > 0
 
     @property
     def routes(self) -> int:
@@ -116,11 +136,13 @@ class Search:
         """Look for plans of fewer routes until that share of the run is over; the plan is then the best one."""
         absences = np.zeros(self.data.clients, np.int64)
         while self.plan.counts[USED] > 1 and not self.run.should_stop:
-            absent = np.zeros(self.data.clients + 1, np.int32)
+            absent, used = np.zeros(self.data.clients + 1, np.int32), self.routes
             most = drop_route(self.data, self.plan, self.work, absent, absences)
-            if not self._seek(int(most), heat, share, absent, absences):
+            if self.routes == used or not self._seek(int(most), heat, share, absent, absences):  # all are under way, or no place
                 break
-            begin(self.plan, cost_of(self.data, self.plan))
+            if (value := cost_of(self.data, self.plan)) >= self.plan.value[BEST]:  # prizes above what a route counts
+                break
+            begin(self.plan, value)
             self.report()
         self.return_to_best()
 
@@ -218,10 +240,10 @@ class Search:
         if absences is None:
             absences = np.zeros(self.data.clients, np.int64)
         heat = heat * self.unit
-        while absent[0] and (units := self.grant(share)):
+        while (absent[0] or self._broken) and (units := self.grant(share)):
             made = seek(self.data, self.plan, self.work, absent, absences, heat, most, units)
             self.give_back(units - int(made))
-        return not absent[0]
+        return not absent[0] and not self._broken
 
 
 def compile_rest(instance: VrpInstance, scarce: bool) -> None:
@@ -238,3 +260,4 @@ def compile_rest(instance: VrpInstance, scarce: bool) -> None:
         absent, absences = np.zeros(data.clients + 1, np.int32), np.zeros(data.clients, np.int64)
         most = drop_route(data, plan, work, absent, absences)
         seek(data, plan, work, absent, absences, 1.0, int(most), 3)
+        breaking(data, plan)

@@ -231,9 +231,10 @@ def _start(terms, head, tail, depot, kind):
     """The rows of a slot's depot: leaving it, and being back."""
     for k in range(LOADS + 3 * terms.dimensions):
         head[depot, k] = tail[depot, k] = 0.0
-    head[depot, BEFORE + 1] = tail[depot, AFTER + 1] = tail[depot, TRIP + 1] = -math.inf
-    head[depot, BEFORE + 2] = tail[depot, AFTER + 2] = head[depot, TRIP + 2] = math.inf
-    head[depot, TRIP + 1], tail[depot, TRIP + 2] = terms.earliest[depot], terms.latest[depot]
+    head[depot, BEFORE + 1] = tail[depot, AFTER + 1] = -math.inf
+    head[depot, BEFORE + 2] = tail[depot, AFTER + 2] = math.inf
+    head[depot, TRIP + 1], head[depot, TRIP + 2] = terms.earliest[depot], terms.leave_by[kind]
+    tail[depot, TRIP + 1], tail[depot, TRIP + 2] = terms.back_from[kind], terms.latest[depot]
     head[depot, RELEASE] = tail[depot, RELEASE] = -math.inf
     for q in range(terms.dimensions):
         head[depot, LOADS + 3 * q + 1] = head[depot, LOADS + 3 * q + 2] = terms.aboard[kind, q]

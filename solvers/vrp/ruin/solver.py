@@ -94,9 +94,11 @@ class RuinRecreate(Solver):
         return completion(self, environment, row, iterations, seed)
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
-        from corl.solvers.vrp.bounds import radial_bound
+        from corl.solvers.vrp.bounds import nobody_asks, radial_bound
         from corl.solvers.vrp.ruin.search import Search
 
+        if nobody_asks(instance, run):
+            return
         instance = _with_rules(instance)
         search = Search(instance, self.neighbours, self.farther, run)
         if not search.serve_all(self.heat):

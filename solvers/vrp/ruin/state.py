@@ -114,7 +114,7 @@ class Work(NamedTuple):
     """int64 [5]: clients REMOVED, changes LOGGED, routes TOUCHED, positions to go before the next BLINK, clients MISSED."""
     removed: NDArray[np.int32]
     key: NDArray[np.float64]
-    """[n] each: clients to be inserted, and what they are sorted by."""
+    """[2 n] each: clients to be inserted, and what they are sorted by."""
     client: NDArray[np.int32]
     after: NDArray[np.int32]
     slot: NDArray[np.int32]

@@ -7,7 +7,7 @@ import math
 
 from corl.jit import kernel
 from corl.rng import below, uniform
-from corl.solvers.vrp.ruin.placing import mended, movable, real_clients, waits
+from corl.solvers.vrp.ruin.placing import mended, movable, must_serve, real_clients, waits
 from corl.solvers.vrp.ruin.routes import remove, retime_backward, retime_forward
 from corl.solvers.vrp.ruin.state import DONE, LOGGED, REMOVED, SERVED, TOUCHED, USED
 
@@ -36,7 +36,8 @@ def ruin(data, plan, work):
         slot = plan.route[client]
         if slot < 0:
             optional = data.prizes and data.prize[client] < math.inf and uniform(random) < _TRY
-            if optional and _untouched(work, client) and waits(data, plan, data.rules, client):
+            optional = optional and _untouched(work, client) and waits(data, plan, data.rules, client)
+            if optional and not must_serve(data, plan, data.rules, client):
                 work.removed[work.counts[REMOVED]] = client
                 work.counts[REMOVED] += 1
             continue

@@ -10,7 +10,8 @@ import math
 
 from corl.jit import kernel
 from corl.rng import below
-from corl.solvers.vrp.ruin.placing import join_cost, real_clients
+from corl.solvers.vrp.ruin.joining import join_cost
+from corl.solvers.vrp.ruin.placing import real_clients
 from corl.solvers.vrp.ruin.routes import distance, retime_backward, retime_forward
 from corl.solvers.vrp.ruin.segments import refreshed
 from corl.solvers.vrp.ruin.state import TOUCHED, USED

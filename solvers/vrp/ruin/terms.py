@@ -58,6 +58,9 @@ class Terms(NamedTuple):
     latest: NDArray[np.float64]
     service: NDArray[np.float64]
     """float64 [clients + slots] each; of a slot the first departure and the last return."""
+    leave_by: NDArray[np.float64]
+    back_from: NDArray[np.float64]
+    """float64 [types] each: the last departure, and the first return, before which a vehicle waits."""
     partner: NDArray[np.int32]
     first: NDArray[np.bool_]
     """[clients] each: the other node of a shipment, -1 for none; whether it is picked up here."""
@@ -156,7 +159,7 @@ def terms_of(instance: VrpInstance, owner: NDArray[np.int64]) -> Terms | None:
         start, end = (rules.shipments - depots).T
         partner[start], partner[end], first[start] = end, start, True
         pickup[start], pickup[end] = rules.amounts, -rules.amounts
-    early, late = _hours(instance, owner, reload)
+    early, late, leave_by, back_from = _hours(instance, owner, reload)
     service = np.zeros(instance.n) if instance.service is None else instance.service
     groups = np.full(instance.n, -1) if rules.groups is None else rules.groups
     needed = np.zeros(0, bool) if rules.group_required is None else rules.group_required.copy()
@@ -197,6 +200,8 @@ def terms_of(instance: VrpInstance, owner: NDArray[np.int64]) -> Terms | None:
         earliest=early,
         latest=late,
         service=np.concatenate([padded(service, 0.0), np.zeros(len(owner))]),
+        leave_by=leave_by,
+        back_from=back_from,
         partner=partner,
         first=first,
         group=np.concatenate([groups[clients], np.full(extra, -1)]).astype(np.int32),
@@ -223,21 +228,24 @@ def terms_of(instance: VrpInstance, owner: NDArray[np.int64]) -> Terms | None:
 
 def _hours(
     instance: VrpInstance, owner: NDArray[np.int64], reload: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """When service may begin at the earliest and the latest; of a slot: the first departure and the last return."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """When service may begin at the earliest and the latest; of a slot: the first departure and the last return. And of each
+    type the last departure and the first return."""
     rules, vehicles = instance.rules, instance.vehicles
     assert rules is not None
     opens = np.zeros(instance.n) if instance.earliest is None else instance.earliest
     closes = np.full(instance.n, np.inf) if instance.latest is None else _eased(instance.latest)
-    leave, back = opens[vehicles.start], closes[vehicles.end]
+    leave, back, home = opens[vehicles.start], closes[vehicles.end], opens[vehicles.end]
     if rules.stays_out is not None:
-        back = np.where(rules.stays_out, np.inf, back)
+        back, home = np.where(rules.stays_out, np.inf, back), np.where(rules.stays_out, 0.0, home)
     if rules.shift is not None:
         leave, back = np.maximum(leave, rules.shift[:, 0]), np.minimum(back, _eased(rules.shift[:, 1]))
     clients = slice(instance.depots, None)
     return (
         np.concatenate([opens[clients], opens[reload], leave[owner]]),
         np.concatenate([closes[clients], closes[reload], back[owner]]),
+        closes[vehicles.start],
+        home,
     )
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="Ray's clusters run o
 @pytest.fixture
 def cluster(toy_environment):
     """Environment variables for a process that starts a Ray of two workers on this machine."""
-    pytest.importorskip("ray", reason='ray is not installed (pip install "corl-solvers[distributed]")')
+    pytest.importorskip("ray", reason='ray is not installed (pip install ".[distributed]")')
     return toy_environment | {"RAY_USAGE_STATS_ENABLED": "0"}
 
 
@@ -43,7 +43,7 @@ def test_two_workers(cluster, suite, tmp_path):
     path = suite("good", "killed", "lies", "slow", head="time_limits = [0.2]\nseeds = 3")
     done = bench(cluster, tmp_path, path)
     assert done.returncode == 0, done.stderr
-    with Store(tmp_path / "toy-s.db") as store:
+    with Store(tmp_path / "s.db") as store:
         found = {(record.solver, record.seed): record for record in store.records()}
     assert len(found) == 12
     assert {solver: record.outcome for (solver, _), record in found.items()} == {
@@ -59,7 +59,7 @@ def test_a_lost_worker(cluster, suite, tmp_path):
     path = suite("good", f'solver = "murderer"\noptions = {{ file = "{deaths}" }}', "slow")
     done = bench(cluster, tmp_path, path)
     assert done.returncode == 0, done.stderr
-    with Store(tmp_path / "toy-s.db") as store:
+    with Store(tmp_path / "s.db") as store:
         outcomes = {record.solver: (record.outcome, record.reason) for record in store.records()}
     assert outcomes["good"][0] == outcomes["slow"][0] == "ok"
     assert outcomes["murderer"][0] == "lost" and "worker" in outcomes["murderer"][1]

@@ -33,7 +33,7 @@ def test_a_good_run_is_recorded_in_full(bench, suite, toy_folder, tmp_path):
     )
     done = bench(path, "--export")
     assert done.returncode == 0 and "1 ok" in done.stdout and "corl report" in done.stdout, done.stderr
-    (record,) = rows(tmp_path / "toy-s.db").values()
+    (record,) = rows(tmp_path / "s.db").values()
     assert (record.suite, record.problem, record.instance, record.solver, record.seed) == ("toy-s", "toy", "z3", "low", 0)
     assert record.outcome == "ok" and record.reason == "" and record.limit == "time_limit" and record.time_limit == 0.2
     assert record.objective == pytest.approx(record.trace[-1][1]) and len(record.trace) > 0
@@ -45,7 +45,7 @@ def test_a_good_run_is_recorded_in_full(bench, suite, toy_folder, tmp_path):
     assert record.commit == git_commit() and record.started.endswith("Z")
     if os.name == "posix":
         assert record.cpu_seconds > 0 and len(record.cores) == 1
-    with Store(tmp_path / "toy-s.db") as store:
+    with Store(tmp_path / "s.db") as store:
         assert len(store.solution(record)) == 3
         assert store.suites()["toy-s"]["solvers"] == {"low": {"solver": "good", "options": {"start": 2}, "cores": 1}}
         assert store.commands("toy-s") == [f"corl bench {path} --export"]
@@ -65,7 +65,7 @@ def test_everything_that_goes_wrong_is_a_row(bench, suite, tmp_path, monkeypatch
     solvers = ["raises", "segfaults", "killed", "exits", "lies", "infeasible", "errs", "empty", "refuses", "talks", "good"]
     done = bench(suite(*solvers))
     assert done.returncode == 0, done.stderr
-    found = rows(tmp_path / "toy-s.db")
+    found = rows(tmp_path / "s.db")
     assert len(found) == len(solvers)
     expected = {
         "raises": ("crash", "ZeroDivisionError: on purpose"), "segfaults": ("crash", "SIGSEGV"), "killed": ("crash", "SIGKILL"),
@@ -84,7 +84,7 @@ def test_everything_that_goes_wrong_is_a_row(bench, suite, tmp_path, monkeypatch
 def test_a_hang_is_killed(bench, suite, tmp_path):
     """A solver that ignores its limit is ended after twice the limit and the allowance for set-up."""
     done = bench(suite("hangs", head="time_limits = [0.3]\nsetup_allowance = 1"))
-    (record,) = rows(tmp_path / "toy-s.db").values()
+    (record,) = rows(tmp_path / "s.db").values()
     assert done.returncode == 0 and record.outcome == "timeout" and record.reason == "killed after 1.6 s"
     assert record.wall_seconds >= 1.6
 
@@ -103,12 +103,12 @@ def test_as_many_cores_as_given(bench, suite, tmp_path):
     """A run of two cores is pinned to two and has them as workers and threads; runs side by side have disjoint ones."""
     path = suite("cores", 'solver = "cores"\nlabel = "both"\ncores = 2')
     assert bench(path).returncode == 0
-    found = rows(tmp_path / "toy-s.db")
+    found = rows(tmp_path / "s.db")
     assert found["cores", "line-0", 0].objective == found["both", "line-0", 0].objective == 5.0
     assert len(found["both", "line-0", 0].cores) == 2 and len(found["cores", "line-0", 0].cores) == 1
     path = suite('solver = "slow"\noptions = { seconds = 0.5 }', name="pair", head="time_limits = [0.1]\nseeds = 2")
     assert bench(path, "--jobs", 2).returncode == 0
-    first, second = rows(tmp_path / "toy-pair.db").values()
+    first, second = rows(tmp_path / "pair.db").values()
     assert not set(first.cores) & set(second.cores)
     assert 0 <= first.machine["parallel_slowdown"] + 0.5 < 1.5
 
@@ -137,14 +137,14 @@ def test_resuming(bench, suite, tmp_path):
     """A store with runs of the suite is refused without --resume; with it only what is missing is run, even more seeds."""
     path = suite("good", "slow")
     assert bench(path).returncode == 0
-    before = rows(tmp_path / "toy-s.db")
+    before = rows(tmp_path / "s.db")
     refused = bench(path)
     assert refused.returncode == 2 and "--resume" in refused.stderr
     again = bench(path, "--resume")
-    assert again.returncode == 0 and "0 runs" in again.stdout and rows(tmp_path / "toy-s.db") == before
+    assert again.returncode == 0 and "0 runs" in again.stdout and rows(tmp_path / "s.db") == before
     more = bench(path, "--resume", "--seeds", 2, "--solvers", "good")
-    assert more.stdout.startswith("1 run: 1 ok\n") and len(rows(tmp_path / "toy-s.db")) == 3
-    with Store(tmp_path / "toy-s.db") as store:
+    assert more.stdout.startswith("1 run: 1 ok\n") and len(rows(tmp_path / "s.db")) == 3
+    with Store(tmp_path / "s.db") as store:
         assert set(store.suites()["toy-s"]["solvers"]) == {"good", "slow"} and len(store.commands("toy-s")) == 3
 
 
@@ -183,7 +183,7 @@ def test_more_processors_than_there_are(bench, suite, tmp_path):
     """A line-up that could never start is refused before the runs of the others."""
     done = bench(suite("good", 'solver = "cores"\ncores = 999'))
     assert done.returncode == 2 and "asks for 999 processors" in done.stderr and done.stderr.count("\n") == 1
-    assert rows(tmp_path / "toy-s.db") == {}
+    assert rows(tmp_path / "s.db") == {}
 
 
 def test_a_foreign_store_is_left_alone(bench, suite, tmp_path):
@@ -208,7 +208,7 @@ def test_interrupted(suite, toy_environment, tmp_path, number):
     _, errors = child.communicate(timeout=60)
     assert child.returncode == (-9 if number == signal.SIGKILL else 130), errors
     assert number == signal.SIGKILL or "2 runs kept" in errors
-    assert {key[0] for key in rows(tmp_path / "toy-s.db")} == {"good", "slow"}
+    assert {key[0] for key in rows(tmp_path / "s.db")} == {"good", "slow"}
     until(lambda: not alive(int(file.read_text())))
 
 

@@ -32,6 +32,13 @@ def test_files_in_natural_order_with_references(toy, suite):
     assert read.name == "toy-s"
 
 
+def test_the_store_is_named_after_the_suite(toy, suite):
+    """A user's own file gives its stem, as how-to.md says; a shipped suite its problem and name."""
+    os.symlink(toy, suite("good").parent / "data")
+    assert read_suite(suite("good")).store == "s.db"
+    assert read_suite("tsp/smoke").store == "tsp-smoke.db"
+
+
 def test_limit_exclude_and_facts(toy, suite):
     """The first so many of what is not excluded and whose facts fit."""
     os.symlink(toy, suite("good").parent / "data")

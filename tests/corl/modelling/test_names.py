@@ -165,3 +165,12 @@ def test_a_solution_is_taken_by_names(shop):
     other = model.instance()
     start, machine = warm_start(JOBSHOP, other, JOBSHOP.to_json(shop, SCHEDULE))
     assert start.tolist() == [0, 6, 0, 3] and [other.machine_names[m] for m in machine] == ["M2", "M3", "M3", "M1"]
+
+
+def test_a_day_without_clients():
+    """It is an instance like any other, with nothing to do."""
+    model = RoutingModel("quiet", time="min")
+    model.add_depot("hub", lat=48.2, lon=16.4)
+    model.add_vehicle("van", capacity=3)
+    instance = model.instance()
+    assert instance.clients == 0 and VRP.evaluate(instance, []) == 0 and VRP.infeasible(instance) == ""

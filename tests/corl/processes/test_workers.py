@@ -125,7 +125,7 @@ def test_workers_die_with_their_parent(work, tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="Ray's clusters run on POSIX systems")
 def test_ray_actors_give_the_same_batches(work, monkeypatch):
     """Actors of a local Ray answer as processes do, and pass on errors."""
-    pytest.importorskip("ray", reason='ray is not installed (pip install "corl-solvers[distributed]")')
+    pytest.importorskip("ray", reason='ray is not installed (pip install ".[distributed]")')
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     expected, found = first(6, work, 0), first(6, work, 2, executor="ray")

@@ -131,7 +131,7 @@ def test_without_the_extra(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "transformers", None)
     assert main(["trace", "BertModel"]) == 3
     said = capsys.readouterr().err
-    assert "pip install 'corl-solvers[trace]'" in said and "resnet50" in said and said.count("\n") == 1
+    assert "pip install '.[trace]'" in said and "resnet50" in said and said.count("\n") == 1
 
 
 def test_programs_that_are_not_shipped():

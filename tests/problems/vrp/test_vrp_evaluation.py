@@ -135,7 +135,7 @@ def test_too_many_vehicles():
         ({"earliest": np.zeros(4)}, "earliest"),
         ({"earliest": np.full(4, 5.0), "latest": np.array([9.0, 9, 4, 9])}, "latest"),
         ({"ids": np.array([1, 1, 2, 3])}, "ids"),
-        ({"depots": 4}, "depots"),
+        ({"depots": 5}, "depots"),
         ({"depots": 0}, "depots"),
         ({"required": np.ones(4, bool)}, "required"),
         ({"fleet": "small"}, "fleet"),

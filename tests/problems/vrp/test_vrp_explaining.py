@@ -79,7 +79,7 @@ def _costs(instance, routes, node):
                 continue
 
 
-@pytest.mark.parametrize("name", cases["RULES"])
+@pytest.mark.parametrize("name", [*cases["RULES"], *cases["MIXES"]])
 def test_what_is_called_unservable_is(name):
     """With every rule: where there is a reason, enumeration finds no solution."""
     for seed in range(4):

@@ -18,7 +18,7 @@ cases = run_path(str(Path(__file__).parents[2] / "solvers" / "vrp" / "rules_inst
 
 
 @pytest.mark.parametrize("count", [16, pytest.param(60, marks=pytest.mark.long)])
-@pytest.mark.parametrize("name", cases["RULES"])
+@pytest.mark.parametrize("name", [*cases["RULES"], *cases["MIXES"]])
 def test_the_judge(name, count):
     """Random routes of random instances: feasible for both or for neither, at the same cost."""
     random, feasible, refused = np.random.default_rng(7), 0, 0
@@ -102,7 +102,7 @@ def _route(instance, kind, visits):
         return math.inf
     path = [int(vehicles.start[kind]), *visits, int(vehicles.end[kind])]
     out = rules.stays_out is not None and bool(rules.stays_out[kind])
-    legs = [math.floor(math.dist(instance.points[i], instance.points[j]) + 0.5) for i, j in pairwise(path)]
+    legs = [_leg(instance, i, j) for i, j in pairwise(path)]
     times = legs if rules.durations is None else [rules.durations[rules.profile[kind], i, j] for i, j in pairwise(path)]
     if out:
         legs, times = [*legs[:-1], 0], [*times[:-1], 0]
@@ -117,6 +117,12 @@ def _route(instance, kind, visits):
     if rules.overtime_from is not None:
         cost += rules.overtime_cost[kind] * max(0, duration - rules.overtime_from[kind])
     return cost
+
+
+def _leg(instance, i, j):
+    if instance.matrix is not None:
+        return float(instance.matrix[i, j])
+    return math.floor(math.dist(instance.points[i], instance.points[j]) + 0.5)
 
 
 def _fits(instance, kind, trip):
@@ -161,6 +167,8 @@ def _least_duration(instance, kind, path, times, trips, out):
     if rules.closed is None and rules.breaks is None and rules.max_driving is None:
         ends = [(leave, _driven(windows, service, times, leave)) for leave in range(int(opens[0]), 1000)]
         return min((back - leave for leave, back in ends), default=math.inf)
+    if opens[0] > closes[0]:
+        return math.inf
     back = _explored(instance, kind, path, windows, service, times)
     return back - opens[0]
 

@@ -24,7 +24,7 @@ from corl.solvers.training.imitation import Imitation
 from corl.solvers.tsp.bq import AtspBq, Bq
 
 TSP = registry.problem("tsp")
-SMALL = {"width": 8, "heads": 2, "layers": 1, "watch": 0, "batch": 2, "states": 8, "device": "cpu"}
+SMALL = {"width": 8, "heads": 2, "layers": 1, "watch": 0, "batch": 2, "states": 8, "lesson": 0, "device": "cpu"}
 
 
 class Rule(RulePolicy):

@@ -11,12 +11,12 @@ import numpy as np
 
 from corl.errors import Infeasible
 from corl.problems.vrp.evaluation import _checked_distances, schedule
-from corl.problems.vrp.evaluation_rules import _check_loads, _trips, time_cost
+from corl.problems.vrp.evaluation_rules import _trips, check_loads, time_cost
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.routes import Route
 from corl.problems.vrp.rules import Rules
 
-__all__ = ["RULES", "least_cost", "make_rules"]
+__all__ = ["MIXES", "RULES", "least_cost", "make_rules"]
 
 RULES = (
     "dimensions", "pickups", "backhauls", "shipments", "release", "groups", "some groups", "windows", "allowed", "shift", "open",
@@ -25,31 +25,49 @@ RULES = (
     "open and windows", "shipments and breaks", "reloads and duration", "pickups and prizes", "depots and overtime",
     "depots and groups", "depots and breaks", "depots and shipments",
 )  # fmt: skip
+MIXES = (
+    "closing and depots and release",
+    "closing and depots and shift", "closing and depots and duration", "closing and depots and breaks",
+    "closing and depots and reloads and release", "allowed and reloads", "reloads and prizes", "reloads and some groups",
+    "under way and prizes", "under way and some groups", "under way and allowed", "open and shift and breaks",
+    "shipments and longest", "matrix and windows", "matrix and breaks", "matrix and longest and prizes", "matrix and rests",
+)  # fmt: skip
 
 
 def make_rules(name: str, clients: int, seed: int) -> VrpInstance:
     """A random instance with the rules that its name tells; there may be no solution."""
-    random = np.random.default_rng([seed, RULES.index(name)])
+    random = np.random.default_rng([seed, (*RULES, *MIXES).index(name)])
     has = set(name.split(" and "))
     depots = 2 if has & {"depots", "depots to reload"} else 1
     types = 2 if has & {"depots", "allowed", "shift", "open", "overtime", "profiles of durations", "under way", "aboard"} else 1
     n = clients + depots
-    timed = has & {"windows", "release", "shift", "breaks", "rests", "durations", "profiles of durations", "longest", "duration"}
+    timed = has & {
+        "windows", "release", "shift", "breaks", "rests", "durations", "profiles of durations", "longest", "duration", "closing",
+    }  # fmt: skip
     demand = np.concatenate([np.zeros(depots), random.integers(1, 6, clients)]).astype(float)
     earliest = np.concatenate([np.zeros(depots), random.integers(0, 200, clients)]).astype(float)
     latest = earliest + random.integers(60, 250, n)
     latest[:depots] = 900.0
+    if "closing" in has:  # vehicles leave a depot that closes soon and end at one that opens late
+        latest[0], earliest[1] = random.integers(60, 220), random.integers(0, 200)
     vehicles = Vehicles(
         capacity=np.array([10.0, 13.0])[:types],
         count=np.array([-1, 3])[:types] if types > 1 else -1,
         start=np.arange(types) if "depots" in has else 0,
+        end=np.ones(types) if "closing" in has else None,
         fixed_cost=np.array([20.0, 35.0])[:types],
         unit_cost=np.array([1.0, 1.3])[:types],
         max_duration=420.0 if "longest" in has else np.inf,
         max_distance=300.0 if "longest" in has else np.inf,
     )
+    coordinates = matrix = None
+    if "matrix" in has:  # some ways are longer than those over others
+        matrix = random.integers(1, 70, (n, n)).astype(float)
+        np.fill_diagonal(matrix, 0.0)
+    else:
+        coordinates = random.integers(0, 80, (n, 2)).astype(float)
     instance = VrpInstance(
-        f"{name}-{seed}", "EUC_2D", demand, vehicles, random.integers(0, 80, (n, 2)).astype(float), depots=depots,
+        f"{name}-{seed}", "EUC_2D" if matrix is None else "EXPLICIT", demand, vehicles, coordinates, matrix, depots=depots,
         earliest=earliest if timed else None, latest=latest if timed else None,
         service=np.where(np.arange(n) < depots, 0.0, random.integers(0, 12, n)) if timed else None,
     )  # fmt: skip
@@ -99,9 +117,10 @@ def _with_rules(instance: VrpInstance, has: set[str], random: np.random.Generato
     if "open" in has:
         rules["stays_out"] = np.array([True, False])
     if "reloads" in has or "depots to reload" in has:
-        rules["reloads"] = np.array([2])
-        count = 2 + len(clients) // (3 if "release" in has else 8)
-        instance = replace(instance, vehicles=replace(instance.vehicles, count=np.array([count]), capacity=np.array([8.0])))
+        rules["reloads"] = np.array([2, 1])[:types]
+        count = np.full(types, 2 + len(clients) // (3 if "release" in has else 8))
+        capacity = np.array([8.0, 5.0])[:types]
+        instance = replace(instance, vehicles=replace(instance.vehicles, count=count, capacity=capacity))
     if "depots to reload" in has:
         rules["reload_depots"] = np.array([[True, True]])
     if "duration" in has:
@@ -168,7 +187,7 @@ def _trips_of(instance: VrpInstance, order: tuple[int, ...]) -> Iterator[list[in
     if rules.reloads is None:
         yield list(order)
         return
-    depots = [None, *(range(instance.depots) if rules.reload_depots is not None else [0])]
+    depots = [None, *range(instance.depots)]
     for between in itertools.product(depots, repeat=len(order) - 1):
         visits = [order[0]]
         for depot, node in zip(between, order[1:]):
@@ -185,11 +204,11 @@ def _route_cost(instance: VrpInstance, route: Route) -> float:
     for start, end in [] if rules.shipments is None else rules.shipments.tolist():
         if (start in visits) != (end in visits) or (start in visits and visits.index(start) > visits.index(end)):
             return np.inf
-    if rules.allowed is not None and not rules.allowed[kind, route.visits].all():
+    if rules.allowed is not None and not rules.allowed[kind, route.visits[route.visits >= instance.depots]].all():
         return np.inf
     try:
         for trip in _trips(instance, rules, 1, route):
-            _check_loads(instance, rules, 1, kind, trip)
+            check_loads(instance, rules, "route 1", kind, trip)
         (length,) = _checked_distances(instance, [route])
         cost = length * instance.vehicles.unit_cost[kind] + instance.vehicles.fixed_cost[kind]
         cost += time_cost(instance, kind, schedule(instance, route).duration) if rules.lasting else 0.0

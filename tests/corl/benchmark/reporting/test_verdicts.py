@@ -93,10 +93,17 @@ def test_a_solver_that_refuses_everything():
 
 
 def test_few_instances_and_seeds():
-    """One run each: no verdict. Some seeds of one instance: a verdict about it alone, said so."""
+    """No verdict on fewer than five instances that differ, however many seeds there are: seeds may change nothing."""
     assert "too few" in verdict(contest(1, 1)).verdict
     assert "too few" in verdict(contest(4, 1)).verdict
-    assert verdict(contest(1, 6, step=5.0)).verdict == "a better than b on these instances"
+    assert verdict(contest(1, 6, step=5.0)).verdict.endswith("they differ on 1 instance, a verdict takes 5")
+    even = [run(name, f"i{i}", seed, objective=101.0 + (name == "b" and i == 0))
+            for name in "ab" for i in range(4) for seed in range(3)]  # fmt: skip
+    found = verdict(even)
+    assert found.better == "" and found.verdict.endswith("they differ on 1 instance, a verdict takes 5")
+    assert found.difference.low is None and found.difference.high is None
+    more = [run(name, f"i{i}", objective=101.0 + (name == "b" and i < 4)) for name in "ab" for i in range(8)]
+    assert verdict(more).better == ""
     texts = " ".join(of_suite(contest(1, 6)).warnings)
     assert "One instance: nothing is said about others" in texts and "One seed" not in texts
     assert "One seed" in " ".join(of_suite(contest(8, 1)).warnings)

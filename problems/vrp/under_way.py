@@ -1,0 +1,105 @@
+"""Fixed beginnings of routes that no solution can have."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import Infeasible
+from corl.problems.vrp.alone import LIMITS, NO_RULES, Ways, driven, hours, is_back, passes
+from corl.problems.vrp.evaluation_rules import check_loads
+from corl.problems.vrp.instance import VrpInstance
+from corl.tolerance import keeps
+
+__all__ = ["begun_wrongly"]
+
+
+def begun_wrongly(instance: VrpInstance, kinds: dict[int, Ways]) -> str:
+    """Why a route that is under way cannot be finished whatever comes behind its beginning; "" where that is not proven."""
+    rules = instance.rules or NO_RULES
+    begun = list(rules.begun or ())
+    served = np.concatenate([np.zeros(0, np.int64), *begun])
+    if reason := _twice(instance, served) or _parted(instance, begun):
+        return reason
+    for kind, nodes in enumerate(begun):
+        if len(nodes) and (why := _broken(instance, kinds[kind], nodes)):
+            names = ", ".join(instance.labels[node] for node in nodes[:10])
+            return f"the vehicle of type {instance.vehicle_label(kind)} is under way to {names}: {why}"
+    return ""
+
+
+def _twice(instance: VrpInstance, served: NDArray[np.int64]) -> str:
+    """Two clients of a group, both on fixed beginnings."""
+    rules = instance.rules or NO_RULES
+    if rules.groups is None:
+        return ""
+    groups = rules.groups[served]
+    for group in np.unique(groups[groups >= 0]):
+        both = served[groups == group]
+        if len(both) > 1:
+            one, two = instance.labels[both[0]], instance.labels[both[1]]
+            return f"vehicles are under way to client {one} and client {two}, which are of one group"
+    return ""
+
+
+def _parted(instance: VrpInstance, begun: list[NDArray[np.int64]]) -> str:
+    """A shipment that is brought before it is picked up, or by another vehicle."""
+    rules = instance.rules or NO_RULES
+    place = {int(node): (kind, at) for kind, nodes in enumerate(begun) for at, node in enumerate(nodes)}
+    for start, end in [] if rules.shipments is None else rules.shipments.tolist():
+        if end in place and (start not in place or place[start][0] != place[end][0] or place[start][1] > place[end][1]):
+            what = f"client {instance.labels[end]} without what it brings there from client {instance.labels[start]}"
+            return f"a vehicle is under way to {what}"
+        if start in place and rules.allowed is not None and not rules.allowed[place[start][0], end]:
+            what = f"may not serve client {instance.labels[end]}, where its shipment goes"
+            return f"a vehicle is under way to client {instance.labels[start]} and {what}"
+    return ""
+
+
+def _broken(instance: VrpInstance, ways: Ways, nodes: NDArray[np.int64]) -> str:
+    """Which limits the beginning of a route breaks by itself."""
+    rules, vehicles, kind = ways.rules, instance.vehicles, ways.kind
+    if rules.allowed is not None and not rules.allowed[kind, nodes].all():
+        return f"it may not serve client {instance.labels[nodes[int((~rules.allowed[kind, nodes]).argmax())]]}"
+    try:
+        check_loads(instance, rules, "its route", kind, nodes.astype(np.int32))
+    except Infeasible as error:
+        return str(error)
+    path = [ways.start, *nodes.tolist()]
+    legs = [float(ways.row(False, one, False)[two]) for one, two in pairwise(path)]
+    far = sum(legs) + float(ways.back(False, False)[path[-1]])
+    if not keeps(far, vehicles.max_distance[kind]):
+        return f"its route is {far / instance.scale:.10g} long at the least; the limit is " \
+            f"{vehicles.max_distance[kind] / instance.scale:.10g}"  # fmt: skip
+    return _late(instance, ways, path)
+
+
+def _late(instance: VrpInstance, ways: Ways, path: list[int]) -> str:
+    """Whether hours, windows, pauses and the longest duration let a vehicle go this path and then back."""
+    rules, limits = ways.rules, set(LIMITS)
+    first, last, home_from, home_by = hours(ways)
+    if rules.release is not None:
+        first = max(first, float(rules.release[path[1:]].max()))
+    if not keeps(first, last):
+        return f"it leaves at {first / instance.scale:.10g} at the earliest; its depot closes at {last / instance.scale:.10g}"
+    service = np.zeros(instance.n) if instance.service is None else instance.service
+    closes = np.full(instance.n, np.inf) if instance.latest is None else instance.latest
+    labels, busy = [(first, len(ways.breaks), 0.0)], 0.0
+    for one, two in pairwise(path):
+        leg = float(ways.row(True, one, False)[two])
+        busy += leg + float(service[two])
+        labels = driven(ways, labels, leg, leg if one == path[0] else 0.0, 0.0) if keeps(leg, ways.driving) else []
+        last = min(last, float(closes[two]) - busy + float(service[two]))
+        labels = passes(ways, labels, two, float(closes[two]), limits)
+        if not labels:
+            return f"it does not come to client {instance.labels[two]} in time"
+    back = float(ways.back(False, True)[path[-1]])
+    done = [label for label in driven(ways, labels, back, 0.0, 0.0) if is_back(ways, label, home_from, home_by)]
+    if not done:
+        return "it is not back in time"
+    duration, longest = max(busy + back, max(done[0][0], home_from) - last), float(instance.vehicles.max_duration[ways.kind])
+    if not keeps(duration, longest, done[0][0]):
+        return f"its route takes {duration / instance.scale:.10g} at the least; the limit is {longest / instance.scale:.10g}"
+    return ""
