@@ -143,7 +143,7 @@ class JobShop(Problem):
             for row, length in zip(part, lengths):
                 if not isinstance(row, list) or len(row) != length:
                     raise InputError(_SOLUTION, field="solution")
-                numbers = [known.get(each, each) if isinstance(each, str) else each for each in row]
+                numbers: list[Any] = [known.get(each, each) if isinstance(each, str) else each for each in row]
                 if not all(map(_is_integer, numbers)):
                     raise InputError(_SOLUTION, field="solution")
                 rows[-1] += numbers

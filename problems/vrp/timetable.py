@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,8 @@ def stops(instance: VrpInstance, route: Route) -> list[Stop]:
         left = begin + float(service[k]) + stays
         wait, pause = max(0.0, begin - arrival - before) + stays - after, before + after
         times = [round(each / time, 9) for each in (arrival, wait, pause, begin, float(service[k]), left)]
-        listed.append(Stop(node, *times, tuple(loads[k - 1].tolist()), round(float(legs[k - 1]) * length, 6)))
+        row: list[Any] = [node, *times, tuple(loads[k - 1].tolist()), round(float(legs[k - 1]) * length, 6)]
+        listed.append(Stop(*row))
     return listed
 
 
@@ -85,7 +86,7 @@ def _aboard(instance: VrpInstance, route: Route) -> _Floats:
             change[route.visits == start] += amount
             change[route.visits == end] -= amount
     cuts = [0, *np.flatnonzero(route.visits < instance.depots).tolist(), len(route.visits)]
-    aboard = np.empty_like(change)
+    aboard: _Floats = np.empty_like(change)
     demands = rules.of("demands", instance.demand[:, None])[route.visits]
     held = np.zeros(change.shape[1]) if rules.aboard is None else rules.aboard[route.vehicle]
     for begin, end in pairwise(cuts):

@@ -230,6 +230,9 @@ def test_records_name_kernels_and_classes_that_there_are(file):
                 assert len(texts) <= len(inspect.signature(kernel.py_func).parameters)
                 for text in texts:
                     types.unliteral(signatures.read(text, record["classes"]))
+            for cls, *fields in record["classes"].values():
+                module, _, name = cls.partition(":")
+                assert len(fields) == len(getattr(import_module(module), name)._fields)
 
 
 def recorded():

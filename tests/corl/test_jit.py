@@ -185,6 +185,7 @@ def test_damaged_machine_code_is_compiled_again(kept, how):
     assert use(place) == (3, "")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="POSIX modes")
 @pytest.mark.parametrize("level", [3, *(pytest.param(level, marks=pytest.mark.long) for level in (0, 1, 2))])
 def test_what_others_may_write_is_not_unpickled(kept, level):

@@ -232,7 +232,7 @@ def _types(instance: VrpInstance) -> list[dict[str, Any]]:
         "max_duration": scale * instance.speed,
     }
     for k in range(vehicles.types):
-        each = {key: _finite(getattr(vehicles, key)[k] / factor) for key, factor in factors.items()}
+        each: dict[str, Any] = {key: _finite(getattr(vehicles, key)[k] / factor) for key, factor in factors.items()}
         each = {key: value for key, value in each.items() if value is not None}
         each |= {"name": instance.vehicle_names[k]} if instance.vehicle_names else {}
         each |= {"count": int(vehicles.count[k])} if vehicles.count[k] >= 0 else {}

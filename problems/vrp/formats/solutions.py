@@ -89,6 +89,7 @@ def from_json(instance: VrpInstance, value: Any) -> list[Route]:
 
 def _route(instance: VrpInstance, places: dict[Any, int], number: int, value: Any) -> Route:
     field, vehicles = f"route {number}", instance.vehicles
+    vehicle: Any
     if isinstance(value, list):
         vehicle, visits, alike = 0, value, vehicles.types == 1 and instance.depots == 1
         if not alike:

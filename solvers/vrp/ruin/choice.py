@@ -24,6 +24,9 @@ _RELAXED = 0.6  # of the time, what the linear relaxation may take
 _PIVOTS = 30  # where no clock ends it: steps of the simplex method a client,
 _NODES = 20  # and nodes of branch and bound
 _INTEGER = 1000  # columns that branch and bound is given at most; with three thousand it overran its time by a second
+_COLUMN = 4e-4  # seconds a column that branch and bound takes before it looks at its clock: fewer columns where there is less,
+_FEWEST = 100  # or none
+_RELAXED_COLUMN = 1e-5  # seconds a column, likewise, of the relaxation
 
 
 def choose(
@@ -37,6 +40,7 @@ def choose(
     from scipy.optimize import linprog
 
     began, timed = perf_counter(), seconds < np.inf
+    most = min(most, int(seconds / _RELAXED_COLUMN)) if timed else most
     held = np.flatnonzero(pool.tag)
     if len(held) > most:
         held = held[np.argsort(-pool.seen[held], kind="stable")[:most]]
@@ -53,10 +57,12 @@ def choose(
     if len(limits):
         reduced -= share.T @ relaxed.ineqlin.marginals
     kept = np.flatnonzero(reduced <= best - relaxed.fun)
-    kept = kept[np.argsort(reduced[kept], kind="stable")[:_INTEGER]]
-    options = {"time_limit": seconds - (perf_counter() - began)} if timed else {"node_limit": _NODES}
-    if timed and options["time_limit"] <= 0.0:
+    left = seconds - (perf_counter() - began) if timed else np.inf
+    columns = int(min(_INTEGER, left / _COLUMN))
+    if columns < min(_FEWEST, len(kept)):
         return None
+    kept = kept[np.argsort(reduced[kept], kind="stable")[:columns]]
+    options = {"time_limit": left} if timed else {"node_limit": _NODES}
     taken = _branch(cost[kept], serve[:, kept], share[:, kept], limits, options)
     if taken is None or cost[kept[taken]].sum() >= best * (1.0 - _LEAST):
         return None

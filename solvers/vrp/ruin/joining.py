@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from corl.jit import kernel
 from corl.solvers.vrp.ruin.pauses import keeps_pauses
 from corl.solvers.vrp.ruin.routes import distance
@@ -112,7 +114,7 @@ def _keeps(data, plan, terms, slot, count):
 def touched_keep(data, plan, work):
     """Whether the routes in work.touched keep to every limit of their own."""
     k = 0
-    while k < work.counts[TOUCHED] and _keeps_limits(data, plan, work.touched[k]):
+    while k < work.counts[TOUCHED] and _keeps_limits(data, plan, np.int64(work.touched[k])):  # as `breaking` calls it
         k += 1
     return k == work.counts[TOUCHED]
 

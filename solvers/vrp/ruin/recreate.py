@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from corl.jit import kernel
 from corl.rng import below, uniform
 from corl.solvers.vrp.ruin.joining import extra_cost
@@ -23,6 +25,7 @@ GENEROUS = 1e12
 
 _BLINK = 0.01  # the paper's gamma
 _LAST = 1e12  # above all other keys
+_MEMBER = 4  # in one of so many insertions of a group one client of it, at random, stands for all
 _FARTHER = 4  # in one of so many iterations the neighbours farther away are looked at too
 
 
@@ -67,12 +70,15 @@ def _place_by_rules(data, plan, work, terms, client, reach, most, worth, allowed
         return 0.0
     if terms.paired and terms.partner[client] >= 0:
         return place_pair(data, plan, work, terms, client, reach, most, allowed)
-    first, last, group = 0, 1, -1
+    first, last, group = np.int64(0), np.int64(1), -1
     if terms.grouped and terms.group[client] >= 0:
         group = terms.group[client]
         if plan.segments.served[group] > 0:
             return 0.0
         first, last = terms.member_from[group], terms.member_from[group + 1]
+        if below(work.random, _MEMBER) == 0:  # the cheapest one alone is not so beside those that are still to come
+            first += below(work.random, last - first)
+            last = first + 1
     after, chosen, least = -1, client, allowed
     for k in range(first, last):
         member = client if group < 0 else terms.members[k]

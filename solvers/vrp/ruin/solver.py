@@ -25,7 +25,7 @@ _COOLING_LONG = 2_000.0  # likewise, with windows and long routes: slow coolings
 _LONG = 25.0  # clients in a route, from which on it is long
 _HOT = 2_000.0  # iterations a client from which a run begins at the full temperature
 _MOST = 8  # coolings
-_SPEED = 150_000.0  # iterations a second, about: a busy machine shall not change how many coolings there are
+_TRIAL = 0.005  # of the run, at the last temperature: from it is told how many iterations there will be
 _BEFORE_LAST = 0.93  # of the run: then comes the last choice of routes, and what is left goes into improving it
 _TAIL = 3.0  # times the last temperature: the first one after that choice
 _FLEET_SHARE = 0.3  # of the run that looking for fewer routes may take
@@ -116,7 +116,8 @@ class RuinRecreate(Solver):
         choosing = self.choices and search.keep_routes()
         seconds = float("inf") if run.iterations is not None or run.time_limit is None else _choice_time(run.time_limit)
         long = instance.windows and instance.clients >= _LONG * search.routes
-        steps = self._steps(choosing, self._count(instance.clients, run, long), self._heat(instance.clients, run))
+        planned = float(run.iterations) if run.iterations is not None else self._planned(search, run)
+        steps = self._steps(choosing, self._count(instance.clients, planned, long), self._heat(instance.clients, planned))
         for number, (heat, share) in enumerate(steps):
             if number and choosing and not run.should_stop:
                 search.choose_routes(min(seconds, 0.8 * run.remaining))
@@ -132,14 +133,22 @@ class RuinRecreate(Solver):
         steps = [(heat * (self.reheat if k else 1.0), last * (k + 1) / count) for k in range(count)]
         return [*steps, (min(heat, _TAIL * self.cold), 1.0)] if choosing else steps
 
-    def _count(self, clients: int, run: Run, long: bool) -> int:
+    def _planned(self, search: Search, run: Run) -> float:
+        """About how many iterations there will be, by the speed of a few; inf without a limit."""
+        if run.time_limit is None:
+            return float("inf")
+        done, elapsed = search.done, run.elapsed
+        search.cool(self.cold, self.cold, run.fraction + _TRIAL)
+        return (search.done - done) / max(1e-9, run.elapsed - elapsed) * run.time_limit
+
+    def _count(self, clients: int, planned: float, long: bool) -> int:
         """How many coolings there will be; long: whether there are windows and long routes."""
         each = (_COOLING_LONG if long else _COOLING) * clients
-        return self.coolings or max(1, int(min(_MOST, math.sqrt(_iterations(run) / each))))
+        return self.coolings or max(1, int(min(_MOST, math.sqrt(planned / each))))
 
-    def _heat(self, clients: int, run: Run) -> float:
+    def _heat(self, clients: int, planned: float) -> float:
         """The first temperature: in a short run a hot plan would not have the time to cool."""
-        return max(self.cold, self.heat * math.sqrt(min(1.0, _iterations(run) / (_HOT * clients))))
+        return max(self.cold, self.heat * math.sqrt(min(1.0, planned / (_HOT * clients))))
 
 
 def _with_rules(instance: VrpInstance) -> VrpInstance:
@@ -157,13 +166,6 @@ def _needs_rules(instance: VrpInstance) -> bool:
     serving = instance.service is not None and bool(instance.service.any())
     both = instance.windows or (serving and bool(np.isfinite(vehicles.max_distance).any()))
     return both and bool(np.isfinite(vehicles.max_duration).any())
-
-
-def _iterations(run: Run) -> float:
-    """About how many there will be; inf without a limit."""
-    if run.iterations is not None:
-        return float(run.iterations)
-    return float("inf") if run.time_limit is None else _SPEED * run.time_limit
 
 
 def _choice_time(limit: float) -> float:

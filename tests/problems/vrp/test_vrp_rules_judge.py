@@ -39,6 +39,11 @@ def _random_routes(instance, random):
     """Most clients in a few routes, pairs mostly in order, reloads here and there."""
     left = [node for node in random.permutation(np.arange(instance.depots, instance.n)).tolist() if random.random() < 0.97]
     rules, routes = instance.rules, []
+    if rules.groups is not None:  # mostly one of each group
+        of = rules.groups.tolist()
+        left = [
+            node for node in left if of[node] < 0 or random.random() < 0.2 or node == next(n for n in left if of[n] == of[node])
+        ]
     for nodes in () if rules.begun is None else rules.begun:
         left = [*nodes.tolist(), *(node for node in left if node not in nodes)] if len(nodes) else left
     for start, end in () if rules.shipments is None else rules.shipments.tolist():

@@ -62,6 +62,7 @@ def test_seeds_repeat():
     assert trees[0] == trees[1] != trees[2]
 
 
+@pytest.mark.long
 def test_strong_branching_is_scip_s_own():
     """At the root the best score is the variable that SCIP's vanilla full strong branching takes, of several programs."""
     import pyscipopt

@@ -187,3 +187,41 @@ def cheapest(data, pool, counts):
                 else:
                     least[mask, 1:] = np.minimum(least[mask, 1:], least[mask ^ part, :-1] + pool.cost[place])
     return float(least[everyone - 1, most])
+
+
+def test_branch_and_bound_gets_the_columns_that_there_is_time_for(make, monkeypatch):
+    """A quarter of the time, a quarter of the columns; with next to none it is not begun, as no clock would end it in time."""
+    from corl.solvers.vrp.ruin import choice
+
+    instance, given = make("plain", 60, 2), []
+    data, plan, work, pool = begun(instance, 4096)
+    walk(data, plan, work, pool, 400)
+    monkeypatch.setattr(choice, "perf_counter", lambda: 0.0)
+    monkeypatch.setattr(choice, "_branch", lambda cost, *_: given.append(len(cost)))
+    best = 10.0 * cost_of(data, plan)
+    for seconds in (0.2, 0.05, 0.02):
+        assert choice.choose(data, pool, instance.vehicles.count, best, 5000, seconds) is None
+    assert given == [500, 125]
+
+
+@pytest.mark.parametrize(("speed", "count"), [(150_000.0, 4), (20_000.0, 1)])
+def test_coolings_are_as_many_as_there_is_time_for(make, speed, count):
+    """With a time limit the number of coolings and the first temperature follow the measured speed of iterations."""
+
+    class Clocked(Run):
+        """A run whose clock counts iterations."""
+
+        @property
+        def elapsed(self):
+            return (self._done + self._granted) / speed
+
+    instance, seen = make("plain", 30, 1), []
+    run = Clocked(Vrp(), instance, time_limit=3_000_000.0 / 150_000.0 * 0.5)
+    solver = RuinRecreate()
+    search = Search(instance, 10, 0, run)
+    assert search.serve_all(5.0)
+    planned = solver._planned(search, run)
+    seen.append(solver._count(instance.clients, planned, long=False))
+    assert planned == pytest.approx(speed * run.time_limit, rel=0.05)
+    assert seen == [count]
+    assert solver._heat(3000, planned) == pytest.approx(5.0 * np.sqrt(planned / 6e6), rel=1e-9)
