@@ -151,7 +151,7 @@ SMALLEST: dict[str, Callable[[], list[Any]]] = {
 }  # fmt: skip
 CASES = [
     pytest.param(name, solver, marks=[pytest.mark.long] if solver in NETWORKS else [])
-    for name in sorted(set(SMALLEST) - {"vrp"})
+    for name in SMALLEST
     for solver in registry.solvers(name)
     if registry.solver(name, solver).iteration
 ]

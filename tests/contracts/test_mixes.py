@@ -19,10 +19,10 @@ import corl
 from corl import registry
 from support.mixes import Mix
 
-MADE = {"jobshop": 100, "flowshop": 40, "knapsack": 40, "memory-static": 40, "bandits": 20}
+MADE = {"vrp": 80, "jobshop": 100, "flowshop": 40, "knapsack": 40, "memory-static": 40, "bandits": 20}
 """Families with a maker of mixes, and how many of them are in the gate."""
 TINY = {"tsp": 40, "orienteering": 40, "milp": 20, "milp-branching": 6}
-LONG = {"jobshop": 4000, "milp": 400, "milp-branching": 200, "bandits": 200}
+LONG = {"vrp": 4000, "jobshop": 4000, "milp": 400, "milp-branching": 200, "bandits": 200}
 """How many there are in the long suite; of other families 1,000."""
 NETWORKS = {
     "policy", "tree-search", "muzero", "heatmap-mcts", "slim", "cp-agent", "sequoia", "iterative-dqn", "learned-branching",

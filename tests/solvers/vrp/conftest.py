@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from support.families.vrp_features import least_cost, make_instance
+from support.families.vrp_features import make_instance
+from support.mixes.vrp_routes import least_cost
 
 
 @pytest.fixture(scope="session")

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 
-from corl.errors import Infeasible
-from corl.problems.vrp.evaluation import _checked_distances, schedule
-from corl.problems.vrp.evaluation_rules import _trips, check_loads, time_cost
 from corl.problems.vrp.instance import Vehicles, VrpInstance
-from corl.problems.vrp.routes import Route
 from corl.problems.vrp.rules import Rules
+from support.mixes.vrp_routes import least_cost
 
 __all__ = ["MIXES", "RULES", "least_cost", "make_rules"]
 
@@ -140,78 +134,3 @@ def _with_rules(instance: VrpInstance, has: set[str], random: np.random.Generato
     if "aboard" in has:
         rules |= {"aboard": np.array([[0.0], [6.0]]), "pickups": of_clients(random.integers(0, 7, (len(clients), 1)))}
     return replace(instance, rules=Rules(**rules))
-
-
-def least_cost(instance: VrpInstance) -> float:
-    """The optimum: the best route of every set of clients and type of vehicle, then the best partition; inf without any."""
-    best: dict[tuple[int, int], float] = {}
-    nodes = range(instance.depots, instance.n)
-    for size in range(1, instance.clients + 1):
-        for chosen in itertools.combinations(nodes, size):
-            mask = sum(1 << (node - instance.depots) for node in chosen)
-            for order in itertools.permutations(chosen):
-                for kind in range(instance.vehicles.types):
-                    for visits in _trips_of(instance, order):
-                        cost = _route_cost(instance, Route(kind, np.array(visits, np.int32)))
-                        best[mask, kind] = min(best.get((mask, kind), np.inf), cost)
-    rules, full = instance.rules, (1 << instance.clients) - 1
-    groups = np.full(instance.n, -1) if rules.groups is None else rules.groups
-    needed = [] if rules.group_required is None else rules.group_required.tolist()
-    begun = [bool(len(each)) for each in rules.begun or ()]
-
-    @cache
-    def rest(mask: int, left: tuple[int, ...], served: tuple[int, ...]) -> float:
-        if max(served, default=0) > 1:
-            return np.inf
-        if not mask:
-            open_groups = any(want and not have for want, have in zip(needed, served))
-            idle = any(under_way and count for under_way, count in zip(begun, left))
-            return np.inf if open_groups or idle else 0.0
-        lowest = mask & -mask
-        node = lowest.bit_length() - 1 + instance.depots
-        least = np.inf if instance.required[node] else instance.prize[node] / instance.scale + rest(mask ^ lowest, left, served)
-        for (part, kind), cost in best.items():
-            if cost < np.inf and part & lowest and part & mask == part and left[kind]:
-                fewer = tuple(count - (count > 0 and k == kind) for k, count in enumerate(left))
-                inside = [groups[instance.depots + bit] for bit in range(instance.clients) if part >> bit & 1]
-                counts = tuple(have + inside.count(group) for group, have in enumerate(served))
-                least = min(least, cost + rest(mask ^ part, fewer, counts))
-        return least
-
-    return float(rest(full, tuple(instance.vehicles.count.tolist()), (0,) * len(needed)))
-
-
-def _trips_of(instance: VrpInstance, order: tuple[int, ...]) -> Iterator[list[int]]:
-    """The visits in this order, with reloads in every way."""
-    rules = instance.rules
-    if rules.reloads is None:
-        yield list(order)
-        return
-    depots = [None, *range(instance.depots)]
-    for between in itertools.product(depots, repeat=len(order) - 1):
-        visits = [order[0]]
-        for depot, node in zip(between, order[1:]):
-            visits += [node] if depot is None else [depot, node]
-        yield visits
-
-
-def _route_cost(instance: VrpInstance, route: Route) -> float:
-    """What one route costs, by the judge's parts; inf where it breaks a limit."""
-    rules, kind, visits = instance.rules, route.vehicle, route.visits.tolist()
-    begun = [] if rules.begun is None else rules.begun[kind].tolist()
-    if visits[: len(begun)] != begun:
-        return np.inf
-    for start, end in [] if rules.shipments is None else rules.shipments.tolist():
-        if (start in visits) != (end in visits) or (start in visits and visits.index(start) > visits.index(end)):
-            return np.inf
-    if rules.allowed is not None and not rules.allowed[kind, route.visits[route.visits >= instance.depots]].all():
-        return np.inf
-    try:
-        for trip in _trips(instance, rules, 1, route):
-            check_loads(instance, rules, "route 1", kind, trip)
-        (length,) = _checked_distances(instance, [route])
-        cost = length * instance.vehicles.unit_cost[kind] + instance.vehicles.fixed_cost[kind]
-        cost += time_cost(instance, kind, schedule(instance, route).duration) if rules.lasting else 0.0
-    except Infeasible:
-        return np.inf
-    return float(cost) / instance.scale

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from itertools import combinations, pairwise, permutations
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from corl.problems.vrp.evaluation import Route
 from corl.problems.vrp.generators import solomon, uniform, x
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from support.families import vrp_features
+from support.mixes.vrp_routes import least_cost
 
 CHEAP = "ruin-recreate"
 LARGE = {"vrp": ("x", {"size": 1000}), "vrp-large": ("x", {"size": 6000}), "vrp-windows": ("solomon", {"size": 1000})}
@@ -106,44 +106,6 @@ def plain_cost(instance: VrpInstance, routes: list[Route]) -> float | None:
     return (total + sum(instance.prize[i] for i in left)) / instance.scale
 
 
-def partitions(clients: list[int]):
-    """Every set of non-empty unordered routes over exactly these clients."""
-    if not clients:
-        yield []
-        return
-    first, rest = clients[0], clients[1:]
-    for size in range(len(rest) + 1):
-        for others in combinations(rest, size):
-            for further in partitions([c for c in rest if c not in others]):
-                yield [(first, *others), *further]
-
-
-def best_cost(instance: VrpInstance) -> float:
-    """The optimum by enumeration (one vehicle type); inf where nothing fits."""
-    clients, best = list(range(instance.depots, instance.n)), np.inf
-    free = [c for c in clients if not instance.required[c]]
-    orders: dict[tuple[int, ...], float] = {}
-    for size in range(len(free) + 1):
-        for left in combinations(free, size):
-            for parts in partitions([c for c in clients if c not in left]):
-                total = sum(instance.prize[c] for c in left) / instance.scale
-                for part in parts:
-                    if part not in orders:
-                        orders[part] = min(alone(instance, order) for order in permutations(part))
-                    total += orders[part]
-                count = instance.vehicles.count[0]
-                best = min(best, total if count < 0 or len(parts) <= count else np.inf)
-    return best
-
-
-def alone(instance: VrpInstance, order: tuple[int, ...]) -> float:
-    """What one route costs; inf where it breaks a limit."""
-    missed = sum(instance.prize[instance.depots :]) - sum(instance.prize[list(order)])
-    relaxed = np.zeros(instance.n, bool)
-    cost = plain_cost(replace(instance, required=relaxed), [Route(0, np.array(order, np.int32))])
-    return np.inf if cost is None else cost - missed / instance.scale
-
-
 def sample(seed: int) -> VrpInstance:
     """An instance of up to nine clients that the environment takes, of a kind by the seed."""
     made = (
@@ -160,5 +122,5 @@ def sample(seed: int) -> VrpInstance:
 def solved(seed: int) -> tuple[VrpInstance, float | None]:
     """Any features together, with the optimum; None where there is no solution."""
     instance = vrp_features.mixed_instance(seed)
-    best = vrp_features.least_cost(instance)
+    best = least_cost(instance)
     return instance, best if math.isfinite(best) else None

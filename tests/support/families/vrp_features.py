@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-from functools import cache
-
 import numpy as np
 
 from corl.errors import InputError
-from corl.problems.vrp.evaluation import Route
 from corl.problems.vrp.instance import EDGE_WEIGHT_TYPES, Vehicles, VrpInstance
 from corl.routing.edge_weights import edge_lengths
 from support.playing import tiny_graph
@@ -127,52 +123,3 @@ def mixed(random: np.random.Generator, seed: int) -> VrpInstance:
         fleet="fewest" if has(0.15) else "distance",
         scale=scale,
     )
-
-
-def least_cost(instance: VrpInstance) -> float:
-    """The optimum: the best route of every set of clients and type of vehicle, then the best partition, by enumeration.
-
-    Infinite where there is no solution.
-    """
-    clients = range(instance.depots, instance.n)
-    best: dict[tuple[int, int], float] = {}
-    for size in range(1, instance.clients + 1):
-        for chosen in itertools.combinations(clients, size):
-            mask = sum(1 << (node - instance.depots) for node in chosen)
-            for order in itertools.permutations(chosen):
-                for kind in range(instance.vehicles.types):
-                    try:
-                        cost = route_cost(instance, Route(kind, np.array(order, np.int32)))
-                    except ValueError:
-                        continue
-                    best[mask, kind] = min(best.get((mask, kind), np.inf), cost)
-
-    @cache
-    def rest(mask: int, left: tuple[int, ...]) -> float:
-        """The least cost of serving `mask` with so many vehicles of each type (-1: as many as one likes)."""
-        if not mask:
-            return 0.0
-        lowest = mask & -mask
-        node = lowest.bit_length() - 1 + instance.depots
-        least = np.inf if instance.required[node] else instance.prize[node] / instance.scale + rest(mask ^ lowest, left)
-        for (part, kind), cost in best.items():
-            if part & lowest and part & mask == part and left[kind]:
-                fewer = tuple(count - (count > 0 and k == kind) for k, count in enumerate(left))
-                least = min(least, cost + rest(mask ^ part, fewer))
-        return least
-
-    return float(rest((1 << instance.clients) - 1, tuple(instance.vehicles.count.tolist())))
-
-
-def route_cost(instance: VrpInstance, route: Route) -> float:
-    """What one feasible route costs; ValueError for another."""
-    from corl.errors import Infeasible
-    from corl.problems.vrp.evaluation import _checked_distances
-
-    try:
-        (length,) = _checked_distances(instance, [route])
-    except Infeasible as error:
-        raise ValueError from error
-    vehicles = instance.vehicles
-    cost = length * vehicles.unit_cost[route.vehicle] + vehicles.fixed_cost[route.vehicle] + instance.route_weight
-    return float(cost) / instance.scale
