@@ -97,5 +97,5 @@ def test_refusals():
 def test_missing_package_names_the_extra(monkeypatch):
     """Without fast-tsp the message says what to install."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=r'pip install "corl-solvers\[peers\]"'):
+    with pytest.raises(UsageError, match=r'in a checkout pip install "\.\[peers\]"'):
         FastTsp().prepare(uniform(5))

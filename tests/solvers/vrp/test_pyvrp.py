@@ -82,7 +82,7 @@ def test_it_is_killed_where_it_does_not_hear():
 def test_refusals(make, monkeypatch):
     """Without the package the message says what to install; matrices that are too large are refused."""
     monkeypatch.setitem(sys.modules, "pyvrp", None)
-    with pytest.raises(UsageError, match=r"corl-solvers\[peers\]"):
+    with pytest.raises(UsageError, match=r'in a checkout pip install "\.\[peers\]"'):
         PyVrp().prepare(make("plain", 6, 1))
     n = 12_001
     assert PyVrp().accepts(cases["make_rules"]("breaks", 5, 1)) == "it takes no breaks"
