@@ -40,7 +40,8 @@ def corl(tmp_path):
     def call(*arguments: object, size: int = -1, **keywords: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-P", "-m", "corl", *map(str, arguments)]
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | keywords
-        return subprocess.run(command, text=True, cwd=tmp_path, timeout=300, preexec_fn=full_at(size), **streams)
+        whole = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}  # it would keep the beginnings of modules for everybody
+        return subprocess.run(command, text=True, cwd=tmp_path, env=whole, timeout=300, preexec_fn=full_at(size), **streams)
 
     return call
 
