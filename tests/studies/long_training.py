@@ -227,6 +227,8 @@ def train_all(runs: Sequence[Run], folder: Path, machine: Machine) -> None:
     """Train all runs in turn; one that fails is reported, and the next one begins. The folder is best the present one."""
     from corl.errors import CorlError
 
+    for left in folder.glob(".corl-*"):  # of a snapshot that a kill broke off
+        shutil.rmtree(left)
     for run in runs:
         if (used := sum(file.stat().st_size for file in folder.glob("*.safetensors"))) > _MOST:
             raise SystemExit(f"{folder}: its networks and snapshots have {used / 1e9:.1f} GB; accepted: {_MOST / 1e9:g} GB")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from long_training import Chooser, Machine, Run, read_runs
+from long_training import Chooser, Machine, Run, read_runs, train_all
 from safetensors.torch import load_file
 
 from corl.errors import InputError
@@ -90,6 +90,15 @@ def test_exported_weights_have_16_bits_and_load(tmp_path):
     assert {tensor.dtype for tensor in load_file(file).values()} == {torch.float16}
     for one, other in zip(load_policy(file).parameters(), policy.parameters()):
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
+
+
+def test_what_a_kill_left_is_removed(tmp_path):
+    """Half a snapshot, which no later run would write over, is gone when training goes on; finished networks stay."""
+    (tmp_path / ".corl-half").mkdir()
+    (tmp_path / ".corl-half" / "a.snapshot.safetensors").write_bytes(b"half")
+    (tmp_path / "a.safetensors").write_bytes(b"whole")
+    train_all([], tmp_path, Machine())
+    assert [file.name for file in tmp_path.iterdir()] == ["a.safetensors"]
 
 
 def test_minutes_are_of_the_processor_unless_workers_make_the_states():
