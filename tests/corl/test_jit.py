@@ -121,7 +121,7 @@ print(double.one(1), double.two(1), double.one(1.5), *(sum(f.stats.cache_hits.va
 
 def use(place, **options):
     """Call two kernels in a new process: how often the cache in `place` served, and what was logged."""
-    environment = os.environ | {"PYTHONPATH": str(place), "CORL_CACHE": str(place / "cache")}
+    environment = os.environ | {"PYTHONPATH": str(place), "CORL_CACHE": str(place / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([sys.executable, "-P", "-c", USE], capture_output=True, text=True, env=environment, **options)
     assert done.returncode == 0, done.stderr
     *values, one, two = done.stdout.split()
