@@ -89,4 +89,5 @@ def test_tables_of_a_solution():
     shop = corl.solve(corl.generate("jobshop", seed=1, jobs=3, machines=3), iterations=100)
     rows = shop.table(steps=True)
     assert len(rows) == 9 and max(row["end"] for row in rows) == shop.objective
-    assert corl.solve(corl.generate("milp", "auctions", items=10, bids=20), time_limit=1).table() == []
+    program = corl.solve(corl.generate("milp", "auctions", items=10, bids=20), time_limit=20)
+    assert [row["value"] for row in program.table()] == program.solution.tolist()

@@ -164,7 +164,7 @@ def test_real_world_units():
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"clients": []}, "clients"), ({"depots": None}, "depots"), ({"vehicles": [{"skills": 1}]}, "vehicles[0].skills"),
+        ({"clients": None}, "clients"), ({"depots": None}, "depots"), ({"vehicles": [{"skills": 1}]}, "vehicles[0].skills"),
         ({"split": []}, "split"), ({"shape": 1}, None), ({"speed": 0}, "speed"), ({"speed": "fast"}, "speed"),
         ({"units": {"distance": "parsec"}}, "units.distance"), ({"problem": "tsp"}, "problem"),
         ({"clients": [{"lat": 1, "lon": 2, "window": [5, 3]}]}, "clients[0].window"),

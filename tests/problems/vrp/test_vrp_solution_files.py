@@ -51,7 +51,7 @@ def test_solution_files(tmp_path):
         VRP.read_solution(instance, tmp_path / "b.sol")
 
 
-@pytest.mark.parametrize("value", [None, {}, [1], [["a"]], [[1.0]], [{"visits": [1]}], [{"vehicle": 1, "visits": [1]}], [[True]]])
+@pytest.mark.parametrize("value", [None, {}, [1], [[1.0]], [{"visits": [1]}], [{"vehicle": 1, "visits": [1]}], [[True]]])
 def test_json_that_is_no_solution(tmp_path, value):
     """An InputError, of one line."""
     with pytest.raises(InputError):
@@ -60,6 +60,8 @@ def test_json_that_is_no_solution(tmp_path, value):
 
 def test_unknown_clients_in_json(tmp_path):
     """A client that there is not makes it infeasible, however large the number."""
+    with pytest.raises(Infeasible, match="route 1 visits 'a', which is not in the instance"):
+        VRP.from_json(matrix(tmp_path), [["a"]])
     with pytest.raises(Infeasible, match="route 1 visits '9', which is not in the instance"):
         VRP.from_json(matrix(tmp_path), [[9]])
     with pytest.raises(Infeasible):

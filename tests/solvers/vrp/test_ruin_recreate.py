@@ -71,19 +71,18 @@ def test_warm_starts_are_kept(make):
         assert again.objective <= Vrp().evaluate(instance, good)
 
 
-def test_number_of_coolings(make):
+def test_number_of_coolings():
     """As many as asked for; otherwise one for a short run, and the longer the run and the fewer the clients, the more.
 
     Long routes with windows are cooled more often.
     """
 
-    def count(clients, long=False, coolings=0, **limits):
-        return RuinRecreate(coolings=coolings)._count(clients, Run(Vrp(), make("plain", 5, 0), **limits), long)
+    def count(clients, planned, long=False, coolings=0):
+        return RuinRecreate(coolings=coolings)._count(clients, planned, long)
 
-    assert count(200, time_limit=10.0) == 1 and count(200, time_limit=60.0) == 3 and count(5000, time_limit=300.0) == 1
-    assert count(100, iterations=10**6) == 1 and count(100, iterations=4 * 10**6) == 3
-    assert count(1000, time_limit=60.0) == 1 and count(1000, time_limit=60.0, long=True) == 2
-    assert count(5, time_limit=float("inf")) == 8 and count(5, time_limit=1.0, coolings=3) == 3
+    assert count(100, 10**6) == 1 and count(100, 4 * 10**6) == 3
+    assert count(1000, 9 * 10**6) == 1 and count(1000, 9 * 10**6, long=True) == 2
+    assert count(5, float("inf")) == 8 and count(5, 1.0, coolings=3) == 3
 
 
 def test_a_tight_fleet():
