@@ -6,6 +6,7 @@ A process that solves hundreds of small instances does so once for all that are 
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sized
 from typing import Any
 
@@ -35,7 +36,17 @@ def _key(solver: Solver, instance: Any) -> tuple[Any, ...] | None:
     given = tuple(getattr(solver, name) for name in options.declarations(type(solver)))
     if not solver.alike or not all(isinstance(each, _PLAIN) for each in given):
         return None
-    return type(solver), given, solver.kind(instance), _shape(instance, solver.alike)
+    files = tuple(_content(each) for each in given if isinstance(each, str))
+    return type(solver), given, files, solver.kind(instance), _shape(instance, solver.alike)
+
+
+def _content(word: str) -> tuple[int, int] | None:
+    """(time of the last change, size) of the file, such as a policy's, that an option may name; None where there is none."""
+    try:
+        found = os.stat(word)
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def _shape(value: Any, most: int) -> Any:

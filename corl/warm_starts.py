@@ -32,7 +32,7 @@ def warm_start(adapter: Problem, data: Any, given: Any) -> Any:
         if result.problem != adapter.name:
             raise UsageError(f"warm_start: a Result of {result.problem}, not of {adapter.name}")
         return None if result.solution is None else _first_valid(adapter, data, _forms(adapter, data, result))
-    if isinstance(given, str) and given.lstrip()[:1] in ("{", "["):
+    if isinstance(given, str) and given.lstrip()[:1] in ("{", "[") and not os.path.exists(given):
         given = from_json(given, field="warm_start")
     elif isinstance(given, (str, os.PathLike)):
         given, _ = read_solution(adapter, data, Path(given))

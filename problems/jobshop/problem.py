@@ -253,7 +253,7 @@ def _in_order(names: Sequence[str], value: dict[str, Any]) -> dict[str, Any]:
     whole = all(isinstance(rows, list) and len(rows) == len(names) for rows in (jobs, *rest.values()))
     if not whole or set(map(str, jobs)) != set(names):
         raise InputError("accepted: the names of all jobs, each with a row of the other lists", field="job")
-    place = {job: k for k, job in enumerate(jobs)}
+    place = {str(job): k for k, job in enumerate(jobs)}
     return {key: [rows[place[name]] for name in names] for key, rows in rest.items()}
 
 

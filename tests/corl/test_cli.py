@@ -227,6 +227,7 @@ def test_sigterm_ends_a_background_job_in_preparation(toys):
     assert child.returncode == 130 and err == "corl: interrupted\n"
 
 
+@pytest.mark.chance
 @posix
 def test_live_progress_on_a_terminal(plugin_folder):
     """On a terminal stderr shows one live line with incumbent, bound, gap and time; stdout holds the JSON alone."""

@@ -162,7 +162,7 @@ from corl.compilation import ahead
 def tell(count, seconds):
     if count < 2:
         print("compiled", flush=True)
-        time.sleep(60)
+        time.sleep(600)
 
 ahead.compile_ahead([RECORD], tell)
 """
@@ -172,14 +172,13 @@ ahead.compile_ahead([RECORD], tell)
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)])
 def test_the_other_processes_end_with_this_one(folder, number):
     """Ctrl-C, or kill -9, in the middle: nobody holds the pipe of standard error any more."""
-    lingering = "import sys, time\nif sys.modules['__main__'].__spec__: time.sleep(60)\n"
+    lingering = "import sys, time\nif sys.modules['__main__'].__spec__: time.sleep(600)\n"
     (folder / "team_sample.py").write_text(lingering + MODULE)
     child = python(folder, ENDED.replace("RECORD", repr(RECORD)))
     assert child.stdout.readline() == "compiled\n"
-    begun = time.monotonic()
     child.send_signal(number)
-    child.communicate(timeout=120)
-    assert child.returncode in (-number, 1, 130) and time.monotonic() - begun < 30
+    child.communicate(timeout=300)  # half of what they would sleep
+    assert child.returncode in (-number, 1, 130)
 
 
 @pytest.mark.long

@@ -98,21 +98,21 @@ def test_a_failure_keeps_what_was_found():
 @pytest.mark.parametrize(("mode", "words"), [("lie later", "claimed 0.2"), ("crash later", "ValueError: boom")])
 def test_one_warning_and_a_result(toy_command, mode, words, workers):
     """Exit code 0, the verified solution, one line on stderr, and the count in JSON; with workers as without."""
-    done = toy_command(mode, "--time-limit", 0.3, "--workers", workers, "--json")
+    done = toy_command(mode, "--iterations", 50, "--workers", workers, "--json")
     values = json.loads(done.stdout)
     assert done.returncode == 0 and values["objective"] == 1 and values["discarded"] >= 1 and words in values["reason"]
     assert words in done.stderr and done.stderr.count("corl: warning: ") == 1 and values["verified"]
-    assert values["limit"] == ("time_limit" if mode == "lie later" else "failed" if workers == 1 else values["limit"])
+    assert values["limit"] == ("iterations" if mode == "lie later" else "failed" if workers == 1 else values["limit"])
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(("mode", "words"), [("lie", "claimed 0.5"), ("infeasible", "an empty array"), ("crash", "boom")])
 def test_nothing_but_faults_is_an_error(toy_command, mode, words, workers):
     """One line, exit code 1."""
-    done = toy_command(mode, "--time-limit", 0.3, "--workers", workers)
+    done = toy_command(mode, "--iterations", 50, "--workers", workers)
     assert done.returncode == 1 and words in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
 
 
 def test_the_text_says_it(toy_command):
     """People read how many reports were false, and what the first was."""
-    assert "discarded  2, first: the solver claimed 0.2" in toy_command("lie later", "--time-limit", 0.2).stdout
+    assert "discarded  2, first: the solver claimed 0.2" in toy_command("lie later", "--iterations", 50).stdout

@@ -25,6 +25,16 @@ def test_a_warm_start_is_a_result_a_file_or_a_solution(tmp_path):
         corl.solve("tsp/uniform-500", warm_start=tmp_path / "none.tour")
 
 
+@pytest.mark.parametrize("name", ["[1] best.json", "{best}.json"])
+def test_a_warm_start_is_a_file_whatever_its_name(tmp_path, monkeypatch, name):
+    """A text that begins as JSON does is a path where there is such a file."""
+    monkeypatch.chdir(tmp_path)
+    instance = corl.generate("knapsack", "uniform", size=10)
+    good = corl.solve(instance, solver="dp")
+    good.write(tmp_path / name)
+    assert corl.solve(instance, solver="greedy", warm_start=name).objective == good.objective
+
+
 def test_a_warm_start_from_the_command_line(tmp_path, capsys):
     """--warm-start FILE; with several FILEs it is refused."""
     good = corl.solve("tsp/uniform-500", solver="ils", iterations=200, seed=1)

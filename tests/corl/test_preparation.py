@@ -112,6 +112,16 @@ def test_options_make_a_difference():
         assert len(Counting.seen) == count
 
 
+def test_a_file_that_changed_is_another(tmp_path):
+    """An option that names a file: where that is written again, the solver prepares anew, and then no more."""
+    path = tmp_path / "policy.safetensors"
+    for content in (b"small", b"a larger one"):
+        path.write_bytes(content)
+        preparation.prepare(Counting(policy=str(path)), BASE)
+        preparation.prepare(Counting(policy=str(path)), BASE)
+    assert len(Counting.seen) == 2
+
+
 def test_a_solver_that_does_not_say_prepares_every_time():
     """A plug-in's, whose `prepare` may look at anything."""
     preparation.prepare(Careful(), BASE)

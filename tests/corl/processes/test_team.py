@@ -30,7 +30,7 @@ FAULTS = [
 )
 def test_faults_are_one_line(toy_command, mode, code, words, workers):
     """A solver's fault is one line and exit code 1, finding nothing exit code 4, with workers as without."""
-    done = toy_command(mode, "--time-limit", 0.3, "--workers", workers)
+    done = toy_command(mode, "--iterations", 50, "--workers", workers)
     assert done.returncode == code and words in done.stderr and done.stderr.count("\n") <= 1, done.stderr
 
 
@@ -48,6 +48,7 @@ def test_the_incumbent_survives_all_workers(toy_command):
     assert done.stderr.count("ended by SIGKILL (out of memory?); what they had found is kept") == 2
 
 
+@pytest.mark.chance
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_deaf_engine_is_killed(toy_command, workers):
     """A solver that asks for a process of its own and never comes back ends with the limit, and what it told by then counts."""
@@ -62,6 +63,7 @@ def test_all_workers_dead_in_preparation(toy_command):
     assert done.returncode == 1 and "ended with exit code 7" in done.stderr
 
 
+@pytest.mark.chance
 def test_the_clock_starts_after_the_preparation(toy_command):
     """Preparation that takes longer than the time limit does not use it up, with workers as without."""
     for workers in (1, 2):
@@ -72,13 +74,13 @@ def test_the_clock_starts_after_the_preparation(toy_command):
 def test_prints_do_not_corrupt_the_json(toy_command):
     """What a solver prints, through Python or past it, goes to stderr; stdout is one JSON line."""
     for workers in (1, 2):
-        done = toy_command("print", "--time-limit", 1.0, "--workers", workers, "--json")
+        done = toy_command("print", "--iterations", 50, "--workers", workers, "--json")
         assert json.loads(done.stdout)["objective"] == 1 and "printed" in done.stderr and "written" in done.stderr
 
 
 def test_a_thread_left_behind_does_not_keep_a_worker(toy_command):
     """A worker whose solver left a thread running is ended with the run."""
-    assert toy_command("thread", "--time-limit", 0.3, "--workers", 2).returncode == 0
+    assert toy_command("thread", "--iterations", 50, "--workers", 2).returncode == 0
 
 
 @pytest.mark.chance

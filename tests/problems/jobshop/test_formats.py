@@ -11,6 +11,8 @@ from corl.errors import InputError, UsageError
 from corl.files.text import Text
 from corl.problems.jobshop.formats import read_instance, read_text, recognises, write_instance
 from corl.problems.jobshop.generators import taillard
+from corl.problems.jobshop.instance import from_jobs
+from corl.problems.jobshop.problem import JobShop
 
 FIELDS = ("machines", "objective", "first_machine")
 ARRAYS = ("first", "choice_first", "choice_machine", "choice_duration", "release", "due", "weight")
@@ -193,3 +195,13 @@ def test_fjs_has_no_dates(random_instance, tmp_path, kind):
     """What the format does not know is refused, with the one that does."""
     with pytest.raises(UsageError, match=r"accepted: a name in \.json"):
         write_instance(random_instance(kind, 3, 3, 1), tmp_path / "a.fjs")
+
+
+def test_names_of_jobs_may_be_numbers_in_a_solution():
+    """Jobs called 1 and 2 are found by numbers as by texts, in any order; a third one is refused."""
+    instance = from_jobs([[[(0, 3)]], [[(0, 4)]]], 1, name="two", job_names=("1", "2"))
+    for jobs in ([2, 1], ["2", "1"], [2, "1"]):
+        found = JobShop().from_json(instance, {"job": jobs, "start": [[3], [0]], "machine": [[0], [0]]})
+        assert found.start.tolist() == [0, 3]
+    with pytest.raises(InputError, match="names of all jobs"):
+        JobShop().from_json(instance, {"job": [1, 3], "start": [[0], [3]], "machine": [[0], [0]]})

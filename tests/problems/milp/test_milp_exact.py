@@ -129,6 +129,7 @@ def test_denormal_numbers_overflow_nothing():
     assert found.row_upper[0] == 1e19 and "the side of constraint c1" in doubt(found) and _feasible(instance, [5.0, 5.0])
 
 
+@pytest.mark.chance
 def test_judging_is_fast():
     """100,000 decimals, every row at its side: a twentieth of a second or so, far from the two seconds of fractions."""
     random = np.random.default_rng(1)
