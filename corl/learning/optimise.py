@@ -19,9 +19,9 @@ _FIRST = 1e-3  # the first step of a rise learns a little already
 def new_optimiser(network: nn.Module, rate: float, *, decay: float = 0.01, gate_rate: float = GATE_RATE) -> optim.Optimizer:
     """Return AdamW for a network: weights of layers decay, vectors (biases, norms, gates) do not.
 
-    A module names its gates, the factors of residual branches that start at 0, in the attribute `gates`, a tuple. AdamW moves a parameter
-    by no more than about the rate in a step, whatever its gradient, so that at the rate of the weights gates stay near 0 for
-    thousands of steps, and their branches with them: they have `gate_rate` times the rate.
+    A module names its gates, the factors of residual branches that start at 0, in a tuple `gates`. AdamW moves a parameter by no
+    more than about the rate in a step, whatever its gradient, so that at the rate of the weights gates stay near 0 for thousands
+    of steps, and their branches with them: they have `gate_rate` times the rate.
     """
     import torch
 

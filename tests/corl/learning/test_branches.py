@@ -60,7 +60,7 @@ def test_layers_that_work_are_no_warning(knapsack):
 
 
 def test_attributes_of_these_names_that_mean_something_else_are_left_alone():
-    """A user's network may have `gates` and `sizes` of its own: neither training nor the optimiser takes them for residual ones."""
+    """A user's network may have `gates` and `sizes` of its own; neither training nor the optimiser touches them."""
 
     class Own(torch.nn.Module):
         def __init__(self) -> None:
