@@ -232,7 +232,8 @@ class Run:
             return self.discard(f"the solver claimed {objective!r} for a solution that is worth {value!r}")
         if self.infeasible:
             self.discard("the solver reported a solution of an instance that it called infeasible")
-            self.infeasible, self.reason, self._limit = False, "", None
+            self.infeasible, self.reason = False, ""
+            self._resume("infeasible")
         better = self.objective is None or self.problem.better(value, self.objective)
         if better:
             self.objective, self.solution = value, copy.deepcopy(solution)
@@ -322,11 +323,17 @@ class Run:
         """Whether the bound proves the incumbent optimal (to 1e-9 relative)."""
         return self.objective is not None and self.bound is not None and bool(tied(self.objective, self.bound))
 
+    def _resume(self, reason: Limit) -> None:
+        """Continue a run that a false proof had ended; what else has ended it stays."""
+        if self._limit == reason:
+            self._limit = None
+
     def _improved(self) -> None:
         """A better solution or bound: check one against the other, note it, end the run where it is good enough, tell."""
         now = self.elapsed
         if self._contradicted():  # by a new solution: no bound so far is worth anything
             self.bound, self.trace = None, [(at, objective, None) for at, objective, _ in self.trace if objective is not None]
+            self._resume("optimal")
         self.trace.append((round(now, 6), self.objective, self.bound))
         if self.optimal:
             self.stop("optimal")

@@ -20,14 +20,15 @@ _IDLE = 0.01  # share of its input below which a branch counts as nothing
 
 
 class Branches:
-    """The residual layers of a network: modules with an attribute `sizes` that their forward pass fills unless it is None."""
+    """The residual layers of a network: modules that name their branches in a tuple `branches`, and whose forward pass fills the
+    attribute `sizes` unless it is None."""
 
     def __init__(self) -> None:
         self._layers: dict[str, Any] = {}
 
     def add(self, network: nn.Module) -> None:
         """Take the layers of a network, by their names in it."""
-        self._layers |= {name: module for name, module in network.named_modules() if hasattr(module, "sizes")}
+        self._layers |= {name: module for name, module in network.named_modules() if _is_residual(module)}
 
     def begin(self, step: int) -> None:
         """Before a step: every so many the layers measure themselves."""
@@ -40,6 +41,10 @@ class Branches:
         for name, layer in self._layers.items():
             found |= {f"{PREFIX}{name} {branch}": size for branch, size in (layer.sizes or {}).items()}
         return found
+
+
+def _is_residual(module: nn.Module) -> bool:
+    return isinstance(getattr(module, "branches", None), tuple) and hasattr(module, "sizes")
 
 
 def idle_layers(metrics: Mapping[str, float]) -> list[str]:

@@ -19,13 +19,13 @@ _FIRST = 1e-3  # the first step of a rise learns a little already
 def new_optimiser(network: nn.Module, rate: float, *, decay: float = 0.01, gate_rate: float = GATE_RATE) -> optim.Optimizer:
     """Return AdamW for a network: weights of layers decay, vectors (biases, norms, gates) do not.
 
-    A module names its gates, the factors of residual branches that start at 0, in the attribute `gates`. AdamW moves a parameter
-    by no more than about the rate in a step, whatever its gradient, so that at the rate of the weights gates stay near 0 for
-    thousands of steps, and their branches with them: they have `gate_rate` times the rate.
+    A module names its gates, the factors of residual branches that start at 0, in a tuple `gates`. AdamW moves a parameter by no
+    more than about the rate in a step, whatever its gradient, so that at the rate of the weights gates stay near 0 for thousands
+    of steps, and their branches with them: they have `gate_rate` times the rate.
     """
     import torch
 
-    marked = {id(getattr(module, name)) for module in network.modules() for name in getattr(module, "gates", ())}
+    marked = {id(getattr(module, name)) for module in network.modules() for name in _gates(module)}
     gates, vectors, weights = list[Any](), list[Any](), list[Any]()
     for parameter in network.parameters():
         (gates if id(parameter) in marked else weights if parameter.ndim > 1 else vectors).append(parameter)
@@ -35,6 +35,12 @@ def new_optimiser(network: nn.Module, rate: float, *, decay: float = 0.01, gate_
         {"params": gates, "weight_decay": 0.0, "share": gate_rate},
     ]
     return torch.optim.AdamW([group for group in groups if group["params"]], lr=rate)
+
+
+def _gates(module: nn.Module) -> tuple[str, ...]:
+    """Return the names that a module gives its gates; an attribute `gates` of another kind means something else."""
+    names = getattr(module, "gates", ())
+    return names if isinstance(names, tuple) and all(isinstance(name, str) for name in names) else ()
 
 
 def gradient_step(

@@ -15,7 +15,7 @@ from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.rules import Rules
 from corl.tolerance import LIMIT, keeps
 
-__all__ = ["LIMITS", "NO_RULES", "Ways", "able", "driven", "hours", "is_back", "passes"]
+__all__ = ["LIMITS", "NO_RULES", "Ways", "able", "driven", "hours", "is_back", "latest_back", "passes"]
 
 LIMITS = {  # what may stand between a client and every vehicle, in words
     "capacity": "what it is to be brought or hands over", "allowed": "the vehicles that may serve it", "window": "its window",
@@ -25,6 +25,8 @@ LIMITS = {  # what may stand between a client and every vehicle, in words
 NO_RULES = Rules()
 
 _MOST_WALKS = 2000  # clients whose pauses are looked at
+_MOST_LENGTHS = 2.5e6, 2.5e7  # between points, and in a matrix, that are looked at for shortest ways from a node
+_METRICS = ("EXACT_2D", "EXACT_3D")  # no way is shorter than the direct one, but for rounding
 
 _Floats = NDArray[np.float64]
 _Label = tuple[float, int, float]  # time, breaks to come, driven since the last rest
@@ -56,6 +58,8 @@ class Ways:
     @cached_property
     def unpaused(self) -> Ways:
         """The same, of a vehicle without breaks and rests."""
+        if not self.pausing:
+            return self
         other = copy(self)
         other.breaks, other.driving, other.rest, other.pausing = self.breaks[:0], np.inf, np.inf, False
         other.known = {}
@@ -78,7 +82,12 @@ class Ways:
         return np.asarray(matrix[:, node] if towards else matrix[node])
 
     def _shortest(self, time: bool, node: int, towards: bool) -> _Floats:
-        """Dijkstra on the complete graph of the stops. No way is longer than what may be driven without a rest."""
+        """Dijkstra on the complete graph of the stops. No way is longer than what may be driven without a rest.
+
+        After so many steps that it would take long, what is known by then: no node left is nearer than the next one.
+        """
+        towards = towards and self._matrices[time] is not None  # points are as far there as back
+        time = time and (self._matrices[True] is not self._matrices[False] or self.driving < np.inf)
         if (known := self.known.get((time, node, towards))) is not None:
             return known
         most = self.driving if time else np.inf
@@ -87,11 +96,17 @@ class Ways:
             ways = self.row(time, node, towards)
             return np.where(keeps(ways, most), ways, np.inf)
 
-        length, left = row(node).copy(), self.stops.copy()
+        length, left, steps = row(node).copy(), self.stops.copy(), 0
         left[node] = False
+        most_steps = _MOST_LENGTHS[self._matrices[time] is not None] / (self.instance.n * self.instance.vehicles.types)
         while left.any():
             nearest = int(np.where(left, length, np.inf).argmin())
             if not left[nearest] or length[nearest] == np.inf:
+                break
+            if (steps := steps + 1) > most_steps:
+                length = np.minimum(length, length[nearest])
+                if self._matrices[time] is None and self.instance.edge_weight_type in _METRICS:
+                    length = np.maximum(length, self.row(time, node, towards) * (1.0 - LIMIT))
                 break
             left[nearest] = False
             length = np.minimum(length, length[nearest] + row(nearest))
@@ -130,10 +145,10 @@ def _in_time(ways: Ways, direct: bool, limits: set[str]) -> NDArray[np.bool_]:
     ready = np.maximum(begin + service + back, home_from)
     good = keeps(begin, closes) & keeps(ready, home_by) & (ready < np.inf)
     if "duration" in limits:
-        longest = instance.vehicles.max_duration[kind]
-        good &= keeps(to + service + back, longest, ready)
+        longest, size = instance.vehicles.max_duration[kind], np.maximum(ready, 2.0 * latest_back(ways, limits))
+        good &= keeps(to + service + back, longest, size)
         with np.errstate(invalid="ignore"):  # infinities, which are no good already
-            good &= keeps(ready - np.minimum(last, closes - to), longest, ready)  # left as late as possible
+            good &= keeps(ready - np.minimum(last, closes - to), longest, size)  # left as late as possible
     return np.asarray(good)
 
 
@@ -197,8 +212,11 @@ def passes(ways: Ways, labels: list[_Label], node: int, closes: float, limits: s
 
 def driven(ways: Ways, labels: list[_Label], way: float, soon: float, late: float) -> list[_Label]:
     """What a way makes of states, with pauses anywhere on it but for the first `soon` and the last `late` of it: never later, nor
-    longer driven, than what can be. Of two states the one that is no better in anything is dropped."""
+    longer driven, than what can be. Of two states the one that is no better in anything is dropped; an infinite way leaves none.
+    """
     found: list[_Label] = []
+    if way == np.inf:
+        return found
     for time, left, since in labels:
         free, arrival = time + soon, time + way
         found += _rested(ways, arrival, left, 0, since + way)
@@ -253,6 +271,16 @@ def hours(ways: Ways, limits: Iterable[str] = LIMITS) -> tuple[float, float, flo
     opens, closes = _opens(instance, limits), _closes(instance, limits)
     home = (0.0, np.inf) if ways.out else (float(opens[ways.end]), float(closes[ways.end]))
     return max(float(opens[ways.start]), float(shift[0])), float(closes[ways.start]), home[0], min(home[1], float(shift[1]))
+
+
+def latest_back(ways: Ways, limits: Iterable[str] = LIMITS) -> float:
+    """No vehicle is back later that keeps to its longest duration and to the hours (but for rounding): it waits for nothing
+    after all has opened. The judge's tolerance for a duration is a share of when the vehicle is back."""
+    instance, rules = ways.instance, ways.rules
+    opened = [_opens(instance, LIMITS), np.zeros(0) if rules.release is None else rules.release]
+    opened.append(np.zeros(0) if rules.shift is None else rules.shift[ways.kind, :1])
+    longest = float(instance.vehicles.max_duration[ways.kind])
+    return min(hours(ways, limits)[3], float(np.concatenate(opened).max()) + longest)
 
 
 def _opens(instance: VrpInstance, limits: Iterable[str]) -> _Floats:

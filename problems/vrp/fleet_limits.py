@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.problems.vrp.alone import NO_RULES, Ways, hours
+from corl.problems.vrp.alone import NO_RULES, Ways, hours, latest_back
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.rules import Rules
-from corl.tolerance import keeps
+from corl.tolerance import LIMIT, keeps
 
 __all__ = ["Asking", "too_many"]
 
@@ -28,6 +28,13 @@ class _Measure(NamedTuple):
     weight: _Floats
     """float64 [n]: what each client takes of it, at the least."""
     budget: float
+    size: float
+    """Of what the budget is a difference: the judge lets a route pass its limits by the tolerance's share of this."""
+
+    @property
+    def most(self) -> float:
+        """What a vehicle takes of it in the judge's eyes at the most, with as much again for the rounding here."""
+        return self.budget + 2.0 * LIMIT * self.size
 
 
 class Asking(NamedTuple):
@@ -103,14 +110,15 @@ def _overfull(
     total, most = sum(counts.values()), dict.fromkeys(counts, len(names))
     for m in range(len(next(iter(measures.values())))):
         weights = {k: asking.least(np.where(possible[k], measures[k][m].weight, np.inf)) for k in counts}
-        supply = sum(count * max(0.0, measures[k][m].budget) for k, count in counts.items())
+        supply = sum(count * max(0.0, measures[k][m].most) for k, count in counts.items())
         needed = float(np.min(list(weights.values()), axis=0).sum())
-        if not keeps(needed, supply, needed):
-            what, have, needed = measures[next(iter(counts))][m].name, supply / instance.scale, needed / instance.scale
+        if not keeps(needed, supply):
+            what, needed = measures[next(iter(counts))][m].name, needed / instance.scale
+            have = sum(count * max(0.0, measures[k][m].budget) for k, count in counts.items()) / instance.scale
             return f"{who}: their {what} is {needed:.10g} at the least; the {total} vehicles that can serve them have {have:.10g}"
         for k in counts:
             taken = np.cumsum(np.sort(weights[k]))
-            most[k] = min(most[k], int((keeps(taken, measures[k][m].budget, taken) & (taken < np.inf)).sum()))
+            most[k] = min(most[k], int((keeps(taken, measures[k][m].most) & (taken < np.inf)).sum()))
     can = sum(count * most[k] for k, count in counts.items())
     if can >= len(names):
         return ""
@@ -123,16 +131,17 @@ def _measures(instance: VrpInstance, ways: Ways) -> list[_Measure]:
     first, _, _, home_by = hours(ways)
     service = np.zeros(instance.n) if instance.service is None else instance.service
     timed, far = _least(instance, ways, True), _least(instance, ways, False)
-    time = min(home_by - first, float(vehicles.max_duration[kind])) - timed[1]
-    found = [_Measure("time", service + timed[0], time)]
-    found.append(_Measure("way", far[0], float(vehicles.max_distance[kind]) - far[1]))
+    limits = (home_by - first, home_by), (float(vehicles.max_duration[kind]), latest_back(ways))
+    time, size = min(limits, key=lambda each: each[0] + LIMIT * each[1])
+    longest = float(vehicles.max_distance[kind])
+    found = [_Measure("time", service + timed[0], time - timed[1], size), _Measure("way", far[0], longest - far[1], longest)]
     q = rules.dimensions
     capacity = rules.of("capacities", np.repeat(vehicles.capacity[:, None], q, axis=1))[kind]
     loads = [("demand", rules.of("demands", instance.demand[:, None]))]
     loads += [] if rules.pickups is None else [("load to hand over", rules.pickups)]
     scale = instance.scale  # times and distances are held so many times as large as they are, loads are not
     return found + [
-        _Measure(name, scale * load[:, d], scale * trips * float(capacity[d])) for name, load in loads for d in range(q)
+        _Measure(name, scale * load[:, d], scale * trips * float(capacity[d]), 0.0) for name, load in loads for d in range(q)
     ]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible
-from corl.problems.vrp.alone import LIMITS, NO_RULES, Ways, driven, hours, is_back, passes
+from corl.problems.vrp.alone import LIMITS, NO_RULES, Ways, driven, hours, is_back, latest_back, passes
 from corl.problems.vrp.evaluation_rules import check_loads
 from corl.problems.vrp.instance import VrpInstance
 from corl.tolerance import keeps
@@ -100,6 +100,6 @@ def _late(instance: VrpInstance, ways: Ways, path: list[int]) -> str:
     if not done:
         return "it is not back in time"
     duration, longest = max(busy + back, max(done[0][0], home_from) - last), float(instance.vehicles.max_duration[ways.kind])
-    if not keeps(duration, longest, done[0][0]):
+    if not keeps(duration, longest, max(done[0][0], 2.0 * latest_back(ways))):
         return f"its route takes {duration / instance.scale:.10g} at the least; the limit is {longest / instance.scale:.10g}"
     return ""

@@ -63,6 +63,25 @@ def test_a_solution_that_beats_the_bound_counts(problem, bound, worse, better):
     assert [row[1:] for row in run.trace] == [(worse, None), (better, None)] and run.discarded == 1
 
 
+@pytest.mark.parametrize(("problem", "false", "better"), [(Number(), 6, 3), (Largest(), 4, 7)])
+def test_a_false_proof_of_optimality_does_not_end_a_run(problem, false, better):
+    """A better solution refutes the bound that had ended the run, and the search continues."""
+    run = Run(problem, None, iterations=10)
+    run.report(false)
+    run.report_bound(false)
+    assert run.limit == "optimal" and run.budget() == 0
+    assert run.report(better) and run.status == "feasible" and run.limit is None and run.budget() == 1
+
+
+@pytest.mark.parametrize("reason", ["interrupted", "iterations"])
+def test_a_refuted_proof_keeps_what_else_ended_the_run(reason):
+    """Ctrl-C, or a limit, before a false proof stays."""
+    run = Run(Number(), None, iterations=10)
+    run.stop(reason)
+    run.report_infeasible("false")
+    assert run.report(5) and run.limit == reason and not run.infeasible
+
+
 def test_a_solution_refutes_a_proof():
     """After a claim that there is none a solution counts and the search continues; before one the claim does not."""
     run = Run(Number(), None, iterations=10)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from corl.learning.branches import Branches, idle_layers
+from corl.learning.optimise import new_optimiser
 from corl.learning.training import train
 from corl.networks.attention import Layer
 
@@ -56,3 +57,18 @@ def test_a_training_logs_its_branches_and_warns(knapsack):
 def test_layers_that_work_are_no_warning(knapsack):
     """At a usual rate every layer adds more than a hundredth of its input after 50 steps."""
     assert not train(knapsack.NAME, "policy-gradient", steps=50, workers=0, rate=3e-3, **SMALL).warnings
+
+
+def test_attributes_of_these_names_that_mean_something_else_are_left_alone():
+    """A user's network may have `gates` and `sizes` of its own; neither training nor the optimiser touches them."""
+
+    class Own(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.gates, self.sizes = torch.nn.Linear(2, 2), (3, 4)
+
+    network, branches = Own(), Branches()
+    branches.add(network)
+    branches.begin(49)
+    assert network.sizes == (3, 4) and branches.measured() == {}
+    assert [group["share"] for group in new_optimiser(network, 1e-3).param_groups] == [1.0, 1.0]
