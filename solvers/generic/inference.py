@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from corl.environment import Environment
     from corl.policy import Policy
     from corl.run import Run
+    from corl.solver import Solver
 
-__all__ = ["Session", "no_environment", "policy_for", "policy_name"]
+__all__ = ["Session", "no_environment", "policy_for", "policy_name", "warm_up"]
 
+_WARM_UP = 400  # states: enough for a round of any decoder, or an episode by search, on a miniature
 _WORK = 2.5e9  # floating-point operations of one network call, about 60 ms of one core: how late a time limit may be noticed
 _BATCH = 32  # rows of a network call, at most: more bring nothing on a CPU
 _POOL = 64  # rows that are decoded together where a decoder needs no more
@@ -31,6 +33,27 @@ def no_environment(instance: Any) -> str:
     if problem is None or type(problem).environment is not Problem.environment:
         return ""
     return f"{problem.name} has no environment"
+
+
+def warm_up(solver: Solver, instance: Any, policy: Policy) -> None:
+    """Solve a miniature, so that everything is compiled: also what ends a budget before the first solution, and, for a miniature
+    that leaves no choice, what a choice takes."""
+    import numpy as np
+
+    from corl.decoding.noise import gumbels
+    from corl.run import Run
+
+    problem = registry.problem_of(instance)
+    assert problem is not None
+    tiny = problem.miniature(instance)
+    for iterations in (_WARM_UP, 1):
+        solver.solve(tiny, Run(problem, tiny, iterations=iterations))
+    solver.solve(tiny, Run(problem, tiny, time_limit=1e-9))
+    pool = problem.environment([tiny], 1, name=policy.environment)
+    pool.reset([0], [0])
+    if pool.actions([0])[0, 0] >= 0:
+        policy.on(pool).evaluate(np.zeros(1, np.int64))
+    gumbels(np.zeros(1, np.uint64), 0, 1)
 
 
 def policy_for(instance: Any, given: str | Policy, architecture: str = "") -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from corl.options import option
 from corl.policy import Policy as AnyPolicy
 from corl.solver import Solver
-from corl.solvers.generic.tree_search import VALUE_SCALE, search_rounds, warm_up
+from corl.solvers.generic.tree_search import VALUE_SCALE, search_rounds
 
 if TYPE_CHECKING:
     from corl.run import Run
@@ -55,10 +55,9 @@ class MuZero(Solver):
         return no_environment(instance)
 
     def prepare(self, instance: Any) -> None:
-        from corl.solvers.generic.inference import policy_for
+        from corl.solvers.generic.inference import policy_for, warm_up
 
-        policy_for(instance, self.policy, "muzero")
-        warm_up(self, instance)
+        warm_up(self, instance, policy_for(instance, self.policy, "muzero"))
 
     def solve(self, instance: Any, run: Run) -> None:
         from corl.decoding import LearnedPlanning

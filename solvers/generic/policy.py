@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Policy"]
 
-_WARM_UP = 400  # states: enough for a round of any decoder on a miniature
 _AT_FIRST = {"greedy": 16, "sample": 32, "beam": 4, "stochastic-beam": 16, "without-replacement": 16, "sgbs": 1}
 _DOUBLING = ("beam", "stochastic-beam", "sgbs")
 _PARTS = 4  # rounds of sampling without replacement that share a budget of iterations
@@ -77,16 +76,9 @@ class Policy(Solver):
         return no_environment(instance)
 
     def prepare(self, instance: Any) -> None:
-        from corl import registry
-        from corl.run import Run
-        from corl.solvers.generic.inference import policy_for
+        from corl.solvers.generic.inference import policy_for, warm_up
 
-        problem = registry.problem_of(instance)
-        assert problem is not None
-        policy_for(instance, self.policy)
-        tiny = problem.miniature(instance)
-        self.solve(tiny, Run(problem, tiny, iterations=_WARM_UP))
-        self.solve(tiny, Run(problem, tiny, iterations=1))  # the end of a budget before the first solution
+        warm_up(self, instance, policy_for(instance, self.policy))
 
     def solve(self, instance: Any, run: Run) -> None:
         from corl.networks.threads import one_thread

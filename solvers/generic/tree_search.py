@@ -13,11 +13,10 @@ if TYPE_CHECKING:
     from corl.run import Run
     from corl.solvers.generic.inference import Session
 
-__all__ = ["VALUE_SCALE", "TreeSearch", "made_search", "search_rounds", "warm_up"]
+__all__ = ["VALUE_SCALE", "TreeSearch", "made_search", "search_rounds"]
 
 VALUE_SCALE = 0.1
 """Of a Gumbel search, unless told otherwise."""
-_WARM_UP = 400  # states: enough for an episode by search on a miniature
 _AT_FIRST = 4  # simulations of the first round under a time limit
 _MOST = 1 << 14  # simulations beyond which rounds do not double them
 
@@ -64,10 +63,9 @@ class TreeSearch(Solver):
         return no_environment(instance)
 
     def prepare(self, instance: Any) -> None:
-        from corl.solvers.generic.inference import policy_for
+        from corl.solvers.generic.inference import policy_for, warm_up
 
-        policy_for(instance, self.policy)
-        warm_up(self, instance)
+        warm_up(self, instance, policy_for(instance, self.policy))
 
     def solve(self, instance: Any, run: Run) -> None:
         from corl.decoding import Planning
@@ -82,18 +80,6 @@ class TreeSearch(Solver):
                 steps = session.steps
                 states = steps * (steps + 3) // 2 if rollouts else steps
                 search_rounds(self, session, states, lambda search: Planning(search, rollouts), rollouts)
-
-
-def warm_up(solver: Solver, instance: Any) -> None:
-    """Solve a miniature, so that everything is compiled."""
-    from corl import registry
-    from corl.run import Run
-
-    problem = registry.problem_of(instance)
-    assert problem is not None
-    tiny = problem.miniature(instance)
-    solver.solve(tiny, Run(problem, tiny, iterations=_WARM_UP))
-    solver.solve(tiny, Run(problem, tiny, iterations=1))  # the end of a budget before the first solution
 
 
 def search_rounds(options: Any, session: Session, states: int, decoder: Any, scratch: bool = False) -> None:

@@ -15,7 +15,7 @@ from families import family, small
 
 from corl import registry
 
-__all__ = ["kinds"]
+__all__ = ["kinds", "no_network"]
 
 _TESTS = Path(__file__).resolve().parents[1]
 _SAMPLES = 6  # by `sample(seed)` of a family that has one
@@ -25,6 +25,11 @@ _SAMPLES = 6  # by `sample(seed)` of a family that has one
 def kinds(problem: str) -> dict[str, Callable[[], Any]]:
     """By a name: a function that makes the instance."""
     return {**_of_all(problem), **_OWN.get(problem, dict)()}
+
+
+def no_network(error: Exception) -> bool:
+    """Whether a solver refused because no network is shipped for such instances."""
+    return " network is shipped for such instances of " in str(error)
 
 
 def _of_all(name: str) -> dict[str, Callable[[], Any]]:

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np  # noqa: F401
-from kinds import kinds
+from kinds import kinds, no_network
 from numba.core.dispatcher import Dispatcher
 
 import corl
 from corl import registry
+from corl.errors import UsageError
 from corl.run import Run
 
 ITERATIONS, SECONDS = 60, 0.3
@@ -50,7 +51,12 @@ def late(problem: str, short: str, make: Any) -> list[str]:
     limits = [{"time_limit": SECONDS}, {"iterations": ITERATIONS}] if method.iteration else [{"time_limit": SECONDS}]
     solution = None
     for limit in [*limits, limits[-1]]:
-        result = corl.solve(instance, problem=problem, solver=short, warm_start=solution, **limit)
+        try:
+            result = corl.solve(instance, problem=problem, solver=short, warm_start=solution, **limit)
+        except UsageError as error:
+            if no_network(error):
+                return []
+            raise
         found |= {kernel for kernel, count in overloads().items() if count > before.get(kernel, 0)}
         solution = result.solution if result.objective is not None else None
     return sorted(found)
