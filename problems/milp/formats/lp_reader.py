@@ -10,10 +10,10 @@ SCIP's reader is no substitute: it takes no brackets in names and no rows with t
 from __future__ import annotations
 
 import math
-from itertools import islice, pairwise
+from itertools import islice
 from typing import NamedTuple
 
-from corl.errors import InputError, shortened
+from corl.errors import InputError
 from corl.files.text import Text, quoted
 from corl.problems.milp.formats.builder import Builder
 from corl.problems.milp.formats.lp_tokens import BETWEEN, FORTRAN, SENSE, Token, first_apart, term_parts, tokens, tokens_of
@@ -161,10 +161,10 @@ class _Reader:
         """Add the terms of the run that comes next."""
         token = self.take_whole()
         values, names = term_parts(token.text)
-        if not math.isfinite(sum(values)):  # one may be too large, or Fortran's
-            for part, name in pairwise(tokens_of(token.text, token.line)):
+        if not math.isfinite(sum(values)):  # one may be too large, which `number` says
+            for part in tokens_of(token.text, token.line):
                 if part.kind == "number":
-                    self._coefficient(part, name, field)
+                    self.build.number(part.text, field, token.line)
         terms.columns.extend(self.build.columns(names))
         terms.values.extend(values)
         terms.lines.extend([token.line] * len(names))
@@ -179,27 +179,16 @@ class _Reader:
             raise self.fault(token, field, "a sign between two terms, or a relation and a number")
         value = 1.0
         if token.kind == "number":
-            number = token
+            value = self.build.number(token.text, field, token.line)
             if self.peek.kind != "name":
-                return sign * self.build.number(number.text, field, number.line)
+                return sign * value
             token = self.take()
-            value = self._coefficient(number, token, field)
         if token.kind != "name":
             raise self.fault(token, field, "a number and a variable's name")
         terms.columns.append(self.build.column(token.text))
         terms.values.append(sign * value)
         terms.lines.append(token.line)
         return 0.0
-
-    def _coefficient(self, number: Token, name: Token, field: str) -> float:
-        """The number before a variable's name. Raises InputError for one as Fortran writes it, which may be two terms."""
-        if match := FORTRAN.fullmatch(number.text):
-            digits, power = number.text.split(match[1])
-            digits, called = shortened(digits, 30), shortened(name.text, 30)
-            accepted = f"{digits}e{power} {called}, or {digits} {match[1]} {power[0]} {power[1:]} {called}"
-            message = f"{quoted(f'{number.text} {called}')} may be one term or two; accepted: {accepted}"
-            raise self.text.error(message, line=number.line, field=field)
-        return self.build.number(number.text, field, number.line)
 
     def _signed(self, field: str) -> tuple[float, int, Token]:
         """(the product of the signs that come next, how many they are, the token behind them)."""

@@ -7,7 +7,6 @@ expressions then do per character what Python would do per term.
 from __future__ import annotations
 
 import contextlib
-import math
 import re
 from collections.abc import Iterable, Iterator
 from operator import add
@@ -19,7 +18,7 @@ __all__ = ["BETWEEN", "FORTRAN", "NAME", "SENSE", "Token", "first_apart", "is_he
 
 NAME = r"(?:[^\W\d]|[!\"#$%&(),;?@'`{}~|/])[^\s+\-<>=:^*\\]*"  # brackets within a name are Gurobi's, alone they are quadratic
 FORTRAN = re.compile(r"(?:[0-9]+\.[0-9]*|\.[0-9]+)([dD])[+-][0-9]{2,3}(?![^\s<>=])")
-"""A number as Fortran writes it; in this full form alone, for 3d2 is three times the variable d2, and before no name."""
+"""A number as Fortran writes it; in this full form alone, for 3d2 is three times the variable d2."""
 _FORTRAN = FORTRAN.pattern.replace("([dD])", "[dD]")
 _TOKEN = re.compile(
     r"(?P<arrow><?->)|(?P<relation><=|=<|>=|=>|<|>|=)"
@@ -79,8 +78,7 @@ def first_apart(token: Token) -> list[Token]:
 
 
 def term_parts(run: str) -> tuple[list[float], list[str]]:
-    """([coefficient], [name]) of the terms of a run. Coefficients too large for a float64 are infinite, Fortran's are nan, for
-    2.5d+10 x may be 2.5 d + 10 x.
+    """([coefficient], [name]) of the terms of a run. Coefficients too large for a float64 are infinite.
 
     Writers put blanks between the parts of every term or leave them out of every term: where cutting at blanks gives a sign
     and a number in every second or third place and names without a sign behind, it gives the terms. (A name that `float` would
@@ -93,8 +91,7 @@ def term_parts(run: str) -> tuple[list[float], list[str]]:
         with contextlib.suppress(ValueError):
             return list(map(float, words[::2] if count == 2 else map(add, words[::3], words[1::3]))), names
     terms = _TERM.findall(run)
-    values = [math.nan if FORTRAN.fullmatch(digits) else number_of(sign + (digits or "1")) for sign, digits, _ in terms]
-    return values, [name for _, _, name in terms]
+    return [number_of(sign + (digits or "1")) for sign, digits, _ in terms], [name for _, _, name in terms]
 
 
 def tokens(text: Text, comments: list[str]) -> Iterator[Token]:
