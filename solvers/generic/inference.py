@@ -48,7 +48,9 @@ def warm_up(solver: Solver, instance: Any, policy: Policy) -> None:
     tiny = problem.miniature(instance)
     for iterations in (_WARM_UP, 1):
         solver.solve(tiny, Run(problem, tiny, iterations=iterations))
-    solver.solve(tiny, Run(problem, tiny, time_limit=1e-9))
+    ended = Run(problem, tiny)
+    ended.stop("time_limit")
+    solver.solve(tiny, ended)
     pool = problem.environment([tiny], 1, name=policy.environment)
     pool.reset([0], [0])
     if pool.actions([0])[0, 0] >= 0:
