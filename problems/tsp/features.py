@@ -47,7 +47,10 @@ class Effort(NamedTuple):
     """Mean edges by which a slot's bound is above another's when no more trees are spent on it."""
 
 
-def plane(observation: Mapping[str, NDArray[Any]], window: int = SHOWN, effort: Effort = Effort()) -> Tokens:
+_NEAR = Effort()
+
+
+def plane(observation: Mapping[str, NDArray[Any]], window: int = SHOWN, effort: Effort = _NEAR) -> Tokens:
     """Tokens of TspEnvironment's observations: K slots, the origin, the destination; K + 2 tokens.
 
     Slots after the first `window` are not shown as tokens, but they and "surroundings" are cities of the relaxation. Distances
