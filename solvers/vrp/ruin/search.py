@@ -15,6 +15,7 @@ from corl.solvers.vrp.ruin.construction import cost_of, insert_all, restore
 from corl.solvers.vrp.ruin.conversion import load_routes, new_plan, new_work, routes_in, routing_data, under_way
 from corl.solvers.vrp.ruin.costs import scale_of
 from corl.solvers.vrp.ruin.joining import breaking
+from corl.solvers.vrp.ruin.pairs import fill_keys
 from corl.solvers.vrp.ruin.pool import gather_all, new_pool
 from corl.solvers.vrp.ruin.savings import applies, savings_plan
 from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, FOUND, MISSED, USED
@@ -247,17 +248,22 @@ class Search:
 
 
 def compile_rest(instance: VrpInstance, scarce: bool) -> None:
-    """Call once, on a tiny instance, what only warm starts, savings and several coolings need, and where vehicles are scarce
-    what looks for places."""
+    """Call once, on a tiny instance, what only warm starts, savings, several coolings and many clients need.
+
+    scarce: also what looks for places for clients that no route has.
+    """
     data = routing_data(instance, 2)
     plan = new_plan(instance, data)
     work = new_work(data, plan, 0)
     load_routes(instance, data, plan, work, [[node] for node in range(instance.depots, instance.n)])
     restore(data, plan, work, plan.prev[: data.clients].copy())
+    for kind in (np.int32, np.int64):
+        fill_keys(np.zeros((1, 1)), np.empty((1, 1), kind), 1.0)
     if not data.timed:
         savings_plan(instance, data)
     if scarce:
         absent, absences = np.zeros(data.clients + 1, np.int32), np.zeros(data.clients, np.int64)
         most = drop_route(data, plan, work, absent, absences)
         seek(data, plan, work, absent, absences, 1.0, int(most), 3)
+        missing(data, plan, absent)
         breaking(data, plan)
