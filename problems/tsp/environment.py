@@ -24,7 +24,7 @@ from corl.routing.graph_pool import graph_pool, offsets
 __all__ = ["SURROUNDINGS", "TspEnvironment"]
 
 _NOTHING = Assignment(np.empty(0), np.empty(0), np.empty(0, np.int32))  # of coordinates
-SURROUNDINGS = 24
+SURROUNDINGS = 96
 """How many unvisited cities beyond the listed ones an observation shows."""
 _LISTED = 2  # times K cities are in a neighbour list: half of them may be visited before a scan is needed
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from corl.jit import kernel
 from corl.networks.tokens import Tokens
 from corl.problems.tsp.remaining_tree import branch, new_relaxation, relax
 
-__all__ = ["PAIRS", "SHOWN", "TOKENS", "plane"]
+__all__ = ["PAIRS", "SHOWN", "TOKENS", "Effort", "plane"]
 
 TOKENS = 26
 """F: features of a token (see _describe and _look_ahead)."""
@@ -26,16 +26,31 @@ PAIRS = 6
 SHOWN = 20
 """The window unless told otherwise: the slots that a network sees at most. Of optimal tours, one next city in 10,000 is farther
 down the list."""
-_STEPS = 32  # trees of the relaxation (tuned, as the first step is, by right next cities on 300 tours)
-_FIRST = 0.2
+_FIRST = 0.2  # the relaxation's first step (tuned, as `Effort.trees` is, by right next cities on 300 tours)
 _BEYOND = 1.0  # the distance to the nearest unseen city above its lower bound, in the same units (tuned)
-_BRANCHES = 4  # slots that are looked at more closely; of optimal next cities, 999 in 1000 are among the best four
-_CLOSE = 1.5  # ... if they are worse than the best by no more than this, in mean edges
-_BRANCH_STEPS = 12  # trees of each, and the first step in units of the mean nearest distance (tuned)
-_BRANCH_FIRST = 0.1
+_CLOSE = 1.5  # slots are looked at more closely if they are worse than the best by no more than this, in mean edges
+_BRANCH_FIRST = 0.1  # the first step then, in units of the mean nearest distance (tuned)
 
 
-def plane(observation: Mapping[str, NDArray[Any]], window: int = SHOWN) -> Tokens:
+class Effort(NamedTuple):
+    """How much of what remains the relaxation takes, and how many spanning trees it is given."""
+
+    around: int = 24
+    """Cities beyond the listed slots that it takes at most."""
+    trees: int = 32
+    """Spanning trees of the relaxation."""
+    branches: int = 4
+    """Slots that are looked at more closely; of optimal next cities, 999 in 1000 are among the best four."""
+    branch_trees: int = 12
+    """Spanning trees of each of these."""
+    enough: float = math.inf
+    """Mean edges by which a slot's bound is above another's when no more trees are spent on it."""
+
+
+_NEAR = Effort()
+
+
+def plane(observation: Mapping[str, NDArray[Any]], window: int = SHOWN, effort: Effort = _NEAR) -> Tokens:
     """Tokens of TspEnvironment's observations: K slots, the origin, the destination; K + 2 tokens.
 
     Slots after the first `window` are not shown as tokens, but they and "surroundings" are cities of the relaxation. Distances
@@ -46,7 +61,7 @@ def plane(observation: Mapping[str, NDArray[Any]], window: int = SHOWN) -> Token
     rows, tokens = mask.shape
     none = np.zeros((rows, 0, 0))
     points = np.ascontiguousarray(observation.get("coordinates", none))
-    around = np.ascontiguousarray(observation.get("surroundings", none))
+    around = np.ascontiguousarray(observation.get("surroundings", none)[:, : effort.around])
     matrix = np.ascontiguousarray(observation.get("distances", none))
     shown = mask.copy()
     shown[:, min(window, tokens - 2) : tokens - 2] = False
@@ -54,13 +69,23 @@ def plane(observation: Mapping[str, NDArray[Any]], window: int = SHOWN) -> Token
     pairs = np.zeros((rows, tokens, tokens, PAIRS), np.float32)
     scale = np.ones(rows)
     work = new_relaxation(tokens + around.shape[1] + 1)
-    _features(mask, observation["remaining"], points, around, matrix, window, work, x, pairs, scale)
+    _features(mask, observation["remaining"], points, around, matrix, window, effort, work, x, pairs, scale)
     return Tokens(x, shown, pairs, scale)
 
 
 @kernel
 def _features(
-    mask: Any, remaining: Any, points: Any, around: Any, matrix: Any, window: Any, work: Any, x: Any, pairs: Any, scale: Any
+    mask: Any,
+    remaining: Any,
+    points: Any,
+    around: Any,
+    matrix: Any,
+    window: Any,
+    effort: Any,
+    work: Any,
+    x: Any,
+    pairs: Any,
+    scale: Any,
 ) -> None:
     """Fill x, pairs and scale row by row.
 
@@ -89,7 +114,7 @@ def _features(
         between = work.cost[c, c + 1]
         work.cost[c, c + 1] = work.cost[c + 1, c] = work.cost[:nodes, :nodes].sum() + 1.0  # no edge of a path
         apart = unit
-        bound = relax(work, nodes, c, outside, _STEPS, _FIRST * apart)
+        bound = relax(work, nodes, c, outside, effort.trees, _FIRST * apart)
         barred, work.cost[c, c + 1], work.cost[c + 1, c] = work.cost[c, c + 1], between, between
         unit = bound / (nodes - 1)
         if not unit > 0.0:  # all cities in one place
@@ -99,7 +124,7 @@ def _features(
         _describe(work, near, shown, c, outside, remaining[row], unit, x[row])
         _describe_pairs(work, shown, c, unit, pairs[row])
         work.cost[c, c + 1] = work.cost[c + 1, c] = barred
-        _look_ahead(work, prices, shown, c, outside, bound, unit, apart, x[row])
+        _look_ahead(work, prices, shown, c, outside, bound, unit, apart, effort, x[row])
 
 
 @kernel
@@ -221,7 +246,9 @@ def _describe_pairs(work: Any, shown: Any, c: Any, unit: Any, pairs: Any) -> Non
 
 
 @kernel
-def _look_ahead(work: Any, prices: Any, shown: Any, c: Any, outside: Any, bound: Any, unit: Any, apart: Any, x: Any) -> None:
+def _look_ahead(
+    work: Any, prices: Any, shown: Any, c: Any, outside: Any, bound: Any, unit: Any, apart: Any, effort: Any, x: Any
+) -> None:
     """Features of the likeliest slots: how much longer the relaxed path gets when it begins there."""
     nodes = c + 3 if outside else c + 2
     prices[:nodes] = work.price[:nodes]
@@ -229,12 +256,14 @@ def _look_ahead(work: Any, prices: Any, shown: Any, c: Any, outside: Any, bound:
     for i in range(shown):
         guess[i] = (work.cost[c, i] + prices[i]) / unit - work.share[c, i]
     least, best = guess.min(), np.inf
-    for _ in range(min(shown, _BRANCHES)):
+    for _ in range(min(shown, effort.branches)):
         slot = guess.argmin()
         if guess[slot] > least + _CLOSE:
             break
         guess[slot] = np.inf
-        bounds[slot] = branch(work, nodes, c, outside, slot, _BRANCH_STEPS, _BRANCH_FIRST * apart, prices)
+        bounds[slot] = branch(
+            work, nodes, c, outside, slot, effort.branch_trees, _BRANCH_FIRST * apart, prices, best + effort.enough * unit
+        )
         best = min(best, bounds[slot])
     for i in range(shown):
         over = min(3.0, (bounds[i] - best) / unit)

@@ -31,11 +31,11 @@ _MARK = re.compile(r"^\s*(DIMENSION|EDGE_WEIGHT_TYPE|NODE_COORD_SECTION|EDGE_WEI
 _VEHICLES = re.compile(r"^\s*(CAPACITY|VEHICLES|DEMAND_SECTION|DEPOT_SECTION)\b", re.IGNORECASE | re.MULTILINE)
 
 
-def _plane(observation: Mapping[str, Any], window: int = 20) -> Tokens:
-    """See corl.problems.tsp.features.plane."""
-    from corl.problems.tsp.features import plane
+def _plane(observation: Mapping[str, Any], window: int = 20, **effort: Any) -> Tokens:
+    """See corl.problems.tsp.features.plane and Effort."""
+    from corl.problems.tsp.features import Effort, plane
 
-    return plane(observation, window)
+    return plane(observation, window, Effort(**effort))
 
 
 def _matrix(observation: Mapping[str, Any], level: str = "actions") -> Tokens:
@@ -68,6 +68,7 @@ class Tsp(Problem):
         "plane": _plane,
         "plane-12": partial(_plane, window=12),
         "plane-32": partial(_plane, window=32),
+        "plane-far": partial(_plane, around=96, trees=64, branches=6, branch_trees=64, enough=0.5),
         "matrix": _matrix,
         "matrix-raw": partial(_matrix, level="raw"),  # the last three are there to compare with
         "matrix-reduced": partial(_matrix, level="reduced"),

@@ -85,9 +85,10 @@ def relax(work: Any, nodes: Any, ends: Any, free: Any, steps: Any, first: Any) -
 
 
 @kernel
-def branch(work: Any, nodes: Any, ends: Any, free: Any, to: Any, steps: Any, first: Any, prices: Any) -> Any:
+def branch(work: Any, nodes: Any, ends: Any, free: Any, to: Any, steps: Any, first: Any, prices: Any, enough: Any) -> Any:
     """The best bound on a path whose first step goes to node `to`, from `steps` trees that begin with `prices` [M].
 
+    No more trees follow one whose bound is above `enough`.
     Other edges of the origin are too costly meanwhile. Changes the work's prices and its present tree.
     """
     cost, origin = work.cost, ends
@@ -101,6 +102,8 @@ def branch(work: Any, nodes: Any, ends: Any, free: Any, to: Any, steps: Any, fir
     best = -np.inf
     for k in range(steps):
         best = max(best, _prim(work, nodes) - _paid(work, nodes, ends, free))
+        if best > enough:
+            break
         _raise(work, nodes, ends, free, first * (1.0 - k / steps))
     for i in range(nodes):
         cost[origin, i] = cost[i, origin] = kept[i]

@@ -106,3 +106,16 @@ def test_a_window_shows_so_many_slots(window):
     same = [k for k in range(TOKENS) if k not in (20, 21, 22, 23, 24, 25)]
     np.testing.assert_array_equal(seen.x[0, :shared, same], usual.x[0, :shared, same])
     np.testing.assert_array_equal(seen.pairs[0, :shared, :shared], usual.pairs[0, :shared, :shared])
+
+
+def test_plane_takes_the_nearest_surroundings_and_plane_far_all_of_them():
+    """Of 100 cities, `plane` knows of an outside beyond 56 of those that remain, `plane-far` of none beyond 128."""
+    _, environment = after(uniform(size=100, seed=3), 5)
+    features = registry.problem("tsp").features
+    seen = environment.observe([0])
+    cut = {**seen, "surroundings": seen["surroundings"][:, :24]}
+    outside = 15  # the distance to it
+    for one, other in zip(plane(seen).arrays().values(), plane(cut).arrays().values()):
+        np.testing.assert_array_equal(one, other)
+    assert (plane(seen).x[0, :SHOWN, outside] > 0.0).all()
+    assert not features["plane-far"](seen).x[0, :, outside].any()

@@ -82,5 +82,17 @@ def test_branches_bound_the_paths_that_begin_so(seed):
     for to in range(5):
         ways = [(5, to, *order, 6) for order in permutations(set(range(5)) - {to})]
         best = min(sum(cost[a, b] for a, b in pairwise(way)) for way in ways)
-        assert branch(work, 7, 5, False, to, 30, 0.05, prices) <= best * (1 + 1e-12)
+        assert branch(work, 7, 5, False, to, 30, 0.05, prices, np.inf) <= best * (1 + 1e-12)
     np.testing.assert_array_equal(work.cost, before)
+
+
+def test_a_branch_whose_bound_is_high_enough_ends():
+    """The first bound above `enough` is returned: no tree follows it, and it is a bound of the branch like the best one."""
+    work, _, _ = relaxed(9, 2)
+    prices = work.price.copy()
+    first = branch(work, 11, 9, False, 4, 1, 0.05, prices, np.inf)
+    best = branch(work, 11, 9, False, 4, 40, 0.05, prices, np.inf)
+    assert first < best
+    assert branch(work, 11, 9, False, 4, 40, 0.05, prices, first - 1e-9) == first
+    early = branch(work, 11, 9, False, 4, 40, 0.05, prices, 0.5 * (first + best))
+    assert 0.5 * (first + best) < early <= best
