@@ -116,6 +116,6 @@ for problem in registry.working_problems():
     instance = make()
     for name in ["auto", *(name for name in registry.solvers(problem.name) if name not in learned)]:
         if name == "auto" or not registry.solver(problem.name, name)().accepts(instance):
-            result = corl.solve(instance, problem=problem.name, solver=name, time_limit=1)
+            result = corl.solve(instance, problem=problem.name, solver=name, time_limit=0.2)
             print(problem.name, name, result.solver, result.status, flush=True)
 """
