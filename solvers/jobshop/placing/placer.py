@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from corl.solvers.jobshop.placing.shop import new_plan, schedule_of, shop_of
 __all__ = ["Annealing", "Placer"]
 
 _TOGETHER = 200  # units that are placed between two looks at the clock
+_PINNED = 1000  # choices of machines that are tried for runs of which something is fixed
 _TRIES = 100  # changes from which the first temperature is told
 _HOT, _COLD = 0.3, 0.003  # times what a change for the worse costs in the mean: the first and the last temperature
 _FIRST = 20_000  # changes of the first cooling; each is twice as long as the one before
@@ -34,8 +36,8 @@ class Placer:
         ends = self.shop.fixed_start[fixed] + self.shop.duration[self.shop.fixed_choice[fixed]]
         self.fixed = fixed[np.lexsort((ends, self.shop.fixed_start[fixed]))]
         self.greedy = np.full(instance.operations, -1, np.int64)
-        wanted = None if impossible(instance) else pinned_choices(self.shop)
-        self.possible = wanted is not None and bool(begin(self.shop, self.base, self.fixed, wanted))
+        wanted = islice(pinned_choices(self.shop), 0 if impossible(instance) else _PINNED)
+        self.possible = any(begin(self.shop, self.base, self.fixed, choices) for choices in wanted)
         """Whether what is fixed, and what follows without waiting, fits at all."""
         loose = self.base.choice[self.shop.unit[:-1]] < 0
         self.word = np.repeat(np.arange(instance.jobs), np.add.reduceat(loose.astype(np.int64), self.shop.unit_at[:-1]))

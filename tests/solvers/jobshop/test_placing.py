@@ -13,7 +13,9 @@ import corl
 from corl.errors import UsageError
 from corl.problems.jobshop.generators import flexible, taillard, tardiness
 from corl.problems.jobshop.generators_rules import workshop
+from corl.problems.jobshop.instance import from_jobs
 from corl.problems.jobshop.problem import JobShop
+from corl.problems.jobshop.rules import Rules
 from corl.rng import random_state
 from corl.run import Run
 from corl.solvers.jobshop.annealing import JobShopAnnealing
@@ -97,6 +99,18 @@ def test_chunks_do_not_change_the_trajectory():
             done += chunk
         found.append((search.value, search.schedule().start.tolist()))
     assert found[0] == found[1] != found[2]
+
+
+def test_setups_choose_the_machine_before_what_is_fixed():
+    """Without waiting, the machine that is named first leaves no time for a set-up: the other one is taken."""
+    setups = np.zeros((2, 2, 2), int)
+    setups[0, 0, 1] = 2
+    rules = Rules(
+        no_wait=np.array([False, True]), family=np.array([0, 1]), setups=setups,
+        fixed_start=np.array([-1, 5]), fixed_machine=np.array([-1, 0]),
+    )  # fmt: skip
+    run = solved(from_jobs([[[(0, 1), (1, 1)], [(0, 2)]]], 2, rules=rules), 10)
+    assert run.solution.start.tolist() == [4, 5] and run.solution.machine.tolist() == [1, 0]
 
 
 def test_a_warm_start_is_followed():
