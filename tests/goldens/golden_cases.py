@@ -316,7 +316,6 @@ CASES: list[Case] = [
         policy twelve 150 decoder=sample network=tsp-muzero +torch
         policy twelve 150 decoder=stochastic-beam network=tsp-muzero +torch
         policy twelve 150 decoder=without-replacement network=tsp-muzero +torch
-        policy twelve 300 decoder=sgbs multi_start=2 network=tsp-muzero +torch
         tree-search asymmetric 150 +torch
         tree-search twelve 200 network=tsp-muzero +torch
         tree-search twelve 200 method=puct leaves=4 network=tsp-muzero +torch
