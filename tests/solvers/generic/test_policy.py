@@ -236,7 +236,6 @@ def test_problems_without_environment(plugin):
     ("options", "message"),
     [
         ({"width": -1}, "width is -1; accepted: an integer from 0"),
-        ({"expansion": 1}, "expansion is 1; accepted: an integer from 2"),
         ({"augment": 0}, "augment is 0; accepted: an integer from 1"),
         ({"temperature": 0.0}, "temperature is 0.0; accepted: a number above 0"),
         ({"decoder": "best"}, "option decoder is 'best'; accepted: greedy, sample"),
