@@ -260,7 +260,6 @@ CASES: list[Case] = [
         learned-branching facilities - policy=milp-facility-location proof +pyscipopt
         learned-branching set-cover - policy=milp-independent-set root_cuts=true proof +pyscipopt
         learned-branching set-cover 5 policy=milp-set-cover root_cuts=true proof +pyscipopt
-        learned-reliability auctions 5 root_cuts=true proof +pyscipopt
         scip auctions 5 root_cuts=true proof +pyscipopt
         scip set-cover - proof +pyscipopt
         scip-fullstrong set-cover - root_cuts=true proof +pyscipopt

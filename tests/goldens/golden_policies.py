@@ -76,7 +76,6 @@ _BY_ARCHITECTURE = {
     "gated-graph": _gated_graph,
     "memory-priority": _priority,
     "milp-branching": _perceptron,
-    "milp-gains": _perceptron,
     "milp-revibranch": _revived,
 }
 
