@@ -26,7 +26,6 @@ LONG = {"vrp": 4000, "jobshop": 4000, "milp": 400, "milp-branching": 200, "bandi
 """How many there are in the long suite; of other families 1,000."""
 NETWORKS = {
     "policy", "tree-search", "muzero", "heatmap-mcts", "slim", "cp-agent", "sequoia", "iterative-dqn", "learned-branching",
-    "learned-reliability",
 }  # fmt: skip
 """They load a network, or learn one: in the long suite alone, on fewer instances."""
 ENDLESS = {"ortools", "fast-tsp"}

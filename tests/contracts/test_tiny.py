@@ -27,7 +27,7 @@ LEFT_OUT = {"policy", "tree-search", "muzero", "heatmap-mcts", "slim", "cp-agent
 """They claim nothing but objectives, which the judge has seen."""
 OPTIONS = {"learned-branching": {"policy": "milp-auctions"}}
 PROVERS = {"exact", "dp", "cp-sat", "branch-and-bound", "scip", "scip-relpscost", "scip-pscost", "scip-fullstrong", "highs",
-           "learned-branching", "learned-reliability"}  # fmt: skip
+           "learned-branching"}  # fmt: skip
 ENGINES = {"ortools", "fast-tsp", "pyvrp"}
 """They search on until they are told to stop."""
 FEW, MANY = 6, 2000

@@ -109,8 +109,8 @@ import corl
 from corl import registry
 assert importlib.util.find_spec("torch") is None
 logging.basicConfig()
-learned = {"cp-agent", "heatmap-mcts", "iterative-dqn", "learned-branching", "learned-priority", "learned-reliability", "muzero",
-           "policy", "sequoia", "slim", "tree-search"}
+learned = {"cp-agent", "heatmap-mcts", "iterative-dqn", "learned-branching", "learned-priority", "muzero", "policy",
+           "sequoia", "slim", "tree-search"}
 for problem in registry.working_problems():
     make = next(iter(problem.generators.values()))
     instance = make()

@@ -12,7 +12,7 @@ import pytest
 import corl
 from corl.problems.milp.instance import from_triplets
 
-RULES = ["scip", "scip-relpscost", "scip-pscost", "scip-fullstrong", "learned-branching", "learned-reliability"]
+RULES = ["scip", "scip-relpscost", "scip-pscost", "scip-fullstrong", "learned-branching"]
 SOLVERS = [*RULES, "highs", "cp-sat"]
 OPTIONS = {"learned-branching": {"policy": "milp-auctions"}}
 _INF = math.inf
