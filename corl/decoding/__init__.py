@@ -10,10 +10,9 @@ from corl.decoding.decode import Decoded, Decoder, Entries, decode
 from corl.decoding.evaluator import CountedEvaluator, Stopped
 from corl.decoding.planning import LearnedPlanning, Planning
 from corl.decoding.rollouts import Greedy, Sampling
-from corl.decoding.sgbs import Sgbs
 from corl.decoding.without_replacement import WithoutReplacement
 
 __all__ = [
     "Beam", "CountedEvaluator", "Decoded", "Decoder", "Entries", "Greedy", "LearnedPlanning", "Planning", "Sampling",
-    "Sgbs", "Stopped", "WithoutReplacement", "decode",
+    "Stopped", "WithoutReplacement", "decode",
 ]  # fmt: skip

@@ -82,7 +82,7 @@ class Decoded:
 
 
 class Decoder(Protocol):
-    """Greedy, Sampling, Beam, WithoutReplacement, Sgbs: frozen dataclasses of their options."""
+    """Greedy, Sampling, Beam, WithoutReplacement: frozen dataclasses of their options."""
 
     def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
         """Add solutions of each entry to `found`. Raises Stopped."""

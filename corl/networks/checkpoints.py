@@ -26,7 +26,7 @@ from corl.version import __version__
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-__all__ = ["FORMAT", "load", "load_policy", "loaded", "loaded_as", "playing", "read_header", "save", "shipped"]
+__all__ = ["FORMAT", "load", "load_policy", "loaded", "loaded_as", "read_header", "save", "shipped"]
 
 _Network = TypeVar("_Network")
 FORMAT = 1
@@ -83,27 +83,18 @@ def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
 def load_policy(name_or_path: str | os.PathLike[str], problem: str = "", instance: Any = None) -> nn.Module:
     """The network of that name among the shipped ones ("tsp-bq"), or in a checkpoint file, in evaluation mode.
 
-    problem, instance: where either is given, the policy for it: of a network that plays several problems the one of this, which
-    an instance chooses where there are several kinds; otherwise the network, which must be of that problem.
+    problem, instance: what the network must be a policy for, where either is given.
 
-    Raises UsageError for an unknown name, listing those there are, and for a network of others; InputError for a bad file.
+    Raises UsageError for an unknown name, listing those there are, and for a policy of another problem; InputError for a bad
+    file.
     """
     network = load(resolve(name_or_path))[0]
     if instance is not None and not problem:
         found = registry.problem_of(instance)
         problem = "" if found is None else found.name
-    return playing(network, problem, instance) if problem else network
-
-
-def playing(network: Any, problem: str, instance: Any = None) -> Any:
-    """The policy that plays a problem, or instances like this one: the network itself, or what its `of` gives.
-
-    Raises UsageError where it plays others.
-    """
-    policy = network.of(problem, instance) if hasattr(network, "of") else network
-    if (other := getattr(policy, "problem", "")) not in ("", problem):
-        raise UsageError(f"policy {getattr(policy, 'file', '') or type(policy).__name__} is for {other}, not for {problem}")
-    return policy
+    if problem and (other := getattr(network, "problem", "")) not in ("", problem):
+        raise UsageError(f"policy {getattr(network, 'file', '') or type(network).__name__} is for {other}, not for {problem}")
+    return network
 
 
 def loaded(name_or_path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from corl import registry
-from corl.errors import described, unknown
+from corl.errors import unknown
 from corl.files.json_values import is_number
 from corl.networks.policy import Policy
 
@@ -34,8 +34,7 @@ def check_config(kind: type[Any], config: Mapping[str, Any], weights: Mapping[st
 
     Every entry must be of the type that the constructor is annotated with; no integer and no list's length may exceed the
     largest axis of a tensor (or 1000); a "problem" must be registered and have the "features" and the "environment" that a
-    Policy names. What a class's `members` names (an argument -> a class) is a list of such configurations, of which the same
-    holds. The error is a ValueError, or whatever the constructor raises.
+    Policy names. The error is a ValueError, or whatever the constructor raises.
     """
     check_finite(weights)
     _check_entries(kind, config, max(_FREE, *(size for tensor in weights.values() for size in tensor.shape), 0))
@@ -54,12 +53,6 @@ def _check_entries(kind: type[Any], config: Mapping[str, Any], most: int) -> Non
             limit = f" up to {most}, as its tensors are" if _fits(hint, value, math.inf) else ""
             raise ValueError(f"{name} is {_shown(value)}; accepted: {_words(hint)}{limit}")
     _check_names(kind, config)
-    for name, member in getattr(kind, "members", {}).items():
-        for entries in config[name]:
-            try:
-                _check_entries(member, entries, most)
-            except Exception as error:
-                raise ValueError(f"{name}: {described(error)}") from error
 
 
 def check_finite(tensors: Mapping[str, Tensor]) -> None:

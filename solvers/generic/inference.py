@@ -63,14 +63,12 @@ def policy_for(instance: Any, given: str | Policy, architecture: str = "") -> An
 
     Raises UsageError as `policy_name`, and where it is of another problem or no `architecture` (with "": no policy at all).
     """
-    from corl.networks.checkpoints import loaded, playing
+    from corl.networks.checkpoints import loaded
 
     problem = registry.problem_of(instance)
     assert problem is not None
     wanted = policy_name(instance, given, architecture) if isinstance(given, str) else type(given).__name__
     policy: Any = loaded(wanted)[0] if isinstance(given, str) else given
-    if hasattr(policy, "of"):
-        policy = playing(policy, problem.name, instance)
     kind = getattr(policy, "architecture", "")
     if architecture and kind != architecture:
         raise UsageError(f"policy {wanted} is a network of architecture {kind}; accepted: {architecture}")

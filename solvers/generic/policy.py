@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Policy"]
 
-_AT_FIRST = {"greedy": 16, "sample": 32, "beam": 4, "stochastic-beam": 16, "without-replacement": 16, "sgbs": 1}
-_DOUBLING = ("beam", "stochastic-beam", "sgbs")
+_AT_FIRST = {"greedy": 16, "sample": 32, "beam": 4, "stochastic-beam": 16, "without-replacement": 16}
+_DOUBLING = ("beam", "stochastic-beam")
 _PARTS = 4  # rounds of sampling without replacement that share a budget of iterations
 _NODES = 500_000  # prefixes that it remembers, before it begins anew: about a kilobyte each
 
@@ -39,10 +39,10 @@ class Policy(Solver):
         "",
         "A shipped policy's name, a checkpoint file or, from Python, a policy itself; empty: the one shipped for such instances.",
     )
-    decoder: Literal["greedy", "sample", "beam", "stochastic-beam", "without-replacement", "sgbs"] = option(
+    decoder: Literal["greedy", "sample", "beam", "stochastic-beam", "without-replacement"] = option(
         "beam",
-        "What a round is: greedy decoding from all starts, independent samples, beam search, stochastic beam search, a round of "
-        "sampling without replacement, or simulation-guided beam search.",
+        "What a round is: greedy decoding from all starts, independent samples, beam search, stochastic beam search, or a round "
+        "of sampling without replacement.",
     )
     width: int = option(
         0,
@@ -52,7 +52,6 @@ class Policy(Solver):
         low=0,
         scale="log",
     )
-    expansion: int = option(4, "Children of each state that SGBS plays out.", low=2)
     nat: float = option(
         0.0,
         "Of beams: rank states by what is collected, the policy's value and this share of that times the logarithm of the last "
@@ -106,17 +105,15 @@ class Policy(Solver):
         """The width of each round, as long as there is budget for one that is worth it."""
         counted, width, before, done = session.run.iterations is not None, self.width, 0, 0
         states = session.steps
-        if self.decoder == "sgbs":  # every step plays expansion - 1 rollouts of the rest for each state
-            states += (self.expansion - 1) * states * (states + 1) // 2
         while not self.rounds or done < self.rounds:
             fits = session.fits(states)
             if not width:
                 width = fits if counted else _AT_FIRST[self.decoder]
                 if counted and self.decoder == "without-replacement":
                     width = -(-fits // _PARTS)
-            most = min(fits if self.decoder != "sgbs" else max(1, fits), session.most_rows // self._rows(1, session))
+            most = min(fits, session.most_rows // self._rows(1, session))
             now = min(width, most)
-            if now <= (before if self.decoder in ("beam", "sgbs") else 0):
+            if now <= (before if self.decoder == "beam" else 0):
                 return
             yield now
             done, before = done + 1, now
@@ -133,11 +130,10 @@ class Policy(Solver):
 
     def _rows(self, width: int, session: Session) -> int:
         """Rows of a pool that an entry needs; sampling without replacement has all entries there at once."""
-        factor = {"sgbs": 2 * self.expansion - 1, "without-replacement": session.entries}
-        return width * factor.get(self.decoder, 1)
+        return width * session.entries if self.decoder == "without-replacement" else width
 
     def _decoder(self, width: int, further: Iterator[int]) -> Decoder:
-        from corl.decoding import Beam, Greedy, Sampling, Sgbs, WithoutReplacement
+        from corl.decoding import Beam, Greedy, Sampling, WithoutReplacement
 
         if self.decoder == "without-replacement":
             return _Rounds(width, further, self.temperature)
@@ -147,7 +143,7 @@ class Policy(Solver):
             return Sampling(width, self.temperature)
         if self.decoder == "greedy":
             return Greedy()
-        return Beam(width, self.nat) if self.decoder == "beam" else Sgbs(width, self.expansion)
+        return Beam(width, self.nat)
 
 
 @dataclass(frozen=True)

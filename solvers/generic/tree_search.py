@@ -65,7 +65,31 @@ class TreeSearch(Solver):
     def prepare(self, instance: Any) -> None:
         from corl.solvers.generic.inference import policy_for, warm_up
 
-        warm_up(self, instance, policy_for(instance, self.policy))
+        policy = policy_for(instance, self.policy)
+        warm_up(self, instance, policy)
+        self._search_once(instance, policy)
+
+    def _rollouts(self, policy: Any) -> bool:
+        """Whether leaves are decoded greedily instead of valued by the network."""
+        return self.value == "rollout" or (self.value == "auto" and not getattr(policy, "has_value", False))
+
+    def _search_once(self, instance: Any, policy: Any) -> None:
+        """Search from the first state of a miniature, which `solve` leaves out if each state has one action."""
+        import numpy as np
+
+        from corl import registry
+        from corl.decoding import Planning
+        from corl.decoding.evaluator import CountedEvaluator
+        from corl.networks.threads import one_thread
+
+        problem = registry.problem_of(instance)
+        assert problem is not None
+        planning = Planning(made_search(self, _AT_FIRST, 0), self._rollouts(policy))
+        pool = problem.environment([problem.miniature(instance)], planning.rows, name=policy.environment)
+        pool.reset([0], [0])
+        if (actions := pool.actions([0]))[0, 0] >= 0:
+            with one_thread():
+                planning.chooser(CountedEvaluator(pool, policy), 1)(np.zeros(1, np.int64), actions, np.zeros(1, np.uint64))
 
     def solve(self, instance: Any, run: Run) -> None:
         from corl.decoding import Planning
@@ -74,7 +98,7 @@ class TreeSearch(Solver):
 
         with one_thread():
             policy = policy_for(instance, self.policy)
-            rollouts = self.value == "rollout" or (self.value == "auto" and not getattr(policy, "has_value", False))
+            rollouts = self._rollouts(policy)
             session = Session(instance, run, policy, self.augment, self.multi_start)
             if session.first():
                 steps = session.steps

@@ -53,7 +53,7 @@ def source_of(recipe: PolicyRecipe, problem: Problem, seed: int) -> Source:
 def begin(recipe: Any, training: Training, source: Source) -> Policy:
     """The network that a recipe trains: that of the checkpoint `recipe.start`, or a new one of its architecture and sizes."""
     from corl.networks.architectures import network_class
-    from corl.networks.checkpoints import load_policy, playing
+    from corl.networks.checkpoints import load_policy
     from corl.networks.policy import Policy, Shape
 
     name, instance = training.problem.name, source.instances(0, 1)[0]
@@ -64,8 +64,6 @@ def begin(recipe: Any, training: Training, source: Source) -> Policy:
         shape = Shape(recipe.features, recipe.environment, recipe.width, recipe.layers, recipe.heads, grid)
         return kind.sized(training.problem, instance, shape).to(training.device)
     network = load_policy(recipe.start)
-    if hasattr(network, "of"):
-        network = playing(network, name, instance)
     if not isinstance(network, Policy) or network.problem != name:
         raise UsageError(f"start: {recipe.start} holds no policy for {name}")
     return network.to(training.device).train()

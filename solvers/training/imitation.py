@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from corl.errors import UsageError
 from corl.options import option
 from corl.solvers.training.common import PolicyRecipe
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from corl.learning.session import Training
-    from corl.solvers.training.lessons import Stream
 
 __all__ = ["Imitation"]
 
@@ -25,8 +22,6 @@ class Imitation(PolicyRecipe):
     The store has states of `uses` * 4 lessons, each of `lesson` solutions; each round passes over it once, in random order, then
     a quarter (with `uses` = 4) gives way to new ones. Where the teacher completes what the policy began, the policy is the one
     that it was when the round before began: one to two rounds old.
-
-    With `beside`, the network is one of several tasks (corl.networks.shared), this one the first.
     """
 
     teacher: str = option("", "The solver to imitate, one that iterations can limit (corl list solvers); it must be named.")
@@ -45,12 +40,7 @@ class Imitation(PolicyRecipe):
     )
     uses: int = option(4, "How many times each state is learned from; with 1, every step looks at new ones.", low=1, scale="log")
     value_weight: float = option(0.0, "Weight of the squared error of the value, what the rest of the solution brings.", low=0)
-    every: int = option(20, "Steps on the task between two looks at the watched instances.", low=1)
-    beside: str = option(
-        "",
-        "A TOML file of other tasks, [[task]] with problem, recipe and options, that one network learns besides: the layers are "
-        "shared, and a step is one on each task in turns.",
-    )
+    every: int = option(20, "Steps between two looks at the watched instances.", low=1)
 
     title: ClassVar[str] = "imitation of a solver's solutions"
     step: ClassVar[str] = "one optimiser step on `batch` * `states` states"
@@ -70,33 +60,23 @@ class Imitation(PolicyRecipe):
         self.check(training.problem.name)
         source = source_of(self, training.problem, training.seed)
         policy = begin(self, training, source)
-        network, streams = self._streams(Stream(self, training, source, policy), training)
-        optimiser = new_optimiser(network, self.rate)
-        parts: dict[str, Any] = {f"rounds {stream.name}".rstrip(): stream.rounds for stream in streams}
-        parts |= {f"asked {stream.name}".rstrip(): stream.asked for stream in streams}
-        training.manage(network=network, optimiser=optimiser, **parts)
-        with teaching(streams, training) as workers:
+        stream = Stream(self, training, source, policy)
+        optimiser = new_optimiser(policy, self.rate)
+        training.manage(network=policy, optimiser=optimiser, rounds=stream.rounds, asked=stream.asked)
+        with teaching(stream, training) as workers:
             while training.budget():
-                turn, number = divmod(training.step, len(streams))
-                stream = streams[number]
-                seen = stream.watched(turn)
+                seen = stream.watched(training.step)
                 batch = stream.batch(workers)
                 if batch is not None:
                     with training.autocast():
-                        loss, terms = imitation.loss(stream.policy, batch, stream.recipe.value_weight)
+                        loss, terms = imitation.loss(policy, batch, self.value_weight)
                     gradient_step(optimiser, loss, self.rate, training.fraction)
                     seen = {"loss": loss.item(), **terms, **seen}
                 else:
                     check_learned(training, optimiser)
-                training.log(**stream.named(seen))
+                training.log(**seen)
         check_learned(training, optimiser, over=True)
-        training.save(network)
-
-    def _streams(self, first: Stream, training: Training) -> tuple[nn.Module, list[Stream]]:
-        """The network, and the stream of batches of each task."""
-        from corl.solvers.training.beside import together
-
-        return together(first, training) if self.beside else (first.policy, [first])
+        training.save(policy)
 
     def check(self, problem: str) -> None:
         """Raise UsageError where the teacher is no solver that iterations can limit, or shall complete and cannot."""

@@ -1,8 +1,8 @@
-"""Lessons: the batches of one task of an imitation, and what a run of several tasks shares of it.
+"""Lessons: the batches of an imitation.
 
-streams = [Stream(recipe, training, source, policy)]
-with teaching(streams, training) as workers:
-    batch = streams[0].batch(workers)
+stream = Stream(recipe, training, source, policy)
+with teaching(stream, training) as workers:
+    batch = stream.batch(workers)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from corl.networks.policy import Policy
 from corl.processes.workers import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -37,14 +37,11 @@ class Stream:
     """The batches that a policy learns from: of labelled states that the workers make while it trains on those before, each
     used `uses` times (Rounds). A snapshot holds `rounds` and `asked`."""
 
-    def __init__(
-        self, recipe: Imitation, training: Training, source: Source, policy: Policy, number: int = 0, name: str = ""
-    ) -> None:
-        """`number`: of this stream among those of the run; `name`: what the curves call it, "" where it is alone."""
-        self.recipe, self.source, self.policy, self.name = recipe, source, policy, name
+    def __init__(self, recipe: Imitation, training: Training, source: Source, policy: Policy) -> None:
+        self.recipe, self.source, self.policy = recipe, source, policy
         encodes = type(policy).context is not Policy.context
         self.rounds = Rounds(recipe.uses, recipe.batch * recipe.states, training.seed, encodes)
-        self.asked = _Asked(recipe, number)
+        self.asked = _Asked(recipe)
         self._validate = Validation(source, recipe.watch)
 
     def batch(self, workers: Workers) -> Batch | None:
@@ -54,13 +51,9 @@ class Stream:
         at = self.rounds.next()
         return imitation.draw(self.rounds.replay, at, self.policy) if len(at) else None
 
-    def watched(self, turn: int) -> dict[str, float]:
-        """How the policy does on the watched instances, where that is looked at in this turn."""
-        return self._validate(self.policy) if turn % self.recipe.every == 0 else {}
-
-    def named(self, seen: Mapping[str, float]) -> dict[str, float]:
-        """The metrics by the names that they have in the run's curves."""
-        return {f"{key} {self.name}".rstrip(): value for key, value in seen.items()}
+    def watched(self, step: int) -> dict[str, float]:
+        """How the policy does on the watched instances, where that is looked at in this step."""
+        return self._validate(self.policy) if step % self.recipe.every == 0 else {}
 
     @property
     def answering(self) -> tuple[Any, ...]:
@@ -68,19 +61,18 @@ class Stream:
         return self.recipe, self.source, type(self.policy), self.policy.config
 
 
-def teaching(streams: Sequence[Stream], training: Training) -> Workers:
-    """The workers that make the lessons of all streams, having been asked again for what a run that goes on had asked for."""
-    workers = Workers(training.workers, _all_lessons, [stream.answering for stream in streams], executor=training.executor)
-    for stream in streams:
-        stream.asked.again(workers, stream.rounds.begun)
+def teaching(stream: Stream, training: Training) -> Workers:
+    """The workers that make the lessons of a stream, having been asked again for what a run that goes on had asked for."""
+    workers = Workers(training.workers, _lessons, *stream.answering, executor=training.executor)
+    stream.asked.again(workers, stream.rounds.begun)
     return workers
 
 
 class _Asked:
     """The block of lessons that the workers make while the network trains on those before it."""
 
-    def __init__(self, recipe: Imitation, stream: int) -> None:
-        self.recipe, self.stream = recipe, stream
+    def __init__(self, recipe: Imitation) -> None:
+        self.recipe = recipe
         self.weights: Mapping[str, NDArray[Any]] = {}
         """With which it was asked for; none where the lessons do not depend on them."""
         self._numbers: deque[int] = deque()
@@ -103,27 +95,13 @@ class _Asked:
     def _ask(self, workers: Workers, number: int, weights: Mapping[str, NDArray[Any]]) -> None:
         count = self.recipe.lesson or self.recipe.batch
         for lesson in range(number * _BLOCK, (number + 1) * _BLOCK):
-            self._numbers.append(workers.submit((self.stream, Job(dict(weights), lesson * count, count))))
+            self._numbers.append(workers.submit(Job(dict(weights), lesson * count, count)))
 
     def state_dict(self) -> dict[str, Any]:
         return {"weights": dict(self.weights)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.weights = dict(state["weights"])
-
-
-def _all_lessons(streams: Sequence[tuple[Any, ...]]) -> Callable[[tuple[int, Job]], Episodes]:
-    """What a worker calls: (number of the stream, Job) -> the episodes of a lesson's instances."""
-    made: dict[int, Any] = {}
-
-    def lesson(asked: tuple[int, Job]) -> Episodes:
-        number, job = asked
-        if number not in made:
-            made[number] = _lessons(*streams[number])
-        found: Episodes = made[number](job)
-        return found
-
-    return lesson
 
 
 def _lessons(recipe: Imitation, source: Source, network_kind: type[Policy], config: dict[str, Any]) -> Callable[[Job], Episodes]:

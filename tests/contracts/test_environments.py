@@ -13,7 +13,7 @@ from corl import Problem, registry
 from corl.environment import Environment
 from corl.errors import UsageError
 
-MANY = pytest.mark.parametrize("count", [8, pytest.param(300, marks=pytest.mark.long)])
+MANY = pytest.mark.parametrize("count", [8, pytest.param(300, marks=pytest.mark.long)], indirect=True)
 EACH = pytest.mark.parametrize("name", ENVIRONMENTS)
 STEPS = 10_000
 """No episode of a small instance is longer."""

@@ -21,7 +21,6 @@ FEW: dict[str, dict[str, Any]] = {
     "alphazero": {"episodes": 2, "updates": 1, "batch": 4, "simulations": 2, "width": 8, "heads": 2, "layers": 1,
                   "watch": 2},
     "branching": {"samples": 8, "share": 1.0, "updates": 2},
-    "gains": {"samples": 8, "share": 1.0, "updates": 2},
     "gcnn": {"samples": 8, "share": 1.0, "updates": 2},
     "root-gnn": {"samples": 8, "share": 1.0, "updates": 2},
     "revibranch": {"warm": 8, "updates": 2, "batch": 4, "every": 10},

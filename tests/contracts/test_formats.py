@@ -22,7 +22,7 @@ from corl.cli.main import main
 from corl.loading import load
 
 ENDINGS = sorted({suffix for _, suffix in FORMATS})
-MANY = pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.long)])
+MANY = pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.long)], indirect=True)
 NUMBERING = {"ids", "first_item", "first_machine"}
 """Fields of instances that say how their files number things; not every format can."""
 NUMERALS = 4  # of a specimen that are replaced

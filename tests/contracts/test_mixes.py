@@ -26,7 +26,6 @@ LONG = {"vrp": 4000, "jobshop": 4000, "milp": 400, "milp-branching": 200, "bandi
 """How many there are in the long suite; of other families 1,000."""
 NETWORKS = {
     "policy", "tree-search", "muzero", "heatmap-mcts", "slim", "cp-agent", "sequoia", "iterative-dqn", "learned-branching",
-    "learned-reliability",
 }  # fmt: skip
 """They load a network, or learn one: in the long suite alone, on fewer instances."""
 ENDLESS = {"ortools", "fast-tsp"}
@@ -92,6 +91,11 @@ def limit_of(name: str, solver: str) -> dict[str, Any]:
 
 PAIRS = [(name, solver) for name in (*MADE, *TINY) for solver in registry.solvers(name)]
 QUICK = [(name, solver) for name, solver in PAIRS if solver not in NETWORKS | ENDLESS]
+MANY = [
+    pytest.param(name, solver, min(LONG.get(name, 1000), most), id=f"{name}-{solver}")
+    for name, solver in PAIRS
+    for most in [100 if solver in NETWORKS else 200 if solver in ENDLESS else 40 if solver == "highs" else 4000]
+]
 
 
 @pytest.mark.parametrize(("name", "solver"), QUICK)
@@ -103,13 +107,12 @@ def test_mixes(name: str, solver: str):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("name", "solver"), PAIRS)
-def test_many_mixes(name: str, solver: str):
+@pytest.mark.parametrize(("name", "solver", "count"), MANY, indirect=["count"])
+def test_many_mixes(name: str, solver: str, count: int):
     """Many, with every solver."""
     if solver in ENDLESS | {"pyvrp"}:
         pytest.importorskip("fast_tsp" if solver == "fast-tsp" else solver)
-    most = 100 if solver in NETWORKS else 200 if solver in ENDLESS else 40 if solver == "highs" else 4000
-    check(name, solver, min(most, LONG.get(name, 1000)), limit_of(name, solver))
+    check(name, solver, count, limit_of(name, solver))
 
 
 def test_a_fault_is_seen():

@@ -18,7 +18,7 @@ from corl.cli.check import judge, read_solution
 from corl.errors import Infeasible, InputError
 from corl.files.json_values import to_json
 
-MANY = pytest.mark.parametrize("count", [150, pytest.param(500, marks=pytest.mark.long)])
+MANY = pytest.mark.parametrize("count", [150, pytest.param(500, marks=pytest.mark.long)], indirect=True)
 INSTANCES = 4  # of a problem
 SOLVERS = {"bandits": ("null", "random", "sampling", "iterative-myopic", "whittle", "fluid", "rollout", "two-step")}
 """Of problems whose solvers' solutions differ in kind."""

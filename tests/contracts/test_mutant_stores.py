@@ -29,7 +29,7 @@ from corl.benchmark.running.suite import read_suite
 from corl.errors import InputError, UsageError
 from corl.networks import checkpoints
 
-MANY = pytest.mark.parametrize("count", [100, pytest.param(1_000, marks=pytest.mark.long)])
+MANY = pytest.mark.parametrize("count", [100, pytest.param(1_000, marks=pytest.mark.long)], indirect=True)
 
 
 @MANY
@@ -82,7 +82,7 @@ def test_damaged_checkpoints(count: int, tmp_path: Path):
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(1_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [20, pytest.param(1_000, marks=pytest.mark.long)], indirect=True)
 def test_crafted_checkpoints(count: int, tmp_path: Path):
     """Networks that come with the package, their configurations damaged and sealed anew: in 2 s and 500 MB."""
     from safetensors.torch import load_file, save
@@ -124,7 +124,7 @@ def _sealed(inner: bytes, weights: dict) -> bytes:
         return inner
 
 
-@pytest.mark.parametrize("count", [150, pytest.param(1_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [150, pytest.param(1_000, marks=pytest.mark.long)], indirect=True)
 def test_damaged_stores(count: int, tmp_path: Path):
     """Bytes of the SQLite file, and single values of its tables, through all that reads a store."""
     path, generator = tmp_path / "mutant.db", random.Random(count)

@@ -13,7 +13,7 @@ from specimen import FORMATS, specimens
 from corl import registry
 from corl.loading import load
 
-MANY = pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.long)])
+MANY = pytest.mark.parametrize("count", [60, pytest.param(500, marks=pytest.mark.long)], indirect=True)
 SOLVED = 4  # of so many instances that were read, one is solved
 
 
@@ -52,7 +52,7 @@ def test_damaged_instances(name: str, suffix: str, count: int, tmp_path: Path):
     assert accepted > count / 50  # damage that leaves nothing to read tests only the first lines of a reader
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(400, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [20, pytest.param(400, marks=pytest.mark.long)], indirect=True)
 @pytest.mark.parametrize(("name", "suffix"), FORMATS)
 def test_damaged_files_of_nobody_named(name: str, suffix: str, count: int, tmp_path: Path):
     """Where the problem must be recognised, under the format's own name or one that says nothing: an instance, or InputError."""

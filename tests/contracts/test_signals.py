@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 PROMPT = 1.0  # seconds in which our own solvers end
-ENGINES = {"cp-sat", "fast-tsp", "highs", "learned-branching", "learned-reliability", "ortools", "pyvrp"}
+ENGINES = {"cp-sat", "fast-tsp", "highs", "learned-branching", "ortools", "pyvrp"}
 PROMPT_ENGINES = 3.0
 BUSY = 3  # how many times as long a machine may take that does other things as well
 LATEST = 1.0  # seconds on the clock when a signal comes

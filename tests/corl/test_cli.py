@@ -54,7 +54,7 @@ def test_help_lists_the_options_of_what_is_named_before_it(arguments, heads, cap
     assert all(f"\noptions of the {head}:\n  --option " in shown for head in heads)
     assert ("options of the" in shown) == bool(heads)
     if "policy" in arguments:
-        lines = "  --option expansion=4  (an integer from 2)\n      Children of each state that SGBS plays out.\n"
+        lines = "  --option rounds=0  (an integer from 0)\n"
         assert shown.count(lines) == 1
 
 

@@ -260,7 +260,6 @@ CASES: list[Case] = [
         learned-branching facilities - policy=milp-facility-location proof +pyscipopt
         learned-branching set-cover - policy=milp-independent-set root_cuts=true proof +pyscipopt
         learned-branching set-cover 5 policy=milp-set-cover root_cuts=true proof +pyscipopt
-        learned-reliability auctions 5 root_cuts=true proof +pyscipopt
         scip auctions 5 root_cuts=true proof +pyscipopt
         scip set-cover - proof +pyscipopt
         scip-fullstrong set-cover - root_cuts=true proof +pyscipopt
@@ -316,7 +315,6 @@ CASES: list[Case] = [
         policy twelve 150 decoder=sample network=tsp-muzero +torch
         policy twelve 150 decoder=stochastic-beam network=tsp-muzero +torch
         policy twelve 150 decoder=without-replacement network=tsp-muzero +torch
-        policy twelve 300 decoder=sgbs multi_start=2 network=tsp-muzero +torch
         tree-search asymmetric 150 +torch
         tree-search twelve 200 network=tsp-muzero +torch
         tree-search twelve 200 method=puct leaves=4 network=tsp-muzero +torch

@@ -16,8 +16,7 @@ from corl.solvers.milp.revibranch.network import Revived
 
 _STATES = {
     "tsp-bq": ("tsp", "plane"), "atsp-bq": ("tsp", "larger"), "memory": ("memory", "dag"), "jobshop": ("jobshop", "classic"),
-    "knapsack": ("knapsack", "strong"), "plane": ("tsp", "plane"), "matrix": ("tsp", "larger"), "vrp": ("vrp", "capacities"),
-    "orienteering": ("orienteering", "equal"),
+    "knapsack": ("knapsack", "strong"),
 }  # fmt: skip
 _STEPS = 3  # before a policy is asked
 _DIGITS = 5  # decimals kept; compared to 1e-4
@@ -39,9 +38,6 @@ def row(name: str) -> dict[str, Any]:
 
 def _said(name: str, network: Any) -> dict[str, Any]:
     """Outputs by name, each flat."""
-    if hasattr(network, "of"):  # for each task, as for a network of its own
-        parts = {policy.features: _said(policy.features, policy) for policy in network.policies}
-        return {f"{task} {key}": values for task, said in parts.items() for key, values in said.items()}
     if hasattr(network, "on"):
         environment, _ = begun(*_STATES[name if name in _STATES else network.problem], network.environment)
         for _, (rows, chosen) in zip(range(_STEPS), played(environment)):
@@ -80,7 +76,6 @@ _BY_ARCHITECTURE = {
     "gated-graph": _gated_graph,
     "memory-priority": _priority,
     "milp-branching": _perceptron,
-    "milp-gains": _perceptron,
     "milp-revibranch": _revived,
 }
 

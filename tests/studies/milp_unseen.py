@@ -1,4 +1,4 @@
-"""Learned reliability on programs that it has never seen: `python tests/studies/milp_unseen.py parts`, `... run`, `... table`.
+"""Branching rules on programs that nothing was trained on: `python tests/studies/milp_unseen.py parts`, `... run`, `... table`.
 
 The programs are public files of MIPLIB and of solvers' own checks (instances/milp/results/README.md says where each set came
 from); they are not in this repository. A folder of theirs holds NAME.mps or NAME.mps.gz. `part` says by a hash of the name which
@@ -28,7 +28,6 @@ import numpy as np
 from milp_comparison import FIELDS, solve_timed
 from milp_rules import solver_of
 
-import corl
 from corl.benchmark.reporting.statistics import resampled_mean
 from corl.problems.milp.instance import MilpInstance
 from corl.problems.milp.problem import Milp
@@ -43,7 +42,7 @@ EARLIER = frozenset([
     "misc06", "modglob", "p0033", "p0201", "p0282", "p0548", "pp08a", "qnet1", "rgn", "set1ch", "stein27", "vpm1", "10teams",
     "danoint", "markshare1", "mas74", "noswot",
 ])  # fmt: skip
-"""Programs that learned reliability's first weight was chosen on or beside; never in `judge`."""
+"""Programs that an earlier rule was chosen on or beside; never in `judge`."""
 _COLLECTIONS = frozenset(("neos", "ns", "supportcase", "p", "bnd", "obj", "rhs", "mat", "issue", ""))
 """What many programs of different kinds are called; any other beginning of letters is a family's."""
 
@@ -128,40 +127,6 @@ def _parts(given: argparse.Namespace) -> None:
     writer.writerows([name, part(name)] for name in names)
 
 
-def variant(instance: MilpInstance, solution: np.ndarray, random: np.random.Generator) -> MilpInstance:
-    """A program like it that has a solution: a tenth to a half of its integers fixed as in `solution`, and other costs."""
-    lower, upper = instance.lower.copy(), instance.upper.copy()
-    fixed = instance.integer & (random.random(instance.n) < random.uniform(0.1, 0.5))
-    lower[fixed] = upper[fixed] = np.round(solution[fixed])
-    return replace(instance, c=instance.c * random.lognormal(0.0, 0.2, instance.n), lower=lower, upper=upper)
-
-
-def _variants(given: argparse.Namespace) -> None:
-    from corl.solvers.milp.reliability.recipe import FAMILIES
-
-    random = np.random.default_rng(0)
-    given.output.mkdir(exist_ok=True)
-    only = {row["instance"] for row in _rows(given.only)} if given.only else None
-    for path in _programs(given.folder, ["train"]):
-        if only is not None and program_name(path) not in only:
-            continue
-        instance = read(path)
-        solved = corl.solve(instance, solver="scip", time_limit=given.time_limit)
-        if solved.solution is not None:
-            programs = [instance, *(variant(instance, np.asarray(solved.solution), random) for _ in range(given.each - 1))]
-            for program in programs:
-                _write(program, given.output, random)
-    for number in range(given.generated):
-        make = list(FAMILIES.values())[number % len(FAMILIES)]
-        _write(make(np.random.default_rng([1, number]), 700_000 + number), given.output, random)
-
-
-def _write(program: MilpInstance, folder: Path, random: np.random.Generator) -> None:
-    """Under a name that begins at random: the recipe takes files by name."""
-    name = f"{random.integers(10**6):06d}-{program.name}"
-    Milp().write(replace(program, name=name), folder / f"{name}.mps.gz")
-
-
 class _Runs:
     """Of one solver on one program, over seeds: each row of a CSV file that `_run` wrote."""
 
@@ -233,14 +198,6 @@ def main() -> None:
     run.add_argument("--only", type=Path, default=None, help="a CSV file that names the programs, under `instance`")
     run.add_argument("--stop", type=float, default=1e9, help="seconds after which no further solve begins")
     run.add_argument("--output", type=Path, required=True, help="CSV file; what is in it is not done again")
-    variants = commands.add_parser("variants", help="a folder to train on")
-    variants.set_defaults(run=_variants)
-    variants.add_argument("folder", type=Path)
-    variants.add_argument("--each", type=int, default=6, help="of a program of the part `train`, itself among them")
-    variants.add_argument("--only", type=Path, default=None, help="a CSV file that names the programs, under `instance`")
-    variants.add_argument("--generated", type=int, default=200, help="programs of the generated families")
-    variants.add_argument("--time-limit", type=float, default=3.0, help="seconds to find a solution of a program")
-    variants.add_argument("--output", type=Path, required=True, help="a folder")
     tables = commands.add_parser("table", help="of files of run")
     tables.set_defaults(run=_table)
     tables.add_argument("files", nargs="+", type=Path)

@@ -13,8 +13,7 @@ import corl
 from corl.problems.milp.generators import multiple_knapsack, set_cover
 from corl.problems.milp.problem import Milp
 from corl.solvers.milp.branching.solver import LearnedBranching
-from corl.solvers.milp.reliability.solver import LearnedReliability
-from corl.solvers.milp.scip.solver import ScipPscost, ScipRelpscost
+from corl.solvers.milp.scip.solver import Scip, ScipPscost, ScipRelpscost
 
 COVER = set_cover(rows=100, columns=200, density=0.08, seed=2)
 
@@ -50,8 +49,7 @@ def test_rules_beside_each_other(tmp_path, monkeypatch):
 
 def test_instances_beside_each_other(tmp_path):
     """A line for every instance, limits count as they are, ratios to one solver."""
-    one, two = (LearnedReliability(prior=prior) for prior in ("network", "mean"))
-    solvers = {"scip": one, "scip-relpscost": two}
+    solvers = {"scip": Scip(), "scip-relpscost": ScipRelpscost()}
     Milp().write(COVER, tmp_path / "c.mps.gz")
     comparison.compare(tmp_path / "r.csv", "own", solvers, [tmp_path / "c.mps.gz"], [0], 300.0, Milp().read)
     lines = comparison.by_instance([tmp_path / "r.csv"], "scip")

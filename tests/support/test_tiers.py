@@ -69,6 +69,12 @@ def test_shares_make_up_the_long_suite():
     assert [tiers.share_of(f"tests/a.py::{name}", 6) for name in "bcd"] == [5, 2, 1]
 
 
+def test_shares_repeat_long_tests_less_often():
+    """A quarter, rounded up; the gate's tests and the whole long suite do all."""
+    long, short = (SimpleNamespace(get_closest_marker=lambda name, found=found: found) for found in (pytest.mark.long, None))
+    assert [tiers.repetitions(6, item, share) for item in (long, short) for share in ("1/6", None)] == [2, 6, 6, 6]
+
+
 @pytest.mark.parametrize("share", ["0/6", "7/6", "1", "a/b", "1/0"])
 def test_a_share_that_there_is_not(share):
     """The error says what is accepted."""

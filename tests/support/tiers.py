@@ -4,7 +4,8 @@
     pytest -m long               # the long suite: everything else
     pytest -m long --share 2/6   # of what does not depend on them, the tests of the second sixth
 
-A test marked `chance` (real seconds, engines of others, statistical thresholds) is one of the long suite, and of no share.
+A test marked `chance` (real seconds, engines of others, statistical thresholds) is one of the long suite, and of no share. Of
+what tests repeat by the thousand, a share does a quarter (`count`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ GATE_SECONDS, LONG_SECONDS = 600, 3600
 """Of a test, on the clock: what no test takes, even where a machine is busy or kernels are compiled in it."""
 FROZEN = 1200
 """Seconds after that until a process is ended that does not hear."""
+
+_PART = 4
+"""A share does one of so many repetitions."""
 
 _QUIET: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("gate", derandomize=True, **_QUIET)
@@ -60,6 +64,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = [item for item in items if not item.get_closest_marker("chance") and share_of(item.nodeid, count) == number]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
         items[:] = kept
+
+
+@pytest.fixture
+def count(request: pytest.FixtureRequest) -> int:
+    """How often a test repeats itself: as its parameter (`indirect=["count"]`) says; of a long one, a share does a quarter."""
+    return repetitions(request.param, request.node, request.config.getoption("--share"))
+
+
+def repetitions(count: int, item: Any, share: str | None) -> int:
+    """How many of `count` a test (`item`) does where that share, or None, is run."""
+    return -(-count // _PART) if share and item.get_closest_marker("long") else count
 
 
 @pytest.hookimpl(wrapper=True)

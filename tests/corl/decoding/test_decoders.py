@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corl.decoding import Beam, CountedEvaluator, Greedy, Sampling, Sgbs, WithoutReplacement, decode
+from corl.decoding import Beam, CountedEvaluator, Greedy, Sampling, WithoutReplacement, decode
 from corl.errors import UsageError
 from corl.policy import RulePolicy
 from corl.problems.tsp.environment import TspEnvironment
@@ -13,7 +13,7 @@ from corl.problems.tsp.problem import Tsp
 
 TSP = Tsp()
 DECODERS = [
-    Greedy(), Sampling(5, 0.7), Beam(5), WithoutReplacement(5, temperature=0.7), WithoutReplacement(3, 4), Sgbs(2, 3),
+    Greedy(), Sampling(5, 0.7), Beam(5), WithoutReplacement(5, temperature=0.7), WithoutReplacement(3, 4),
 ]  # fmt: skip
 
 
@@ -181,24 +181,6 @@ def test_seeds_and_repeats_draw_anew(instances, evaluator):
     assert first.total[:4] != first.total[4:]
 
 
-@pytest.mark.parametrize("beta", [1, 2, 4])
-def test_sgbs_is_never_worse_than_greedy(instances, evaluator, beta):
-    """SGBS begins with the greedy rollout, so its best is at least as good; here it is better in most instances."""
-    given = instances(*[14] * 12, seed=5)
-    greedy = decode(Greedy(), evaluator(given, 12, 6), range(12))
-    found = decode(Sgbs(beta, 3), evaluator(given, 100, 6), range(12))
-    gain = np.array([found.total[i] for i in found.best(12)]) - np.array(greedy.total)
-    assert gain.min() >= 0.0 and (gain > 0.0).sum() >= 6
-
-
-def test_sgbs_calls(instances, evaluator):
-    """SGBS(1, 2) asks for the greedy rollout, then at every step for its one state and one rollout of its second child."""
-    tool = evaluator(instances(9), 3)
-    decode(Sgbs(1, 2), tool, [0])
-    steps = 9 - 2  # the last one is forced
-    assert tool.rows == steps + sum(1 + (steps - t - 1) for t in range(steps))
-
-
 def test_a_spent_budget_keeps_what_was_found(instances, evaluator):
     """Where `ask` says no, decoding ends at once, and the solutions so far are returned as incomplete."""
     asked: list[int] = []
@@ -224,7 +206,6 @@ def test_solutions_are_told_at_once(instances, evaluator):
         (lambda: Sampling(1, 0.0), "temperature is 0.0; accepted: a number above 0"),
         (lambda: Beam(0), "width is 0; accepted: an integer from 1"),
         (lambda: WithoutReplacement(2, 0), "rounds is 0; accepted: an integer from 1"),
-        (lambda: Sgbs(1, 1), "expansion is 1; accepted: an integer from 2"),
     ],
 )
 def test_options_are_checked(make, message):
@@ -238,8 +219,6 @@ def test_pools_too_small_and_odd_keys(instances, evaluator):
     given = instances(6)
     with pytest.raises(UsageError, match="a beam of width 9 needs a pool of 9 rows; this one has 8"):
         decode(Beam(9), evaluator(given, 8), [0])
-    with pytest.raises(UsageError, match="needs a pool of 10 rows"):
-        decode(Sgbs(2, 3), evaluator(given, 9), [0])
     with pytest.raises(UsageError, match="as many keys as instances, not 1 and 2"):
         decode(Greedy(), evaluator(given, 8), [0, 0], keys=[1])
     tool = evaluator(given, 8)

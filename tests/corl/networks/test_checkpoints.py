@@ -179,7 +179,7 @@ def test_a_header_lacking_a_part_is_damaged(path, key):
 def test_a_file_that_was_trained_anew_is_read_anew(tmp_path):
     """While it stays the same so does the network; a network of another class is refused by name."""
     from corl.solvers.memory.priority.network import PriorityNetwork
-    from corl.solvers.milp.reliability.network import GainNetwork
+    from corl.solvers.milp.branching.network import BranchingNetwork
 
     file = tmp_path / "p.safetensors"
     checkpoints.save(file, PriorityNetwork(3))
@@ -187,5 +187,5 @@ def test_a_file_that_was_trained_anew_is_read_anew(tmp_path):
     assert checkpoints.loaded_as(PriorityNetwork, file) is first
     checkpoints.save(file, PriorityNetwork(5))
     assert checkpoints.loaded_as(PriorityNetwork, file).config != first.config
-    with pytest.raises(UsageError, match=r"p.safetensors is a network of architecture memory-priority; accepted: milp-gains"):
-        checkpoints.loaded_as(GainNetwork, file)
+    with pytest.raises(UsageError, match=r"p.safetensors is a network of architecture memory-priority; accepted: milp-branching"):
+        checkpoints.loaded_as(BranchingNetwork, file)

@@ -26,8 +26,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "attention": PLANE, "muzero": PLANE | {"bins": 8}, "jobshop-cp": {"width": 4, "hidden": 4}, "jobshop-queue": {"width": 4},
     "memory-priority": {"width": 4},
     "gated-graph": {"problem": "tsp", "features": "candidate-edges", "nodes": 3, "edges": 2, "width": 8, "layers": 2},
-    "shared-attention": {"tasks": [PLANE, PLANE | {"features": "matrix", "inputs": 4}]},
-    "slim": {"problem": "jobshop"}, "milp-gains": {}, "milp-branching": {}, "milp-gcnn": {"width": 4}, "milp-root-gnn": {},
+    "slim": {"problem": "jobshop"}, "milp-branching": {}, "milp-gcnn": {"width": 4}, "milp-root-gnn": {},
     "milp-revibranch": {"width": 4, "ancestors": 2},
 }  # fmt: skip
 
@@ -99,22 +98,6 @@ def test_each_number_too_large(path):
                 continue
             refusal(path)
             path.write_bytes(original)
-
-
-def test_entries_of_one_among_several_tasks(tmp_path):
-    """What is wrong in one task's configuration is named with it: types, sizes, names, another width, the same task twice."""
-    made, path = network_class("shared-attention")(**SMALL["shared-attention"]), tmp_path / "net.safetensors"
-    wrong = {"inputs": "7", "width": 16, "heads": 10**9, "problem": "chess", "features": "nothing", "value": 1}
-    for name, value in wrong.items():
-        checkpoints.save(path, made)
-        first, second = checkpoints.read_header(path)["config"]["tasks"]
-        crafted(path, {"tasks": [first, second | {name: value}]})
-        refusal(path, "tasks", "" if name == "heads" else str(value))
-    several = ([first, first], "two are"), ([first], "adapters"), ([first, {}], "missing"), ([first, second] * 300, "")
-    for tasks, word in several:
-        checkpoints.save(path, made)
-        crafted(path, {"tasks": tasks})
-        refusal(path, word)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), 1e300, 1j])

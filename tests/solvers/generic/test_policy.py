@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import corl
-from corl.decoding import Beam, CountedEvaluator, Sgbs, decode
+from corl.decoding import Beam, CountedEvaluator, decode
 from corl.errors import UsageError
 from corl.policy import RulePolicy
 from corl.problems.orienteering.generators import distance
@@ -16,7 +16,7 @@ from corl.problems.tsp.problem import Tsp
 from corl.run import Run
 from corl.solvers.generic.policy import Policy
 
-DECODERS = ["greedy", "sample", "beam", "stochastic-beam", "without-replacement", "sgbs"]
+DECODERS = ["greedy", "sample", "beam", "stochastic-beam", "without-replacement"]
 TSP = Tsp()
 
 
@@ -46,7 +46,7 @@ def test_greedy_first_then_better(nearness, decoder):
     assert run.trace[0][1] == pytest.approx(nearest_neighbour(instance))
     assert run.objective < run.trace[0][1]
     assert nearness.shown <= 3000 and nearness.calls < nearness.shown
-    assert nearness.shown > (1400 if decoder == "sgbs" else 28 * 29 if decoder == "greedy" else 2400)
+    assert nearness.shown > (28 * 29 if decoder == "greedy" else 2400)
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
@@ -56,7 +56,7 @@ def test_seeds_decide(nearness, decoder):
     first, again, other = (solved(instance, nearness, 800, seed, decoder=decoder) for seed in (1, 1, 2**70))
     course = [[value for _, value, _ in run.trace] for run in (first, again, other)]
     assert course[0] == course[1] and np.array_equal(first.solution, again.solution)
-    assert (course[0] == course[2]) == (decoder in ("greedy", "beam"))  # SGBS leaves room for samples here
+    assert (course[0] == course[2]) == (decoder in ("greedy", "beam"))
 
 
 @pytest.mark.parametrize("iterations", [1, 7, 22])
@@ -85,13 +85,12 @@ def test_tiny_instances_are_finished(nearness, size):
     assert run.limit == "finished" and run.solution is not None and nearness.shown <= 10
 
 
-@pytest.mark.parametrize(("decoder", "made", "rows"), [("beam", Beam(6), 6), ("sgbs", Sgbs(2, 3), 10)])
-def test_one_round_is_the_decoder(nearness, decoder, made, rows):
+def test_one_round_is_the_decoder(nearness):
     """With rounds=1 and a width the result is that of the decoder itself, over copies and starts."""
     instance = uniform(size=20, seed=2)
-    run = solved(instance, nearness, 10**6, decoder=decoder, width=made.width, expansion=3, rounds=1, augment=3, multi_start=4)
-    pool = TSP.environment(TSP.symmetries(instance)[:3], 12 * rows)
-    found = decode(made, CountedEvaluator(pool, nearness), [0, 1, 2] * 4, keys=np.repeat(np.arange(4), 3))
+    run = solved(instance, nearness, 10**6, decoder="beam", width=6, rounds=1, augment=3, multi_start=4)
+    pool = TSP.environment(TSP.symmetries(instance)[:3], 12 * 6)
+    found = decode(Beam(6), CountedEvaluator(pool, nearness), [0, 1, 2] * 4, keys=np.repeat(np.arange(4), 3))
     assert run.limit == "finished" and run.objective == pytest.approx(-max(found.total))
 
 
@@ -237,7 +236,6 @@ def test_problems_without_environment(plugin):
     ("options", "message"),
     [
         ({"width": -1}, "width is -1; accepted: an integer from 0"),
-        ({"expansion": 1}, "expansion is 1; accepted: an integer from 2"),
         ({"augment": 0}, "augment is 0; accepted: an integer from 1"),
         ({"temperature": 0.0}, "temperature is 0.0; accepted: a number above 0"),
         ({"decoder": "best"}, "option decoder is 'best'; accepted: greedy, sample"),

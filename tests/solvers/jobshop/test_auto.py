@@ -15,27 +15,27 @@ def flexible_tardiness(jobs, operations):
 
 
 @pytest.mark.parametrize(
-    ("expected", "instance", "time_limit", "iterations"),
+    ("expected", "make", "time_limit", "iterations"),
     [
-        ("cp-sat", taillard(jobs=6, machines=6), 10.0, None),
-        ("tabu", taillard(jobs=6, machines=6), 0.5, None),
-        ("tabu", taillard(), 10.0, None),
-        ("tabu", taillard(), None, 100),
-        ("cp-sat", flexible(jobs=4, machines=3, operations=5), 10.0, None),
-        ("tabu", flexible(jobs=20, machines=10, operations=10), 10.0, None),
-        ("tabu", tardiness(), 10.0, None),
-        ("tabu", tardiness(), None, 10),
-        ("cp-sat", tardiness(jobs=6), 10.0, None),
-        ("cp-sat", flexible_tardiness(20, 4), 10.0, None),
-        ("tabu", flexible_tardiness(30, 4), 10.0, None),
-        ("tabu", flexible_tardiness(20, 4), None, 10),
-        ("dispatch", flexible_tardiness(3000, 4), 10.0, None),
-        ("dispatch", taillard(jobs=100_000, machines=1), 10.0, None),
+        ("cp-sat", lambda: taillard(jobs=6, machines=6), 10.0, None),
+        ("tabu", lambda: taillard(jobs=6, machines=6), 0.5, None),
+        ("tabu", lambda: taillard(), 10.0, None),
+        ("tabu", lambda: taillard(), None, 100),
+        ("cp-sat", lambda: flexible(jobs=4, machines=3, operations=5), 10.0, None),
+        ("tabu", lambda: flexible(jobs=20, machines=10, operations=10), 10.0, None),
+        ("tabu", lambda: tardiness(), 10.0, None),
+        ("tabu", lambda: tardiness(), None, 10),
+        ("cp-sat", lambda: tardiness(jobs=6), 10.0, None),
+        ("cp-sat", lambda: flexible_tardiness(20, 4), 10.0, None),
+        ("tabu", lambda: flexible_tardiness(30, 4), 10.0, None),
+        ("tabu", lambda: flexible_tardiness(20, 4), None, 10),
+        ("dispatch", lambda: flexible_tardiness(3000, 4), 10.0, None),
+        ("dispatch", lambda: taillard(jobs=100_000, machines=1), 10.0, None),
     ],
 )
-def test_choice(expected, instance, time_limit, iterations):
+def test_choice(expected, make, time_limit, iterations):
     """cp-sat for small ones; tabu for the rest; dispatch for what is too large for both."""
-    assert choose(instance, time_limit, iterations) == expected
+    assert choose(make(), time_limit, iterations) == expected
 
 
 def test_the_result_names_what_was_chosen():

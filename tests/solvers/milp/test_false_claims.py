@@ -12,7 +12,7 @@ import pytest
 import corl
 from corl.problems.milp.instance import from_triplets
 
-RULES = ["scip", "scip-relpscost", "scip-pscost", "scip-fullstrong", "learned-branching", "learned-reliability"]
+RULES = ["scip", "scip-relpscost", "scip-pscost", "scip-fullstrong", "learned-branching"]
 SOLVERS = [*RULES, "highs", "cp-sat"]
 OPTIONS = {"learned-branching": {"policy": "milp-auctions"}}
 _INF = math.inf
@@ -151,7 +151,7 @@ def test_claims_that_were_false(instance, best, solver):
     assert result.objective in (None, best) or result.status == "optimal"
 
 
-@pytest.mark.parametrize("count", [25, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [25, pytest.param(1000, marks=pytest.mark.long)], indirect=True)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_no_claim_is_false(solver, count):
     """Tiny programs of every kind; most are proved."""

@@ -23,7 +23,7 @@ from corl.problems.milp.instance import from_triplets
 from corl.problems.milp.problem import Milp
 
 RULES = ["scip", "scip-relpscost", "scip-pscost", "scip-fullstrong"]
-SOLVERS = [*RULES, "learned-branching", "learned-reliability", "highs", "cp-sat"]
+SOLVERS = [*RULES, "learned-branching", "highs", "cp-sat"]
 HARD = {"items": 100, "knapsacks": 12, "correlation": "strong", "seed": 3}
 
 
@@ -196,7 +196,7 @@ def test_infeasible_programs_are_said_to_be_so(solver):
         assert result.reason.endswith(reason) and bool(result.reason) is bool(reason)
 
 
-@pytest.mark.parametrize("solver", ["scip", "learned-branching", "learned-reliability"])
+@pytest.mark.parametrize("solver", ["scip", "learned-branching"])
 def test_a_solve_leaves_no_model_behind(solver):
     """Not even until the garbage collector comes: a Model and its plugins are 8 MB."""
     instance = multiple_knapsack(items=30, knapsacks=4, seed=1)
