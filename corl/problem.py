@@ -170,10 +170,6 @@ class Problem(abc.ABC):
         """The name of the shipped policy (`corl.load_policy`) for instances of this kind; "" if there is none."""
         return ""
 
-    def default_features(self, instance: Any) -> str:
-        """The name of the features for instances of this kind, where those of other kinds have others; "" if any will do."""
-        return ""
-
     def symmetries(self, instance: Any) -> list[Any]:
         """Instances with the same solutions, each worth the same, that a network may see differently; `instance` is the first."""
         return [instance]

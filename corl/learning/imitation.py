@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from corl.learning.replay import Replay
     from corl.networks.policy import Arrays, Policy
 
-__all__ = ["Batch", "Learner", "Teacher", "batch_of", "demonstrate", "draw", "follow", "lessons", "loss", "taught_by"]
+__all__ = ["Batch", "Learner", "Teacher", "demonstrate", "draw", "follow", "lessons", "loss", "taught_by"]
 
 _NEVER = -2  # stands for an action that there is not; -1 is an empty slot
 _FROM_THE_START = 0.3  # share of the episodes that a teacher completes from the beginning
@@ -76,16 +76,6 @@ def draw(replay: Replay, at: NDArray[np.int64], network: Learner) -> Batch:
     device = next(network.parameters()).device
     target = torch.from_numpy(replay.field("policy", at)).to(device)
     return Batch(network.collate(*sight), target, torch.from_numpy(value).to(device))
-
-
-def batch_of(parts: Sequence[Episodes], network: Learner) -> Batch:
-    """All moves of some episodes, one at least."""
-    from corl.learning.replay import Replay
-
-    replay = Replay(sum(int(episodes.lengths.sum()) for episodes in parts))
-    for episodes in parts:
-        replay.add(episodes)
-    return draw(replay, np.arange(replay.size), network)
 
 
 def loss(network: Learner, batch: Batch, value_weight: float = 0.0) -> tuple[Tensor, dict[str, float]]:

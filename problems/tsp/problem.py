@@ -199,10 +199,6 @@ class Tsp(Problem):
         """One policy reads coordinates, the other a matrix."""
         return "tsp-bq" if instance.points is not None else "atsp-bq"
 
-    def default_features(self, instance: TspInstance) -> str:
-        """Those of the plane for coordinates, those of a matrix for the others."""
-        return "plane" if instance.points is not None else "matrix"
-
     def symmetries(self, instance: TspInstance) -> list[TspInstance]:
         """The eight reflections and rotations of the plane that keep the axes; of GEO and matrix instances, themselves."""
         from corl.problems.tsp.symmetries import planar_symmetries

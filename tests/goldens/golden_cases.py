@@ -257,7 +257,6 @@ CASES: list[Case] = [
         highs facilities - proof
         highs set-cover - proof
         learned-branching auctions 5 policy=milp-auctions root_cuts=true proof +pyscipopt
-        learned-branching facilities - policy=milp-facility-location proof +pyscipopt
         learned-branching set-cover - policy=milp-independent-set root_cuts=true proof +pyscipopt
         learned-branching set-cover 5 policy=milp-set-cover root_cuts=true proof +pyscipopt
         scip auctions 5 root_cuts=true proof +pyscipopt

@@ -13,6 +13,7 @@ import corl
 from corl.errors import UsageError
 from corl.learning import imitation
 from corl.learning.episodes import Episodes
+from corl.learning.replay import Replay
 from corl.learning.training import train
 from corl.networks.checkpoints import save
 from corl.problems.milp import generators
@@ -29,6 +30,14 @@ from corl.solvers.milp.scip.candidates import indices, positions
 from corl.solvers.milp.scip.recorder import Recorder, record
 
 NETWORKS = (RootGnnNetwork, GcnnNetwork)
+
+
+def batch_of(parts, network):
+    """All moves of some episodes, one at least."""
+    replay = Replay(sum(int(episodes.lengths.sum()) for episodes in parts))
+    for episodes in parts:
+        replay.add(episodes)
+    return imitation.draw(replay, np.arange(replay.size), network)
 
 
 def small(*, seed=0):
@@ -68,10 +77,10 @@ def test_inference_without_torch(kind):
     """The same numbers as the network's, whatever its weights; several graphs side by side change nothing."""
     torch.manual_seed(1)
     episodes, network = [episode(seed, 2 + seed) for seed in range(4)], kind()
-    batch = imitation.batch_of(episodes, network)
+    batch = batch_of(episodes, network)
     network.standardise(batch.states)
     together = network(batch.states)[0]
-    single = [network(imitation.batch_of([one], network).states)[0][0] for one in episodes]
+    single = [network(batch_of([one], network).states)[0][0] for one in episodes]
     assert all(torch.allclose(a[: len(b)], b, atol=1e-5) for a, b in zip(together, single))
     assert torch.isfinite(together).sum(1).tolist() == [2, 3, 4, 5]
     policy = network.branching()
@@ -127,7 +136,7 @@ def test_trees_under_graph_policies_become_episodes(kind):
     assert scip_functions.load()
     torch.manual_seed(3)
     network, instance, told = kind().eval(), small(seed=1), []
-    network(imitation.batch_of([episode(1)], network).states)  # the first batch sets the scale of convolutions
+    network(batch_of([episode(1)], network).states)  # the first batch sets the scale of convolutions
     recorder, policy = Recorder(network), network.branching()
     run = Run(Milp().of(instance), instance, seed=3, iterations=40)
     run.start()
@@ -137,7 +146,7 @@ def test_trees_under_graph_policies_become_episodes(kind):
         return policy(node)
 
     episodes = record(instance, run, recorder.watching(chosen), recorder)
-    logits = network(imitation.batch_of([episodes], network).states)[0].detach()
+    logits = network(batch_of([episodes], network).states)[0].detach()
     assert len(told) >= 5 and episodes.moves["slot"].tolist() == [int(scores.argmax()) for scores in told]
     for line, scores in zip(logits, told):
         assert line[: len(scores)].numpy() == pytest.approx(scores, rel=1e-3, abs=1e-4)
