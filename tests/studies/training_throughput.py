@@ -1,8 +1,8 @@
 """What a state costs in training: `python tests/studies/training_throughput.py [--rows FILE] [NAME ...]`
 
-A run is one of RUNS, trained in this process alone (workers=0, torch on one thread) on a fixed number of steps; its line of CSV has
-the states learned from, processor seconds and states a second, after a warm-up whose kernels and caches are not counted, and the
-last loss and greedy objective, so that two versions can be compared at equal loss: the same steps of the same seed.
+A run is one of RUNS, trained in this process alone (workers=0, torch on one thread) on a fixed number of steps; its line of CSV
+has the states learned from, processor seconds and states a second, after a warm-up whose kernels and caches are not counted, and
+the last loss and greedy objective, so that two versions can be compared at equal loss: the same steps of the same seed.
 With --two, a label worker and the trainer run beside each other, and the line has the processor seconds of both: what two cores
 can gain at the most is their sum divided by the larger.
 """
@@ -90,7 +90,8 @@ def measure(name: str, seed: int, workers: int) -> Measured:
             begun.append(time.process_time())
 
     steps = run.warm + run.steps
-    trained = corl.train(run.problem, run.recipe, seed=seed, workers=workers, device="cpu", steps=steps, on_progress=watch, **run.options)
+    limits: dict[str, Any] = {"seed": seed, "workers": workers, "device": "cpu", "steps": steps}
+    trained = corl.train(run.problem, run.recipe, **limits, on_progress=watch, **run.options)
     seconds = time.process_time() - begun[-1]
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     problem = registry.problem(run.problem)
