@@ -2,8 +2,9 @@
 
 A row is GENERATOR-SIZE-COUNT-DECODER, such as uniform-100-128-greedy or clustered-500-32-beam16, or
 tsplib-FOLDER-MOST-DECODER: the .tsp files of up to MOST cities in a folder that has their optima in solutions.txt ("name :
-length"). Instances are decoded together. Each row is a line of instances/tsp/results/policies.csv: gap of the mean with its
-bootstrap interval, tours a second of processor time on one core.
+length"). `--policy least-bound` is the rule by hand that sees what tsp-bq sees. Instances are decoded together. Each row is a
+line of instances/tsp/results/policies.csv: gap of the mean with its bootstrap interval, tours a second of processor time on one
+core.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import contextlib
 import csv
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ import corl
 from corl.benchmark.reporting.statistics import resampled_mean
 from corl.decoding import Beam, CountedEvaluator, Greedy, decode
 from corl.errors import InputError
+from corl.policy import RulePolicy
 from corl.problems.tsp.environment import TspEnvironment
 from corl.problems.tsp.generators import clustered, uniform
 from corl.problems.tsp.instance import TspInstance
@@ -42,6 +45,22 @@ likely among them, and those from 2^32 on are surely not."""
 _POPULATION = 150
 _ITERATIONS = 40 * _POPULATION  # in which it converges
 _TOGETHER = 128  # instances decoded at once; a beam's are fewer
+
+
+_BOUND, _EXAMINED = 24, 22  # columns of corl.problems.tsp.features
+
+
+class LeastBound(RulePolicy):
+    """The next city after which the relaxation's bound on the whole path is least (features plane-far)."""
+
+    problem = "tsp"
+
+    def evaluate(self, observation: Mapping[str, NDArray[Any]], /) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """See corl.policy.RulePolicy."""
+        tokens = Tsp.features["plane-far"](observation)
+        slots = tokens.x.shape[1] - 2
+        scores = 10.0 * tokens.x[:, :slots, _BOUND] + tokens.x[:, :slots, _EXAMINED]
+        return np.where(tokens.mask[:, :slots], scores, -np.inf).astype(np.float32), np.zeros(len(scores))
 
 
 def fresh(kind: str, size: int, count: int, first: int = FIRST_SEED) -> list[TspInstance]:
@@ -101,11 +120,12 @@ def main() -> None:
     torch.set_num_threads(1)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", nargs="*", default=list(ROWS), metavar="ROW")
-    parser.add_argument("--policy", default="tsp-bq", help="a shipped policy's name or a checkpoint file")
+    parser.add_argument("--policy", default="tsp-bq", help="a shipped policy's name, a checkpoint file, or least-bound")
     parser.add_argument("--reference", type=Path, help="CSV file that keeps the best known lengths")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED, help="of the generated instances")
     args = parser.parse_args()
-    policy, writer = load_policy(args.policy), csv.writer(sys.stdout, lineterminator="\n")
+    policy: Any = LeastBound() if args.policy == "least-bound" else load_policy(args.policy)
+    writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(FIELDS)
     for row in args.rows:
         kind, rest = row.split("-", 1)
