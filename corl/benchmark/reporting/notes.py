@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from corl.benchmark.reporting.grid import Grid, Limit
-from corl.benchmark.reporting.statistics import FEWEST, Resampling
 from corl.benchmark.running.record import Record
 from corl.formatting import value
+from corl.statistics import FEWEST, Resampling
 from corl.tolerance import beats
 
 __all__ = ["Failure", "Provenance", "beaten", "disturbed", "failures", "provenance", "warnings"]
