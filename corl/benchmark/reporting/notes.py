@@ -11,8 +11,8 @@ import numpy as np
 
 from corl.benchmark.reporting.grid import Grid, Limit
 from corl.benchmark.reporting.statistics import FEWEST, Resampling
-from corl.benchmark.running.record import Record
 from corl.formatting import value
+from corl.record import Record
 from corl.tolerance import beats
 
 __all__ = ["Failure", "Provenance", "beaten", "disturbed", "failures", "provenance", "warnings"]

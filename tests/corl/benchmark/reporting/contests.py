@@ -7,7 +7,7 @@ import numpy as np
 from corl.benchmark.reporting.analysis import compare
 from corl.benchmark.reporting.grid import Grid
 from corl.benchmark.reporting.statistics import Resampling
-from corl.benchmark.running.record import Record
+from corl.record import Record
 
 __all__ = ["contest", "run", "verdict"]
 
