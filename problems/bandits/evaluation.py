@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
     @property
     def interval(self) -> tuple[float, float] | None:
         """95 %, over the luck of episodes (Student's t); None for a single one."""
-        from corl.benchmark.reporting.statistics import sample_mean
+        from corl.statistics import sample_mean
 
         found = sample_mean(self.rewards)
         return None if found.low is None or found.high is None else (found.low, found.high)

@@ -23,11 +23,11 @@ from torch import nn
 from torch.nn import functional
 
 from corl import registry
-from corl.benchmark.reporting.statistics import resampled_mean
 from corl.decoding import CountedEvaluator, Greedy, decode
 from corl.environment import Environment
 from corl.networks.checkpoints import load_policy
 from corl.networks.policy import Observer, Policy
+from corl.statistics import resampled_mean
 
 __all__ = ["NETWORKS", "Change", "changes", "worse"]
 

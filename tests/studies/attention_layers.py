@@ -29,7 +29,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from corl import registry
-from corl.benchmark.reporting.statistics import resampled_mean
 from corl.learning import imitation, snapshots
 from corl.learning.episodes import Episodes
 from corl.learning.optimise import gradient_step, new_optimiser
@@ -37,6 +36,7 @@ from corl.learning.replay import Replay
 from corl.learning.validation import greedy
 from corl.networks.attention import AttentionPolicy, Layer
 from corl.networks.policy import Shape
+from corl.statistics import resampled_mean
 
 __all__ = ["TASKS", "PreNorm", "Task", "held_out_loss", "labelled", "train"]
 

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from corl import options, registry
-from corl.benchmark.reporting.statistics import sample_mean
 from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.policies.fluid_relaxation import solve_fluid
 from corl.run import Run
+from corl.statistics import sample_mean
 
 __all__ = ["main", "measure", "table"]
 

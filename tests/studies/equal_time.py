@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from routing_policies import objectives
 
 from corl import registry
-from corl.benchmark.reporting.statistics import resampled_mean
 from corl.jit import kernel
 from corl.networks.compiled import dense, draw, rectify
 from corl.rng import random_state
 from corl.run import Run
+from corl.statistics import resampled_mean
 
 __all__ = ["REGIMES", "SPLITS", "exchange", "features", "instances", "play", "solved", "trained"]
 

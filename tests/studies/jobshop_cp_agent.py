@@ -26,7 +26,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.benchmark.reporting.statistics import resampled_mean
 from corl.benchmark.running.references import read_references
 from corl.networks.checkpoints import load, resolve, save
 from corl.problems.jobshop.generators import taillard
@@ -40,6 +39,7 @@ from corl.solvers.jobshop.cp_agent.rollout import Agent
 from corl.solvers.jobshop.cp_agent.solver import CpAgent, load_weights
 from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
 from corl.solvers.jobshop.dispatch.rules import RULES
+from corl.statistics import resampled_mean
 
 __all__ = ["agent_values", "penalise_waiting", "rule_values"]
 

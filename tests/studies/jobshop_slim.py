@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.benchmark.reporting.statistics import resampled_mean
 from corl.problems.jobshop.instance import JobShopInstance
 from corl.problems.jobshop.problem import JobShop
 from corl.run import Run
 from corl.solver import Solver
 from corl.solvers.jobshop.dispatch.solver import Dispatch
 from corl.solvers.jobshop.slim.solver import Slim
+from corl.statistics import resampled_mean
 
 __all__ = ["GROUPS", "NOISE", "main", "values"]
 

@@ -120,8 +120,8 @@ class Chooser:
 
     def look(self, network: Any, minutes: float, step: int) -> bool:
         """Note how far the policy alone is above the teacher, and export the weights if they are the best; whether they are."""
-        from corl.benchmark.reporting.statistics import resampled_mean
         from corl.learning.validation import greedy
+        from corl.statistics import resampled_mean
 
         was_training = network.training
         found = greedy(self.problem, self.instances, network.eval()) / self.reference - 1.0
@@ -141,7 +141,7 @@ class Chooser:
 
     def _better(self, found: NDArray[np.float64]) -> bool:
         """Whether the gaps are better than the best's by more than the interval of the differences."""
-        from corl.benchmark.reporting.statistics import resampled_mean
+        from corl.statistics import resampled_mean
 
         if not self._best.exists():
             return True

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corl.benchmark.reporting.statistics import sample_mean
+from corl.statistics import sample_mean
 
 if TYPE_CHECKING:
     from corl.problems.memory.instance import MappingInstance

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from corl.benchmark.reporting.statistics import sample_mean
+from corl.statistics import sample_mean
 
 __all__ = ["interval", "main", "ratio", "share"]
 

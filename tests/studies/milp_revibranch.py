@@ -17,7 +17,6 @@ import time
 
 import numpy as np
 
-from corl.benchmark.reporting.statistics import resampled_mean
 from corl.problems.milp.generators import GENERATORS
 from corl.problems.milp.problem import Milp
 from corl.run import Run
@@ -29,6 +28,7 @@ from corl.solvers.milp.scip import functions as scip
 from corl.solvers.milp.scip.model import Engine
 from corl.solvers.milp.scip.recorder import GASSE
 from corl.solvers.milp.scip.rule import Choose, Rule
+from corl.statistics import resampled_mean
 
 SCIPS = ("pscost", "relpscost", "fullstrong")
 """Rules of SCIP's own; LP iterations count those of strong branching."""

@@ -28,9 +28,9 @@ import numpy as np
 from milp_comparison import FIELDS, solve_timed
 from milp_rules import solver_of
 
-from corl.benchmark.reporting.statistics import resampled_mean
 from corl.problems.milp.instance import MilpInstance
 from corl.problems.milp.problem import Milp
+from corl.statistics import resampled_mean
 
 __all__ = ["group", "main", "part", "program_name", "read", "table"]
 

@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 
 import corl
 from corl import registry
-from corl.benchmark.reporting.statistics import resampled_mean
 from corl.decoding import Beam, CountedEvaluator, Greedy, decode
 from corl.policy import RulePolicy
+from corl.statistics import resampled_mean
 
 __all__ = ["SPLITS", "Linear", "fresh", "gaps", "objectives", "tuned"]
 

@@ -19,7 +19,6 @@ from best_known import best_known
 from numpy.typing import NDArray
 
 import corl
-from corl.benchmark.reporting.statistics import resampled_mean
 from corl.benchmark.running.references import read_references
 from corl.policy import RulePolicy
 from corl.problems.tsp.assignment_outlook import least_estimate
@@ -27,6 +26,7 @@ from corl.problems.tsp.environment import TspEnvironment
 from corl.problems.tsp.generators import asymmetric
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.problem import Tsp
+from corl.statistics import resampled_mean
 
 if TYPE_CHECKING:
     from corl.decoding import Decoder

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
-from corl.benchmark.reporting.statistics import Resampling
 from corl.problems.tsp.generators import uniform
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import metric_of
@@ -25,6 +24,7 @@ from corl.registry import solver
 from corl.run import Run
 from corl.solvers.tsp.heatmap.heat import network_heat
 from corl.solvers.tsp.neighbours.candidates import neighbours
+from corl.statistics import Resampling
 
 __all__ = ["KINDS", "alpha_nearest", "main", "recall"]
 

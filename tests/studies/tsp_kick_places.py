@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import corl
-from corl.benchmark.reporting.statistics import resampled_mean
 from corl.jit import kernel
 from corl.networks.compiled import array_of, dense, rectify
 from corl.problems.tsp.instance import TspInstance
@@ -35,6 +34,7 @@ from corl.solvers.tsp.tours.array_tour import forget, undo
 from corl.solvers.tsp.tours.city_queue import enqueue
 from corl.solvers.tsp.tours.double_bridge import bridge_cost, bridge_ends, draw_sizes, exchange
 from corl.solvers.tsp.tours.renumbering import Renumbered
+from corl.statistics import resampled_mean
 
 __all__ = ["main"]
 

@@ -23,7 +23,6 @@ from best_known import best_known
 from numpy.typing import NDArray
 
 import corl
-from corl.benchmark.reporting.statistics import resampled_mean
 from corl.decoding import Beam, CountedEvaluator, Greedy, decode
 from corl.errors import InputError
 from corl.policy import RulePolicy
@@ -31,6 +30,7 @@ from corl.problems.tsp.environment import TspEnvironment
 from corl.problems.tsp.generators import clustered, uniform
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.problem import Tsp
+from corl.statistics import resampled_mean
 
 __all__ = ["fresh", "gaps", "optima"]
 

@@ -13,11 +13,11 @@ import sys
 from learning_splits import GENERATED, instances
 
 from corl import registry
-from corl.benchmark.reporting.statistics import resampled_mean
 from corl.decoding import CountedEvaluator, Planning, decode
 from corl.learning.validation import greedy
 from corl.networks.checkpoints import load_policy
 from corl.search.gumbel import Gumbel
+from corl.statistics import resampled_mean
 
 __all__ = ["TASKS", "main"]
 

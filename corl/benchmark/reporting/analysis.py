@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from corl.benchmark.reporting.grid import OUTCOMES, Grid
 from corl.benchmark.reporting.measures import primal_integral, proven_gap, shifted_geometric_mean, wins
-from corl.benchmark.reporting.statistics import FEWEST, Estimate, Resampling
+from corl.statistics import FEWEST, Estimate, Resampling
 from corl.tolerance import TIE, tied
 
 __all__ = ["Comparison", "GroupRow", "InstanceRow", "Row", "compare", "group_rows", "instance_rows", "summary"]

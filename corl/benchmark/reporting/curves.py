@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from corl.benchmark.reporting.grid import Grid
 from corl.benchmark.reporting.measures import performance_profile
-from corl.benchmark.reporting.statistics import Resampling
+from corl.statistics import Resampling
 from corl.tolerance import ROUNDING
 
 __all__ = ["Curve", "curves", "gap_profile", "size_curves", "time_profile"]

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from corl.benchmark.reporting.grid import Grid, Limit
-from corl.benchmark.reporting.statistics import FEWEST, Resampling
 from corl.formatting import value
 from corl.record import Record
+from corl.statistics import FEWEST, Resampling
 from corl.tolerance import beats
 
 __all__ = ["Failure", "Provenance", "beaten", "disturbed", "failures", "provenance", "warnings"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from corl.benchmark.reporting.analysis import Row
-from corl.benchmark.reporting.statistics import Estimate
 from corl.formatting import percent
+from corl.statistics import Estimate
 
 __all__ = ["interval", "lost"]
 

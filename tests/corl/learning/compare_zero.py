@@ -22,7 +22,6 @@ import numpy as np
 import torch
 
 from corl import registry
-from corl.benchmark.reporting.statistics import sample_mean
 from corl.learning.episodes import Choice, record
 from corl.learning.recipe import recipe_class
 from corl.learning.session import Training
@@ -30,6 +29,7 @@ from corl.learning.source import Source
 from corl.learning.validation import greedy
 from corl.search.gumbel import Gumbel
 from corl.search.models import SimulatorModel, rows_needed
+from corl.statistics import sample_mean
 
 SIZES = {"tsp": 10, "toy-knapsack": 12}
 OPTIONS = {"alphazero": {"batch": 256}, "muzero": {"batch": 64}}  # 64 stretches of up to 6 moves each

@@ -6,8 +6,8 @@ import numpy as np
 
 from corl.benchmark.reporting.analysis import compare
 from corl.benchmark.reporting.grid import Grid
-from corl.benchmark.reporting.statistics import Resampling
 from corl.record import Record
+from corl.statistics import Resampling
 
 __all__ = ["contest", "run", "verdict"]
 

@@ -11,7 +11,7 @@ from contests import contest, run
 from corl.benchmark.reporting.analysis import summary
 from corl.benchmark.reporting.curves import curves, gap_profile, size_curves, time_profile
 from corl.benchmark.reporting.grid import Grid
-from corl.benchmark.reporting.statistics import Resampling
+from corl.statistics import Resampling
 
 
 def test_shorter_limits_are_read_off_traces():
