@@ -14,16 +14,16 @@ from corl.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from corl import milp
+    from corl.adapter import Problem
     from corl.environment import Environment
     from corl.errors import CorlError, Infeasible, InputError, SolverError, UsageError
+    from corl.learning.recipe import Recipe
     from corl.learning.training import train
     from corl.loading import generate, read
     from corl.networks.checkpoints import load_policy
     from corl.options import option
     from corl.policy import RulePolicy
-    from corl.problem import Problem
-    from corl.recipe import Recipe
-    from corl.registry import known as problem
+    from corl.registry import problem
     from corl.result import Result
     from corl.run import Run
     from corl.solver import Solver
@@ -34,8 +34,8 @@ _HOME = {
     "Environment": "environment",
     "Infeasible": "errors",
     "InputError": "errors",
-    "Problem": "problem",
-    "Recipe": "recipe",
+    "Problem": "adapter",
+    "Recipe": "learning.recipe",
     "Result": "result",
     "RulePolicy": "policy",
     "Run": "run",
@@ -46,7 +46,7 @@ _HOME = {
     "load_policy": "networks.checkpoints",
     "milp": "milp",
     "option": "options",
-    "problem": "problem",
+    "problem": "registry",  # not a problem.py: likewise
     "read": "loading",
     "solve": "solving",  # not solve.py: a submodule of that name, once imported, would hide the function
     "train": "learning.training",
@@ -87,7 +87,7 @@ if not TYPE_CHECKING:  # to a type checker, a name that is not above is an error
     def __getattr__(name: str) -> Any:
         if name in _HOME:
             module = importlib.import_module(f"corl.{_HOME[name]}")
-            return module if name == _HOME[name] else getattr(module, name)  # corl.problem can be called
+            return module if name == _HOME[name] else getattr(module, name)
         raise AttributeError(f"module 'corl' has no attribute {name!r}")
 
 

@@ -2,7 +2,7 @@
 
 The pool is a NamedTuple of arrays: instance data flat with offsets, so that sizes mix, and row data with a leading row
 axis. Greedy decoding, sampling, beam search and tree search all work on its rows, from Python through the methods below
-and from kernels through `corl.search.hooks`.
+and from kernels through `corl.hooks`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from corl import hooks
 from corl.errors import UsageError
 from corl.jit import kernel
-from corl.search import hooks
 
 __all__ = ["Environment"]
 
@@ -39,7 +39,7 @@ class Environment(abc.ABC):
     kinds: ClassVar[int] = 0
     """Where actions are numbers below a constant that mean the same in every state of every instance: that constant; else 0."""
     compiled: ClassVar[bool] = True
-    """Whether kernels can step it through `corl.search.hooks`. Where it is False (a step calls an engine), the class has
+    """Whether kernels can step it through `corl.hooks`. Where it is False (a step calls an engine), the class has
     `actions` and `_step` of its own, in Python, nothing is random, and only searches that step from Python work."""
 
     def __init__(self, instances: Sequence[Any], rows: int, width: int, fewest: int = 1) -> None:

@@ -18,10 +18,10 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from corl import registry
+from corl.adapter import Problem
 from corl.environment import Environment
 from corl.errors import UsageError, kind_of, unknown
 from corl.networks.tokens import seen_through
-from corl.problem import Problem
 
 __all__ = ["Gym", "make"]
 
@@ -37,7 +37,7 @@ def make(
     actions listed, None for the problem's choice. Raises UsageError for a problem without an environment or features, for names
     that it does not have, and for instances that are not its own.
     """
-    adapter = registry.known(problem)
+    adapter = registry.problem(problem)
     if type(adapter).environment is Problem.environment or not adapter.features:
         raise UsageError(f"{adapter.name} has no environment that networks can see")
     if features and features not in adapter.features:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from corl.adapter import Problem
 from corl.errors import SolverError
-from corl.problem import Problem
 
 __all__ = ["judged"]
 

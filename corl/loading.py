@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from corl import options, registry, shipped
+from corl.adapter import Problem
 from corl.errors import CorlError, InputError, UsageError, described, kind_of, unknown
 from corl.files.opening import reading
-from corl.problem import Problem
 
 __all__ = ["generate", "load", "name_of", "read"]
 
@@ -21,7 +21,7 @@ def load(instance: Any, problem: str | Problem | None = None) -> tuple[Problem, 
     `instance` is a path, the name of a shipped instance, an Instance, an object of a JSON file that says its "problem", or raw
     data with `problem`, a name or a Problem, which need not be installed.
     """
-    adapter = None if problem is None else registry.known(problem)
+    adapter = None if problem is None else registry.problem(problem)
     if isinstance(instance, (str, os.PathLike)):
         path = _file(Path(instance), adapter.name if adapter else None)
         with reading(path):
@@ -70,7 +70,7 @@ def generate(problem: str | Problem, kind: str = "", /, *, seed: int = 0, **para
     Raises:
         UsageError: The generator does not take a parameter or its value.
     """
-    adapter = registry.known(problem)
+    adapter = registry.problem(problem)
     if not adapter.generators:
         raise UsageError(f"{adapter.name} has no generators")
     name = kind or next(iter(adapter.generators))

@@ -16,11 +16,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from corl.adapter import Problem
 from corl.entry_points import declared, load
 from corl.errors import InputError, UsageError, described, unknown
 from corl.files.opening import opened, plain_name
-from corl.problem import Problem
-from corl.recipe import Recipe
 from corl.solver import Solver
 
 __all__ = [
@@ -28,16 +27,13 @@ __all__ = [
     "choose",
     "chooser",
     "is_guest",
-    "known",
+    "names",
     "problem",
     "problem_of",
     "problems",
-    "recipe",
-    "recipes",
     "recognise",
     "solver",
     "solvers",
-    "usual_recipe",
     "working_problems",
 ]
 
@@ -52,18 +48,13 @@ def problems() -> list[str]:
     return sorted({*declared("corl.problems"), *_guests})
 
 
-def problem(name: str) -> Problem:
-    """The problem of that name. Raises UsageError, listing the names there are."""
-    return _guests[name] if name in _guests else _installed(name)
-
-
-def known(named: str | Problem) -> Problem:
+def problem(named: str | Problem) -> Problem:
     """The problem of that name; or a Problem itself, which need not be installed: in this process, its name stands for it then.
 
-    Raises UsageError for an unknown name, and for a Problem whose name or instance type is another's.
+    Raises UsageError for an unknown name, listing those there are, and for a Problem whose name or instance type is another's.
     """
     if isinstance(named, str):
-        return problem(named)
+        return _guests[named] if named in _guests else _installed(named)
     if not isinstance(named, Problem):
         raise UsageError(f"problem: {named!r} is not accepted; it takes a name (corl list problems) or a Problem")
     name: str = getattr(named, "name", "")
@@ -82,7 +73,7 @@ def known(named: str | Problem) -> Problem:
 
 
 def is_guest(name: str) -> bool:
-    """Whether the problem of that name is one that `known` was given, and not installed."""
+    """Whether the problem of that name is one that `problem` was given, and not installed."""
     return name in _guests
 
 
@@ -108,7 +99,7 @@ def _installed(name: str) -> Problem:
 
 def solvers(problem_name: str) -> list[str]:
     """The short names of all solvers of a problem, sorted, without "auto"."""
-    return [name for name in _names("corl.solvers", problem_name) if name != "auto"]
+    return [name for name in names("corl.solvers", problem_name) if name != "auto"]
 
 
 def choose(problem_name: str, name: str, instance: Any, time_limit: float | None, iterations: int | None) -> str:
@@ -139,30 +130,6 @@ def solver(problem_name: str, name: str) -> type[Solver]:
     if entry is None:
         raise UsageError(unknown(f"no solver for {problem_name} is called", name, solvers(problem_name)))
     return load(entry, type)
-
-
-def recipes(problem_name: str) -> list[str]:
-    """The short names of all training recipes of a problem, sorted."""
-    return _names("corl.recipes", problem_name)
-
-
-@cache
-def recipe(problem_name: str, name: str) -> type[Recipe]:
-    """The recipe class of that short name. Raises UsageError, listing the names there are."""
-    if name not in (known := recipes(problem_name)):
-        raise UsageError(unknown(f"no recipe for {problem_name} is called", name, known))
-    entries = declared("corl.recipes")
-    return load(entries.get(f"{problem_name}.{name}") or entries[f"any.{name}"], type)
-
-
-def usual_recipe(problem_name: str) -> str:
-    """The problem's own recipe with a `usual_time`, the first by name. Raises UsageError, listing the recipes, where none has."""
-    for key in sorted(declared("corl.recipes")):
-        owner, _, name = key.partition(".")
-        if owner == problem_name and recipe(owner, name).usual_time is not None:
-            return name
-    known = ", ".join(recipes(problem(problem_name).name))
-    raise UsageError(f"{problem_name} has no usual recipe: --recipe is needed; accepted: {known or 'there is none'}")
 
 
 def recognise(path: Path) -> Problem:
@@ -226,7 +193,7 @@ def adapter_of(data: Any) -> Problem | None:
     return next((problem for problem in working_problems() if problem.adapts(data)), None)
 
 
-def _names(group: str, problem_name: str) -> list[str]:
+def names(group: str, problem_name: str) -> list[str]:
     """The short names in a group of what is declared for a problem or, where policies can be had for it, for any; sorted."""
     owners = (problem_name, "any") if _takes_policies(problem_name) else (problem_name,)
     return sorted({name for owner, _, name in (key.partition(".") for key in declared(group)) if owner in owners})

@@ -12,6 +12,7 @@ from corl import registry
 from corl.errors import InputError, UsageError
 from corl.files import json_values
 from corl.files.opening import replacing
+from corl.formatting import value
 from corl.termination import LIMITS, STATUSES, Limit, Status
 
 if TYPE_CHECKING:
@@ -148,7 +149,14 @@ class Result:
 
         if self.data is None:
             self._need("show")
-        return page(self._problem(), self.data, self.solution, self)
+        return page(self._problem(), self.data, self.solution, self.facts(), self.trace)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """How the run went, as names and values to show; what is unknown is left out."""
+        told = [("status", self.status), ("objective", value(self.objective)), ("bound", value(self.bound))]
+        told += [("gap", "" if self.gap is None else f"{100 * self.gap:.3g} %"), ("solver", self.solver)]
+        told += [("ended by", self.limit.replace("_", " ")), ("seconds", f"{self.runtime:.3g}"), ("seed", str(self.seed))]
+        return [(key, each) for key, each in [*told, ("reason", self.reason)] if each not in ("", "-")]
 
     def show(self, path: str | os.PathLike[str] | None = None) -> None:
         """Write `page` to a file, or without one open it in the browser."""

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from corl.adapter import Problem
 from corl.errors import Infeasible, SolverError
 from corl.judging import judged
-from corl.problem import Problem
 from corl.termination import LIMITS, Limit, Status
 from corl.tolerance import agrees, tied
 

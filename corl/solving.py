@@ -13,13 +13,13 @@ from functools import partial
 from typing import Any
 
 from corl import options, registry
+from corl.adapter import Problem
 from corl.compilation.ahead import compile_for
 from corl.errors import InputError, SolverError, UsageError, described, hint, missing_package
 from corl.interruption import interruptible
 from corl.judging import judged
 from corl.loading import load, name_of
 from corl.preparation import prepare
-from corl.problem import Problem
 from corl.processes.processors import check_workers
 from corl.result import Result
 from corl.run import Improvement, Run

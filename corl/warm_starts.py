@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from corl.adapter import Problem
 from corl.errors import CorlError, UsageError, described
 from corl.files.json_instances import plain
 from corl.files.json_values import from_json
 from corl.files.solutions import read_solution
-from corl.problem import Problem
 from corl.result import Result
 
 __all__ = ["warm_start"]

@@ -99,10 +99,11 @@ def searched(monkeypatch: pytest.MonkeyPatch):
     """A function that puts a plug-in's folder on this process's search path; the registry forgets it afterwards."""
     from corl import registry
     from corl.entry_points import declared
+    from corl.learning.recipe import recipe_class
     from corl.networks import architectures
 
     def forget() -> None:
-        for cached in (declared, registry._installed, registry.solver, registry.recipe, architectures._installed):
+        for cached in (declared, registry._installed, registry.solver, recipe_class, architectures._installed):
             cached.cache_clear()
 
     def add(folder: Path) -> Path:

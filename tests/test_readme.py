@@ -15,6 +15,7 @@ import pytest
 import corl
 from corl import registry
 from corl.cli.main import parser_of
+from corl.learning.recipe import recipe_names
 
 ROOT = Path(__file__).resolve().parents[1]
 SHELL = ("", "sh", "shell")
@@ -114,7 +115,7 @@ def test_who_plays_with_whom():
         assert environments == (", ".join(f"`{each}`" for each in known.environments) or ("one" if there else "none"))
         assert (searched, trained) == (("all", "all") if there else ("none", "none"))
         assert solvers & set(registry.solvers(name)) == (solvers if there else set())
-        assert set(re.findall(r"`([\w-]+)`", own)) | (recipes if there else set()) == set(registry.recipes(name))
+        assert set(re.findall(r"`([\w-]+)`", own)) | (recipes if there else set()) == set(recipe_names(name))
 
 
 def test_the_suite_that_readme_runs_has_the_solvers_that_it_compares():

@@ -26,9 +26,9 @@ from numba.core import event
 
 import corl
 from corl import registry
+from corl.adapter import Problem
 from corl.errors import UsageError
 from corl.policy import RulePolicy
-from corl.problem import Problem
 
 LONGEST = ("vrp", "jobshop", "memory", "tsp")
 """Those that take longest come first."""

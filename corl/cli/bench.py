@@ -42,8 +42,8 @@ def execute(args: argparse.Namespace) -> int:
     from corl.benchmark.reporting.notes import disturbed
     from corl.benchmark.running.board import Board
     from corl.benchmark.running.runner import missing, run_suite
-    from corl.benchmark.running.store import Store
     from corl.benchmark.running.suite import read_suite
+    from corl.store import Store
 
     solvers = None if args.solvers is None else [name.strip() for name in args.solvers.split(",") if name.strip()]
     if solvers == []:

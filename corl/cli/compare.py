@@ -21,9 +21,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     from corl.benchmark.reporting.duel import duel
-    from corl.benchmark.running.store import Store
     from corl.cli.main import one_line
     from corl.files.json_values import to_json
+    from corl.store import Store
 
     with Store(args.store) as store:
         found = duel(store, args.a, args.b, args.suite, args.time_limit, args.tolerance)

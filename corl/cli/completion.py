@@ -57,6 +57,7 @@ def _words(command: argparse.ArgumentParser) -> list[_Word]:
 def _names(action: Any) -> list[str]:
     """What the registry knows for an option or an argument that is called after it."""
     from corl import registry
+    from corl.learning.recipe import recipe_names
 
     problems = registry.problems()
     if action.dest in ("problem", "problems"):
@@ -64,7 +65,7 @@ def _names(action: Any) -> list[str]:
     if action.dest == "solver":
         return sorted({"auto", *(name for problem in problems for name in registry.solvers(problem))})
     if action.dest == "recipe":
-        return sorted({name for problem in problems for name in registry.recipes(problem)})
+        return sorted({name for problem in problems for name in recipe_names(problem)})
     return []
 
 

@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from corl.adapter import Problem
 from corl.files.opening import replacing
-from corl.problem import Problem
 
 __all__ = ["arguments", "execute", "write"]
 

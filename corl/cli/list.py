@@ -11,6 +11,7 @@ from corl import registry
 from corl.cli.option_help import option_lines
 from corl.errors import UsageError
 from corl.formatting import value
+from corl.learning.recipe import recipe_class, recipe_names
 from corl.options import Row, option_table
 
 __all__ = ["arguments", "execute"]
@@ -63,9 +64,9 @@ def _solvers(names: list[str]) -> list[dict[str, Any]]:
 def _recipes(names: list[str]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for problem in names:
-        for name in registry.recipes(problem):
+        for name in recipe_names(problem):
             try:
-                recipe = registry.recipe(problem, name)
+                recipe = recipe_class(problem, name)
             except UsageError as error:
                 _log.warning("%s", error)
                 continue

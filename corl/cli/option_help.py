@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from corl import registry
 from corl.errors import UsageError, unknown
+from corl.learning.recipe import recipe_class, recipe_names
 from corl.options import Row, option_table
 
 __all__ = ["described", "option_lines"]
@@ -28,7 +29,7 @@ def option_lines(rows: Iterable[Row], indent: str) -> list[str]:
 
 def described(what: str, problem: str | None, name: str) -> str:
     """The options of a "solver" or a "recipe" for --help; of every one of that name where the problem is not known."""
-    names, find = (registry.solvers, registry.solver) if what == "solver" else (registry.recipes, registry.recipe)
+    names, find = (registry.solvers, registry.solver) if what == "solver" else (recipe_names, recipe_class)
     asked = [problem] if problem else [other.name for other in registry.working_problems() if name in names(other.name)]
     if not asked:
         every = {one for other in registry.problems() for one in names(other)}

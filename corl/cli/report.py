@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     from corl.benchmark.reporting.markdown import report_markdown
     from corl.benchmark.reporting.report import build, report_json
-    from corl.benchmark.running.store import Store
+    from corl.store import Store
 
     with Store(args.store) as store:
         report = build(store, args.suite)

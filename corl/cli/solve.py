@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from corl.adapter import Problem
 from corl.cli.main import fail, one_line
 from corl.cli.option_help import described
 from corl.errors import CorlError, UsageError
@@ -18,7 +19,6 @@ from corl.files.drawing import check_name
 from corl.files.opening import plain_name, replacing
 from corl.interruption import heard, interruptible
 from corl.loading import load, name_of
-from corl.problem import Problem
 from corl.result import Result
 from corl.run import Improvement
 from corl.termination import LIMITS, STATUSES

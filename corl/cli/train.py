@@ -53,17 +53,18 @@ def more_help(args: argparse.Namespace) -> str:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from corl import options, registry
-    from corl.benchmark.running.store import Store
+    from corl import options
+    from corl.learning.recipe import recipe_class, usual_recipe
+    from corl.store import Store
 
-    recipe = args.recipe or registry.usual_recipe(args.problem)
+    recipe = args.recipe or usual_recipe(args.problem)
     output = args.output or Path(f"{args.problem}-{recipe}.safetensors")
     _check_output(output)
     asked = options.parse_pairs(args.option) | ({} if args.instances is None else {"instances": args.instances})
-    options.build(registry.recipe(args.problem, recipe), asked)  # before anything else is looked at
+    options.build(recipe_class(args.problem, recipe), asked)  # before anything else is looked at
     limit = args.time_limit
     if limit is None and args.steps is None:
-        limit = registry.recipe(args.problem, recipe).usual_time
+        limit = recipe_class(args.problem, recipe).usual_time
     shown = args.progress or sys.stderr.isatty()
     before = heard()
     with contextlib.ExitStack() as stack:

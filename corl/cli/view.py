@@ -32,7 +32,8 @@ def execute(args: argparse.Namespace) -> int:
     if args.solution is not None:
         solution, _ = read_solution(problem, instance, Path(args.solution))
         judge(problem, instance, solution, Path(args.solution))
-    html = page(problem, instance, solution, _result(args.solution, instance))
+    result = _result(args.solution, instance)
+    html = page(problem, instance, solution, result.facts() if result else (), result.trace if result else ())
     with replacing(output) as partial:
         partial.write_text(html, encoding="utf-8")
     print(one_line(output))

@@ -13,7 +13,7 @@ from corl.cli.main import fail
 from corl.errors import CorlError
 
 if TYPE_CHECKING:
-    from corl.problem import Problem
+    from corl.adapter import Problem
 
 __all__ = ["arguments", "execute"]
 

@@ -35,7 +35,7 @@ __all__ = ["Cache", "bare", "cache_folder", "of", "package_folder"]
 
 _KEPT = 6  # digests of a module kept on disk, the latest used ones
 _IN_USE = 3600.0  # seconds after its start that a process may still add to its folder
-_HOOKS = "corl.search.hooks"
+_HOOKS = "corl.hooks"
 _ASIDE = {f"corl.compilation.{name}" for name in ("announcing", "claims", "signals")}  # their edits change no machine code
 # Imports of a module's first level: what a kernel calls is a global of its module. Those for type checkers alone are indented.
 _IMPORT = re.compile(r"^(?:from +([\w.]+) +import +(\([^)]*\)|[^\n]*)|import +([^\n]*))", re.MULTILINE)

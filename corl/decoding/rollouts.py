@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl import hooks
 from corl.decoding.decode import Decoded, Entries
 from corl.decoding.evaluator import CountedEvaluator
 from corl.decoding.noise import gumbels, stream_keys
 from corl.decoding.play import Turn, play
 from corl.jit import kernel
 from corl.options import Options, option
-from corl.search import hooks
 
 __all__ = ["Greedy", "Sampling", "play_listed", "roll_out"]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corl.adapter import Problem
 from corl.errors import UsageError
 from corl.files.opening import replacing
-from corl.problem import Problem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any
 
-import corl
+from corl.version import __version__
 
 __all__ = ["render"]
 
@@ -20,4 +20,4 @@ def render(package: str, values: Mapping[str, Any], filters: Mapping[str, Callab
     loader = DictLoader({"page": sources["corl.files"], package: sources[package]})
     environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     environment.filters |= dict(filters or {})
-    return environment.get_template(package).render(version=corl.__version__, **values)
+    return environment.get_template(package).render(version=__version__, **values)

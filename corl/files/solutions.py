@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from corl.adapter import Problem
 from corl.errors import CorlError, InputError, described
 from corl.files.json_values import from_json, is_number
 from corl.files.opening import opened, plain_name, reading
-from corl.problem import Problem
 
 __all__ = ["judge", "read_solution"]
 

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from corl.benchmark.running.store import Store
+    from corl.store import Store
 
 __all__ = ["Curves"]
 

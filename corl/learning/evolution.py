@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from torch import nn
 
+from corl.adapter import Problem
 from corl.decoding.play import Turn, play
 from corl.networks.policy import Observer, Policy
 from corl.policy import Player
-from corl.problem import Problem
 
 __all__ = ["gradient", "moved", "outcomes", "parameters_of", "set_gradient"]
 

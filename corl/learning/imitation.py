@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.adapter import Problem
 from corl.decoding import CountedEvaluator
 from corl.decoding.play import Turn
 from corl.decoding.rollouts import roll_out
 from corl.learning.episodes import Choice, Episodes, random_choice, record
-from corl.problem import Problem
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -20,9 +20,9 @@ from corl.learning.episodes import Choice
 from corl.learning.replay import Replay
 from corl.networks.muzero import MuZeroNetwork, Slots
 from corl.networks.policy import Arrays
-from corl.networks.tokens import joined
 from corl.search.gumbel import Gumbel
 from corl.search.models import LearnedModel
+from corl.tokens import joined
 
 __all__ = ["Unroll", "Weights", "loss", "reanalyse", "search_latent", "spans", "unroll"]
 

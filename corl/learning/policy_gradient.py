@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from torch import Tensor
 
+from corl.adapter import Problem
 from corl.decoding.play import Turn
 from corl.environment import Environment
 from corl.learning.episodes import Choice, Choose, Episodes, record
 from corl.learning.replay import Sight
 from corl.networks.policy import Arrays, Observer, Policy
-from corl.problem import Problem
 
 __all__ = ["GreedyRollout", "Moves", "Starts", "advantages", "choice", "loss", "roll_out", "shared_baseline"]
 

@@ -9,19 +9,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corl.adapter import Problem
 from corl.errors import UsageError
 from corl.learning import snapshots
 from corl.learning.branches import Branches, idle_layers
 from corl.learning.curves import Curves
 from corl.learning.states import put_back, set_torch_random, state_of, torch_device, torch_random
-from corl.problem import Problem
 
 if TYPE_CHECKING:
     import numpy as np
     import torch
     from torch import nn
 
-    from corl.benchmark.running.store import Store
+    from corl.store import Store
 
 __all__ = ["Training"]
 

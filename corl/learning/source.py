@@ -17,7 +17,7 @@ from corl.errors import UsageError, unknown
 from corl.options import option
 
 if TYPE_CHECKING:
-    from corl.problem import Problem
+    from corl.adapter import Problem
 
 __all__ = ["Source", "folder_option"]
 
@@ -46,7 +46,7 @@ class Source:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """In a worker, make a problem that is not installed known there."""
         self.__dict__.update(state)
-        registry.known(self.problem)
+        registry.problem(self.problem)
 
     def instances(self, first: int, count: int) -> list[Any]:
         """Instances number first, first + 1, ... to train on, where every call has the same `count`.

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corl import options, registry
+from corl.adapter import Problem
 from corl.arguments import python
 from corl.errors import UsageError, shown
 from corl.interruption import interruptible
 from corl.learning import snapshots
+from corl.learning.recipe import Recipe, recipe_class
 from corl.learning.session import SAVE_EVERY, Training
 from corl.learning.states import torch_seeded
-from corl.problem import Problem
 from corl.processes.processors import check_workers
 from corl.processes.ray import imported
 from corl.processes.workers import EXECUTORS
-from corl.recipe import Recipe
 
 if TYPE_CHECKING:
-    from corl.benchmark.running.store import Store
+    from corl.store import Store
 
 __all__ = ["train"]
 
@@ -81,7 +81,7 @@ def train(
         UsageError: A bad argument.
     """
     seed, workers, threads, time_limit, steps, save_every = map(python, (seed, workers, threads, time_limit, steps, save_every))
-    adapter, output = registry.known(problem), None if output is None else Path(output)
+    adapter, output = registry.problem(problem), None if output is None else Path(output)
     chosen, called = _recipe(recipe, adapter.name, recipe_options)
     _check(seed, workers, executor, threads, time_limit, steps)
     if output is not None and not resume and _unfinished(output):
@@ -116,7 +116,7 @@ def _recipe(recipe: str | Recipe, problem: str, asked: dict[str, Any]) -> tuple[
     """The Recipe, and what it is called."""
     if isinstance(recipe, str):
         own = [name for name, each in inspect.signature(train).parameters.items() if each.kind is each.KEYWORD_ONLY]
-        return options.build(registry.recipe(problem, recipe), asked, own), recipe
+        return options.build(recipe_class(problem, recipe), asked, own), recipe
     if not isinstance(recipe, Recipe):
         raise UsageError(f"recipe: {recipe!r} is not accepted; it takes a name (corl list recipes) or a Recipe")
     if asked:

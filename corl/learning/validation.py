@@ -13,10 +13,10 @@ from corl.decoding import CountedEvaluator, Greedy, decode
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from corl.adapter import Problem
     from corl.learning.episodes import Episodes
     from corl.learning.source import Source
     from corl.networks.policy import Policy
-    from corl.problem import Problem
 
 __all__ = ["BestWeights", "Validation", "greedy"]
 

@@ -19,7 +19,7 @@ from corl.networks.stem import Stem
 from corl.networks.tokens import TokenBatch, groups, token_sizes
 
 if TYPE_CHECKING:
-    from corl.problem import Problem
+    from corl.adapter import Problem
 
 __all__ = ["AttentionPolicy", "Layer"]
 

@@ -13,11 +13,12 @@ from torch import Tensor, nn
 
 from corl.environment import Environment
 from corl.errors import UsageError
-from corl.networks.tokens import TokenBatch, Tokens, joined, sizes_of
+from corl.networks.tokens import TokenBatch
 from corl.policy import Evaluator
+from corl.tokens import Tokens, joined, sizes_of
 
 if TYPE_CHECKING:
-    from corl.problem import Problem
+    from corl.adapter import Problem
 
 __all__ = ["Arrays", "Observer", "Policy", "Shape"]
 

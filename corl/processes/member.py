@@ -43,7 +43,7 @@ def _serve(messages: queue.SimpleQueue[bytes], outbox: IO[bytes]) -> None:
         raise UsageError(f"workers need an instance of an importable class: {error}") from error
     seed = pickle.loads(messages.get())
     instance = task["instance"]
-    problem, solver = registry.known(task["problem"]).of(instance), task["solver"]
+    problem, solver = registry.problem(task["problem"]).of(instance), task["solver"]
     solver.prepare(instance)
     best: float | None = None
 

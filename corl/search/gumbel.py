@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from corl.hooks import attach
 from corl.jit import kernel
 from corl.options import Options, option
 from corl.rng import hashed
 from corl.search import priors, tree
-from corl.search.hooks import attach
 from corl.search.loop import SearchResult, run_search
 from corl.search.models import Model
 

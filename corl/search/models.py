@@ -18,12 +18,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from corl import hooks
 from corl.environment import Environment
 from corl.errors import SolverError, UsageError
 from corl.jit import kernel
 from corl.policy import Evaluator
 from corl.rng import mix
-from corl.search import hooks
 from corl.search.tree import Trees, new_trees
 
 __all__ = ["Expansion", "LatentNetwork", "LearnedModel", "Model", "SimulatorModel", "rows_needed"]

@@ -5,7 +5,7 @@ action to be tried first is the one with the largest prior, so a node keeps its 
 needed, children first. A simulation therefore costs O(depth * children) and one look at the K actions of two nodes.
 
 A rule is a NamedTuple whose class is attached to `choose`, `score_root` and `conclude`, as a problem is to
-corl.search.hooks.
+corl.hooks.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.hooks import hook
 from corl.jit import kernel
-from corl.search.hooks import hook
 from corl.search.priors import FAR, keep_unmasked, prior_weights, promote
 
 __all__ = [

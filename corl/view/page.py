@@ -3,43 +3,48 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from corl.files.page import render
 from corl.formatting import value
 
 if TYPE_CHECKING:
-    from corl.problem import Problem
-    from corl.result import Result
+    from corl.adapter import Problem
 
-__all__ = ["in_browser", "in_notebook", "page"]
+__all__ = ["Facts", "Trace", "in_browser", "in_notebook", "page"]
+
+Facts: TypeAlias = Sequence[tuple[str, str]]
+"""Names and values, as they are shown."""
+Trace: TypeAlias = Sequence[tuple[float, float | None, float | None]]
+"""Seconds, objective and bound."""
 
 
-def page(problem: Problem, instance: Any, solution: Any = None, result: Result | None = None) -> str:
-    """The page about an instance, and about a solution of it, where there is one; result: the run that it came from."""
+def page(problem: Problem, instance: Any, solution: Any = None, run: Facts = (), trace: Trace = ()) -> str:
+    """The page about an instance, and about a solution of it, where there is one.
+
+    run: facts of the run that it came from, in words; trace: as `corl.Result` has it.
+    """
     scene = problem.view(instance, solution)
     name = getattr(instance, "name", "") or problem.name
     values = {
         "title": scene.title if scene else name,
         "problem": problem.title or problem.name,
         "scene": scene,
-        "facts": _facts(problem, instance, solution, result),
+        "facts": _facts(problem, instance, solution, run),
         "explained": problem.explain(instance, solution) if solution is not None else {},
-        "trace": bool(result and result.trace),
-        "data": _embedded({"scene": asdict(scene) if scene else None, "trace": list(result.trace) if result else []}),
+        "trace": bool(trace),
+        "data": _embedded({"scene": asdict(scene) if scene else None, "trace": list(trace)}),
     }
     return render("corl.view", values)
 
 
-def _facts(problem: Problem, instance: Any, solution: Any, result: Result | None) -> list[tuple[str, str]]:
+def _facts(problem: Problem, instance: Any, solution: Any, run: Facts) -> list[tuple[str, str]]:
     known = [(key.replace("_", " "), _shown(fact)) for key, fact in problem.describe(instance).items()]
-    if result is not None:
-        told = [("status", result.status), ("objective", value(result.objective)), ("bound", value(result.bound))]
-        told += [("gap", "" if result.gap is None else f"{100 * result.gap:.3g} %"), ("solver", result.solver)]
-        told += [("ended by", result.limit.replace("_", " ")), ("seconds", f"{result.runtime:.3g}"), ("seed", str(result.seed))]
-        return [(key, each) for key, each in [*told, ("reason", result.reason)] if each not in ("", "-")] + known
+    if run:
+        return [*run, *known]
     if solution is None:
         return known
     return [("objective", value(float(problem.of(instance).evaluate(instance, solution)))), *known]

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.adapter import Problem
 from corl.errors import InputError
 from corl.files.json_instances import Field, plain
-from corl.problem import Problem
 from corl.problems.bandits import generators
 from corl.problems.bandits.instance import BanditInstance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corl.networks.tokens import Tokens
     from corl.problems.bandits.environment import BanditEnvironment
     from corl.problems.bandits.policy import BanditPolicy
+    from corl.tokens import Tokens
     from corl.view.scene import Scene
 
 __all__ = ["Bandits"]
@@ -138,7 +138,7 @@ class Bandits(Problem):
         draw_policy(instance, None if solution is None else check(instance, solution), axes)
 
     def view(self, instance: BanditInstance, solution: Any) -> Scene | None:
-        """See `corl.problem.Problem.view`."""
+        """See `corl.adapter.Problem.view`."""
         from corl.problems.bandits.viewing import scene_of
 
         return scene_of(instance, solution)

@@ -1,5 +1,5 @@
 """How the arms move: one step of every arm in many episodes at once, and the pool of episodes with its kernels, which
-`corl.search` calls through `corl.search.hooks`. What a draw gives depends on its key, time and arm alone."""
+`corl.search` calls through `corl.hooks`. What a draw gives depends on its key, time and arm alone."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corl import hooks
+from corl.hooks import attach
 from corl.jit import kernel
 from corl.problems.bandits.instance import BanditInstance
 from corl.rng import hashed
-from corl.search import hooks
-from corl.search.hooks import attach
 
 __all__ = ["BanditState", "Offsets", "advance", "look", "place_rows", "thresholds"]
 

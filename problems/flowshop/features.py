@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.networks.tokens import Tokens
+from corl.tokens import Tokens
 
 __all__ = ["TOKENS", "jobs"]
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.adapter import Problem
 from corl.errors import Infeasible, InputError, kind_of
 from corl.files.json_instances import Field, plain
-from corl.problem import Problem
 from corl.problems.flowshop.generators import GENERATORS
 from corl.problems.flowshop.instance import FlowShopInstance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corl.networks.tokens import Tokens
     from corl.problems.flowshop.environment import FlowShopEnvironment
+    from corl.tokens import Tokens
     from corl.view.scene import Scene
 
 __all__ = ["FlowShop"]
@@ -115,7 +115,7 @@ class FlowShop(Problem):
         draw_sequence(instance, solution, axes)
 
     def view(self, instance: FlowShopInstance, solution: Any) -> Scene | None:
-        """See `corl.problem.Problem.view`."""
+        """See `corl.adapter.Problem.view`."""
         from corl.problems.flowshop.viewing import scene_of
 
         return scene_of(instance, solution)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.adapter import Problem
 from corl.errors import InputError, kind_of
 from corl.files.json_instances import Field, plain
-from corl.problem import Problem
 from corl.problems.jobshop.generators import GENERATORS
 from corl.problems.jobshop.instance import JobShopInstance, Schedule, from_jobs
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from corl.environment import Environment
-    from corl.networks.tokens import Tokens
+    from corl.tokens import Tokens
     from corl.view.scene import Scene
 
 __all__ = ["JobShop"]
@@ -186,7 +186,7 @@ class JobShop(Problem):
         draw_schedule(instance, solution, axes)
 
     def view(self, instance: JobShopInstance, solution: Any) -> Scene | None:
-        """See `corl.problem.Problem.view`."""
+        """See `corl.adapter.Problem.view`."""
         from corl.problems.jobshop.viewing import scene_of
 
         return scene_of(instance, solution)

@@ -1,4 +1,4 @@
-"""The pool of partial schedules and its kernels: what `corl.search` calls through `corl.search.hooks`.
+"""The pool of partial schedules and its kernels: what `corl.search` calls through `corl.hooks`.
 
 Which operations compete is Giffler and Thompson's conflict set (Operations Research 8, 1960).
 """
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corl import hooks
+from corl.hooks import attach
 from corl.jit import kernel
-from corl.search import hooks
-from corl.search.hooks import attach
 
 __all__ = ["ACTIVE", "ARRIVING", "NON_DELAY", "SEMI_ACTIVE", "JobShopState", "reset_rows", "slots"]
 

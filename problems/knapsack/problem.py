@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.adapter import Problem
 from corl.errors import Infeasible, InputError, kind_of, shortened
 from corl.files.json_instances import Field, plain
-from corl.problem import Problem
 from corl.problems.knapsack.generators import GENERATORS
 from corl.problems.knapsack.instance import KnapsackInstance, make_instance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corl.networks.tokens import Tokens
     from corl.problems.knapsack.environment import KnapsackEnvironment
+    from corl.tokens import Tokens
     from corl.view.scene import Scene
 
 __all__ = ["Knapsack"]
@@ -131,7 +131,7 @@ class Knapsack(Problem):
         draw_items(instance, solution, axes)
 
     def view(self, instance: KnapsackInstance, solution: Any) -> Scene:
-        """See `corl.problem.Problem.view`."""
+        """See `corl.adapter.Problem.view`."""
         from corl.problems.knapsack.viewing import scene_of
 
         return scene_of(instance, solution)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.networks.tokens import Tokens
 from corl.problems.memory.pool import COPY, KEEP, PASS
 from corl.problems.memory.room import copy_start
+from corl.tokens import Tokens
 
 __all__ = ["BANDS", "FEATURES", "SPANS", "UNIT", "UPCOMING", "game", "look", "potential"]
 

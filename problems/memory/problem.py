@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.adapter import Problem
 from corl.errors import InputError, kind_of
 from corl.files.json_instances import Field, plain
-from corl.problem import Problem
 from corl.problems.memory.generators import GENERATORS
 from corl.problems.memory.instance import MappingInstance, MappingPlan
 
@@ -154,7 +154,7 @@ class Mapping(Problem):
         draw_plan(instance, solution, axes)
 
     def view(self, instance: MappingInstance, solution: Any) -> Scene | None:
-        """See `corl.problem.Problem.view`."""
+        """See `corl.adapter.Problem.view`."""
         from corl.problems.memory.viewing import scene_of
 
         return scene_of(instance, solution)

@@ -1,4 +1,4 @@
-"""The rules of the game as kernels over a pool: what `corl.search` calls through `corl.search.hooks` (README, "The game")."""
+"""The rules of the game as kernels over a pool: what `corl.search` calls through `corl.hooks` (README, "The game")."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from corl import hooks
+from corl.hooks import attach
 from corl.jit import kernel
 from corl.problems.memory.packing import pack
 from corl.problems.memory.pool import ACTIONS, COPY, COPY_KEEP, KEEP, PASS, MappingState
 from corl.problems.memory.room import copied_out, copy_start, fits, is_resident, kept_until, next_use, rectangle_under
 from corl.problems.memory.timing import serve
-from corl.search import hooks
-from corl.search.hooks import attach
 
 __all__ = ["reset_rows"]
 

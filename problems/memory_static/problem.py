@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.adapter import Problem
 from corl.errors import Infeasible, InputError
 from corl.files.text import quoted
-from corl.problem import Problem
 from corl.problems.memory_static.generators import GENERATORS
 from corl.problems.memory_static.instance import StaticInstance, make_instance, sections
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corl.networks.tokens import Tokens
     from corl.problems.memory_static.environment import StaticEnvironment
+    from corl.tokens import Tokens
     from corl.view.scene import Scene
 
 __all__ = ["StaticAllocation"]
@@ -155,7 +155,7 @@ class StaticAllocation(Problem):
         draw_allocation(instance, solution, axes)
 
     def view(self, instance: StaticInstance, solution: Any) -> Scene:
-        """See `corl.problem.Problem.view`."""
+        """See `corl.adapter.Problem.view`."""
         from corl.problems.memory_static.viewing import scene_of
 
         return scene_of(instance, solution)

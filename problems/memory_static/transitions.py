@@ -1,4 +1,4 @@
-"""The pool of partial allocations and its kernels: what `corl.search` calls through `corl.search.hooks`."""
+"""The pool of partial allocations and its kernels: what `corl.search` calls through `corl.hooks`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corl import hooks
+from corl.hooks import attach
 from corl.jit import kernel
-from corl.search import hooks
-from corl.search.hooks import attach
 
 __all__ = ["StaticState", "look", "reset_rows"]
 

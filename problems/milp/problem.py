@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.adapter import Problem
 from corl.errors import InputError
 from corl.files.json_values import is_number
-from corl.problem import Problem
 from corl.problems.milp.generators import GENERATORS
 from corl.problems.milp.instance import MilpInstance
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.networks.tokens import Tokens
 from corl.problems.milp_branching.candidates import Feature
+from corl.tokens import Tokens
 
 __all__ = ["FEATURES", "TREE_FEATURES", "Columns", "Node", "candidate_features", "candidates", "columns_of"]
 

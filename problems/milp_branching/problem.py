@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.adapter import Problem
 from corl.errors import InputError
 from corl.files.json_values import is_number
-from corl.problem import Problem
 from corl.problems.milp.instance import MilpInstance
 from corl.problems.milp.problem import Milp
 from corl.problems.milp_branching.generators import GENERATORS
@@ -20,8 +20,8 @@ from corl.problems.milp_branching.instance import BranchingInstance, BranchingTr
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corl.networks.tokens import Tokens
     from corl.problems.milp_branching.environment import BranchingEnvironment
+    from corl.tokens import Tokens
     from corl.view.scene import Scene
 
 __all__ = ["MilpBranching"]
@@ -102,7 +102,7 @@ class MilpBranching(Problem):
             draw_proof(instance, solution, axes)
 
     def view(self, instance: BranchingInstance, solution: Any) -> Scene | None:
-        """See `corl.problem.Problem.view`."""
+        """See `corl.adapter.Problem.view`."""
         from corl.problems.milp_branching.viewing import scene_of
 
         return scene_of(instance, solution)

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.adapter import Problem
 from corl.errors import InputError, UsageError, kind_of
 from corl.files.json_instances import Field, plain
-from corl.problem import Problem
 from corl.problems.orienteering.generators import GENERATORS
 from corl.problems.orienteering.instance import OrienteeringInstance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corl.networks.tokens import Tokens
     from corl.problems.orienteering.environment import OrienteeringEnvironment
+    from corl.tokens import Tokens
     from corl.view.scene import Scene
 
 __all__ = ["Orienteering"]
@@ -153,7 +153,7 @@ class Orienteering(Problem):
         draw_path(instance, solution, axes)
 
     def view(self, instance: OrienteeringInstance, solution: Any) -> Scene:
-        """See `corl.problem.Problem.view`."""
+        """See `corl.adapter.Problem.view`."""
         from corl.problems.orienteering.viewing import scene_of
 
         return scene_of(instance, solution)

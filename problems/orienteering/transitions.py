@@ -1,4 +1,4 @@
-"""The pool of partial paths and its kernels: what `corl.search` calls through `corl.search.hooks`."""
+"""The pool of partial paths and its kernels: what `corl.search` calls through `corl.hooks`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corl import hooks
+from corl.hooks import attach
 from corl.jit import kernel
 from corl.problems.orienteering.insertion import TURNS, plan_anew
 from corl.routing.graph_pool import GraphPool, distances_between, graph_metric, insert_nearest
 from corl.routing.metric import distance
-from corl.search import hooks
-from corl.search.hooks import attach
 
 __all__ = ["OrienteeringState", "look", "reset_rows"]
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.networks.tokens import Tokens
 from corl.problems.tsp.remaining_tree import branch, new_relaxation, relax
+from corl.tokens import Tokens
 
 __all__ = ["PAIRS", "SHOWN", "TOKENS", "Effort", "plane"]
 

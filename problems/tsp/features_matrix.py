@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from corl.errors import UsageError
 from corl.jit import kernel
-from corl.networks.tokens import Tokens
 from corl.problems.tsp.assignment_outlook import Outlook
+from corl.tokens import Tokens
 
 __all__ = ["PAIRS", "TOKENS", "matrix"]
 

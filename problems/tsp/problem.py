@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.adapter import Problem
 from corl.errors import Infeasible, InputError, shortened
-from corl.problem import Problem
 from corl.problems.tsp.generators import asymmetric, atsp, clustered, portcgen, portgen, uniform
 from corl.problems.tsp.instance import TspInstance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corl.networks.tokens import Tokens
     from corl.problems.tsp.environment import TspEnvironment
+    from corl.tokens import Tokens
     from corl.view.scene import Scene
 
 __all__ = ["Tsp"]
@@ -175,7 +175,7 @@ class Tsp(Problem):
         draw_tour(instance, solution, axes)
 
     def view(self, instance: TspInstance, solution: Any) -> Scene:
-        """See `corl.problem.Problem.view`."""
+        """See `corl.adapter.Problem.view`."""
         from corl.problems.tsp.viewing import scene_of
 
         return scene_of(instance, solution)

@@ -1,4 +1,4 @@
-"""The pool of partial tours and its kernels: what `corl.search` calls through `corl.search.hooks`."""
+"""The pool of partial tours and its kernels: what `corl.search` calls through `corl.hooks`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corl import hooks
+from corl.hooks import attach
 from corl.jit import kernel
 from corl.problems.tsp.metric import distance
 from corl.routing.graph_pool import GraphPool, graph_metric, insert_nearest
-from corl.search import hooks
-from corl.search.hooks import attach
 
 __all__ = ["TspState", "reset_rows", "slots", "surroundings"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import UsageError
-from corl.networks.tokens import Tokens
+from corl.tokens import Tokens
 
 __all__ = ["PAIRS", "TOKENS", "savings"]
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corl import hooks
 from corl.jit import kernel
 from corl.problems.vrp.transitions import VrpState, at_depot, look, under_way
 from corl.routing.graph_pool import distances_between, graph_metric
 from corl.routing.metric import distance
-from corl.search import hooks
 
 __all__ = ["Seen", "describe"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corl.adapter import Problem
 from corl.files.json_instances import Field, plain
-from corl.problem import Problem
 from corl.problems.vrp.generators import solomon, uniform, x
 from corl.problems.vrp.generators_rules import day
 from corl.problems.vrp.instance import VrpInstance
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from corl.networks.tokens import Tokens
     from corl.problems.vrp.environment import VrpEnvironment
+    from corl.tokens import Tokens
     from corl.view.scene import Scene
 
 __all__ = ["Vrp"]
@@ -140,7 +140,7 @@ class Vrp(Problem):
         draw_routes(instance, solution, axes)
 
     def view(self, instance: VrpInstance, solution: Any) -> Scene:
-        """See `corl.problem.Problem.view`."""
+        """See `corl.adapter.Problem.view`."""
         from corl.problems.vrp.viewing import scene_of
 
         return scene_of(instance, solution)

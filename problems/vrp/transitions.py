@@ -1,4 +1,4 @@
-"""The pool of partial solutions and its kernels: what `corl.search` calls through `corl.search.hooks`."""
+"""The pool of partial solutions and its kernels: what `corl.search` calls through `corl.hooks`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corl import hooks
+from corl.hooks import attach
 from corl.jit import kernel
 from corl.routing.graph_pool import GraphPool, graph_metric, insert_nearest, too_far
 from corl.routing.metric import distance
-from corl.search import hooks
-from corl.search.hooks import attach
 from corl.tolerance import LIMIT
 
 __all__ = ["Position", "VrpState", "alone", "at_depot", "look", "reset_rows", "under_way"]

@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from corl import registry
+from corl.adapter import Problem
 from corl.errors import UsageError
-from corl.problem import Problem
+from corl.learning.recipe import recipe_names
 
 if TYPE_CHECKING:
     from corl.decoding import Decoded, Decoder
@@ -94,7 +95,7 @@ def policy_name(instance: Any, name: str, architecture: str = "") -> str:
 
 
 def _untrained(problem: Problem, wanted: str, architecture: str) -> str:
-    recipes = registry.recipes(problem.name)
+    recipes = recipe_names(problem.name)
     own = [recipe for recipe in (wanted, wanted.removeprefix(f"{problem.name}-"), architecture) if recipe in recipes]
     recipe = own[0] if own else "NAME"
     there = "" if own else f" (recipes: {', '.join(recipes) or 'none'})"

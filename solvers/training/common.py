@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corl.errors import UsageError
+from corl.learning.recipe import Recipe
 from corl.learning.source import folder_option
 from corl.options import option
-from corl.recipe import Recipe
 
 if TYPE_CHECKING:
+    from corl.adapter import Problem
     from corl.learning.session import Training
     from corl.learning.source import Source
     from corl.networks.policy import Policy
-    from corl.problem import Problem
 
 __all__ = ["PolicyRecipe", "begin", "check_learned", "check_teacher", "futile", "source_of", "taught"]
 

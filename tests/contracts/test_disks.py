@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from corl.benchmark.running.store import Store
+from corl.store import Store
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="POSIX limits of file sizes, Linux's /dev/full")
 

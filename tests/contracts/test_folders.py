@@ -10,8 +10,9 @@ import pytest
 
 import corl
 from corl import options, registry
+from corl.learning.recipe import recipe_class, recipe_names
 
-PAIRS = [(problem, recipe) for problem in registry.problems() for recipe in registry.recipes(problem)]
+PAIRS = [(problem, recipe) for problem in registry.problems() for recipe in recipe_names(problem)]
 GENERIC = {name.partition(".")[2] for name in registry.declared("corl.recipes") if name.startswith("any.")}
 FEW: dict[str, dict[str, Any]] = {
     "bq": {"batch": 2, "states": 4, "watch": 0, "teacher_iterations": 50, "width": 8, "heads": 2, "layers": 1},
@@ -40,7 +41,7 @@ OWN = [(problem, recipe) for problem, recipe in PAIRS if f"{problem}.{recipe}" i
 @pytest.mark.parametrize(("problem", "recipe"), PAIRS)
 def test_every_recipe_has_the_option(problem, recipe):
     """What `--instances` is short for."""
-    assert "instances" in options.declarations(registry.recipe(problem, recipe))
+    assert "instances" in options.declarations(recipe_class(problem, recipe))
 
 
 @pytest.mark.long

@@ -15,6 +15,7 @@ from specimen import named_cheap, parameters
 import corl
 from corl import registry
 from corl.errors import UsageError
+from corl.learning.recipe import recipe_class, recipe_names
 from corl.learning.training import Training, train
 
 TINY = {
@@ -41,7 +42,7 @@ def teacher(problem: str) -> str:
 def tiny(problem: str, recipe: str, **more: object) -> dict[str, object]:
     """The options of a miniature."""
     options = TINY | {"teacher": teacher(problem) if recipe == "imitation" else ""} | more
-    known = {field.name for field in dataclasses.fields(registry.recipe(problem, recipe))}
+    known = {field.name for field in dataclasses.fields(recipe_class(problem, recipe))}
     return {name: value for name, value in options.items() if name in known}
 
 
@@ -95,7 +96,7 @@ def solvable(name: str, instance: Any) -> bool:
 @pytest.mark.parametrize("problem", sorted(set(registry.problems()) - {name.split()[0] for name in LEARNABLE}))
 def test_problems_that_networks_cannot_see_have_no_such_recipe(problem):
     """Without an environment and features there is nothing to learn from; the error lists what there is."""
-    assert not set(RECIPES) & set(registry.recipes(problem))
+    assert not set(RECIPES) & set(recipe_names(problem))
     for recipe in RECIPES:
         with pytest.raises(UsageError, match=f"^no recipe for {problem} is called '{recipe}'"):
             train(problem, recipe, steps=1)

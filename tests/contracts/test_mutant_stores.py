@@ -22,12 +22,12 @@ from corl.benchmark.reporting.export import export
 from corl.benchmark.reporting.markdown import report_markdown
 from corl.benchmark.reporting.page import page
 from corl.benchmark.reporting.report import build, report_json
-from corl.benchmark.running.record import Record
 from corl.benchmark.running.runner import missing
-from corl.benchmark.running.store import Store
 from corl.benchmark.running.suite import read_suite
 from corl.errors import InputError, UsageError
 from corl.networks import checkpoints
+from corl.record import Record
+from corl.store import Store
 
 MANY = pytest.mark.parametrize("count", [100, pytest.param(1_000, marks=pytest.mark.long)], indirect=True)
 

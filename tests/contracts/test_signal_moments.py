@@ -240,9 +240,9 @@ solver = "flip"
         ("at('corl.benchmark.running.suite', 'read_suite')", False),
         ("at('corl.benchmark.running.executor:LocalExecutor', 'submit')", False),
         ("at('corl.benchmark.running.executor:LocalExecutor', 'next', after=True)", False),
-        ("at('corl.benchmark.running.store:Store', 'add')", False),
-        ("at('corl.benchmark.running.store:Store', 'add', after=True)", True),
-        ("at('corl.benchmark.running.store:Store', '__exit__')", True),
+        ("at('corl.store:Store', 'add')", False),
+        ("at('corl.store:Store', 'add', after=True)", True),
+        ("at('corl.store:Store', '__exit__')", True),
     ],
 )
 def test_a_benchmark(numbers, how, moment, kept):

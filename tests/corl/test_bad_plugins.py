@@ -15,7 +15,7 @@ from corl.errors import CorlError, InputError, SolverError
 GOOD = """
 from dataclasses import dataclass
 import numpy as np
-from corl.problem import Problem
+from corl.adapter import Problem
 from corl.solver import Solver
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from corl import hooks
 from corl.environment import Environment
 from corl.errors import UsageError
+from corl.hooks import attach
 from corl.jit import kernel
-from corl.search import hooks
-from corl.search.hooks import attach
 
 
 class CountState(NamedTuple):

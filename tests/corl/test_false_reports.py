@@ -7,8 +7,8 @@ import math
 
 import pytest
 
+from corl.adapter import Problem
 from corl.errors import Infeasible, SolverError
-from corl.problem import Problem
 from corl.run import Run
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from corl import registry
 from corl.errors import UsageError
+from corl.learning.recipe import recipe_class, recipe_names
 from corl.options import Options, Row, build, call, declarations, option, option_table, parse_pairs, values
 
 
@@ -193,7 +194,7 @@ def test_a_required_option_is_asked_for():
 def registered() -> list[type]:
     """Every solver and every recipe, once."""
     kinds = [registry.solver(problem, name) for problem in registry.problems() for name in registry.solvers(problem)]
-    kinds += [registry.recipe(problem, name) for problem in registry.problems() for name in registry.recipes(problem)]
+    kinds += [recipe_class(problem, name) for problem in registry.problems() for name in recipe_names(problem)]
     return sorted(set(kinds), key=lambda kind: (kind.__module__, kind.__qualname__))
 
 

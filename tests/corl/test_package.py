@@ -37,7 +37,7 @@ def loaded_by(code: str) -> set[str]:
         "from corl.cli.main import parser_of; parser_of([]).format_help()",
         "from corl import registry; list(registry.working_problems())",
         "from corl import registry; [registry.solver(p, name) for p in registry.problems() for name in registry.solvers(p)]",
-        "from corl import registry; [registry.recipe(p, name) for p in registry.problems() for name in registry.recipes(p)]",
+        "from corl.learning import recipe as r; [r.recipe_class(p, n) for p in r.registry.problems() for n in r.recipe_names(p)]",
     ],
 )
 def test_imports_are_lazy(code):
@@ -60,6 +60,7 @@ def test_entry_points_are_as_declared():
 def test_every_entry_point_loads():
     """Each declared problem, solver, recipe and network exists, and says what it is."""
     from corl import registry
+    from corl.learning.recipe import recipe_class, recipe_names
     from corl.networks.architectures import network_class
 
     for entry in entry_points(group="corl.networks"):
@@ -69,8 +70,8 @@ def test_every_entry_point_loads():
         assert registry.problem(name).name == name and registry.problem(name).title
         for short in registry.solvers(name):
             assert registry.solver(name, short).title, f"{name}.{short} has no title"
-        for short in registry.recipes(name):
-            recipe = registry.recipe(name, short)
+        for short in recipe_names(name):
+            recipe = recipe_class(name, short)
             assert recipe.title and recipe.step, f"{name}.{short} has no title or step"
 
 

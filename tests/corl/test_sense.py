@@ -9,8 +9,8 @@ import pytest
 import corl
 from corl import registry
 from corl.benchmark.reporting.grid import Grid
-from corl.benchmark.running.record import Record
 from corl.errors import UsageError
+from corl.record import Record
 
 MODULE = """
 from dataclasses import dataclass

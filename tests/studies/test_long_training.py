@@ -39,12 +39,13 @@ OPTIONS = (
 
 def test_the_list_is_read():
     """The runs of the shipped list are of known tasks and build their recipes."""
-    from corl import options, registry
+    from corl import options
+    from corl.learning.recipe import recipe_class
 
     runs = read_runs(STUDY.with_suffix(".toml"))
     assert len({run.name for run in runs}) == len(runs) > 0
     for run in runs:
-        assert options.build(registry.recipe("tsp" if run.task == "atsp" else run.task, run.recipe), run.options)
+        assert options.build(recipe_class("tsp" if run.task == "atsp" else run.task, run.recipe), run.options)
 
 
 @pytest.mark.parametrize("fault", ["task = 'chess'", "best_of = ['later']", "minuets = 3"])

@@ -14,10 +14,10 @@ import numpy as np
 from corl import registry
 from corl.benchmark.reporting.grid import Grid
 from corl.benchmark.reporting.report import SuiteReport
-from corl.benchmark.running.store import Store
 from corl.benchmark.running.suite import read_suite
 from corl.errors import CorlError
 from corl.formatting import value
+from corl.store import Store
 
 __all__ = ["best_solutions"]
 

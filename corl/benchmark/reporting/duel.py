@@ -12,11 +12,11 @@ from corl.benchmark.reporting.analysis import Comparison, compare
 from corl.benchmark.reporting.grid import Grid, Limit, is_limit_free
 from corl.benchmark.reporting.notes import warnings
 from corl.benchmark.reporting.report import suite_limits
-from corl.benchmark.running.record import Record
-from corl.benchmark.running.store import Store
 from corl.errors import UsageError
 from corl.formatting import percent
+from corl.record import Record
 from corl.statistics import Resampling
+from corl.store import Store
 from corl.tolerance import TIE
 
 __all__ = ["Duel", "duel"]

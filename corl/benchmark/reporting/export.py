@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from corl.benchmark.reporting.grid import FAILURES, OUTCOMES, Grid, is_limit_free
 from corl.benchmark.reporting.measures import proven_gap
 from corl.benchmark.reporting.report import suite_limits
-from corl.benchmark.running.record import Record
-from corl.benchmark.running.store import Store
 from corl.errors import UsageError
 from corl.files.json_values import to_json
 from corl.files.opening import replacing
+from corl.record import Record
+from corl.store import Store
 
 __all__ = ["export"]
 

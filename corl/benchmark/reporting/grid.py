@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.benchmark.reporting.measures import gap, primal_gap
-from corl.benchmark.running.record import Record
 from corl.errors import UsageError
+from corl.record import Record
 from corl.tolerance import reaches
 
 __all__ = ["FAILURES", "OUTCOMES", "Grid", "Limit", "Traces", "is_limit_free"]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from corl.benchmark.reporting.grid import Grid, Limit
-from corl.benchmark.running.record import Record
 from corl.formatting import value
+from corl.record import Record
 from corl.statistics import FEWEST, Resampling
 from corl.tolerance import beats
 

@@ -10,12 +10,12 @@ from corl.benchmark.reporting.analysis import Comparison, GroupRow, InstanceRow,
 from corl.benchmark.reporting.curves import Curve, curves, gap_profile, size_curves, time_profile
 from corl.benchmark.reporting.grid import Grid, is_limit_free
 from corl.benchmark.reporting.notes import Failure, Provenance, beaten, failures, provenance, warnings
-from corl.benchmark.running.record import Record
-from corl.benchmark.running.store import Store
 from corl.errors import UsageError
 from corl.files.json_values import to_json
 from corl.formatting import percent
+from corl.record import Record
 from corl.statistics import Resampling
+from corl.store import Store
 
 __all__ = ["CurveRow", "Report", "SuiteReport", "build", "of_suite", "report_json", "suite_limits"]
 

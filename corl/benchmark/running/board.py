@@ -10,9 +10,9 @@ from typing import Any
 from corl.benchmark.reporting.grid import FAILURES, Limit
 from corl.benchmark.running.judge import beaten
 from corl.benchmark.running.plan import PlannedRun
-from corl.benchmark.running.record import Record
 from corl.benchmark.running.runner import Listener
 from corl.formatting import percent, value
+from corl.record import Record
 from corl.result import relative_gap
 
 __all__ = ["Board"]

@@ -6,13 +6,13 @@ import pickle
 from collections.abc import Mapping
 from typing import Any
 
+from corl.adapter import Problem
 from corl.benchmark.running.machine import git_commit
 from corl.benchmark.running.plan import Loaded, PlannedRun
 from corl.benchmark.running.process import Ended
-from corl.benchmark.running.record import Record
 from corl.benchmark.running.suite import Suite
 from corl.errors import CorlError, described
-from corl.problem import Problem
+from corl.record import Record
 from corl.tolerance import agrees, beats
 
 __all__ = ["beaten", "judged"]

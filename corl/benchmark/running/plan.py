@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from corl.benchmark.running.sources import Source
-from corl.benchmark.running.store import Key
 from corl.benchmark.running.suite import Lineup, Suite
 from corl.files.json_values import is_number
+from corl.store import Key
 
 __all__ = ["Loaded", "PlannedRun", "load", "planned_runs"]
 

@@ -18,11 +18,11 @@ from corl.benchmark.running.judge import judged
 from corl.benchmark.running.machine import machine_facts, measure_slowdown
 from corl.benchmark.running.plan import PlannedRun, load, planned_runs
 from corl.benchmark.running.process import Ended
-from corl.benchmark.running.record import Record
-from corl.benchmark.running.store import Store
 from corl.benchmark.running.suite import Suite
 from corl.errors import UsageError
 from corl.processes.processors import available
+from corl.record import Record
+from corl.store import Store
 
 __all__ = ["Listener", "missing", "run_suite", "warm_up"]
 

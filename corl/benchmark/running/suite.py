@@ -39,10 +39,10 @@ from pathlib import Path
 from typing import Any
 
 from corl import options, registry
+from corl.adapter import Problem
 from corl.benchmark.running.sources import Source, read_sources
 from corl.benchmark.running.tables import Table, read_toml
 from corl.errors import InputError, UsageError, hint, unknown
-from corl.problem import Problem
 
 __all__ = ["Lineup", "Suite", "read_suite"]
 

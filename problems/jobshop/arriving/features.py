@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from corl.errors import UsageError
 from corl.jit import kernel
-from corl.networks.tokens import Tokens
 from corl.problems.jobshop.arriving.environment import OF_JOBS, OF_SHOP
+from corl.tokens import Tokens
 
 __all__ = ["JOB", "SHOP", "describe", "queue"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import UsageError
-from corl.networks.tokens import Tokens
 from corl.problems.jobshop.features import signed_log
+from corl.tokens import Tokens
 
 __all__ = ["TOKENS", "intervals"]
 

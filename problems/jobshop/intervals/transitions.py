@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corl import hooks
+from corl.hooks import attach
 from corl.jit import kernel
-from corl.search import hooks
-from corl.search.hooks import attach
 
 __all__ = ["NEVER", "IntervalState", "clock", "clocks", "copy_row", "look", "reset_rows", "rivals"]
 

@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corl import hooks
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.jit import kernel
 from corl.networks.compiled import dense
 from corl.problems.jobshop.arriving.environment import OF_JOBS, OF_SHOP, ArrivingEnvironment, look
 from corl.problems.jobshop.arriving.features import JOB, SHOP, describe
-from corl.search import hooks
 
 __all__ = ["QueueEvaluator", "QueueWeights"]
 

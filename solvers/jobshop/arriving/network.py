@@ -17,7 +17,7 @@ from corl.problems.jobshop.arriving.features import JOB, SHOP
 from corl.solvers.jobshop.arriving.forward import QueueEvaluator, QueueWeights
 
 if TYPE_CHECKING:
-    from corl.problem import Problem
+    from corl.adapter import Problem
 
 __all__ = ["QueueNetwork"]
 

@@ -19,7 +19,7 @@ from corl.solvers.jobshop.cp_agent.evaluator import CpEvaluator, check, see
 from corl.solvers.jobshop.cp_agent.observation import FEATURES, SLOTS
 
 if TYPE_CHECKING:
-    from corl.problem import Problem
+    from corl.adapter import Problem
     from corl.solvers.jobshop.cp_agent.forward import Weights
 
 __all__ = ["Batch", "CpAgentNetwork"]

@@ -10,12 +10,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from corl import hooks
 from corl.decoding.rollouts import play_listed
 from corl.jit import kernel
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.intervals.environment import IntervalEnvironment
 from corl.problems.jobshop.intervals.transitions import IntervalState
-from corl.search import hooks
 from corl.solvers.jobshop.cp_agent.forward import Scratch, Weights, choose, new_scratch
 from corl.solvers.jobshop.cp_agent.observation import View, new_view
 

@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from corl import hooks
 from corl.jit import kernel
 from corl.problems.jobshop.environment import JobShopEnvironment
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.rng import uniform
-from corl.search import hooks
 from corl.solvers.jobshop.dispatch.queues import Queues
 from corl.solvers.jobshop.dispatch.rules import LOOK_AHEAD, priority
 from corl.solvers.jobshop.placing.placer import Placer

@@ -33,7 +33,7 @@ from corl.solvers.jobshop.slim.weights import (
 )
 
 if TYPE_CHECKING:
-    from corl.problem import Problem
+    from corl.adapter import Problem
     from corl.problems.jobshop.instance import JobShopInstance
 
 __all__ = ["SlimBatch", "SlimNetwork"]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from corl import hooks
 from corl.decoding.rollouts import play_listed
 from corl.environment import Environment
 from corl.errors import UsageError
@@ -22,7 +23,6 @@ from corl.problems.jobshop.intervals.decisions import follow
 from corl.problems.jobshop.intervals.environment import IntervalEnvironment
 from corl.problems.jobshop.intervals.transitions import clock, copy_row
 from corl.rng import random_state
-from corl.search import hooks
 from corl.solvers.jobshop.tabu.makespan_search import advance, begin, new_search
 from corl.solvers.jobshop.tabu.selection import new_selection, rebuild, shop_of, sort_starts
 

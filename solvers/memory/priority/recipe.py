@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from corl.learning.recipe import Recipe
 from corl.learning.source import folder_option
 from corl.options import option
-from corl.recipe import Recipe
 
 if TYPE_CHECKING:
     import numpy as np

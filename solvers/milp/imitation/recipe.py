@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from corl.errors import UsageError
+from corl.learning.recipe import Recipe
 from corl.options import option
-from corl.recipe import Recipe
 from corl.solvers.milp.folder import instances_option, program_files
 
 if TYPE_CHECKING:

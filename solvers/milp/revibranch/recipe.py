@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from corl.errors import UsageError
+from corl.learning.recipe import Recipe
 from corl.options import option
 from corl.problems.milp.generators import GENERATORS
 from corl.problems.milp.problem import Milp
-from corl.recipe import Recipe
 from corl.solvers.milp.folder import instances_option, program_files
 from corl.solvers.milp.imitation.recipe import SEEDS
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import UsageError
+from corl.learning.recipe import Recipe
 from corl.learning.source import Source, folder_option
 from corl.options import option
-from corl.recipe import Recipe
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from corl.benchmark.running.store import Store
+from corl.store import Store
 
 KILLS = 20
 SEEDS = 60

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from corl.benchmark.running.store import Store
+from corl.store import Store
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="Ray's clusters run on POSIX systems")
 

@@ -13,8 +13,8 @@ import pytest
 
 from corl.benchmark.running.cores import available, claimed
 from corl.benchmark.running.machine import git_commit, machine_facts
-from corl.benchmark.running.store import Store
 from corl.cli.main import main
+from corl.store import Store
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and pinning are POSIX's")
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corl.benchmark.running.record import Record
-from corl.benchmark.running.store import Store, key_of
 from corl.errors import InputError, UsageError
+from corl.record import Record
+from corl.store import Store, key_of
 
 
 def record(**changes) -> Record:
@@ -133,7 +133,7 @@ def test_a_store_that_may_only_be_read(tmp_path):
 def test_processes_that_make_a_store_at_once(tmp_path):
     """Whoever comes first makes the tables; the others find a store, never another program's file or a locked one."""
     script = (
-        "import sys, time\nfrom corl.benchmark.running.store import Store\n"
+        "import sys, time\nfrom corl.store import Store\n"
         "print(flush=True)\nstart = float(sys.stdin.readline())\n"
         "for k in range(50):\n    while time.time() < start + k / 50: pass\n"
         "    with Store(f'{sys.argv[1]}/{k}.db', create=True) as store:\n        assert store.records() == []\n"

@@ -23,6 +23,7 @@ import torch
 
 from corl import registry
 from corl.learning.episodes import Choice, record
+from corl.learning.recipe import recipe_class
 from corl.learning.session import Training
 from corl.learning.source import Source
 from corl.learning.validation import greedy
@@ -91,7 +92,7 @@ def searched(problem, instances, network, simulations, learned):
 
 def compared(problem, recipe_name, seed, seconds, knapsack):
     """Train one network and yield (decoder, simulations, objectives, training)."""
-    recipe = registry.recipe(problem.name, recipe_name)(size=SIZES[problem.name], watch=0, simulations=16, **OPTIONS[recipe_name])
+    recipe = recipe_class(problem.name, recipe_name)(size=SIZES[problem.name], watch=0, simulations=16, **OPTIONS[recipe_name])
     torch.manual_seed(seed)
     recipe.train(CpuTraining(problem, seed=seed, device="cpu", steps=1))  # compiles
     torch.manual_seed(seed)

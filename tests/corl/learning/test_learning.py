@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corl.benchmark.running.store import Store
 from corl.learning import evolution, imitation, policy_gradient, q_learning
 from corl.learning.training import train
+from corl.store import Store
 
 NETWORK = {"width": 16, "layers": 1, "heads": 2}
 

@@ -16,11 +16,11 @@ import torch
 from safetensors.torch import load_file
 
 import corl
-from corl.benchmark.running.store import Store
 from corl.cli.main import main
 from corl.learning import session, snapshots
 from corl.learning.training import train
 from corl.networks import checkpoints
+from corl.store import Store
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 from corl.cli.main import main
 from corl.errors import UsageError
 from corl.learning import imitation, muzero
+from corl.learning.recipe import recipe_class
 from corl.learning.session import Training
 from corl.learning.source import Source
 from corl.learning.training import train
@@ -45,9 +46,8 @@ def test_a_resumed_run_ends_alike(knapsack, tmp_path, name):
 @RECIPES
 def test_options_are_checked(name):
     """What no training can have is refused in one line."""
-    from corl import registry
 
-    recipe = registry.recipe("tsp", name)
+    recipe = recipe_class("tsp", name)
     for option, value in {"episodes": 0, "rate": 0.0, "value_weight": -1.0, "simulations": 0}.items():
         with pytest.raises(UsageError, match=rf"^option {option} is {value}; accepted: "):
             recipe(**{option: value})
@@ -66,14 +66,13 @@ STEPS = 128  # MuZero's first 50 make its policy worse: it imitates searches of 
 
 def gap(knapsack, name):
     """The mean gap to the optimum, in percent, of the trained policy alone on 64 fresh instances; random play has 32."""
-    from corl import registry
 
     problem = knapsack.Knapsack()
     instances = Source(problem, "", [LEARNING["size"]], 99).instances(0, 64)
     best = np.array([knapsack.best(instance) for instance in instances])
     torch.manual_seed(1)
     training = Training(problem, seed=1, device="cpu", steps=STEPS)
-    registry.recipe(problem.name, name)(**LEARNING).train(training)
+    recipe_class(problem.name, name)(**LEARNING).train(training)
     return 100.0 * float(np.mean(1.0 - greedy(problem, instances, training.network) / best))
 
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 import corl
+from corl import hooks
 from corl.environment import Environment
-from corl.networks.tokens import Tokens
-from corl.search import hooks
-from corl.search.hooks import attach
+from corl.hooks import attach
+from corl.tokens import Tokens
 
 NAME = "toy-knapsack"
 

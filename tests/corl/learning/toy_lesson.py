@@ -13,8 +13,8 @@ import torch
 from torch import nn
 
 from corl.errors import UsageError
+from corl.learning.recipe import Recipe
 from corl.learning.workers import stream
-from corl.recipe import Recipe
 
 
 class Line(nn.Module):

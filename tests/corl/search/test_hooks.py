@@ -8,9 +8,9 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from corl import hooks
+from corl.hooks import attach
 from corl.jit import kernel
-from corl.search import hooks
-from corl.search.hooks import attach
 
 
 class Early(NamedTuple):

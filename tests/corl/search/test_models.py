@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from corl import hooks
 from corl.environment import Environment
 from corl.errors import SolverError, UsageError
+from corl.hooks import attach
 from corl.policy import RulePolicy
 from corl.rng import hashed
-from corl.search import hooks
 from corl.search.gumbel import Gumbel
-from corl.search.hooks import attach
 from corl.search.models import LearnedModel, SimulatorModel, rows_needed
 from corl.search.puct import Puct
 

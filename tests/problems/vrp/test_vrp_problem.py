@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from corl import registry
+from corl.adapter import Problem
 from corl.files import drawing
-from corl.problem import Problem
+from corl.learning.recipe import recipe_names
 from corl.problems.vrp.generators import solomon, uniform, x
 from corl.problems.vrp.problem import Vrp
 
@@ -103,8 +104,8 @@ def test_the_command_line(corl_command, tmp_path):
 def test_generic_solvers_want_environment_and_features():
     """Listed for vehicle routing and tours, not where there is no environment, or nothing for a network to see."""
     assert {"policy", "tree-search"} <= set(registry.solvers("vrp")) & set(registry.solvers("tsp"))
-    assert "imitation" in registry.recipes("vrp")
+    assert "imitation" in recipe_names("vrp")
     for name in registry.problems():
         problem = registry.problem(name)
         able = type(problem).environment is not Problem.environment and bool(problem.features)
-        assert ("policy" in registry.solvers(name)) == ("imitation" in registry.recipes(name)) == able
+        assert ("policy" in registry.solvers(name)) == ("imitation" in recipe_names(name)) == able

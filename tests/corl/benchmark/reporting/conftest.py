@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corl.benchmark.running.store import Store
+from corl.store import Store
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)  # contests.py

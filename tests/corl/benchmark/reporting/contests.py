@@ -6,7 +6,7 @@ import numpy as np
 
 from corl.benchmark.reporting.analysis import compare
 from corl.benchmark.reporting.grid import Grid
-from corl.benchmark.running.record import Record
+from corl.record import Record
 from corl.statistics import Resampling
 
 __all__ = ["contest", "run", "verdict"]

@@ -12,8 +12,8 @@ from corl.benchmark.reporting.markdown import report_markdown
 from corl.benchmark.reporting.notes import disturbed
 from corl.benchmark.reporting.page import page
 from corl.benchmark.reporting.report import Report, build, of_suite, report_json
-from corl.benchmark.running.store import Store
 from corl.cli.main import main
+from corl.store import Store
 
 
 def test_degenerate_stores_are_reported():

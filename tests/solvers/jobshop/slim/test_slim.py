@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import corl
-from corl import registry
 from corl.errors import UsageError
+from corl.learning.recipe import recipe_class
 from corl.learning.training import train
 from corl.networks.checkpoints import load, load_policy, save
 from corl.problems.jobshop.generators import flexible, taillard, tardiness
@@ -252,7 +252,7 @@ def test_generic_solvers_play_it():
 def test_every_recipe_trains_it(recipe, tmp_path):
     """Two steps change the weights, by a finite loss; what was trained solves by the solver `slim` too."""
     options = TINY | {"teacher": "tabu" if recipe == "imitation" else "", "teacher_iterations": 20, "states": 4}
-    known = {field.name for field in dataclasses.fields(registry.recipe("jobshop", recipe))}
+    known = {field.name for field in dataclasses.fields(recipe_class("jobshop", recipe))}
     given = {name: value for name, value in options.items() if name in known}
     path, seen = tmp_path / "trained.safetensors", {"steps": 2, "workers": 0, "device": "cpu"}
     torch.manual_seed(0)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import abc
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from corl.errors import InputError, UsageError, kind_of, unknown
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from corl.environment import Environment
-    from corl.networks.tokens import Tokens
+    from corl.tokens import Tokens
     from corl.view.scene import Scene
 
 __all__ = ["Problem"]
@@ -190,16 +188,3 @@ class Problem(abc.ABC):
     def worst(self) -> float:
         """The objective that every other beats: +inf when minimising."""
         return float("inf") if self.sense == "min" else float("-inf")
-
-
-class _Module(ModuleType):
-    """This module can be called as the function that users know by its name, which would otherwise be hidden by it."""
-
-    def __call__(self, named: str | Problem) -> Problem:
-        """`corl.problem("tsp")`: see `corl.registry.known`."""
-        from corl.registry import known
-
-        return known(named)
-
-
-sys.modules[__name__].__class__ = _Module

@@ -24,9 +24,9 @@ from types import TracebackType
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-from corl.benchmark.running.record import Record, check_types
 from corl.errors import InputError, UsageError
 from corl.files import json_values
+from corl.record import Record, check_types
 
 __all__ = ["Key", "Store", "key_of"]
 
