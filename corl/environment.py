@@ -62,7 +62,7 @@ class _Part(View):
     """Some states of a view."""
 
     def __init__(self, whole: View, chosen: slice) -> None:
-        super().__init__(whole.environment, whole.rows[chosen], whole.actions[chosen], whole._observe)
+        super().__init__(whole.environment, whole.rows[chosen], whole.actions[chosen], lambda rows, actions: self.arrays)
         self._whole, self._chosen = whole, chosen
 
     @property
