@@ -2,7 +2,8 @@
 
 Groups in pyproject.toml: `corl.problems` (NAME = "module:ProblemClass"); `corl.solvers` (PROBLEM.NAME =
 "module:SolverClass", or any.NAME for a solver of every problem with an environment and features; PROBLEM.auto = "module:function"
-chooses among them); `corl.recipes` (PROBLEM.NAME or any.NAME = "module:RecipeClass").
+chooses among them); `corl.recipes` (PROBLEM.NAME or any.NAME = "module:RecipeClass"). Of `corl.policies`, the kinds of policies
+that are solutions, corl.problems.bandits.policy knows.
 """
 
 from __future__ import annotations

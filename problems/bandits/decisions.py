@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.bandits.environment import BanditEnvironment
-from corl.problems.bandits.policies.policy import BanditPolicy
+from corl.problems.bandits.policy import BanditPolicy
 
 __all__ = ["decisions"]
 

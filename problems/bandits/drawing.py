@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from corl.files.drawing import whole_ticks
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies import BanditPolicy
+from corl.problems.bandits.policy import BanditPolicy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

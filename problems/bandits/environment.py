@@ -13,7 +13,7 @@ from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.bandits.facts import facts
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies.recorded import RecordedPolicy
+from corl.problems.bandits.recorded import RecordedPolicy
 from corl.problems.bandits.transitions import BanditState, Offsets, look, place_rows
 
 __all__ = ["BanditEnvironment", "episode_of"]

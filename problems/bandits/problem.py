@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.adapter import Problem
-from corl.errors import Infeasible, InputError, kind_of
+from corl.errors import InputError
 from corl.files.json_instances import Field, plain
 from corl.problems.bandits import generators
 from corl.problems.bandits.instance import BanditInstance
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from corl.problems.bandits.environment import BanditEnvironment
-    from corl.problems.bandits.policies import BanditPolicy
+    from corl.problems.bandits.policy import BanditPolicy
     from corl.tokens import Tokens
     from corl.view.scene import Scene
 
@@ -59,9 +59,9 @@ class Bandits(Problem):
 
     def evaluate(self, instance: BanditInstance, solution: Any) -> float:
         """The mean reward a step. Raises Infeasible where the policy takes an action that the constraint forbids."""
-        from corl.problems.bandits.evaluation import outcome_of
+        from corl.problems.bandits.evaluation import objective
 
-        return outcome_of(instance, self._policy(instance, solution)).mean
+        return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
         """Whether the head of a file is that of a JSON object with one of our formats."""
@@ -105,9 +105,9 @@ class Bandits(Problem):
         """The policy in a solution's JSON. Raises InputError."""
         if not isinstance(value, Mapping):
             raise InputError("accepted: an object with a policy", field="solution")
-        from corl.problems.bandits.policies import from_json
+        from corl.problems.bandits.policy import policy_from_json
 
-        return from_json(instance, value.get("policy"))
+        return policy_from_json(instance, value.get("policy"))
 
     def schemas(self) -> dict[str, dict[str, Any]]:
         """See Problem.schemas."""
@@ -133,8 +133,9 @@ class Bandits(Problem):
     def draw(self, instance: BanditInstance, solution: Any, axes: Axes) -> None:
         """Draw how often a policy acts on each arm over time, in all episodes."""
         from corl.problems.bandits.drawing import draw_policy
+        from corl.problems.bandits.evaluation import check
 
-        draw_policy(instance, None if solution is None else self._policy(instance, solution), axes)
+        draw_policy(instance, None if solution is None else check(instance, solution), axes)
 
     def view(self, instance: BanditInstance, solution: Any) -> Scene | None:
         """See `corl.adapter.Problem.view`."""
@@ -163,24 +164,15 @@ class Bandits(Problem):
     def decisions(self, instance: BanditInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """The picks and commits by which a policy plays the episode of this key."""
         from corl.problems.bandits.decisions import decisions
+        from corl.problems.bandits.evaluation import check
 
         environment = self.environment([instance], 1, name=name)
         environment.reset([0], [0], [key])
-        return decisions(self._policy(instance, solution), environment)
+        return decisions(check(instance, solution), environment)
 
     def starts(self, instance: BanditInstance) -> int:
         """As many as the instance has episodes: they begin with the arms in other states, and with other luck."""
         return instance.episodes
-
-    @staticmethod
-    def _policy(instance: BanditInstance, solution: Any) -> BanditPolicy:
-        from corl.problems.bandits.policies import BanditPolicy
-
-        if not isinstance(solution, BanditPolicy):
-            raise Infeasible(f"{kind_of(solution)} is no policy")
-        if solution.instance.rewards.shape != instance.rewards.shape:
-            raise Infeasible("a policy for other arms")
-        return solution
 
 
 def _span(counts: np.ndarray) -> str:

@@ -9,7 +9,7 @@ from corl.problems.bandits.instance import BanditInstance
 from corl.view.scene import Group, Scene
 
 if TYPE_CHECKING:
-    from corl.problems.bandits.policies.policy import BanditPolicy
+    from corl.problems.bandits.policy import BanditPolicy
 
 __all__ = ["scene_of"]
 

@@ -37,8 +37,8 @@ class Null(_Baseline):
     def solve(self, instance: BanditInstance, run: Run) -> None:
         import numpy as np
 
-        from corl.problems.bandits.policies import TablePolicy
         from corl.solvers.bandits.clock import in_time
+        from corl.solvers.bandits.policies.tables import TablePolicy
 
         with in_time(run):
             run.report(TablePolicy(instance, np.zeros((1, *instance.rewards.shape))))
@@ -51,8 +51,8 @@ class Random(_Baseline):
     title: ClassVar[str] = "Random feasible actions"
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
-        from corl.problems.bandits.policies import RandomPolicy
         from corl.solvers.bandits.clock import in_time
+        from corl.solvers.bandits.policies.tables import RandomPolicy
 
         with in_time(run):
             run.report(RandomPolicy(instance, run.seed))
@@ -67,8 +67,8 @@ class Sampling(_Baseline):
     title: ClassVar[str] = "The best of random feasible actions, one step ahead"
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
-        from corl.problems.bandits.policies import SamplingPolicy
         from corl.solvers.bandits.clock import in_time
+        from corl.solvers.bandits.policies.tables import SamplingPolicy
 
         with in_time(run):
             run.report(SamplingPolicy(instance, instance.rewards, self.samples, run.seed))
@@ -81,8 +81,8 @@ class Myopic(_Baseline):
     title: ClassVar[str] = "One step ahead, exactly"
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
-        from corl.problems.bandits.policies import TablePolicy
         from corl.solvers.bandits.clock import in_time
+        from corl.solvers.bandits.policies.tables import TablePolicy
 
         with in_time(run):
             run.report(TablePolicy(instance, instance.rewards[None]))
@@ -95,8 +95,8 @@ class IterativeMyopic(_Baseline):
     title: ClassVar[str] = "One step ahead, pick by pick"
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
-        from corl.problems.bandits.policies import IterativePolicy
         from corl.solvers.bandits.clock import in_time
+        from corl.solvers.bandits.policies.tables import IterativePolicy
 
         with in_time(run):
             run.report(IterativePolicy(instance, instance.rewards[None]))
@@ -111,8 +111,8 @@ class TwoStep(_Baseline):
     def solve(self, instance: BanditInstance, run: Run) -> None:
         import numpy as np
 
-        from corl.problems.bandits.policies import TablePolicy
         from corl.solvers.bandits.clock import in_time
+        from corl.solvers.bandits.policies.tables import TablePolicy
 
         following = np.where(instance.there, instance.rewards, -np.inf).max(axis=1)
         following = np.where(instance.there[:, 0], following, 0.0)

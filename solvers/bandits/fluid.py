@@ -10,8 +10,8 @@ from corl.solver import Solver
 
 if TYPE_CHECKING:
     from corl.problems.bandits.instance import BanditInstance
-    from corl.problems.bandits.policies.fluid_relaxation import FluidSolution
     from corl.run import Run
+    from corl.solvers.bandits.policies.fluid_relaxation import FluidSolution
 
 __all__ = ["Fluid"]
 
@@ -37,15 +37,16 @@ class Fluid(Solver):
     title: ClassVar[str] = "Fluid prices: a linear program's worths of levels at every time, maximised exactly"
 
     def prepare(self, instance: BanditInstance) -> None:
-        from corl.problems.bandits.policies import fluid_relaxation  # noqa: F401
+        from corl.solvers.bandits.policies import fluid_relaxation  # noqa: F401
         from corl.solvers.bandits.warm import warm_up
 
         warm_up(instance)
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
-        from corl.problems.bandits.policies import ResolvingPolicy, TablePolicy
-        from corl.problems.bandits.policies.fluid_relaxation import solve_fluid
         from corl.solvers.bandits.clock import in_time
+        from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
+        from corl.solvers.bandits.policies.resolving import ResolvingPolicy
+        from corl.solvers.bandits.policies.tables import TablePolicy
 
         found = None
         with in_time(run):

@@ -106,8 +106,8 @@ def _report(
 ) -> None:
     """Report a policy, without its search (method, simulations, weight of values) where that takes too long."""
     from corl.networks.checkpoints import loaded
-    from corl.problems.bandits.policies import LearnedPolicy
     from corl.solvers.bandits.clock import in_time
+    from corl.solvers.bandits.policies.learned import LearnedPolicy
     from corl.solvers.generic.inference import policy_for, policy_name
 
     policy_for(instance, name, architecture)

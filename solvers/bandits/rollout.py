@@ -31,16 +31,17 @@ class Rollout(Solver):
     title: ClassVar[str] = "Tree search over likely actions, with rollouts of the fluid policy"
 
     def prepare(self, instance: BanditInstance) -> None:
-        from corl.problems.bandits.policies import fluid_relaxation  # noqa: F401
+        from corl.solvers.bandits.policies import fluid_relaxation  # noqa: F401
         from corl.solvers.bandits.warm import warm_up
 
         warm_up(instance)
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
-        from corl.problems.bandits.policies import RolloutPolicy, TablePolicy
-        from corl.problems.bandits.policies.fluid_relaxation import solve_fluid
         from corl.solvers.bandits.clock import in_time
         from corl.solvers.bandits.fluid import report_bound
+        from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
+        from corl.solvers.bandits.policies.rollout import RolloutPolicy
+        from corl.solvers.bandits.policies.tables import TablePolicy
 
         found = None
         with in_time(run):

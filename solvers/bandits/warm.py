@@ -8,7 +8,7 @@ from corl.problems.bandits import generators
 from corl.problems.bandits.constraints import Budget
 from corl.problems.bandits.evaluation import simulate
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies import TablePolicy
+from corl.solvers.bandits.policies.tables import TablePolicy
 
 __all__ = ["tiny", "warm_up"]
 

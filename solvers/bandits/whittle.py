@@ -45,8 +45,8 @@ class Whittle(Solver):
     def solve(self, instance: BanditInstance, run: Run) -> None:
         import numpy as np
 
-        from corl.problems.bandits.policies import TablePolicy
         from corl.solvers.bandits.clock import in_time
+        from corl.solvers.bandits.policies.tables import TablePolicy
         from corl.solvers.bandits.whittle_index import whittle_indices
 
         discount = instance.discount if instance.discount < 1.0 else self.discount

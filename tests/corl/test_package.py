@@ -86,9 +86,10 @@ def test_top_level_is_the_layout():
 
 
 def test_arrows_run_one_way():
-    """corl imports neither problems nor solvers, but for models in code and corl.milp; problems do not import solvers."""
+    """corl imports neither problems nor solvers, but for models in code and corl.milp; problems import neither
+    solvers nor the benchmark."""
     above = {ROOT / "corl" / "modelling", ROOT / "corl" / "milp.py"}
-    rules = {"corl": r"(from|import) corl\.(problems|solvers)", "problems": r"(from|import) corl\.solvers"}
+    rules = {"corl": r"(from|import) corl\.(problems|solvers)", "problems": r"(from|import) corl\.(solvers|benchmark)"}
     for folder, rule in rules.items():
         for file in (ROOT / folder).rglob("*.py"):
             if not above & {file, *file.parents}:

@@ -21,8 +21,8 @@ import numpy as np
 
 from corl import options, registry
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies.fluid_relaxation import solve_fluid
 from corl.run import Run
+from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
 from corl.statistics import sample_mean
 
 __all__ = ["main", "measure", "table"]

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from corl.problems.bandits.deadline import seconds_left
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies import BanditPolicy, NetworkPolicy
-from corl.problems.bandits.policies.qnetwork import QNetwork, inputs
+from corl.problems.bandits.policy import BanditPolicy
 from corl.problems.bandits.transitions import advance, thresholds
+from corl.solvers.bandits.policies.network import NetworkPolicy
+from corl.solvers.bandits.policies.qnetwork import QNetwork, inputs
 from corl.solvers.bandits.sequoia.regression import Regression, fresh_network
 from corl.solvers.bandits.sequoia.replay import Replay
 

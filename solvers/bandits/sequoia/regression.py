@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.problems.bandits.policies.qnetwork import HIDDEN, QNetwork, value
+from corl.solvers.bandits.policies.qnetwork import HIDDEN, QNetwork, value
 
 __all__ = ["Regression", "fresh_network"]
 

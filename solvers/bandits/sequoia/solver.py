@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from corl.problems.bandits.instance import BanditInstance
-    from corl.problems.bandits.policies import BanditPolicy
+    from corl.problems.bandits.policy import BanditPolicy
     from corl.run import Run
     from corl.solvers.bandits.sequoia.learning import Learner, LearningSettings
 
@@ -60,10 +60,10 @@ class Sequoia(Solver):
         _prepare(instance, "list" if self.actions == "auto" else self.actions, self.base == "fluid")
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
-        from corl.problems.bandits.policies import TablePolicy
-        from corl.problems.bandits.policies.fluid_relaxation import solve_fluid
         from corl.solvers.bandits.clock import in_time
         from corl.solvers.bandits.fluid import report_bound
+        from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
+        from corl.solvers.bandits.policies.tables import TablePolicy
 
         settings = _settings(self.mode, self.episodes, self.epochs)
         if self.base == "none":
@@ -95,7 +95,7 @@ class IterativeDqn(Solver):
         _prepare(instance, "iterative", False)
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
-        from corl.problems.bandits.policies import IterativePolicy
+        from corl.solvers.bandits.policies.tables import IterativePolicy
 
         first = IterativePolicy(instance, instance.rewards[None])
         _report(run, first, _settings("paper", self.episodes, self.epochs), "iterative", None)
@@ -109,7 +109,7 @@ def _settings(mode: str, episodes: int, epochs: int) -> LearningSettings:
 
 def _prepare(instance: BanditInstance, choice: str, based: bool) -> None:
     """Compile: learn and act for a moment on a tiny instance of the kind."""
-    from corl.problems.bandits.policies.fluid_relaxation import solve_fluid
+    from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
     from corl.solvers.bandits.sequoia.learning import Learner
     from corl.solvers.bandits.warm import tiny, warm_up
 

@@ -15,9 +15,10 @@ from corl.problems.bandits.constraints import KINDS, routing
 from corl.problems.bandits.environment import BanditEnvironment
 from corl.problems.bandits.evaluation import episode_keys, simulate
 from corl.problems.bandits.facts import facts
-from corl.problems.bandits.policies import RandomPolicy, RecordedPolicy, TablePolicy
+from corl.problems.bandits.recorded import RecordedPolicy
 from corl.search.gumbel import Gumbel
 from corl.search.models import SimulatorModel, rows_needed
+from corl.solvers.bandits.policies.tables import RandomPolicy, TablePolicy
 
 EACH = pytest.mark.parametrize("kind", list(KINDS))
 

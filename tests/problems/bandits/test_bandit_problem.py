@@ -11,12 +11,13 @@ import pytest
 
 import corl
 from corl import registry
+from corl.cli.main import main
 from corl.errors import Infeasible, InputError, UsageError
 from corl.problems.bandits.constraints import Budget
 from corl.problems.bandits.evaluation import episode_keys, simulate
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies import RandomPolicy, SamplingPolicy, TablePolicy
 from corl.problems.bandits.transitions import advance, thresholds
+from corl.solvers.bandits.policies.tables import RandomPolicy, SamplingPolicy, TablePolicy
 
 DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "bandits"
 PROBLEM = registry.problem("bandits")
@@ -259,3 +260,26 @@ def test_solve_and_check(tmp_path):
     assert result.status == "feasible" and result.solution.act([0] * 8).shape == (8,)
     value = json.loads(solution.read_text())
     assert PROBLEM.evaluate(PROBLEM.read(path), PROBLEM.from_json(PROBLEM.read(path), value["solution"])) == result.objective
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "words"),
+    [
+        ("budget", lambda d: d["arms"][0]["transitions"][0][0].__setitem__(0, 0.7), "the row sums to"),
+        ("budget", lambda d: d["arms"][0]["transitions"][0][0].__setitem__(0, -0.5), "is no probability"),
+        ("budget", lambda d: d["constraint"].__setitem__("budget", 8), "accepted: 0 to 7"),
+        ("scheduling", lambda d: d["constraint"].__setitem__("budget", 8), "accepted: 0 to 7, the arms"),
+        ("routing", lambda d: d["constraint"].__setitem__("edges", [[0, 1], [2, 3]]), "the graph is not connected"),
+        ("capacity", lambda d: d["constraint"].__setitem__("kind", "magic"), "'magic' is not accepted; accepted: budget"),
+    ],
+)  # fmt: skip
+def test_bad_input_ends_with_3(kind, change, words, tmp_path, capsys):
+    """`corl solve` answers a faulty file with one line that names it, and exit code 3."""
+    path = tmp_path / "bad.json"
+    PROBLEM.write(PROBLEM.generators[kind](arms=7, pulls=3, episodes=3, horizon=4), path)
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+    assert main(["solve", str(path), "--solver", "null"]) == 3
+    told = capsys.readouterr().err.strip()
+    assert words in told and str(path) in told and len(told.splitlines()) == 1

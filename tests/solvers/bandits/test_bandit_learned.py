@@ -19,8 +19,8 @@ from corl.networks.checkpoints import loaded, save
 from corl.networks.muzero import MuZeroNetwork
 from corl.networks.tokens import token_sizes
 from corl.problems.bandits.deadline import OutOfTime, time_limited
-from corl.problems.bandits.policies import LearnedPolicy
 from corl.solvers.bandits import learned
+from corl.solvers.bandits.policies.learned import LearnedPolicy
 
 KINDS = ("budget", "interventions", "routing")
 OPTIONS = {"policy": {}, "tree-search": {"simulations": 3}, "muzero": {"simulations": 3}}

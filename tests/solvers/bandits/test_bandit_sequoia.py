@@ -13,10 +13,11 @@ from corl.errors import UsageError
 from corl.problems.bandits.constraints.listing import every_action
 from corl.problems.bandits.evaluation import episode_keys
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies import IterativePolicy, NetworkPolicy, TablePolicy
-from corl.problems.bandits.policies.fluid_relaxation import solve_fluid
-from corl.problems.bandits.policies.qnetwork import QNetwork
 from corl.run import Run
+from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
+from corl.solvers.bandits.policies.network import NetworkPolicy
+from corl.solvers.bandits.policies.qnetwork import QNetwork
+from corl.solvers.bandits.policies.tables import IterativePolicy, TablePolicy
 from corl.solvers.bandits.sequoia.learning import Learner, LearningSettings
 from corl.solvers.bandits.sequoia.regression import Regression, fresh_network
 from corl.solvers.bandits.sequoia.replay import Replay

@@ -19,9 +19,9 @@ from corl.problems.bandits import deadline
 from corl.problems.bandits.constraints import Budget
 from corl.problems.bandits.deadline import OutOfTime, time_limited
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies import TablePolicy
-from corl.problems.bandits.policies.fluid_relaxation import solve_fluid
 from corl.run import Run
+from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
+from corl.solvers.bandits.policies.tables import TablePolicy
 from corl.solvers.bandits.whittle_index import whittle_indices
 
 PROBLEM = registry.problem("bandits")

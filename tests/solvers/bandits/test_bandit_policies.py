@@ -1,23 +1,25 @@
-"""corl.problems.bandits.policies: what can be asked of a policy, what is saved of it, and bad input on the command line."""
+"""corl.solvers.bandits.policies: what can be asked of a policy, and what is saved of it."""
 
 from __future__ import annotations
 
 import copy
 import json
 import pickle
+from importlib.metadata import entry_points
 
 import numpy as np
 import pytest
 
 import corl
 from corl import registry
-from corl.cli.main import main
 from corl.errors import CorlError, InputError, UsageError
 from corl.problems.bandits.evaluation import simulate
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies import IterativePolicy, ResolvingPolicy, RolloutPolicy, TablePolicy, from_json
-from corl.problems.bandits.policies.fluid_relaxation import solve_fluid
-from corl.problems.bandits.policies.policy import BanditPolicy
+from corl.problems.bandits.policy import BanditPolicy, kinds, policy_from_json
+from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
+from corl.solvers.bandits.policies.resolving import ResolvingPolicy
+from corl.solvers.bandits.policies.rollout import RolloutPolicy
+from corl.solvers.bandits.policies.tables import IterativePolicy, TablePolicy
 
 PROBLEM = registry.problem("bandits")
 COUPLED = ["budget", "capacity", "scheduling", "routing", "interventions"]
@@ -51,6 +53,13 @@ def test_policies_come_back_from_json(kind):
         assert simulate(instance, pickle.loads(pickle.dumps(policy)).actions).mean == value["mean_reward"]
         state = instance.initial[1]
         assert np.array_equal(back.act(state, 1), policy.actions(instance.initial, 1, np.zeros(3, np.uint64))[1])
+
+
+def test_every_kind_is_declared():
+    """The class of each kind is found by the kind's name; those that were made here are among them."""
+    declared = entry_points(group="corl.policies")
+    assert {entry.name: f"bandits.{entry.load().kind}" for entry in declared} == {name: name for name in declared.names}
+    assert {policy.kind for policy in some_policies(small("budget"))} < set(kinds())
 
 
 @pytest.mark.parametrize("kind", COUPLED)
@@ -97,7 +106,7 @@ def test_rollouts_never_see_the_episode():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda v: v.__setitem__("kind", "magic"), "accepted: an object with kind table, random"),
+        (lambda v: v.__setitem__("kind", "magic"), "accepted: an object with kind iterative, learned"),
         (lambda v: v.pop("value"), "policy.value: accepted: finite numbers"),
         (lambda v: v.__setitem__("value", [[1.0]]), "value: accepted: finite numbers of shape [5, 7, 4]"),
         (lambda v: v.__setitem__("steps", 0), "policy.steps: accepted: an integer from 1"),
@@ -127,29 +136,6 @@ def test_result_policy(tmp_path):
         result.policy.act([0] * 7, -1)
 
 
-@pytest.mark.parametrize(
-    ("kind", "change", "words"),
-    [
-        ("budget", lambda d: d["arms"][0]["transitions"][0][0].__setitem__(0, 0.7), "the row sums to"),
-        ("budget", lambda d: d["arms"][0]["transitions"][0][0].__setitem__(0, -0.5), "is no probability"),
-        ("budget", lambda d: d["constraint"].__setitem__("budget", 8), "accepted: 0 to 7"),
-        ("scheduling", lambda d: d["constraint"].__setitem__("budget", 8), "accepted: 0 to 7, the arms"),
-        ("routing", lambda d: d["constraint"].__setitem__("edges", [[0, 1], [2, 3]]), "the graph is not connected"),
-        ("capacity", lambda d: d["constraint"].__setitem__("kind", "magic"), "'magic' is not accepted; accepted: budget"),
-    ],
-)  # fmt: skip
-def test_bad_input_ends_with_3(kind, change, words, tmp_path, capsys):
-    """`corl solve` answers a faulty file with one line that names it, and exit code 3."""
-    path = tmp_path / "bad.json"
-    PROBLEM.write(small(kind), path)
-    document = json.loads(path.read_text())
-    change(document)
-    path.write_text(json.dumps(document))
-    assert main(["solve", str(path), "--solver", "null"]) == 3
-    told = capsys.readouterr().err.strip()
-    assert words in told and str(path) in told and len(told.splitlines()) == 1
-
-
 @pytest.mark.chance
 @pytest.mark.parametrize("name", ["rollout", "fluid"])
 def test_dear_policies_leave_the_cheap_one_where_time_is_short(name):
@@ -167,6 +153,6 @@ def test_policies_that_never_end_are_refused(field, most):
     """What a solution file says of rollouts is bounded: the judge plays it."""
     instance = small("budget")
     values = some_policies(instance)[2].to_json() | {"kind": "rollout"}
-    assert from_json(instance, values | {field: 7}).to_json()[field] == 7
+    assert policy_from_json(instance, values | {field: 7}).to_json()[field] == 7
     with pytest.raises(InputError, match=f"{field}: accepted: an integer from 1 to {most}"):
-        from_json(instance, values | {field: most + 1})
+        policy_from_json(instance, values | {field: most + 1})

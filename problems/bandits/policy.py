@@ -1,4 +1,10 @@
-"""BanditPolicy: what a solution of a bandit must give."""
+"""BanditPolicy: what a solution of a bandit must give; and the door by which its kinds are found, `policy_from_json`.
+
+Policies are made by solvers, so their classes are solvers' code, which nothing here imports. Yet whoever reads a solution's JSON
+(`corl check`, a model, another program) must take its actions again, with the class that its "kind" names. That class is found
+as problems and solvers are: by the entry point bandits.KIND of the group `corl.policies`, loaded when such a policy is read and
+not before. A solver from elsewhere declares its own kinds of policies there.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +15,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from corl.entry_points import declared, load
 from corl.errors import InputError, UsageError
 from corl.problems.bandits.instance import BanditInstance
 
-__all__ = ["BanditPolicy", "Memory", "natural", "numbers"]
+__all__ = ["GROUP", "BanditPolicy", "Memory", "kinds", "natural", "numbers", "policy_from_json"]
 
+GROUP = "corl.policies"
+"""The group of entry points PROBLEM.KIND = "module:PolicyClass"."""
 _MOST = 100_000  # actions that a policy remembers
 
 
@@ -67,6 +76,29 @@ class BanditPolicy(abc.ABC):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BanditPolicy:
         return self
+
+
+def kinds() -> list[str]:
+    """The kinds of policies that there are, sorted."""
+    return sorted(name for owner, _, name in (key.partition(".") for key in declared(GROUP)) if owner == "bandits")
+
+
+def policy_from_json(instance: BanditInstance, values: Any) -> BanditPolicy:
+    """The policy that `to_json` and its "kind" describe.
+
+    Raises:
+        InputError: No such kind, or fields that it does not have.
+        Infeasible: A policy of other arms.
+        UsageError: The class of that kind cannot be loaded.
+    """
+    name = values.get("kind") if isinstance(values, Mapping) else None
+    if not isinstance(name, str) or name not in kinds():
+        raise InputError(f"accepted: an object with kind {', '.join(kinds())}", field="policy")
+    kind: type[BanditPolicy] = load(declared(GROUP)[f"bandits.{name}"], type)
+    policy = kind.from_json(instance, values)
+    if extra := set(values) - set(policy.to_json()) - {"kind"}:
+        raise InputError(f"a {name} policy has no {sorted(extra)[0]!r}", field="policy")
+    return policy
 
 
 def numbers(values: Mapping[str, Any], field: str) -> NDArray[np.float64]:

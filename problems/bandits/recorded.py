@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies.policy import BanditPolicy, numbers
+from corl.problems.bandits.policy import BanditPolicy, numbers
 
 __all__ = ["RecordedPolicy"]
 

@@ -15,8 +15,8 @@ from corl.problems.bandits.constraints.interventions import Interventions
 from corl.problems.bandits.constraints.listing import every_action
 from corl.problems.bandits.deadline import seconds_left
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies.policy import BanditPolicy, Memory, numbers
-from corl.problems.bandits.policies.qnetwork import (
+from corl.problems.bandits.policy import BanditPolicy, Memory, numbers
+from corl.solvers.bandits.policies.qnetwork import (
     HIDDEN,
     Listing,
     QNetwork,
@@ -25,8 +25,8 @@ from corl.problems.bandits.policies.qnetwork import (
     inputs,
     listing_of,
 )
-from corl.problems.bandits.policies.qnetwork import values as network_values
-from corl.problems.bandits.policies.tables import check_table
+from corl.solvers.bandits.policies.qnetwork import values as network_values
+from corl.solvers.bandits.policies.tables import check_table
 
 __all__ = ["CHOICES", "NetworkPolicy"]
 
@@ -92,7 +92,7 @@ class NetworkPolicy(BanditPolicy):
         if self.choice == "list":
             value, at = best_listed(self.network, *given, worth, self.listing.first, self.listing.pairs)
             return value + alone, self.listing.actions[at]
-        from corl.problems.bandits.policies.embedding import best_embedded
+        from corl.solvers.bandits.policies.embedding import best_embedded
 
         value, levels = best_embedded(self.instance, self.network, given, worth, self.choice)
         return value + alone, self._action(levels)

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies.policy import BanditPolicy, Memory, natural, numbers
-from corl.problems.bandits.policies.resolving import check_value
-from corl.problems.bandits.policies.tables import check_table
+from corl.problems.bandits.policy import BanditPolicy, Memory, natural, numbers
 from corl.problems.bandits.transitions import advance, thresholds
+from corl.solvers.bandits.policies.resolving import check_value
+from corl.solvers.bandits.policies.tables import check_table
 
 __all__ = ["RolloutPolicy"]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies.fluid_relaxation import solve_fluid
-from corl.problems.bandits.policies.policy import BanditPolicy, Memory, natural, numbers
+from corl.problems.bandits.policy import BanditPolicy, Memory, natural, numbers
+from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
 
 __all__ = ["ResolvingPolicy", "check_value"]
 

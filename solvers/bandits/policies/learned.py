@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corl.errors import CorlError, InputError
 from corl.problems.bandits.deadline import seconds_left
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies.policy import BanditPolicy, natural, numbers
+from corl.problems.bandits.policy import BanditPolicy, natural, numbers
 
 if TYPE_CHECKING:
     from corl.decoding import CountedEvaluator

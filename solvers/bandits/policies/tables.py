@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corl.errors import Infeasible
 from corl.problems.bandits.deadline import seconds_left
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies.policy import BanditPolicy, natural, numbers
+from corl.problems.bandits.policy import BanditPolicy, natural, numbers
 
 __all__ = ["IterativePolicy", "RandomPolicy", "SamplingPolicy", "TablePolicy", "check_table"]
 

@@ -18,7 +18,7 @@ from scipy.sparse import coo_array, csr_array, hstack, vstack
 from corl.errors import SolverError
 from corl.problems.bandits.deadline import OutOfTime, program_solved, seconds_left
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policies.qnetwork import QNetwork
+from corl.solvers.bandits.policies.qnetwork import QNetwork
 
 __all__ = ["best_embedded"]
 
