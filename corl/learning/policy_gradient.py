@@ -21,7 +21,7 @@ from corl.decoding.play import Turn
 from corl.environment import Environment
 from corl.learning.episodes import Choice, Choose, Episodes, record
 from corl.learning.replay import Sight
-from corl.networks.policy import Arrays, Observer, Policy
+from corl.networks.policy import Arrays, Policy
 
 __all__ = ["GreedyRollout", "Moves", "Starts", "advantages", "choice", "loss", "roll_out", "shared_baseline"]
 
@@ -56,10 +56,7 @@ def choice(network: Policy, environment: Environment, random: np.random.Generato
     evaluator = network.on(environment)
 
     def choose(turn: Turn, seen: Arrays) -> Choice:
-        if isinstance(evaluator, Observer):  # which would see the rows once more
-            logits, _ = network.infer(*evaluator.instances(turn.rows), seen)
-        else:
-            logits, _ = evaluator.evaluate(turn.rows)
+        logits, _ = evaluator.evaluate(turn.view)
         policy = softmax(logits.astype(np.float64), axis=1)
         if random is None:
             return Choice(policy.argmax(axis=1), policy.astype(np.float32), np.zeros(len(policy)))
