@@ -73,7 +73,7 @@ def family_of(name: str) -> int:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Before pytest looks at marks."""
-    if config.getoption("numprocesses", None) or hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput"):
         items.sort(key=lambda item: family_of(item.nodeid))
     for item in items:
         if item.get_closest_marker("chance"):
