@@ -1,4 +1,5 @@
-"""Evolution strategies: a gradient out of what changed networks come to, for what no backpropagation goes through.
+"""Evolution strategies, the recipe `any.evolution`: a gradient out of what changed networks come to, for what no backpropagation
+goes through.
 
 Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning" (2017): Gaussian changes of all
 parameters in opposite pairs, and ranks in place of what they came to.
@@ -7,30 +8,93 @@ parameters in opposite pairs, and ranks in place of what they came to.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
-from scipy.stats import rankdata
-from torch import nn
+from corl.learning.loop import Loop, PolicyRecipe
+from corl.options import option
 
-from corl.adapter import Problem
-from corl.decoding.play import Turn, play
-from corl.networks.policy import Observer, Policy
-from corl.policy import Player
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import Tensor, nn
 
-__all__ = ["gradient", "moved", "outcomes", "parameters_of", "set_gradient"]
+    from corl.adapter import Problem
+    from corl.decoding.play import Turn
+    from corl.learning.session import Training
+    from corl.networks.policy import Policy
+
+__all__ = ["Evolution", "gradient", "moved", "outcomes", "parameters_of", "set_gradient"]
+
+
+@dataclass(frozen=True)
+class Evolution(PolicyRecipe):
+    """Evolution strategies (Salimans et al., 2017): for small networks, and for episodes so long that no action can be blamed.
+
+    The copies play by their likeliest actions, all on the same new instances, in this process; workers are not used. The weights
+    that did best on the watched instances are kept.
+    """
+
+    start: str = option("", "A checkpoint to go on from; empty: a new network of `width`, `layers` and `heads`.")
+    batch: int = option(8, "New instances of a step.", low=1, scale="log")
+    pairs: int = option(16, "Pairs of changed networks that a step tries.", low=1, scale="log")
+    spread: float = option(0.05, "Standard deviation of the changes.", above=0, scale="log")
+    every: int = option(10, "Steps between two looks at the watched instances.", low=1)
+
+    title: ClassVar[str] = "evolution strategies: small networks by what whole episodes come to"
+    step: ClassVar[str] = "`batch` new instances for each of 2 `pairs` networks, then an optimiser step"
+
+    def train(self, training: Training) -> None:
+        import numpy as np
+
+        from corl.learning.optimise import optimiser_step
+        from corl.networks.threads import one_thread
+
+        loop = Loop(self, training, keep=True, decay=0.0, gate_rate=1.0)  # gates' gradients are as noisy as the others'
+        loop.manage()
+
+        def outcome() -> tuple[NDArray[np.float64] | None, dict[str, float]]:
+            seen = loop.validate(every=self.every)
+            estimate, objective, chose = self._gradient(loop)
+            return estimate if chose else None, {"objective": objective, **seen}
+
+        def follow(estimate: NDArray[np.float64]) -> dict[str, float]:
+            set_gradient(loop.network, estimate)
+            optimiser_step(loop.optimiser, self.rate, training.fraction, clip=math.inf)
+            return {"slope": float(np.linalg.norm(estimate))}
+
+        with one_thread():
+            loop.run(outcome, follow)
+
+    def _gradient(self, loop: Loop) -> tuple[NDArray[np.float64], float, bool]:
+        """An estimate of the gradient of the expected rank, the mean objective, and whether there was anything to choose."""
+        import numpy as np
+
+        training, network = loop.training, loop.network
+        instances = loop.source.instances(training.step * self.batch, self.batch)
+        flat = parameters_of(network)
+        noise = training.generator(3, training.step).standard_normal((self.pairs, len(flat)))
+        changes = self.spread * np.concatenate([noise, -noise])
+        found, chose = outcomes(training.problem, instances, [moved(network, flat + change) for change in changes])
+        sign = 1.0 if training.problem.sense == "max" else -1.0
+        standard = (found - found.mean(axis=0)) / np.maximum(found.std(axis=0), 1e-9 * np.maximum(1.0, np.abs(found).max(axis=0)))
+        costs = -standard.mean(axis=1).reshape(2, self.pairs).T
+        return gradient(costs, noise, self.spread), sign * float(found.mean()), chose
 
 
 def parameters_of(network: nn.Module) -> NDArray[np.float64]:
     """All parameters, [D]."""
+    import numpy as np
+
     return np.concatenate([part.detach().cpu().double().numpy().ravel() for part in network.parameters()])
 
 
 def moved(network: Policy, flat: NDArray[np.float64]) -> Policy:
     """A copy of a network with the parameters `flat` [D]."""
+    import torch
+
     other = copy.deepcopy(network).eval()
     with torch.no_grad():
         for parameter, part in zip(other.parameters(), _parts(other, flat)):
@@ -43,6 +107,8 @@ def gradient(costs: NDArray[np.float64], noise: NDArray[np.float64], spread: flo
 
     costs: [P, 2], what the parameters changed by `spread` * noise [P, D], and by its opposite, come to.
     """
+    from scipy.stats import rankdata
+
     ranks = (rankdata(costs, axis=None).reshape(costs.shape) - 1.0) / (costs.size - 1.0) - 0.5
     estimate: NDArray[np.float64] = (ranks[:, 0] - ranks[:, 1]) @ noise / (len(noise) * spread)
     return estimate
@@ -54,7 +120,9 @@ def set_gradient(network: nn.Module, flat: NDArray[np.float64]) -> None:
         parameter.grad = part
 
 
-def _parts(network: nn.Module, flat: NDArray[np.float64]) -> list[torch.Tensor]:
+def _parts(network: nn.Module, flat: NDArray[np.float64]) -> list[Tensor]:
+    import torch
+
     sizes = [parameter.numel() for parameter in network.parameters()]
     cut = torch.split(torch.from_numpy(flat), sizes)
     return [part.reshape(p.shape).to(p.device, p.dtype) for part, p in zip(cut, network.parameters())]
@@ -67,6 +135,12 @@ def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Poli
 
     All play at once in one pool, from the same starts; where there is one action it is taken unseen.
     """
+    import numpy as np
+
+    from corl.decoding.play import play
+    from corl.networks.policy import Observer
+    from corl.policy import Player
+
     several, count = len(networks), len(instances)
     environment = problem.environment(instances, several * count, name=networks[0].environment)
     rows = np.arange(several * count)
