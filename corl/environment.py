@@ -8,7 +8,7 @@ and from kernels through `corl.hooks`.
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,59 @@ from corl import hooks
 from corl.errors import UsageError
 from corl.jit import kernel
 
-__all__ = ["Environment"]
+__all__ = ["Environment", "View"]
+
+
+class View:
+    """R states in which a decision falls: made once a decision, and handed to all who look at the states.
+
+    The states are observed when somebody first asks what is seen of them, and once. Until the rows are stepped.
+    """
+
+    rows: NDArray[np.int64]
+    """[R] of the environment's pool; none of their episodes is over where a policy is asked."""
+    actions: NDArray[np.int32]
+    """[R, K] as the environment lists them, -1 after the last."""
+
+    def __init__(
+        self, environment: Environment, rows: NDArray[np.int64], actions: NDArray[np.int32], observe: Callable[..., Any]
+    ) -> None:
+        """observe: the environment's function of rows and actions that makes the arrays."""
+        self.environment, self.rows, self.actions, self._observe = environment, rows, actions, observe
+        self._arrays: Mapping[str, NDArray[Any]] | None = None
+        self._seen: dict[Hashable, Mapping[str, NDArray[Any]]] = {}
+
+    @property
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        """The reduced states (Environment.observe)."""
+        if self._arrays is None:
+            self._arrays = self._observe(self.rows, self.actions)
+        return self._arrays
+
+    def seen(self, key: Hashable, look: Callable[[View], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+        """What `look` makes of the states, arrays with a leading axis R: those from before where `key` was asked for already."""
+        if key not in self._seen:
+            self._seen[key] = look(self)
+        return self._seen[key]
+
+    def part(self, chosen: slice) -> View:
+        """Some of the states, which are observed together with the others."""
+        return _Part(self, chosen)
+
+
+class _Part(View):
+    """Some states of a view."""
+
+    def __init__(self, whole: View, chosen: slice) -> None:
+        super().__init__(whole.environment, whole.rows[chosen], whole.actions[chosen], lambda rows, actions: self.arrays)
+        self._whole, self._chosen = whole, chosen
+
+    @property
+    def arrays(self) -> Mapping[str, NDArray[Any]]:
+        return {name: array[self._chosen] for name, array in self._whole.arrays.items()}
+
+    def seen(self, key: Hashable, look: Callable[[View], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+        return {name: array[self._chosen] for name, array in self._whole.seen(key, look).items()}
 
 
 class Environment(abc.ABC):
@@ -68,9 +120,18 @@ class Environment(abc.ABC):
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
         """What `reset` does, for arguments that are checked, all [R]."""
 
-    @abc.abstractmethod
-    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+    def view(self, rows: ArrayLike, actions: NDArray[np.int32] | None = None) -> View:
+        """The states of `rows` [R] as policies are shown them; `actions` [R, K] where they are listed already."""
+        at = self._checked(rows)
+        return View(self, at, self.actions(at) if actions is None else actions, self._observe)
+
+    def observe(self, rows: ArrayLike) -> Mapping[str, NDArray[Any]]:
         """The reduced states of `rows` [R], arrays with a leading axis R; slot k belongs to `actions(rows)[:, k]`."""
+        return self.view(rows).arrays
+
+    @abc.abstractmethod
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+        """What `observe` gives, for rows [R] that are checked and the actions [R, K] that are listed for them."""
 
     def instance_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The place in `instances` of the instance that each of `rows` [R] is a state of, int64 [R].

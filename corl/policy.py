@@ -1,7 +1,7 @@
 """Policy and Evaluator: what search, decoding and self-play ask of a learned policy, and all that they ask.
 
     evaluator = policy.on(environment)               # encodes once an instance what does not change in an episode
-    logits, values = evaluator.evaluate(rows)        # of rows of the environment's pool
+    logits, values = evaluator.evaluate(environment.view(rows))
 
 Nothing here knows of torch: `corl.networks.policy` has the base class of networks, and a compiled policy reads the pool itself.
 """
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from corl.environment import Environment
+    from corl.environment import Environment, View
 
-__all__ = ["Evaluator", "Player", "Policy", "RulePolicy"]
+__all__ = ["Evaluator", "ModelEvaluator", "Player", "Policy", "RulePolicy"]
 
 
 class Evaluator(Protocol):
     """A policy on the pool of one environment."""
 
-    def evaluate(self, rows: NDArray[np.int64], /) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Logits float32 [R, K] of `environment.actions(rows)`, -inf in empty slots, and values float64 [R], for `rows` [R] none
-        of whose episodes is over. A value is the expected sum of the rewards to come, in the environment's units."""
+    def evaluate(self, view: View, /) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Logits float32 [R, K] of `view.actions`, -inf in empty slots, and values float64 [R], of R states of that environment
+        none of whose episodes is over. A value is the expected sum of the rewards to come, in the environment's units."""
         ...
 
 
@@ -36,6 +36,26 @@ class Player(Evaluator, Protocol):
 
     def play(self, rows: NDArray[np.int64], /) -> NDArray[np.float64]:
         """Play `rows` [R] to their ends by the likeliest actions, the first of equals; the sums of the rewards, float64 [R]."""
+        ...
+
+
+@runtime_checkable
+class ModelEvaluator(Evaluator, Protocol):
+    """An evaluator with a learned model of the environment, in which a search can plan (`corl.search.models.LatentNetwork`)."""
+
+    slots: int
+    """How many actions the model has."""
+
+    def root(self, view: View, /) -> tuple[Mapping[str, NDArray[Any]], NDArray[np.int32]]:
+        """What `initial` takes of R states, and what the model calls their listed actions, int32 [R, K], then -1."""
+        ...
+
+    def initial(self, seen: Mapping[str, NDArray[Any]], /) -> tuple[Any, Any, Any]:
+        """See LatentNetwork.initial."""
+        ...
+
+    def recurrent(self, latent: Any, actions: Any, /) -> tuple[Any, Any, Any, Any]:
+        """See LatentNetwork.recurrent."""
         ...
 
 
@@ -68,17 +88,17 @@ class RulePolicy(abc.ABC):
         """Logits [R, K] and values [R], as corl.policy.Evaluator has them, of the rows in an `Environment.observe`."""
 
     def on(self, environment: Environment, /) -> Evaluator:
-        return _Observing(self, environment)
+        return _Observing(self)
 
 
 class _Observing:
     """A RulePolicy on a pool."""
 
-    def __init__(self, policy: RulePolicy, environment: Environment) -> None:
-        self._policy, self._environment = policy, environment
+    def __init__(self, policy: RulePolicy) -> None:
+        self._policy = policy
 
-    def evaluate(self, rows: NDArray[np.int64], /) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    def evaluate(self, view: View, /) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         import numpy as np
 
-        logits, values = self._policy.evaluate(self._environment.observe(rows))
+        logits, values = self._policy.evaluate(view.arrays)
         return np.asarray(logits, np.float32), np.asarray(values, np.float64)

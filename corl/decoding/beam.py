@@ -53,7 +53,7 @@ class Beam(Options):
                 return cut
             gained, worth = np.full(actions.shape, -np.inf), beam.log_probability
             if self.nat:
-                logits, values = evaluator.evaluate(beam.row[live])
+                logits, values = evaluator.evaluate(environment.view(beam.row[live], actions[live]))
                 gained[live] = log_softmax(np.where(actions[live] >= 0, logits.astype(np.float64), -np.inf))
                 worth = beam.total.copy()
                 worth[live] += values

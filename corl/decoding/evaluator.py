@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.environment import Environment
+from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.policy import Policy
 
@@ -34,7 +34,7 @@ class CountedEvaluator:
         if most < 1:
             raise UsageError(f"most is {most}; accepted: an integer from 1")
         self.environment, self.policy, self.most, self.ask = environment, policy, most, ask
-        self._evaluator = policy.on(environment)
+        self.evaluator = policy.on(environment)
         self.rows = self.batches = 0
 
     def log_probabilities(
@@ -48,17 +48,19 @@ class CountedEvaluator:
         logits = np.where(there, 0.0, -np.inf)
         asked = np.flatnonzero(there.sum(axis=1) > 1)
         if asked.size:
-            given, _ = self.evaluate(rows[asked])
+            given, _ = self.evaluate(self.environment.view(rows[asked], actions[asked]))
             logits[asked] = np.where(there[asked], given.astype(np.float64) / temperature, -np.inf)
         return log_softmax(logits)
 
-    def evaluate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Logits float32 [R, K] and values [R] of `rows` [R], in calls of at most `most` of them. Raises Stopped."""
-        logits, values = np.empty((len(rows), self.environment.width), np.float32), np.empty(len(rows))
-        for begin in range(0, len(rows), self.most):
-            part = slice(begin, min(len(rows), begin + self.most))
+    def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Logits float32 [R, K] and values [R] of R states, in calls of at most `most` of them. Raises Stopped."""
+        count = len(view.rows)
+        logits, values = np.empty((count, self.environment.width), np.float32), np.empty(count)
+        for begin in range(0, count, self.most):
+            part = slice(begin, min(count, begin + self.most))
             self.spend(part.stop - begin)
-            given, value = self._evaluator.evaluate(rows[part])
+            shown = view if count <= self.most else self.environment.view(view.rows[part], view.actions[part])
+            given, value = self.evaluator.evaluate(shown)
             if given.shape != logits[part].shape:
                 raise UsageError(f"the policy gave logits of shape {given.shape}, not {logits[part].shape}")
             logits[part], values[part] = given, value

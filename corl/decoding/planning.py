@@ -15,7 +15,9 @@ from corl.decoding.evaluator import CountedEvaluator
 from corl.decoding.noise import stream_keys
 from corl.decoding.play import Turn, play
 from corl.decoding.rollouts import roll_out
-from corl.environment import Environment
+from corl.environment import Environment, View
+from corl.errors import UsageError
+from corl.policy import ModelEvaluator
 from corl.search.loop import SearchResult
 from corl.search.models import Expansion, LearnedModel, SimulatorModel, rows_needed
 
@@ -77,7 +79,7 @@ class Planning:
 
 @dataclass(frozen=True)
 class LearnedPlanning:
-    """MuZero's way: searches in a learned model; the evaluator's policy is a `corl.networks.muzero.MuZeroNetwork`."""
+    """MuZero's way: searches in a learned model; the evaluator's policy is one whose evaluators have a learned model."""
 
     search: _TreeSearch
     rows: ClassVar[int] = 1
@@ -89,11 +91,11 @@ class LearnedPlanning:
 
     def chooser(self, evaluator: CountedEvaluator, trees: int) -> Chooser:
         """By searches that leave all rows as they are."""
-        model, policy = LearnedModel(_CountedSlots(evaluator)), evaluator.policy
+        counted = _CountedModel(evaluator)
+        model = LearnedModel(counted)
 
         def choose(rows: NDArray[np.int64], actions: NDArray[np.int32], keys: NDArray[np.uint64]) -> Chosen:
-            slots = policy.ids(actions)  # type: ignore[attr-defined]
-            seen = policy.see(evaluator.environment, rows)  # type: ignore[attr-defined]
+            seen, slots = counted.model.root(evaluator.environment.view(rows, actions))
             return _searched(self.search, model, (seen, slots), actions, slots, keys)
 
         return choose
@@ -138,36 +140,38 @@ class _RolloutModel(SimulatorModel):
         self._evaluator = evaluator
         self._scratch = np.arange(rows_needed(trees, simulations), evaluator.environment.rows)
 
-    def root(self, roots: ArrayLike, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
+    def root(self, roots: ArrayLike | View, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
         """See Model.root. Rollouts from the roots do not draw from the keys of the true episodes either."""
         true = getattr(self._evaluator.environment.state, "key", None)
         if true is None:
             return super().root(roots, nodes, keys)
-        before = true[roots].copy()
-        true[roots] = stream_keys(keys, 0)
+        rows = roots.rows if isinstance(roots, View) else roots
+        before = true[rows].copy()
+        true[rows] = stream_keys(keys, 0)
         found = super().root(roots, nodes, keys)
-        true[roots] = before
+        true[rows] = before
         return found
 
-    def evaluate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        logits, _ = super().evaluate(rows)
-        _, totals, _, _ = roll_out(self._evaluator, rows, np.zeros(len(rows)), into=self._scratch[: len(rows)])
+    def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        logits, _ = super().evaluate(view)
+        count = len(view.rows)
+        _, totals, _, _ = roll_out(self._evaluator, view.rows, np.zeros(count), into=self._scratch[:count])
         return logits, totals
 
 
-class _CountedSlots:
-    """The network of an evaluator as LearnedModel takes it; its calls are counted."""
+class _CountedModel:
+    """The learned model of an evaluator as LearnedModel takes it; its calls are counted."""
 
     def __init__(self, evaluator: CountedEvaluator) -> None:
-        from corl.networks.muzero import Slots
-
-        self.evaluator, self.network = evaluator, Slots(evaluator.policy, evaluator.environment.width)  # type: ignore[arg-type]
-        self.slots = self.network.slots
+        if not isinstance(evaluator.evaluator, ModelEvaluator):
+            raise UsageError("the policy has no learned model to plan in; accepted: one of the architecture 'muzero'")
+        self.evaluator, self.model = evaluator, evaluator.evaluator
+        self.slots = self.model.slots
 
     def initial(self, seen: Mapping[str, NDArray[Any]]) -> tuple[Any, Any, Any]:
         self.evaluator.spend(len(next(iter(seen.values()))))
-        return self.network.initial(seen)
+        return self.model.initial(seen)
 
     def recurrent(self, latent: Any, actions: Any) -> tuple[Any, Any, Any, Any]:
         self.evaluator.spend(len(actions))
-        return self.network.recurrent(latent, actions)
+        return self.model.recurrent(latent, actions)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.environment import Environment
+from corl.environment import Environment, View
 
 __all__ = ["Played", "Turn", "play"]
 
@@ -18,12 +18,20 @@ class Turn(NamedTuple):
 
     episode: NDArray[np.int64]
     """[R] the place of each among the rows that `play` was given."""
-    rows: NDArray[np.int64]
-    """[R] of the environment's pool."""
-    actions: NDArray[np.int32]
-    """[R, K] as the environment lists them; each row has one at least."""
     number: int
     """How many actions each has behind it in this call of `play`."""
+    view: View
+    """Of these states."""
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """[R] of the environment's pool."""
+        return self.view.rows
+
+    @property
+    def actions(self) -> NDArray[np.int32]:
+        """[R, K] as the environment lists them; each row has one at least."""
+        return self.view.actions
 
     def taken(self, slots: NDArray[np.integer]) -> NDArray[np.int32]:
         """The actions [R] in these slots [R]."""
@@ -67,7 +75,7 @@ def play(
         live, offered = live[going], offered[going]
         if not live.size:
             return Played(at, totals, np.concatenate(taken, axis=1), np.concatenate(given, axis=1))
-        chosen = choose(Turn(live, at[live], offered, len(taken) - 1))
+        chosen = choose(Turn(live, len(taken) - 1, environment.view(at[live], offered)))
         there = at[live] if into is None else into[live]
         rewards = environment.step(at[live], there, chosen)
         at[live] = there

@@ -70,7 +70,8 @@ def record(
 
     def act(turn: Turn) -> NDArray[np.integer]:
         kept = np.ones(len(turn.rows), bool) if keep is None else keep(turn)
-        looked = policy.see(environment, turn.rows[kept]) if kept.any() else {}
+        shown = turn.view if kept.all() else environment.view(turn.rows[kept], turn.actions[kept])
+        looked = policy.see(shown) if kept.any() else {}
         choice = choose(turn, looked)
         if kept.any():
             number = np.full(int(kept.sum()), turn.number)

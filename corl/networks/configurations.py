@@ -111,7 +111,7 @@ def _check_names(kind: type[Any], config: Mapping[str, Any]) -> None:
     problem = registry.problem(config["problem"])
     if issubclass(kind, Policy):
         problem.environment_name(config.get("environment", ""))
-        if kind.see is Policy.see and config.get("features") not in problem.features:
+        if kind.look is Policy.look and config.get("features") not in problem.features:
             raise ValueError(unknown(f"{problem.name} has no features", config.get("features", ""), problem.features))
 
 

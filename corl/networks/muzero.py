@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from corl.environment import Environment
+from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.networks.attention import Layer
 from corl.networks.heads import HLGauss
-from corl.networks.policy import Arrays, Policy
+from corl.networks.policy import Arrays, Observer, Policy
 from corl.networks.stem import Stem
 from corl.networks.tokens import TokenBatch
 
@@ -95,18 +95,18 @@ class MuZeroNetwork(Policy):
         self.reward = _mlp(3 * width, width, bins)
         self.project, self.predict = _mlp(width, width, width), _mlp(width, width, width)
 
-    def see(self, environment: Environment, rows: NDArray[np.int64]) -> Arrays:
-        """See Policy.see. With `kinds` the token of action a is token a, empty but there where a is not listed, and "action",
+    def look(self, view: View) -> Arrays:
+        """See Policy.look. With `kinds` the token of action a is token a, empty but there where a is not listed, and "action",
         int32 [R, K], is what the environment lists. Raises UsageError where it numbers its actions in another way."""
-        seen = super().see(environment, rows)
+        seen = super().look(view)
         if not self.kinds:
             return seen
-        if environment.kinds != self.kinds:
-            raise UsageError(f"the muzero network has {self.kinds} kinds of actions; the environment has {environment.kinds}")
-        action = environment.actions(rows)
+        if (kinds := view.environment.kinds) != self.kinds:
+            raise UsageError(f"the muzero network has {self.kinds} kinds of actions; the environment has {kinds}")
+        action = view.actions
         row, slot = np.nonzero((action >= 0) & seen["mask"][:, : action.shape[1]])
         x, mask = (
-            np.concatenate([np.full((len(rows), self.kinds, *a.shape[2:]), fill, a.dtype), a[:, action.shape[1] :]], 1)
+            np.concatenate([np.full((len(action), self.kinds, *a.shape[2:]), fill, a.dtype), a[:, action.shape[1] :]], 1)
             for a, fill in ((seen["x"], 0), (seen["mask"], True))
         )
         x[row, action[row, slot]] = seen["x"][row, slot]
@@ -161,6 +161,10 @@ class MuZeroNetwork(Policy):
             logits = logits.gather(1, batch.action.clamp_min(0)).masked_fill(batch.action < 0, float("-inf"))
         return logits, self.value_head.mean(value)
 
+    def on(self, environment: Environment) -> ModelObserver:
+        """See Policy.on; its evaluators have the learned model."""
+        return ModelObserver(self, environment)
+
     def ids(self, actions: NDArray[np.int32]) -> NDArray[np.int32]:
         """What the learned model calls the listed `actions` [R, K]: their slots, or with `kinds` themselves; then -1."""
         return actions if self.kinds else np.where(actions >= 0, np.arange(actions.shape[1]), -1).astype(np.int32)
@@ -178,8 +182,8 @@ class Slots:
     network's kinds.
 
     model = LearnedModel(Slots(network, environment.width))
-    ids = network.ids(actions)                              # actions [R, K]: as the environment lists them
-    result = search.search(model, (network.see(environment, rows), ids), keys)
+    ids = network.ids(view.actions)
+    result = search.search(model, (network.see(view), ids), keys)
     """
 
     def __init__(self, network: MuZeroNetwork, slots: int) -> None:
@@ -217,3 +221,15 @@ def _pooled(latent: Tensor) -> Tensor:
     """The mean vector [R, D] of the tokens that are there."""
     there = latent[..., -1:]
     return (latent[..., :-1] * there).sum(1) / there.sum(1).clamp_min(1.0)
+
+
+class ModelObserver(Observer, Slots):
+    """A MuZeroNetwork on a pool, as corl.policy.ModelEvaluator has it."""
+
+    def __init__(self, network: MuZeroNetwork, environment: Environment) -> None:
+        Observer.__init__(self, network, environment)
+        Slots.__init__(self, network, environment.width)
+
+    def root(self, view: View) -> tuple[Arrays, NDArray[np.int32]]:
+        """See corl.policy.ModelEvaluator."""
+        return self.network.see(view), self.network.ids(view.actions)

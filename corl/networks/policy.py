@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from corl.environment import Environment
+from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.networks.tokens import TokenBatch
 from corl.policy import Evaluator
@@ -46,11 +46,11 @@ class Policy(nn.Module, abc.ABC):
     as `cls(**config)`. What training and evaluation do with it, in this order:
 
         context = network.context(environment, i)           # arrays of instance i that stay the same in an episode
-        seen = network.see(environment, rows)               # arrays of states; a replay keeps both
+        seen = network.see(environment.view(rows))          # arrays of states; a replay keeps both
         batch = network.collate([context], [seen], which)   # tensors; which[r]: the context of row r
         logits, values = network(batch)
 
-    A network that encodes instances overrides the first three; where its forward pass is compiled, `on` as well.
+    A network that encodes instances overrides `context`, `look` and `collate`; where its forward pass is compiled, `on` as well.
     """
 
     architecture: ClassVar[str]
@@ -85,14 +85,18 @@ class Policy(nn.Module, abc.ABC):
         """What the network sees of instance `which` of an environment once and for all; unless overridden, nothing."""
         return {}
 
-    def see(self, environment: Environment, rows: NDArray[np.int64]) -> Arrays:
-        """What the network sees of `rows` [R]: arrays with a leading axis R, "scale" float64 [R] (the unit of values) among them.
+    def see(self, view: View) -> Arrays:
+        """What `look` makes of the states, once a view: networks of one class with the same features share it."""
+        return view.seen((type(self), self.problem, self.features, self.environment), self.look)
+
+    def look(self, view: View) -> Arrays:
+        """What the network sees of R states: arrays with a leading axis R, "scale" float64 [R] (the unit of values) among them.
 
         Unless overridden, the Tokens of its features. Raises UsageError where the problem has no such features, or where they
         are of other sizes than the "inputs", "pairs" and "extra" in `config`.
         """
-        tokens = self.tokens(environment.observe(rows))
-        for name, size in sizes_of(tokens, environment.width).items():
+        tokens = self.tokens(view.arrays)
+        for name, size in sizes_of(tokens, view.environment.width).items():
             made_for = self.config.get(name, size)
             if made_for != size and (name, made_for) != ("pairs", 0):  # those a network may leave out
                 who = f"{self.file}: the network" if self.file else f"the {self.architecture} network"
@@ -129,16 +133,16 @@ class Policy(nn.Module, abc.ABC):
 
 
 class Observer:
-    """A Policy on a pool, as corl.policy.Evaluator has it: it sees an instance's context once, and the rows whenever asked."""
+    """A Policy on a pool, as corl.policy.Evaluator has it: it sees an instance's context once."""
 
     def __init__(self, policy: Policy, environment: Environment) -> None:
         self.policy, self.environment = policy, environment
         self._contexts: dict[int, Arrays] = {}
         self._encodes = type(policy).context is not Policy.context
 
-    def evaluate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """See corl.policy.Evaluator."""
-        return self.policy.infer(*self.instances(rows), self.policy.see(self.environment, rows))
+        return self.policy.infer(*self.instances(view.rows), self.policy.see(view))
 
     def instances(self, rows: NDArray[np.int64]) -> tuple[list[Arrays], NDArray[np.int64]]:
         """The contexts of the instances of `rows` [R], and which of them is whose, int64 [R]."""

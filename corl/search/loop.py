@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from corl.environment import View
 from corl.errors import UsageError
 from corl.jit import kernel
 from corl.search.models import Expansion, Model
@@ -64,7 +65,9 @@ def run_search(
 
 
 def _count(roots: Any) -> int:
-    """B, of rows [B] or of (seen, actions [B, K])."""
+    """B, of rows [B], of a view of them, or of (seen, actions [B, K])."""
+    if isinstance(roots, View):
+        return len(roots.rows)
     return len(roots[1]) if isinstance(roots, tuple) else len(np.atleast_1d(np.asarray(roots)))
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corl import hooks
-from corl.environment import Environment
+from corl.environment import Environment, View
 from corl.errors import SolverError, UsageError
 from corl.jit import kernel
 from corl.policy import Evaluator
@@ -107,28 +107,34 @@ class SimulatorModel(Model):
         self.evaluator, self.width = evaluator, environment.width
         self.pool = _Pool(environment, first)
 
-    def root(self, roots: ArrayLike, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
-        """See Model.root; `roots` are rows [B]."""
+    def root(self, roots: ArrayLike | View, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
+        """See Model.root; `roots` are rows [B], or a view of them, none of whose episodes is over."""
+        if isinstance(roots, View):
+            _, reward, done, actions = self.pool.root(roots.rows, nodes, keys)
+            return _checked(Expansion(reward, done, actions, *self.evaluate(roots)))
         return self._evaluated(*self.pool.root(roots, nodes, keys))
 
     def expand(self, parents: NDArray[np.int64], actions: NDArray[np.int32], children: NDArray[np.int64]) -> Expansion:
         """See Model.expand. Raises SolverError where the policy returns NaN."""
         return self._evaluated(*self.pool.expand(parents, actions, children))
 
-    def evaluate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Logits float32 [R, W] and values float64 [R] of rows whose episodes are not over."""
-        return self.evaluator.evaluate(rows)
+    def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Logits float32 [R, W] and values float64 [R] of states whose episodes are not over."""
+        return self.evaluator.evaluate(view)
 
     def _evaluated(self, rows: Any, reward: Any, done: Any, actions: Any) -> Expansion:
         """Rows that were listed, with the policy's opinion of the live ones."""
         live = np.flatnonzero(~done)
         if len(live) == len(rows):
-            return _checked(Expansion(reward, done, actions, *self.evaluate(rows)))
+            return _checked(Expansion(reward, done, actions, *self.evaluate(self._view(rows, actions))))
         logits = np.full(actions.shape, -np.inf, np.float32)
         value = np.zeros(len(rows))
         if len(live):
-            logits[live], value[live] = self.evaluate(rows[live])
+            logits[live], value[live] = self.evaluate(self._view(rows[live], actions[live]))
         return _checked(Expansion(reward, done, actions, logits, value))
+
+    def _view(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> View:
+        return self.pool.environment.view(rows, actions)
 
 
 class LearnedModel(Model):

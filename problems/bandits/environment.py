@@ -64,7 +64,7 @@ class BanditEnvironment(Environment):
         at = self._checked(rows)
         place_rows(self.state, at, np.zeros(len(at), np.int64), np.zeros(len(at), np.uint64), arms, time)
 
-    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """What is seen of the arms and of what is picked so far; slot k belongs to `actions`. The key is not.
 
         action: int32 [R, K], as `actions` lists them, -1 where there are fewer; mask: bool [R, K], whether there is one.
@@ -76,12 +76,12 @@ class BanditEnvironment(Environment):
         weight: float64 [R], of the step's reward in the objective; gains and `arms` are without it.
         picked: int64 [R], picks of the step so far; left: int64 [R], steps up to the end; room: int64 [R], rooms of the instance.
         """
-        at, state = self._checked(rows), self.state
-        actions, instance = self.actions(at), state.instance[at]
+        state = self.state
+        instance = state.instance[rows]
         gains = np.zeros((*actions.shape, 2, len(_HORIZONS)))
-        rooms, arms = np.zeros((len(at), actions.shape[1] + 1), np.int64), np.zeros((len(at), 2))
-        look(state, at, actions, _HORIZONS, gains, rooms, arms)
-        time, horizon = state.time[at], state.horizon[instance]
+        rooms, arms = np.zeros((len(rows), actions.shape[1] + 1), np.int64), np.zeros((len(rows), 2))
+        look(state, rows, actions, _HORIZONS, gains, rooms, arms)
+        time, horizon = state.time[rows], state.horizon[instance]
         now = np.minimum(time, horizon - 1)
         return {
             "action": actions,
@@ -91,7 +91,7 @@ class BanditEnvironment(Environment):
             "rooms": rooms,
             "arms": arms,
             "weight": state.weight[state.first.weight[instance] + now],
-            "picked": np.where(time < horizon, state.chosen[at, now].sum(axis=1, dtype=np.int64), 0),
+            "picked": np.where(time < horizon, state.chosen[rows, now].sum(axis=1, dtype=np.int64), 0),
             "left": horizon - time,
             "room": state.rooms[instance],
         }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
@@ -35,7 +35,7 @@ class FlowShopEnvironment(Environment):
         reset_rows(self.state, rows, which, bases)
         return bases
 
-    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """What each listed job would do behind the sequence. All arrays are float64 [R, K] but the first two and the last four;
         empty slots are 0.
 
@@ -47,17 +47,16 @@ class FlowShopEnvironment(Environment):
         remaining, machines: int32 [R], jobs that are left, machines; estimate: float64 [R], the bound; free: float64 [R, 2], when
         the first and the last machine have done the sequence; total: bool [R], whether completion times are added up.
         """
-        at, state = self._checked(rows), self.state
-        actions = self.actions(at)
+        state = self.state
         table = np.zeros((*actions.shape, len(COLUMNS)))
-        look(state, at, actions, table)
-        instance = state.instance[at]
+        look(state, rows, actions, table)
+        instance = state.instance[rows]
         jobs, machines = state.jobs[instance], state.machines[instance]
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0}
         seen |= {name: table[:, :, k] for k, name in enumerate(COLUMNS)}
-        seen |= {"remaining": (jobs - state.length[at]).astype(np.int32), "machines": machines.astype(np.int32)}
-        free = np.stack([state.free[at, 0], state.free[at, machines - 1]], axis=1).astype(np.float64)
-        return seen | {"estimate": state.estimate[at], "free": free, "total": state.total[instance]}
+        seen |= {"remaining": (jobs - state.length[rows]).astype(np.int32), "machines": machines.astype(np.int32)}
+        free = np.stack([state.free[rows, 0], state.free[rows, machines - 1]], axis=1).astype(np.float64)
+        return seen | {"estimate": state.estimate[rows], "free": free, "total": state.total[instance]}
 
     def solution(self, row: int) -> NDArray[np.int64]:
         """The sequence of a row, int64 [n]. Raises UsageError while jobs are left."""

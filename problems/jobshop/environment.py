@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
@@ -53,7 +53,7 @@ class JobShopEnvironment(Environment):
         reset_rows(self.state, rows, which, bases)
         return bases
 
-    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """What each listed action is. All arrays are [R, K] but the last three; empty slots are 0.
 
         action: int32, as `actions` lists them, -1 where there are fewer; mask: bool, whether there is one.
@@ -65,12 +65,10 @@ class JobShopEnvironment(Environment):
         remaining: int32 [R], operations that are not scheduled; estimate: float64 [R], the objective if no job waited any more.
         tardy: bool [R], whether the objective is the weighted tardiness.
         """
-        at = self._checked(rows)
-        actions = self.actions(at)
         table = np.zeros((*actions.shape, len(_FEATURES)), np.int64)
-        slots(self.state, at, actions, table)
-        seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "remaining": self.state.left[at]}
-        seen |= {"estimate": self.state.estimate[at], "tardy": self.state.tardy[self.state.instance[at]]}
+        slots(self.state, rows, actions, table)
+        seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "remaining": self.state.left[rows]}
+        seen |= {"estimate": self.state.estimate[rows], "tardy": self.state.tardy[self.state.instance[rows]]}
         return seen | {name: table[:, :, k] for k, name in enumerate(_FEATURES)}
 
     def solution(self, row: int) -> Schedule:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
@@ -36,7 +36,7 @@ class KnapsackEnvironment(Environment):
         reset_rows(self.state, rows, which)
         return np.zeros(len(rows))
 
-    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """The reduced states; slot k belongs to `actions`.
 
         action: int32 [R, K], as `actions` lists them, -1 where there are fewer; mask: bool [R, K], whether there is one.
@@ -44,15 +44,14 @@ class KnapsackEnvironment(Environment):
         left: float64 [R, M], what remains of each capacity; constraints: int64 [R], how many there are.
         remaining: int32 [R], how many items fit, listed or not.
         """
-        at, state = self._checked(rows), self.state
-        actions = self.actions(at)
+        state = self.state
         values = np.zeros(actions.shape)
-        left = np.zeros((len(at), state.used.shape[1]))
+        left = np.zeros((len(rows), state.used.shape[1]))
         weights = np.zeros((*actions.shape, left.shape[1]))
-        look(state, at, actions, values, weights, left)
-        constraints = state.constraints[state.instance[at]]
+        look(state, rows, actions, values, weights, left)
+        constraints = state.constraints[state.instance[rows]]
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "values": values, "weights": weights}
-        return seen | {"left": left, "constraints": constraints, "remaining": state.fitting[at]}
+        return seen | {"left": left, "constraints": constraints, "remaining": state.fitting[rows]}
 
     def solution(self, row: int) -> NDArray[np.int32]:
         """The items taken, int32 [k], in the instance's order. Raises UsageError while another one fits."""
@@ -84,12 +83,11 @@ class CoreEnvironment(KnapsackEnvironment):
         take_rows(self.state, rows, np.concatenate(taken), ends, bases)
         return bases
 
-    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """What KnapsackEnvironment has, and the arrays of corl.problems.knapsack.core.Outlook."""
-        at = self._checked(rows)
-        seen = Outlook.empty(len(at), self.width)
-        look_ahead(self.state, at, self.width, seen)
-        return super().observe(at) | seen._asdict()
+        seen = Outlook.empty(len(rows), self.width)
+        look_ahead(self.state, rows, self.width, seen)
+        return super()._observe(rows, actions) | seen._asdict()
 
 
 def core_of(instance: KnapsackInstance) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

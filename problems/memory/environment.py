@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
@@ -40,7 +40,7 @@ class MappingEnvironment(Environment):
         reset_rows(self.state, rows, which, bases)
         return bases
 
-    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """What a network sees (features.py says what the numbers are).
 
         action: int32 [R, K], as `actions` lists them, -1 where there are fewer; mask: bool [R, K], whether there is one.
@@ -48,14 +48,12 @@ class MappingEnvironment(Environment):
         times: float32 [R, W, F] of spans of operations from here on: occupied shares of bands of it, idle bandwidth.
         remaining: int32 [R], accesses from the present one on; scale: float64 [R], the unit of values, in microseconds.
         """
-        at = self._checked(rows)
-        actions = self.actions(at)
-        slots, upcoming, times = look(self.state, at, actions)
-        instance = self.state.instance[at]
-        remaining = (self.state.accesses[instance] - self.state.at[at]).astype(np.int32)
+        slots, upcoming, times = look(self.state, rows, actions)
+        instance = self.state.instance[rows]
+        remaining = (self.state.accesses[instance] - self.state.at[rows]).astype(np.int32)
         seen = {"action": actions, "mask": actions >= 0, "slots": slots, "upcoming": upcoming, "times": times}
-        left = np.empty(len(at))
-        potential(self.state, at, left)
+        left = np.empty(len(rows))
+        potential(self.state, rows, left)
         return seen | {"remaining": remaining, "scale": 1e6 * UNIT * left}
 
     def solution(self, row: int) -> MappingPlan:

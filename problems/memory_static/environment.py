@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
@@ -38,7 +38,7 @@ class StaticEnvironment(Environment):
         reset_rows(self.state, rows, which, bases)
         return bases
 
-    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """The reduced states; slot k belongs to `actions`.
 
         action: int32 [R, K], as `actions` lists them, -1 where there are fewer; mask: bool [R, K], whether there is one.
@@ -46,13 +46,13 @@ class StaticEnvironment(Environment):
         height, load: float64 [R], of what is placed, and of the instance (no height is below it). span: float64 [R, 2], when
         the first buffer starts and the last ends. remaining: int64 [R], how many buffers are not placed, listed or not.
         """
-        at, state = self._checked(rows), self.state
-        actions, instance = self.actions(at), self.state.instance[at]
+        state = self.state
+        instance = state.instance[rows]
         buffers = np.zeros((*actions.shape, 4))
-        look(state, at, actions, buffers)
+        look(state, rows, actions, buffers)
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "buffers": buffers}
-        seen |= {"height": state.height[at].astype(np.float64), "load": self.load[instance], "span": self.span[instance]}
-        return seen | {"remaining": state.size_of[instance] - state.filled[at]}
+        seen |= {"height": state.height[rows].astype(np.float64), "load": self.load[instance], "span": self.span[instance]}
+        return seen | {"remaining": state.size_of[instance] - state.filled[rows]}
 
     def solution(self, row: int) -> NDArray[np.int64]:
         """The offsets, int64 [n]. Raises UsageError while a buffer is not placed."""

@@ -68,18 +68,16 @@ class BranchingEnvironment(Environment):
             out[i, : len(listed)] = listed
         return out
 
-    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """What a policy sees; slot k belongs to `actions`.
 
         action: int32 [R, K], as `actions` lists them, -1 where there are fewer; mask: bool [R, K], whether there is one.
         candidates: float32 [R, K, F], features.FEATURES of each; zero in empty slots.
         tree: float32 [R, G], TREE_FEATURES.
         """
-        at = self._checked(rows)
-        actions = np.full((len(at), self.width), -1, np.int32)
-        features = np.zeros((len(at), self.width, len(FEATURES)), np.float32)
-        tree = np.zeros((len(at), len(TREE_FEATURES)), np.float32)
-        for i, row in enumerate(at.tolist()):
+        features = np.zeros((len(rows), self.width, len(FEATURES)), np.float32)
+        tree = np.zeros((len(rows), len(TREE_FEATURES)), np.float32)
+        for i, row in enumerate(rows.tolist()):
             k, state = int(self._which[row]), self._trees[row]
             every = candidates(self._relaxations[k], state)
             listed = every[: self.width]
@@ -87,7 +85,6 @@ class BranchingEnvironment(Environment):
             tree[i, :4] = np.log1p([state.solved, state.pending, depth, len(every)])
             tree[i, 4] = state.incumbent is not None
             if len(listed):
-                actions[i, : len(listed)] = listed
                 features[i, : len(listed)] = candidate_features(self._columns[k], _node(state), listed, len(every))
         return {"action": actions, "mask": actions >= 0, "candidates": features, "tree": tree}
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
@@ -51,21 +51,20 @@ class OrienteeringEnvironment(Environment):
         bases = [each.scores[list({each.start, each.end})].sum() for each in self.instances]
         return np.array(bases)[which]
 
-    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """The reduced states. Slots 0..K-1 are the nodes `actions` lists, slot K the last node, slot K + 1 the end.
 
         action: int32 [R, K], -1 where there are fewer; mask: bool [R, K + 2], whether a slot is taken.
         scores: float64 [R, K]; distances: float64 [R, K + 2, K + 2], from slot to slot; zero in empty slots.
         left: float64 [R], how long the rest of the path may be; remaining: int32 [R], nodes that can be visited, listed or not.
         """
-        at, state = self._checked(rows), self.state
-        actions = self.actions(at)
-        scores, distances = np.zeros(actions.shape), np.zeros((len(at), self.width + 2, self.width + 2))
-        look(state, at, actions, scores, distances)
-        mask = np.concatenate([actions >= 0, np.ones((len(at), 2), bool)], axis=1)
-        left = state.limit[state.instance[at]] - state.length[at]
+        state = self.state
+        scores, distances = np.zeros(actions.shape), np.zeros((len(rows), self.width + 2, self.width + 2))
+        look(state, rows, actions, scores, distances)
+        mask = np.concatenate([actions >= 0, np.ones((len(rows), 2), bool)], axis=1)
+        left = state.limit[state.instance[rows]] - state.length[rows]
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": mask, "scores": scores, "distances": distances}
-        return seen | {"left": left, "remaining": state.open[at]}
+        return seen | {"left": left, "remaining": state.open[rows]}
 
     def solution(self, row: int) -> NDArray[np.int32]:
         """The path of a row, int32 [k], with the end. Raises UsageError while nodes can be visited."""
@@ -97,12 +96,11 @@ class InsertionEnvironment(OrienteeringEnvironment):
             self.state.planned[row], self.state.plan[row, : len(plan)] = len(plan), plan
         return bases
 
-    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """What OrienteeringEnvironment has, and the arrays of corl.problems.orienteering.insertion.Outlook."""
-        found = super().observe(rows)
-        seen = Outlook.empty(len(found["action"]), self.width)
-        look_ahead(self.state, self._checked(rows), found["action"], seen)
-        return found | seen._asdict()
+        seen = Outlook.empty(len(rows), self.width)
+        look_ahead(self.state, rows, actions, seen)
+        return super()._observe(rows, actions) | seen._asdict()
 
 
 def _pool(instances: list[OrienteeringInstance], rows: int, plans: bool) -> OrienteeringState:

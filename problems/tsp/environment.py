@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
@@ -18,7 +18,7 @@ from corl.problems.tsp.assignment import Assignment, assignment_of
 from corl.problems.tsp.assignment_outlook import Outlook, describe
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import metric_of
-from corl.problems.tsp.transitions import TspState, reset_rows, slots, surroundings
+from corl.problems.tsp.transitions import TspState, reset_rows, surroundings
 from corl.routing.graph_pool import graph_pool, offsets
 
 __all__ = ["SURROUNDINGS", "TspEnvironment"]
@@ -49,7 +49,7 @@ class TspEnvironment(Environment):
         reset_rows(self.state, rows, which, (keys % sizes).astype(np.int64))
         return np.zeros(len(rows))
 
-    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """The reduced states. Slots 0..K-1 are the cities `actions` lists, slot K the origin, slot K + 1 the destination.
 
         cities: int32 [R, K + 2], -1 where there are fewer.
@@ -63,9 +63,10 @@ class TspEnvironment(Environment):
         bound, prices, successors, cycles, joints, patches, actions: likewise, the assignment problem of what remains and what
             it says of each listed city (corl.problems.tsp.assignment_outlook.Outlook).
         """
-        at, state = self._checked(rows), self.state
-        cities = np.full((len(at), self.width + 2), -1, np.int32)
-        slots(state, at, cities)
+        at, state = rows, self.state
+        cities = np.empty((len(at), self.width + 2), np.int32)
+        cities[:, :-2] = actions
+        cities[:, -2], cities[:, -1] = state.order[at, state.visited[at] - 1], state.order[at, 0]
         mask = cities >= 0
         instance = state.instance[at]
         seen = {"cities": cities, "mask": mask, "remaining": (state.graphs.size[instance] - state.visited[at]).astype(np.int32)}

@@ -14,7 +14,7 @@ from corl.jit import kernel
 from corl.problems.tsp.metric import distance
 from corl.routing.graph_pool import GraphPool, graph_metric, insert_nearest
 
-__all__ = ["TspState", "reset_rows", "slots", "surroundings"]
+__all__ = ["TspState", "reset_rows", "surroundings"]
 
 
 class TspState(NamedTuple):
@@ -48,15 +48,6 @@ def reset_rows(state: Any, rows: Any, instances: Any, starts: Any) -> None:
         start = starts[i]
         order[0], order[start], place[0], place[start] = start, 0, start, 0
         state.instance[rows[i]], state.visited[rows[i]] = instances[i], 1
-
-
-@kernel
-def slots(state: Any, rows: Any, out: Any) -> None:
-    """The slots of an observation: the cities that are listed (out[i] keeps its filling after them), origin, destination."""
-    for i in range(len(rows)):
-        order = state.order[rows[i]]
-        hooks.actions(state, rows[i], out[i, :-2])
-        out[i, -2], out[i, -1] = order[state.visited[rows[i]] - 1], order[0]
 
 
 @kernel

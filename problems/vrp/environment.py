@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
@@ -74,11 +74,10 @@ class VrpEnvironment(Environment):
         reset_rows(self.state, rows, which, bases)
         return bases
 
-    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """The reduced states, see corl.problems.vrp.observation.Seen; the first K slots are those of `actions`."""
-        at = self._checked(rows)
-        seen = Seen.empty(len(at), self.width)
-        describe(self.state, at, seen)
+        seen = Seen.empty(len(rows), self.width)
+        describe(self.state, rows, actions, seen)
         return seen._asdict()
 
     def solution(self, row: int) -> list[Route]:
@@ -103,12 +102,11 @@ class SavingsEnvironment(VrpEnvironment):
         self.state.from_depot[0] = True
         self._savings = savings_of([metric_of(instance) for instance in instances])
 
-    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """What VrpEnvironment has, and the arrays of corl.problems.vrp.savings.Outlook."""
-        at = self._checked(rows)
-        seen = Outlook.empty(len(at), self.width)
-        look_ahead(self.state, at, self.actions(at), self._savings, seen)
-        return super().observe(at) | seen._asdict()
+        seen = Outlook.empty(len(rows), self.width)
+        look_ahead(self.state, rows, actions, self._savings, seen)
+        return super()._observe(rows, actions) | seen._asdict()
 
 
 def _beyond(instance: VrpInstance) -> str:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corl import hooks
 from corl.jit import kernel
 from corl.problems.vrp.transitions import VrpState, at_depot, look, under_way
 from corl.routing.graph_pool import distances_between, graph_metric
@@ -65,19 +64,20 @@ class Seen(NamedTuple):
 
 
 @kernel
-def describe(state: VrpState, rows: Any, seen: Any) -> None:
-    """Fill `seen` for `rows`."""
-    actions = np.empty(seen.fresh.shape[1], np.int32)
+def describe(state: VrpState, rows: Any, actions: Any, seen: Any) -> None:
+    """Fill `seen` for `rows` [R], whose `actions` [R, K] are listed."""
+    k = actions.shape[1]
     for r in range(len(rows)):
         row = rows[r]
         instance, t = state.instance[row], state.visited[row]
         n, first, capacity = state.graphs.size[instance], state.graphs.first[instance], state.limits[instance, 0]
-        count = hooks.actions(state, row, actions)
-        k = len(actions)
+        count = 0
+        while count < k and actions[r, count] >= 0:
+            count += 1
         origin = state.order[row, t - 1] if t > 0 else 0
         for i in range(count):
-            seen.fresh[r, i] = actions[i] >= n
-            seen.clients[r, i] = actions[i] - n if actions[i] >= n else actions[i]
+            seen.fresh[r, i] = actions[r, i] >= n
+            seen.clients[r, i] = actions[r, i] - n if actions[r, i] >= n else actions[r, i]
         seen.clients[r, k], seen.clients[r, k + 1] = origin, 0
         seen.remaining[r] = n - 1 - t
         for client in state.order[row, t : n - 1]:

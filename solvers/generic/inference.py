@@ -55,7 +55,7 @@ def warm_up(solver: Solver, instance: Any, policy: Policy) -> None:
     pool = problem.environment([tiny], 1, name=policy.environment)
     pool.reset([0], [0])
     if pool.actions([0])[0, 0] >= 0:
-        policy.on(pool).evaluate(np.zeros(1, np.int64))
+        policy.on(pool).evaluate(pool.view([0]))
     gumbels(np.zeros(1, np.uint64), 0, 1)
 
 

@@ -23,7 +23,6 @@ FEW: dict[str, dict[str, Any]] = {
                   "watch": 2},
     "branching": {"samples": 8, "share": 1.0, "updates": 2},
     "gcnn": {"samples": 8, "share": 1.0, "updates": 2},
-    "root-gnn": {"samples": 8, "share": 1.0, "updates": 2},
     "revibranch": {"warm": 8, "updates": 2, "batch": 4, "every": 10},
 }  # fmt: skip
 FEW["muzero"] = FEW["alphazero"]

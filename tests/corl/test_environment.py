@@ -54,6 +54,7 @@ class Count(Environment):
 
     def __init__(self, rows: int, state: Any = CountState, instances: Sequence[int] = range(8), width: int = 3) -> None:
         super().__init__(instances, rows, width)
+        self.looks = 0
         self.state = state(np.zeros(rows, np.int64), np.zeros(rows, np.int64))
 
     def _reset(self, rows, which, keys):
@@ -61,8 +62,9 @@ class Count(Environment):
         self.state.left[rows], self.state.cost[rows] = np.array(self.instances)[which], keys
         return -self.state.cost[rows].astype(float)
 
-    def observe(self, rows):
-        return {"left": self.state.left[self._checked(rows)]}
+    def _observe(self, rows, actions):
+        self.looks += 1
+        return {"left": self.state.left[rows]}
 
     def solution(self, row):
         return int(self.state.cost[row])
@@ -75,6 +77,21 @@ def test_actions_are_padded():
     found = environment.actions([2, 0, 1])
     assert found.dtype == np.int32 and found.tolist() == [[1, 2, -1], [-1, -1, -1], [1, -1, -1]]
     assert environment.actions([]).shape == (0, 3)
+
+
+def test_a_view_is_observed_once():
+    """However many look at it or at a part of it; what nobody looks at is not observed at all."""
+    environment = Count(3)
+    environment.reset([0, 1, 2], [4, 1, 5])
+    view = environment.view([2, 0, 1])
+    assert environment.looks == 0 and (view.actions == environment.actions([2, 0, 1])).all()
+    made = []
+    look = lambda shown: made.append(shown) or {"double": 2 * shown.arrays["left"]}  # noqa: E731
+    part = view.part(slice(1, 3))
+    assert part.seen("a", look)["double"].tolist() == [8, 2] and view.seen("a", look)["double"].tolist() == [10, 8, 2]
+    assert part.rows.tolist() == [0, 1] and (part.actions == view.actions[1:]).all() and part.arrays["left"].tolist() == [4, 1]
+    assert view.arrays["left"].tolist() == [5, 4, 1] and environment.looks == 1 and made == [view]
+    assert environment.view([1], view.actions[2:]).arrays["left"].tolist() == [1] and environment.looks == 2
 
 
 def test_steps_in_place_and_to_other_rows():

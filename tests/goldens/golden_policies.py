@@ -42,7 +42,7 @@ def _said(name: str, network: Any) -> dict[str, Any]:
         environment, _ = begun(*_STATES[name if name in _STATES else network.problem], network.environment)
         for _, (rows, chosen) in zip(range(_STEPS), played(environment)):
             environment.step(rows, rows, chosen)
-        logits, values = network.on(environment).evaluate(np.arange(environment.rows))
+        logits, values = network.on(environment).evaluate(environment.view(np.arange(environment.rows)))
         return {"logits": logits, "values": values}
     with torch.inference_mode():
         return _BY_ARCHITECTURE[network.architecture](network, torch.from_numpy)

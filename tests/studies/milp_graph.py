@@ -1,6 +1,6 @@
 """Do graphs help? `python tests/studies/milp_graph.py --output FOLDER`: three networks, the same lessons, fresh programs.
 
-The perceptron of `milp.branching`, `milp.root-gnn` and `milp.gcnn` learn from the same labelled nodes of generated auctions; then
+The perceptron of `milp.branching` and `milp.gcnn` learn from the same labelled nodes of generated auctions; then
 each branches on the same fresh ones, by processor time, its evaluation inside the clock. FOLDER gets gnn.csv (a line a solve),
 gnn-accuracy.csv (agreement with strong branching on held-out programs) and the three checkpoints; lines that are there are kept.
 The tables are in instances/milp/results.
@@ -21,7 +21,7 @@ from corl.statistics import sample_mean
 
 __all__ = ["interval", "main", "ratio", "share"]
 
-_NAMES = ("perceptron", "root-gnn", "gcnn")
+_NAMES = ("perceptron", "gcnn")
 _FIELDS = (
     "network", "instance", "seed", "status", "objective", "seconds", "after_root", "nodes", "lp_iterations", "strong_iterations",
 )  # fmt: skip
@@ -74,14 +74,14 @@ def _learn(folder: Path, given: argparse.Namespace) -> None:
     from corl.problems.milp.problem import Milp
     from corl.run import Run
     from corl.solvers.milp.branching.network import BranchingNetwork
-    from corl.solvers.milp.graph.networks import GcnnNetwork, RootGnnNetwork
+    from corl.solvers.milp.graph.networks import GcnnNetwork
     from corl.solvers.milp.graph.recipe import GcnnRecipe
     from corl.solvers.milp.imitation.lessons import Lessons, agrees, choices
     from corl.solvers.milp.imitation.recipe import SEEDS
     from corl.solvers.milp.scip import functions as scip
 
     assert scip.load()
-    kinds: tuple[Callable[..., Any], ...] = (BranchingNetwork, RootGnnNetwork, GcnnNetwork)
+    kinds: tuple[Callable[..., Any], ...] = (BranchingNetwork, GcnnNetwork)
     recipe, lessons = GcnnRecipe(), Lessons(12 * given.programs, 4)
     eyes = _Eyes([kind() for kind in kinds])
     while len(lessons.signatures) < given.programs:

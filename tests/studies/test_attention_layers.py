@@ -48,7 +48,7 @@ def test_pre_norm_layers_have_no_gates(small):
     assert not torch.equal(network.layers[0](x, torch.zeros(1, 1, 1, 1)), x)
 
 
-@pytest.mark.long
+@pytest.mark.chance
 def test_after_a_short_training_every_layer_matters(tmp_path, monkeypatch):
     """Trained for 12 processor seconds by the recipes' optimiser, a network of three layers loses by leaving any out."""
     monkeypatch.setitem(study.TASKS, "tsp", study.Task(30, "ils", 10, 96, 24, Shape("plane", "", 48, 3, 4), 4))

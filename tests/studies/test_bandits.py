@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 
+import pytest
 from bandits import main, table
 
 from corl.benchmark.running.suite import read_suite
 
 
+@pytest.mark.long
 def test_rows_and_table(tmp_path, capsys):
     """A second call adds what is missing alone; whittle is left out where arms have many levels."""
     file = tmp_path / "rows.csv"

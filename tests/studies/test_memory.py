@@ -30,6 +30,7 @@ def rows_of(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
+@pytest.mark.long
 def test_rows_of_solvers(capsys):
     """Constructions once, searches for every limit; the base closes nothing, nobody closes more than all; --least leaves out."""
     given = ["--programs", "layered", "--fast-mib", "1", "--seconds", "0.05", "0.1", "--solvers", "learned-priority"]
@@ -42,6 +43,7 @@ def test_rows_of_solvers(capsys):
     assert not rows_of(capsys.readouterr().out)
 
 
+@pytest.mark.long
 def test_rows_of_static_allocation_beside_a_peer(capsys, tmp_path, monkeypatch):
     """The peer's allocation is judged as ours is: one that stacks all buffers is feasible, one without a file is none."""
     folder = tmp_path / "memory" / "minimalloc"
@@ -68,6 +70,7 @@ with open(given["input"]) as file, open(given["output"], "w") as found:
         assert (peer["solver"], peer["status"], peer["height"]) == ("minimalloc", status, "13.0" if status == "feasible" else "")
 
 
+@pytest.mark.long
 def test_rows_of_the_priority(capsys, tmp_path, monkeypatch):
     """A row for each method; the summary says by how much they differ from the tuned compiler-like plan."""
     monkeypatch.setattr(memory_mapping, "programs", lambda names: [])
@@ -112,6 +115,7 @@ def test_learning_pays():
     assert (means > 0.002).all() and means[1] > 0.01
 
 
+@pytest.mark.long
 def test_replays_of_a_plan():
     """The empty plan loses nothing in any game; of a plan whose runs are timed as the study times them, neither does that."""
     instance = mixed(size=12, seed=3)
@@ -126,6 +130,7 @@ def test_replays_of_a_plan():
     assert found["load"] <= 1.0 and found["left"] == 0.0 and kept.objective < slow
 
 
+@pytest.mark.long
 def test_operations_of_the_cost_model():
     """Every operation of ResNet-50 is there as often as it runs; the rows' numbers are the traced ones."""
     rows = [row for _, row in cost_model.operations("resnet50", 1, Machine())]
@@ -138,6 +143,7 @@ def test_operations_of_the_cost_model():
     assert len({(row["operation"], row["shapes"]) for row in rows}) > 40
 
 
+@pytest.mark.long
 def test_calls_are_measured_apart_and_summed_up():
     """Longer calls measure longer; rows in the model's order correlate fully, rows against it fully the other way round."""
     short, long = cost_model.measured([lambda: sum(range(10)), lambda: sum(range(100_000))], 3)

@@ -24,6 +24,7 @@ def test_reading():
     assert times.shape[1] == 4 and len(times) > 1 and (times[:, 2:] > 0).any() and differences == 0
 
 
+@pytest.mark.long
 def test_rules_beside_each_other(tmp_path, monkeypatch):
     """Lines for every solver, optima that agree, ratios; a second call adds nothing."""
     monkeypatch.setitem(comparison.FAMILIES, "auctions", lambda seed: COVER)
@@ -47,6 +48,7 @@ def test_rules_beside_each_other(tmp_path, monkeypatch):
         comparison.table([tmp_path / "bad.csv"])
 
 
+@pytest.mark.long
 def test_instances_beside_each_other(tmp_path):
     """A line for every instance, limits count as they are, ratios to one solver."""
     solvers = {"scip": Scip(), "scip-relpscost": ScipRelpscost()}

@@ -26,6 +26,7 @@ def test_rules_are_better_than_without_looking_ahead(problem, count):
     assert gaps(problem, found, first).mean() < -1e-4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("problem", "count"), [("orienteering", 8), ("vrp", 3)])
 def test_what_rules_expect_ranks_states(problem, count):
     """A beam of four by what the rule expects of its states is better in the mean than one by probability."""

@@ -89,3 +89,16 @@ def test_an_old_run_of_the_long_suite_is_told():
     assert "no commit before this one" in long_suite.warning(last, None)
     assert "31 commits ago, at abc (2026-01-02, 900 s)" in long_suite.warning(last, "31")
     assert long_suite.warning(last, "30") == ""
+
+
+def test_families_lie_together():
+    """By the folder, by what stands in brackets, by the longest name."""
+    from support.tiers import FAMILIES, family_of
+
+    names = [
+        "tests/solvers/memory_static/test_a.py::test_b",
+        "tests/contracts/test_a.py::test_b[jobshop intervals-8]",
+        "tests/a.py",
+    ]
+    assert [family_of(name) for name in names] == [FAMILIES.index("memory-static"), FAMILIES.index("jobshop"), -1]
+    assert family_of("tests/goldens/test_goldens.py::test_searches[milp-branching: policy]") == FAMILIES.index("milp-branching")

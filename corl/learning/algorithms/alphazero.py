@@ -114,7 +114,7 @@ def _player(recipe: AlphaZero, source: Source, network_kind: type[Policy], confi
         model = SimulatorModel(pool, network.on(pool), first=len(rows))
 
         def choose(turn: Turn, seen: Arrays) -> Choice:
-            found = search.search(model, turn.rows, random.integers(0, 2**63, len(turn.rows)).astype(np.uint64))
+            found = search.search(model, turn.view, random.integers(0, 2**63, len(turn.rows)).astype(np.uint64))
             slot = (turn.actions == found.action[:, None]).argmax(axis=1)
             return Choice(slot, found.policy.astype(np.float32), found.value)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from corl.adapter import Problem
     from corl.decoding.play import Turn
+    from corl.environment import View
     from corl.learning.session import Training
     from corl.networks.policy import Policy
 
@@ -138,7 +139,6 @@ def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Poli
     import numpy as np
 
     from corl.decoding.play import play
-    from corl.networks.policy import Observer
     from corl.policy import Player
 
     several, count = len(networks), len(instances)
@@ -151,17 +151,12 @@ def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Poli
         played = [one.play(part) for one, part in zip(players, np.split(rows, several))]
         return base.reshape(several, count) + np.array(played), True
 
-    def logits_of(rows: NDArray[np.int64], owner: NDArray[np.int64]) -> NDArray[np.float32]:
+    def logits_of(view: View, owner: NDArray[np.int64]) -> NDArray[np.float32]:
         """[R, K], by the networks `owner` [R], rising."""
         owners, first = np.unique(owner, return_index=True)
         cuts = [*first.tolist(), len(owner)]
-        parts = list(zip(owners.tolist(), cuts, cuts[1:]))
-        if not isinstance(evaluators[0], Observer):
-            return np.concatenate([evaluators[i].evaluate(rows[a:b])[0] for i, a, b in parts])
-        seen, (contexts, which) = networks[0].see(environment, rows), evaluators[0].instances(rows)
-        return np.concatenate(
-            [networks[i].infer(contexts, which[a:b], {name: array[a:b] for name, array in seen.items()})[0] for i, a, b in parts]
-        )
+        parts = zip(owners.tolist(), cuts, cuts[1:])
+        return np.concatenate([evaluators[i].evaluate(view.part(slice(a, b)))[0] for i, a, b in parts])
 
     chose = False
 
@@ -171,7 +166,8 @@ def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Poli
         choosing = np.flatnonzero((turn.actions >= 0).sum(axis=1) > 1)
         if len(choosing):
             chose = True
-            slots[choosing] = logits_of(turn.rows[choosing], turn.episode[choosing] // count).argmax(axis=1)
+            view = environment.view(turn.rows[choosing], turn.actions[choosing])
+            slots[choosing] = logits_of(view, turn.episode[choosing] // count).argmax(axis=1)
         return turn.taken(slots)
 
     totals = play(environment, rows, base, choose).totals.reshape(several, count)

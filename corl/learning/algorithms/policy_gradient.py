@@ -196,15 +196,11 @@ def choice(network: Policy, environment: Environment, random: np.random.Generato
     from scipy.special import softmax
 
     from corl.learning.episodes import Choice
-    from corl.networks.policy import Observer
 
     evaluator = network.on(environment)
 
     def choose(turn: Turn, seen: Arrays) -> Choice:
-        if isinstance(evaluator, Observer):  # which would see the rows once more
-            logits, _ = network.infer(*evaluator.instances(turn.rows), seen)
-        else:
-            logits, _ = evaluator.evaluate(turn.rows)
+        logits, _ = evaluator.evaluate(turn.view)
         policy = softmax(logits.astype(np.float64), axis=1)
         if random is None:
             return Choice(policy.argmax(axis=1), policy.astype(np.float32), np.zeros(len(policy)))

@@ -106,7 +106,7 @@ def _player(source: Source, network_kind: type[Policy], config: dict[str, Any]) 
         evaluator, chance = network.on(pool), exploration(random, len(rows))
 
         def choose(turn: Turn, seen: Arrays) -> Choice:
-            logits, values = evaluator.evaluate(turn.rows)
+            logits, values = evaluator.evaluate(turn.view)
             there = turn.actions >= 0
             slot = np.where(there, logits, -np.inf).argmax(axis=1)
             any_one = np.where(there, random.random(there.shape), -1.0).argmax(axis=1)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from corl.errors import UsageError
 from corl.jit import kernel
@@ -32,7 +32,7 @@ class ArrivingEnvironment(JobShopEnvironment):
     def __init__(self, instances: Sequence[JobShopInstance], rows: int, width: int = 128) -> None:
         super().__init__(instances, rows, "arriving", width)
 
-    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """What is known when the decision falls. Arrays of the first two lines are [R, K], empty slots are 0.
 
         action: int32, as `actions` lists them, -1 where there are fewer; mask: bool, whether there is one.
@@ -43,11 +43,9 @@ class ArrivingEnvironment(JobShopEnvironment):
         [R], the least durations of all that they have to do.
         tardy: int64 [R], 1 where the objective is the weighted tardiness.
         """
-        at = self._checked(rows)
-        actions = self.actions(at)
         jobs = np.zeros((*actions.shape, len(OF_JOBS)), np.int64)
-        shop = np.zeros((len(at), len(OF_SHOP)), np.int64)
-        _look_at_rows(self.state, at, actions, jobs, shop)
+        shop = np.zeros((len(rows), len(OF_SHOP)), np.int64)
+        _look_at_rows(self.state, rows, actions, jobs, shop)
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0}
         seen |= {name: jobs[:, :, k] for k, name in enumerate(OF_JOBS)}
         seen |= {name: shop[:, k] for k, name in enumerate(OF_SHOP)}

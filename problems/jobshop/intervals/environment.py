@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
@@ -48,7 +48,7 @@ class IntervalEnvironment(Environment):
         reset_rows(self.state, rows, which, bases)
         return bases
 
-    def observe(self, rows: ArrayLike) -> dict[str, NDArray[Any]]:
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """What each listed action is; slot k belongs to `actions`. Empty slots are 0.
 
         action: int32 [R, K]; mask, waiting: bool [R, K], whether there is one, and whether it is to wait, of which the rest is 0.
@@ -60,11 +60,11 @@ class IntervalEnvironment(Environment):
         time, pause: int64 [R], and how long a wait would be (0: nothing else comes); estimate: float64 [R], the latest end.
         remaining: int32 [R], operations that are not fixed; unit: float64 [R], the instance's mean duration.
         """
-        at, state = self._checked(rows), self.state
-        actions, instance = self.actions(at), state.instance[at]
-        table, time = np.zeros((*actions.shape, 5), np.int64), np.empty((len(at), 2), np.int64)
-        look(state, at, actions, table)
-        clocks(state, at, time)
+        state = self.state
+        instance = state.instance[rows]
+        table, time = np.zeros((*actions.shape, 5), np.int64), np.empty((len(rows), 2), np.int64)
+        look(state, rows, actions, table)
+        clocks(state, rows, time)
         jobs = state.jobs[instance][:, None]
         job = (actions >= 0) & (actions < jobs)
         following, closing = table[:, :, 2], state.closing[state.job_at[instance][:, None] + table[:, :, 0]]
@@ -83,17 +83,17 @@ class IntervalEnvironment(Environment):
             "waiting": actions == jobs,
             "there": there,
             "fixed": there & (window < following[:, :, None]),
-            "start": shown(state.start[at[:, None, None], window] - time[:, 0, None, None]),
+            "start": shown(state.start[rows[:, None, None], window] - time[:, 0, None, None]),
             "duration": shown(state.duration[operation]),
             "machine": machine,
-            "work": shown(state.work[at[:, None, None], machine]),
+            "work": shown(state.work[rows[:, None, None], machine]),
             "end": table[:, :, 3],
             "left": np.where(job, closing - following, 0),
             "soon": table[:, :, 4],
             "time": time[:, 0],
             "pause": np.where(time[:, 1] < NEVER, time[:, 1] - time[:, 0], 0),
-            "estimate": state.estimate[at],
-            "remaining": state.left[at],
+            "estimate": state.estimate[rows],
+            "remaining": state.left[rows],
             "unit": state.unit[instance],
         }
 

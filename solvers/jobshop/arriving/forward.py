@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl import hooks
-from corl.environment import Environment
+from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.jit import kernel
 from corl.networks.compiled import dense
@@ -63,8 +63,9 @@ class QueueEvaluator:
             np.zeros(len(weights.out), np.float32),
         )
 
-    def evaluate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """See corl.policy.Evaluator."""
+        rows = view.rows
         logits = np.full((len(rows), self._environment.width), -np.inf, np.float32)
         _logits_of_rows(self._environment.state, rows, self._weights, self._scratch, logits)
         return logits, np.zeros(len(rows))

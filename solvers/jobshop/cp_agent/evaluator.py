@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.environment import Environment
+from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.jit import kernel
 from corl.problems.jobshop.intervals.transitions import IntervalState
 from corl.solvers.jobshop.cp_agent.forward import Weights, logits_of, new_scratch
 from corl.solvers.jobshop.cp_agent.observation import FEATURES, NEXT, SLOTS, WINDOW, new_view, survey, tokens
 
-__all__ = ["CpEvaluator", "check", "see"]
+__all__ = ["CpEvaluator", "check", "look"]
 
 
 class CpEvaluator:
@@ -25,16 +25,16 @@ class CpEvaluator:
         self._environment, self._weights, self._view = environment, weights, new_view(environment.instances)
         self._scratch = new_scratch(weights, self._view)
 
-    def evaluate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """See corl.policy.Evaluator; the values are 0."""
-        actions = self._environment.actions(rows)
+        rows, actions = view.rows, view.actions
         out = np.full(actions.shape, -np.inf, np.float32)
         _evaluate(self._environment.state, rows, actions, self._view, self._weights, self._scratch, out)
         return out, np.zeros(len(rows))
 
 
-def see(environment: Environment, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-    """What the agent sees of `rows` [R] of a pool whose instances have up to J jobs; see View for what is listed.
+def look(states: View) -> dict[str, NDArray[Any]]:
+    """What the agent sees of R states of a pool whose instances have up to J jobs; see observation.View for what is listed.
 
     counts: int32 [R, 3] jobs that can start now, jobs listed, keys.
     x: float32 [R, J, SLOTS, FEATURES]; there: bool [R, J, SLOTS]; keys: int32 [R, J * WINDOW].
@@ -42,8 +42,9 @@ def see(environment: Environment, rows: NDArray[np.int64]) -> dict[str, NDArray[
     slot: int32 [R, K], which of the jobs that can start each action is, J for waiting, -1 in empty slots.
     scale: float64 [R], 1.
     """
+    environment, rows, actions = states.environment, states.rows, states.actions
     check(environment)
-    actions, view = environment.actions(rows), new_view(environment.instances)
+    view = new_view(environment.instances)
     r, jobs = len(rows), len(view.jobs)
     seen: dict[str, NDArray[Any]] = {
         "counts": np.zeros((r, 3), np.int32),

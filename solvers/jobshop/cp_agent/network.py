@@ -11,11 +11,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from corl.environment import Environment
+from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.networks.compiled import array_of
 from corl.networks.policy import Arrays, Policy, Shape
-from corl.solvers.jobshop.cp_agent.evaluator import CpEvaluator, check, see
+from corl.solvers.jobshop.cp_agent.evaluator import CpEvaluator, check, look
 from corl.solvers.jobshop.cp_agent.observation import FEATURES, SLOTS
 
 if TYPE_CHECKING:
@@ -87,9 +87,9 @@ class CpAgentNetwork(Policy):
         """See corl.policy.Policy; it is the agent as it is now, whatever is learned later."""
         return CpEvaluator(environment, self.weights())
 
-    def see(self, environment: Environment, rows: NDArray[np.int64]) -> Arrays:
-        """See corl.solvers.jobshop.cp_agent.evaluator.see."""
-        return see(environment, rows)
+    def look(self, view: View) -> Arrays:
+        """See corl.solvers.jobshop.cp_agent.evaluator.look."""
+        return look(view)
 
     def collate(self, contexts: Sequence[Arrays], seen: Sequence[Arrays], which: NDArray[np.int64]) -> Batch:
         """What is listed in each row, row after row."""

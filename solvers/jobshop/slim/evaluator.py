@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.environment import Environment
+from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.jit import kernel
 from corl.problems.jobshop.instance import JobShopInstance
@@ -24,7 +24,7 @@ from corl.solvers.jobshop.slim.encoder import encoded
 from corl.solvers.jobshop.slim.instance import SlimInstance, slim_instance
 from corl.solvers.jobshop.slim.weights import CONTEXT, Weights
 
-__all__ = ["LANES", "SlimEvaluator", "see", "shop_of"]
+__all__ = ["LANES", "SlimEvaluator", "look", "shop_of"]
 
 LANES = 160
 """Jobs that are looked at together: their numbers fit into the fast caches."""
@@ -40,9 +40,9 @@ class SlimEvaluator:
         self._environment, self._weights = environment, weights
         self._embedded: dict[int, NDArray[np.float32]] = {}
 
-    def evaluate(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """See corl.policy.Evaluator; the values are 0."""
-        state, actions = self._environment.state, self._environment.actions(rows)
+        state, rows, actions = self._environment.state, view.rows, view.actions
         out = np.full(actions.shape, -np.inf, np.float32)
         for number, at in _groups(self._environment, rows):
             shop = shop_of(self._environment, number)
@@ -55,13 +55,14 @@ class SlimEvaluator:
         return out, np.zeros(len(rows))
 
 
-def see(environment: Environment, rows: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-    """What the policy sees of `rows` [R] of a pool whose instances have up to J jobs.
+def look(view: View) -> dict[str, NDArray[Any]]:
+    """What the policy sees of R states of a pool whose instances have up to J jobs.
 
     context: float32 [R, J, CONTEXT]; operation: int32 [R, J], the next of each job, -1 where it is done; slot: int32 [R, K], the
     jobs of the listed actions, -1 in empty slots; scale: float64 [R], 1.
     """
-    actions, jobs = environment.actions(rows), environment.state.next.shape[1]
+    environment, rows, actions = view.environment, view.rows, view.actions
+    jobs = environment.state.next.shape[1]
     context = np.zeros((len(rows), jobs, CONTEXT), np.float32)
     operation, slot = np.full((len(rows), jobs), -1, np.int32), np.full(actions.shape, -1, np.int32)
     for number, at in _groups(environment, rows):

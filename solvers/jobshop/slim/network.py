@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.nn import GATv2Conv
 
-from corl.environment import Environment
+from corl.environment import Environment, View
 from corl.networks.compiled import Dense, array_of
 from corl.networks.policy import Arrays, Policy, Shape
-from corl.solvers.jobshop.slim.evaluator import SlimEvaluator, see, shop_of
+from corl.solvers.jobshop.slim.evaluator import SlimEvaluator, look, shop_of
 from corl.solvers.jobshop.slim.instance import STATIC, graph
 from corl.solvers.jobshop.slim.weights import (
     CONTEXT,
@@ -94,9 +94,9 @@ class SlimNetwork(Policy):
         links, kinds = graph(shop)
         return {"nodes": np.ascontiguousarray(shop.features.T), "links": links.astype(np.int32), "kinds": kinds.astype(np.int8)}
 
-    def see(self, environment: Environment, rows: NDArray[np.int64]) -> Arrays:
-        """See corl.solvers.jobshop.slim.evaluator.see."""
-        return see(environment, rows)
+    def look(self, view: View) -> Arrays:
+        """See corl.solvers.jobshop.slim.evaluator.look."""
+        return look(view)
 
     def collate(self, contexts: Sequence[Arrays], seen: Sequence[Arrays], which: NDArray[np.int64]) -> SlimBatch:
         """The graphs side by side, and the tables of jobs and slots as wide as the widest."""

@@ -33,19 +33,18 @@ class BranchingPolicy(abc.ABC):
 class PerceptronPolicy(BranchingPolicy):
     """A perceptron on the candidates' features; features, scores and branching are one kernel."""
 
-    def __init__(self, scorer: Scorer, more: int = 0) -> None:
-        """more: how many numbers of a variable it sees besides its features."""
-        self.scorer, self.table = scorer, np.zeros((0, more), np.float32)
+    def __init__(self, scorer: Scorer) -> None:
+        self.scorer = scorer
 
     def scores(self, node: Observation) -> NDArray[np.float32]:
         found: NDArray[np.float32] = scores(self.scorer, node.features)
         return found
 
     def __call__(self, node: Observation) -> int:
-        return node.done(*branch(node.pointer, self.scorer, self.table))
+        return node.done(*branch(node.pointer, self.scorer))
 
     def compile(self) -> None:
-        compile_kernel(branch, self.scorer, self.table)
+        compile_kernel(branch, self.scorer)
 
 
 @runtime_checkable
@@ -67,5 +66,5 @@ def load_branching(name_or_path: str) -> BranchingPolicy:
         from corl.solvers.milp.branching.stepped import SteppedPolicy
 
         return SteppedPolicy(network)
-    accepted = "a checkpoint of milp's recipes branching, root-gnn, gcnn or revibranch, or of milp-branching's"
+    accepted = "a checkpoint of milp's recipes branching, gcnn or revibranch, or of milp-branching's"
     raise UsageError(f"policy: {name_or_path!r} is no branching policy; accepted: {accepted}")

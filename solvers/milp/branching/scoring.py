@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.problems.milp_branching.candidates import Feature
 from corl.solvers.milp.scip import functions as scip
 from corl.solvers.milp.scip.candidates import candidates, features
 
 __all__ = ["CLIP", "Scorer", "branch", "scores"]
 
-_OWN = len(Feature)
 CLIP = 5.0
 """Standardised features are within -CLIP..CLIP."""
 
@@ -61,19 +59,13 @@ def scores(scorer: Any, seen: Any) -> Any:
 
 
 @kernel
-def branch(model: Any, scorer: Any, table: Any) -> Any:
+def branch(model: Any, scorer: Any) -> Any:
     """Branch at the present node on the candidate with the highest score.
 
-    table: float32 [variables, E], what is known of each variable besides its features; none of those past its end.
     Returns (slot, SCIP's code: 1 is done), (-1, 0) without candidates.
     """
     variables = candidates(model)
     if len(variables) == 0:
         return -1, 0
-    seen = features(model, variables, table.shape[1])
-    for k in range(len(variables)):
-        index = scip.var_index(variables[k])
-        if 0 <= index < len(table):
-            seen[k, _OWN:] = table[index]
-    slot = np.argmax(scores(scorer, seen))
+    slot = np.argmax(scores(scorer, features(model, variables, 0)))
     return slot, scip.branch_on(model, variables[slot], 0, 0, 0)

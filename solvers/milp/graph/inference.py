@@ -1,4 +1,4 @@
-"""Graph policies in SCIP: networks evaluated with sparse products in NumPy and SciPy, without torch."""
+"""The graph policy in SCIP: a network evaluated with sparse products in NumPy and SciPy, without torch."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from corl.solvers.milp.branching.policy import BranchingPolicy, PerceptronPolicy
-from corl.solvers.milp.branching.scoring import CLIP, Scorer, scores
+from corl.solvers.milp.branching.policy import BranchingPolicy
+from corl.solvers.milp.branching.scoring import CLIP
 from corl.solvers.milp.graph.features import GraphInputs, graph_inputs
-from corl.solvers.milp.scip.candidates import indices, lp_variables, positions
+from corl.solvers.milp.scip.candidates import positions
 from corl.solvers.milp.scip.rule import Observation
 
-__all__ = ["GcnnPolicy", "RootPolicy"]
+__all__ = ["GcnnPolicy"]
 
 _Weights = Mapping[str, NDArray[np.float32]]
 
@@ -34,50 +34,6 @@ def _standard(weights: _Weights, name: str, x: NDArray[np.float32]) -> NDArray[n
 def _relu(x: NDArray[np.float32]) -> NDArray[np.float32]:
     found: NDArray[np.float32] = np.maximum(x, np.float32(0.0))
     return found
-
-
-class RootPolicy(PerceptronPolicy):
-    """`RootGnnNetwork`: at the root a table with a line for each variable, which the perceptron sees beside the features."""
-
-    def __init__(self, weights: _Weights) -> None:
-        size, w = len(weights["embed.bias"]), weights
-        parts = (
-            np.concatenate((w["features.mean"], np.zeros(size))), np.concatenate((w["features.scale"], np.ones(size))),
-            w["first.weight"].T, w["first.bias"], w["second.weight"].T, w["second.bias"], w["last.weight"][0],
-        )  # fmt: skip
-        super().__init__(Scorer(*(np.array(part, np.float32, order="C") for part in parts)), size)
-        self.weights, self.size = weights, size
-
-    def scores(self, node: Observation) -> NDArray[np.float32]:
-        self.look(node)
-        found, known = indices(node.candidates), np.zeros((len(node.candidates), self.size), np.float32)
-        there = (found >= 0) & (found < len(self.table))
-        known[there] = self.table[found[there]]
-        scored: NDArray[np.float32] = scores(self.scorer, np.concatenate((node.features, known), 1))
-        return scored
-
-    def __call__(self, node: Observation) -> int:
-        self.look(node)
-        return super().__call__(node)
-
-    def look(self, node: Observation) -> None:
-        """Make the table at the first node; again after a restart, which numbers variables anew."""
-        if len(self.table) and node.model.getDepth():
-            return
-        where = indices(lp_variables(node.pointer))
-        known = where >= 0
-        self.table = np.zeros((int(where.max(initial=-1)) + 1, self.size), np.float32)
-        self.table[where[known]] = self.embedding(graph_inputs(node.lp))[known]
-
-    def embedding(self, seen: GraphInputs) -> NDArray[np.float32]:
-        """[n, size] of the LP's columns."""
-        w, shape = self.weights, (len(seen.rows), len(seen.columns))
-        matrix = csr_array((seen.edge_value, (seen.edge_row, seen.edge_column)), shape=shape)
-        columns, rows = _standard(w, "columns", seen.columns), _standard(w, "rows", seen.rows)
-        hidden = _relu(_linear(w, "to_rows.lin_rel", matrix @ columns) + _linear(w, "to_rows.lin_root", rows))
-        found = _relu(_linear(w, "to_columns.lin_rel", matrix.T @ hidden) + _linear(w, "to_columns.lin_root", columns))
-        embedded: NDArray[np.float32] = np.tanh(_linear(w, "embed", found))
-        return embedded
 
 
 class GcnnPolicy(BranchingPolicy):

@@ -1,4 +1,4 @@
-"""The graph networks in torch and torch-geometric, for training; inference.py evaluates their weights without either."""
+"""The graph network in torch and torch-geometric, for training; inference.py evaluates their weights without either."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch_geometric.nn import GraphConv, MessagePassing
+from torch_geometric.nn import MessagePassing
 
-from corl.problems.milp_branching.candidates import Feature
 from corl.solvers.milp.branching.lists import Lists, lists, spread
 from corl.solvers.milp.branching.scoring import CLIP
 from corl.solvers.milp.graph.features import COLUMN_INPUTS, ROW_INPUTS, GraphInputs, graph_inputs
-from corl.solvers.milp.graph.inference import GcnnPolicy, RootPolicy
-from corl.solvers.milp.scip.candidates import indices, lp_variables, positions
+from corl.solvers.milp.graph.inference import GcnnPolicy
+from corl.solvers.milp.scip.candidates import positions
 from corl.solvers.milp.scip.rule import Observation
 
-__all__ = ["GcnnNetwork", "GraphBatch", "GraphTensors", "RootGnnNetwork", "Standard"]
+__all__ = ["GcnnNetwork", "GraphBatch", "GraphTensors", "Standard"]
 
 GraphTensors = Sequence[Tensor]
 """columns, rows, edge_row, edge_column, edge_value as in `GraphInputs`; several graphs may stand in one, side by side."""
@@ -33,7 +32,7 @@ class GraphBatch(NamedTuple):
     columns: Tensor
     """int64 [S] the candidates' in `graph`."""
     lists: Lists
-    """Their features, or their columns, where these are all that is known of them."""
+    """Their columns: all that is known of them."""
 
 
 class Standard(nn.Module):
@@ -54,76 +53,6 @@ class Standard(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         return ((inputs - self.mean) * self.scale).clamp(-CLIP, CLIP)
-
-
-class RootGnnNetwork(nn.Module):
-    """A graph network at the root, whose embedding of each column joins the 40 features that a perceptron sees at every node.
-
-    Gupta, Gasse, Khalil, Mudigonda, Lodi and Bengio, Hybrid models for learning to branch (NeurIPS 2020); here two graph
-    convolutions, columns to rows and back, that are sparse products.
-    """
-
-    architecture: ClassVar[str] = "milp-root-gnn"
-
-    def __init__(
-        self, problem: str = "milp", family: str = "", lower: Sequence[float] = (), upper: Sequence[float] = (),
-        width: int = 16, size: int = 8, hidden: tuple[int, int] = (32, 16),
-    ) -> None:  # fmt: skip
-        """width: of the hidden vectors of columns and rows; size: of an embedding; the rest as in BranchingNetwork."""
-        super().__init__()
-        self.problem = problem
-        self.config: dict[str, Any] = {
-            "problem": problem, "family": family, "lower": list(lower), "upper": list(upper), "width": width, "size": size,
-            "hidden": list(hidden),
-        }  # fmt: skip
-        self.columns, self.rows = Standard(len(COLUMN_INPUTS)), Standard(len(ROW_INPUTS))
-        self.to_rows = GraphConv((len(COLUMN_INPUTS), len(ROW_INPUTS)), width)
-        self.to_columns = GraphConv((width, len(COLUMN_INPUTS)), width)
-        self.embed, self.features = nn.Linear(width, size), Standard(len(Feature))
-        self.first, self.second = nn.Linear(len(Feature) + size, hidden[0]), nn.Linear(hidden[0], hidden[1])
-        self.last = nn.Linear(hidden[1], 1, bias=False)
-
-    def context(self, node: Observation) -> _Arrays:
-        """See Sees (scip.recorder): the root's LP as `GraphInputs`, and variables [n], whose its columns are."""
-        return {**graph_inputs(node.lp)._asdict(), "variables": indices(lp_variables(node.pointer))}
-
-    def see(self, node: Observation, slots: NDArray[np.int64]) -> _Arrays:
-        """See Sees: lines float32 [k, F] and variables int64 [k]."""
-        return {"lines": node.features[slots].astype(np.float32), "variables": indices(node.candidates[slots])}
-
-    def collate(self, contexts: Sequence[_Arrays], seen: Sequence[_Arrays], which: NDArray[np.int64]) -> GraphBatch:
-        """See corl.networks.policy.Policy.collate. A variable that is not in the root's LP has its first column."""
-        device = self.embed.weight.device
-        graph, starts = _side_by_side([_graph(one) for one in contexts], device)
-        places = [dict(zip(one["variables"].tolist(), range(len(one["variables"])))) for one in contexts]
-        variables, mask = lists(seen, "variables", torch.device("cpu"))
-        owners = which.repeat(mask.sum(1).numpy())
-        columns = [starts[i] + places[i].get(variable, 0) for i, variable in zip(owners.tolist(), variables.tolist())]
-        return GraphBatch(graph, torch.tensor(columns, device=device), lists(seen, "lines", device))
-
-    def standardise(self, batch: GraphBatch) -> None:
-        """Take means and scales from training nodes."""
-        self.columns.take(batch.graph[0])
-        self.rows.take(batch.graph[1])
-        self.features.take(batch.lists.lines)
-
-    def embedding(self, graph: GraphTensors) -> Tensor:
-        """[n, size] of the columns, within -1..1."""
-        columns, rows, edge_row, edge_column, value = graph
-        columns, rows = self.columns(columns), self.rows(rows)
-        hidden = torch.relu(self.to_rows((columns, rows), torch.stack((edge_column, edge_row)), value))
-        seen = torch.relu(self.to_columns((hidden, columns), torch.stack((edge_row, edge_column)), value))
-        return torch.tanh(self.embed(seen))
-
-    def forward(self, batch: GraphBatch) -> tuple[Tensor, Tensor]:
-        """Logits [N, K] and values [N], 0."""
-        x = torch.cat((self.features(batch.lists.lines), self.embedding(batch.graph)[batch.columns]), 1)
-        scores = self.last(torch.relu(self.second(torch.relu(self.first(x))))).squeeze(-1)
-        return spread(scores, batch.lists.mask)
-
-    def branching(self) -> RootPolicy:
-        """See Branches (branching.policy)."""
-        return RootPolicy(_weights(self))
 
 
 class GcnnNetwork(nn.Module):
@@ -222,10 +151,8 @@ def _weights(network: nn.Module) -> dict[str, NDArray[np.float32]]:
     return {name: value.detach().cpu().numpy().copy() for name, value in network.state_dict().items()}
 
 
-def _graph(arrays: _Arrays, row: int | None = None) -> GraphInputs:
-    """The graph among arrays; that of a row, without what fills it up to others' sizes."""
-    if row is None:
-        return GraphInputs(*(arrays[name] for name in GraphInputs._fields))
+def _graph(arrays: _Arrays, row: int) -> GraphInputs:
+    """The graph of a row, without what fills it up to others' sizes."""
     columns, rows, edges = arrays["sizes"][row].tolist()
     sizes = (columns, rows, edges, edges, edges)
     return GraphInputs(*(arrays[name][row, :size] for name, size in zip(GraphInputs._fields, sizes)))

@@ -1,4 +1,4 @@
-"""Recipes `milp.root-gnn` and `milp.gcnn`: the graph networks, on the same labels and with the same loss as `milp.branching`."""
+"""Recipe `milp.gcnn`: the graph network, on the same labels and with the same loss as `milp.branching`."""
 
 from __future__ import annotations
 
@@ -12,28 +12,7 @@ from corl.solvers.milp.imitation.recipe import SEEDS, ImitationRecipe
 if TYPE_CHECKING:
     from corl.problems.milp.instance import MilpInstance
 
-__all__ = ["GcnnRecipe", "RootGnnRecipe"]
-
-
-@dataclass(frozen=True)
-class RootGnnRecipe(ImitationRecipe):
-    """A graph network at the root feeding a perceptron at every node (networks.RootGnnNetwork)."""
-
-    family: str = option("auctions", "What is generated, at its default size.", choices=GENERATORS)
-    batch: int = option(16, "Nodes of an optimiser step.", low=1, scale="log")
-
-    title: ClassVar[str] = "milp-root-gnn: a graph network at the root, a perceptron at the nodes, as strong branching does"
-    collecting: ClassVar[float] = 0.7
-    held_out: ClassVar[int] = 4
-    every: ClassVar[int] = 25
-
-    def network(self) -> Any:
-        from corl.solvers.milp.graph.networks import RootGnnNetwork
-
-        return RootGnnNetwork(family="own" if self.instances else self.family)
-
-    def program(self, number: int, seed: int) -> MilpInstance:
-        return _program(self, number, seed)
+__all__ = ["GcnnRecipe"]
 
 
 @dataclass(frozen=True)
@@ -54,11 +33,7 @@ class GcnnRecipe(ImitationRecipe):
         return GcnnNetwork(family="own" if self.instances else self.family)
 
     def program(self, number: int, seed: int) -> MilpInstance:
-        return _program(self, number, seed)
-
-
-def _program(recipe: RootGnnRecipe | GcnnRecipe, number: int, seed: int) -> MilpInstance:
-    if recipe.instances:
-        return recipe.read(number)
-    made: MilpInstance = GENERATORS[recipe.family](seed=SEEDS + 10_000 * seed + number)
-    return made
+        if self.instances:
+            return self.read(number)
+        made: MilpInstance = GENERATORS[self.family](seed=SEEDS + 10_000 * seed + number)
+        return made

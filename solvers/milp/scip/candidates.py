@@ -11,7 +11,7 @@ from corl.problems.milp_branching.candidates import Feature
 from corl.solvers.milp.scip import functions as scip
 from corl.solvers.milp.scip.lp_reading import doubles, pointers
 
-__all__ = ["branch_on", "candidates", "features", "indices", "lp_variables", "positions"]
+__all__ = ["branch_on", "candidates", "features", "indices", "positions"]
 
 _COUNT = len(Feature)
 _TIGHT = 1e-6  # slack / norm of a tight row
@@ -39,15 +39,6 @@ def indices(variables: Any) -> Any:
     found = np.empty(len(variables), np.int64)
     for k in range(len(variables)):
         found[k] = scip.var_index(variables[k])
-    return found
-
-
-@kernel
-def lp_variables(model: Any) -> Any:
-    """The variables of the columns of the LP, int64 [n] pointers."""
-    found = pointers(scip.get_lp_cols(model), scip.get_n_lp_cols(model)).copy()
-    for j in range(len(found)):
-        found[j] = scip.col_var(found[j])
     return found
 
 

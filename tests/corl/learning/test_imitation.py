@@ -26,8 +26,8 @@ class Eyes(RulePolicy):
     def context(self, environment, which):
         return {}
 
-    def see(self, environment, rows):
-        listed = environment.observe(rows)[self.name]
+    def see(self, view):
+        listed = view.arrays[self.name]
         return {"x": listed, "scale": np.ones(len(listed))}
 
     def evaluate(self, observation):

@@ -31,13 +31,18 @@ def same(one, other):
 
 
 @pytest.mark.parametrize(
-    ("problem", "options"), [("knapsack", SOLVED), pytest.param("jobshop", COMPLETED, marks=pytest.mark.long)]
+    ("problem", "options", "stops"),
+    [
+        ("knapsack", SOLVED, (11,)),
+        pytest.param("knapsack", SOLVED, (3,), marks=pytest.mark.long),
+        pytest.param("jobshop", COMPLETED, (3, 11), marks=pytest.mark.long),
+    ],
 )
-def test_workers_and_interruption_change_nothing(problem, options, tmp_path):
+def test_workers_and_interruption_change_nothing(problem, options, stops, tmp_path):
     """Two workers, and a run that goes on in the middle of a round, end with the weights of one that does it all itself."""
     whole = weights(problem, tmp_path / "whole.safetensors", workers=0, **options)
     assert same(whole, weights(problem, tmp_path / "two.safetensors", workers=2, **options))
-    for at in (3, 11):
+    for at in stops:
         path = tmp_path / f"{at}.safetensors"
 
         def stop(training, at=at):

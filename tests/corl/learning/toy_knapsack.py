@@ -89,13 +89,12 @@ class Packing(Environment):
         self.state.taken[rows] = False
         return np.zeros(len(rows))
 
-    def observe(self, rows):
+    def _observe(self, rows, actions):
         """items: int32 [R, K] as `actions`; values, weights: float64 [R, K], zero in empty slots; left: float64 [R]."""
-        at = self._checked(rows)
-        items = self.actions(at)
-        there, i = items >= 0, self.state.instance[at][:, None]
+        items = actions
+        there, i = items >= 0, self.state.instance[rows][:, None]
         values, weights = (np.where(there, table[i, items], 0.0) for table in (self.state.values, self.state.weights))
-        return {"items": items, "values": values, "weights": weights, "left": self.state.left[at]}
+        return {"items": items, "values": values, "weights": weights, "left": self.state.left[rows]}
 
     def solution(self, row):
         if (self.actions([row]) >= 0).any():

@@ -104,7 +104,7 @@ def test_an_evaluator_reads_the_pool():
     environment = TspEnvironment([instance, doubled], 2)
     environment.reset([0, 1], [0, 1])
     policy = AttentionPolicy("tsp", "plane", TOKENS, PAIRS, width=8, layers=1, heads=1).eval()
-    logits, value = policy.on(environment).evaluate(np.array([0, 1]))
+    logits, value = policy.on(environment).evaluate(environment.view(np.array([0, 1])))
     assert logits.shape == environment.actions([0, 1]).shape and logits.dtype == np.float32 and value.dtype == np.float64
     np.testing.assert_allclose(logits[1], logits[0], rtol=1e-4)
     np.testing.assert_allclose(value[1], 2.0 * value[0], rtol=1e-4)

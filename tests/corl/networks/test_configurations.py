@@ -26,7 +26,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "attention": PLANE, "muzero": PLANE | {"bins": 8}, "jobshop-cp": {"width": 4, "hidden": 4}, "jobshop-queue": {"width": 4},
     "memory-priority": {"width": 4},
     "gated-graph": {"problem": "tsp", "features": "candidate-edges", "nodes": 3, "edges": 2, "width": 8, "layers": 2},
-    "slim": {"problem": "jobshop"}, "milp-branching": {}, "milp-gcnn": {"width": 4}, "milp-root-gnn": {},
+    "slim": {"problem": "jobshop"}, "milp-branching": {}, "milp-gcnn": {"width": 4},
     "milp-revibranch": {"width": 4, "ancestors": 2},
 }  # fmt: skip
 

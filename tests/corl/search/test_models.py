@@ -113,7 +113,7 @@ class Coins(Environment):
         self.state.key[rows], self.state.time[rows] = keys, 0
         return np.zeros(len(rows))
 
-    def observe(self, rows: Any) -> Any:
+    def _observe(self, rows: Any, actions: Any) -> Any:
         return {"time": self.state.time[rows]}
 
     def solution(self, row: int) -> Any:

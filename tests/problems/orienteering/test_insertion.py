@@ -15,10 +15,11 @@ from corl.problems.orienteering.generators import distance
 from corl.problems.orienteering.problem import Orienteering
 
 
-def test_what_is_promised_is_kept(random_instance):
+@pytest.mark.parametrize("seeds", [6, pytest.param(12, marks=pytest.mark.long)])
+def test_what_is_promised_is_kept(random_instance, seeds):
     """An action collects, with the plan after it, no less than was said of it, also where rounded distances or a matrix break the
     triangle inequality as long as the plan can be gone; and so no less than the plan before in the end."""
-    for seed in range(12):
+    for seed in range(seeds):
         kind = ("EXACT_2D", "EUC_2D", "EXPLICIT")[seed % 3]
         instance = random_instance(12 + seed, kind, seed, closed=seed % 2 == 0)
         environment, random = InsertionEnvironment([instance], 1), np.random.default_rng(seed)

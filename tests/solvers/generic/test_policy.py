@@ -212,11 +212,11 @@ def test_where_no_weights_are_shipped(knapsack, monkeypatch, solver):
 
 def test_kinds_have_their_own_policy(monkeypatch):
     """An asymmetric instance wants atsp-bq, and the error names its recipe."""
-    from corl import registry
     from corl.networks import checkpoints
+    from corl.solvers.generic import inference
 
     monkeypatch.setattr(checkpoints, "shipped", dict)
-    monkeypatch.setattr(registry, "recipes", lambda problem: ["atsp-bq", "bq"])
+    monkeypatch.setattr(inference, "recipe_names", lambda problem: ["atsp-bq", "bq"])
     with pytest.raises(corl.UsageError, match="corl train tsp --recipe atsp-bq --output"):
         corl.solve(asymmetric(size=9), solver="policy")
     with pytest.raises(corl.UsageError, match="corl train tsp --recipe bq --output"):

@@ -28,11 +28,12 @@ def passed(instance, chunk: int, noise=None) -> np.ndarray:
     return offsets
 
 
+@pytest.mark.parametrize("seeds", [3, pytest.param(8, marks=pytest.mark.long)])
 @pytest.mark.parametrize("kind", ["plain", "aligned"])
-def test_tiny_passes_are_allocations(random_instance, lowest, kind):
+def test_tiny_passes_are_allocations(random_instance, lowest, kind, seeds):
     """Beside enumeration: never below the lowest height, in most cases on it, and the same for chunks of any size."""
     reached = count = 0
-    for n, seed in itertools.product((3, 5, 6), range(8)):
+    for n, seed in itertools.product((3, 5, 6), range(seeds)):
         instance = random_instance(n, seed, kind)
         if not instance.size.any():
             continue

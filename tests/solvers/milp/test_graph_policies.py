@@ -1,4 +1,4 @@
-"""Graph policies: inference against torch, which columns embeddings go to, learning, the recipes."""
+"""The graph policy: inference against torch, learning, the recipe."""
 
 from __future__ import annotations
 
@@ -15,21 +15,16 @@ from corl.learning.algorithms import imitation
 from corl.learning.episodes import Episodes
 from corl.learning.replay import Replay
 from corl.learning.training import train
-from corl.networks.checkpoints import save
 from corl.problems.milp import generators
 from corl.problems.milp.problem import Milp
 from corl.problems.milp_branching.candidates import Feature
 from corl.run import Run
 from corl.solvers.milp.branching.network import BranchingNetwork
-from corl.solvers.milp.branching.policy import load_branching
-from corl.solvers.milp.graph.features import COLUMN_INPUTS, ROW_INPUTS, GraphInputs, graph_inputs
-from corl.solvers.milp.graph.networks import GcnnNetwork, RootGnnNetwork
+from corl.solvers.milp.graph.features import COLUMN_INPUTS, ROW_INPUTS, GraphInputs
+from corl.solvers.milp.graph.networks import GcnnNetwork
 from corl.solvers.milp.imitation.lessons import Lessons, agrees, choices
 from corl.solvers.milp.scip import functions as scip_functions
-from corl.solvers.milp.scip.candidates import indices, positions
 from corl.solvers.milp.scip.recorder import Recorder, record
-
-NETWORKS = (RootGnnNetwork, GcnnNetwork)
 
 
 def batch_of(parts, network):
@@ -72,11 +67,10 @@ def episode(seed, candidates=4):
     return Episodes([context], np.zeros(1, int), {k: a[None] for k, a in arrays.items()}, moves, np.ones(1, int), np.zeros(1))
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-def test_inference_without_torch(kind):
+def test_inference_without_torch():
     """The same numbers as the network's, whatever its weights; several graphs side by side change nothing."""
     torch.manual_seed(1)
-    episodes, network = [episode(seed, 2 + seed) for seed in range(4)], kind()
+    episodes, network = [episode(seed, 2 + seed) for seed in range(4)], GcnnNetwork()
     batch = batch_of(episodes, network)
     network.standardise(batch.states)
     together = network(batch.states)[0]
@@ -86,18 +80,17 @@ def test_inference_without_torch(kind):
     policy = network.branching()
     for seed in range(4):
         tensors = [torch.from_numpy(part) for part in graph(seed)]
-        found = policy.embedding(graph(seed)) if kind is RootGnnNetwork else policy.score(graph(seed))
-        expected = network.embedding(tensors) if kind is RootGnnNetwork else network.score(tensors)
+        found, expected = policy.score(graph(seed)), network.score(tensors)
         assert found == pytest.approx(expected.detach().numpy(), rel=1e-4, abs=1e-4)
 
 
 @pytest.mark.chance
 def test_what_only_the_graph_shows_is_learned():
-    """By both graph networks, on a hundred nodes never seen; the perceptron sees no difference and takes the first: one in four.
+    """By the graph network, on a hundred nodes never seen; the perceptron sees no difference and takes the first: one in four.
 
     With other seeds, steps and rates they came to 0.68 to 0.91.
     """
-    for kind in (*NETWORKS, BranchingNetwork):
+    for kind in (GcnnNetwork, BranchingNetwork):
         torch.manual_seed(0)
         network, random, lessons = kind(), np.random.default_rng(0), Lessons(100, 1000)
         for seed in range(60):
@@ -123,19 +116,18 @@ def test_lessons_go_through_snapshots():
         lessons.add(small(seed=seed), episode(seed))
     again.load_state_dict(lessons.state_dict())
     assert (again.train.size, again.others.size, again.nodes) == (2, 1, 3)
-    network = RootGnnNetwork()
+    network = GcnnNetwork()
     graphs = [network.collate(*kept.train.seen(np.arange(2))).graph for kept in (lessons, again)]
     assert all(map(torch.equal, *graphs))
     again.describe(network)
     assert len(network.config["lower"]) == len(network.config["upper"]) > 0
 
 
-@pytest.mark.parametrize("kind", [pytest.param(kind, marks=pytest.mark.long if k else ()) for k, kind in enumerate(NETWORKS)])
-def test_trees_under_graph_policies_become_episodes(kind):
+def test_trees_under_graph_policies_become_episodes():
     """What the network makes of a recorded tree is what its policy made of each node, and it chose the best."""
     assert scip_functions.load()
     torch.manual_seed(3)
-    network, instance, told = kind().eval(), small(seed=1), []
+    network, instance, told = GcnnNetwork().eval(), small(seed=1), []
     network(batch_of([episode(1)], network).states)  # the first batch sets the scale of convolutions
     recorder, policy = Recorder(network), network.branching()
     run = Run(Milp().of(instance), instance, seed=3, iterations=40)
@@ -153,13 +145,12 @@ def test_trees_under_graph_policies_become_episodes(kind):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("recipe", ["root-gnn", "gcnn"])
-def test_recipes_train_policies(recipe, tmp_path, monkeypatch):
+def test_recipes_train_policies(tmp_path, monkeypatch):
     """From SCIP's trees to a policy that branches in SCIP, the same for the same seed, and leaves no Model behind."""
     monkeypatch.setitem(generators.GENERATORS, "multiple-knapsack", small)
     options = {"family": "multiple-knapsack", "samples": 9, "each": 4, "share": 1.0, "updates": 6, "batch": 4}
     output = tmp_path / "p.safetensors"
-    training = train("milp", recipe, steps=30, seed=1, device="cpu", workers=0, output=output, **options)
+    training = train("milp", "gcnn", steps=30, seed=1, device="cpu", workers=0, output=output, **options)
     assert training.limit == "finished" and training.metrics["nodes"] >= 9 and np.isfinite(training.metrics["loss"])
     one, two = (
         corl.solve(small(seed=1), solver="learned-branching", policy=str(output), iterations=12, seed=5) for _ in range(2)
@@ -172,29 +163,6 @@ def test_recipes_train_policies(recipe, tmp_path, monkeypatch):
         assert not [kind for kind in map(type, gc.get_objects()) if issubclass(kind, (pyscipopt.Model, pyscipopt.Branchrule))]
     finally:
         gc.enable()
-
-
-def test_embeddings_go_to_their_variables(tmp_path):
-    """The table that the kernel gets has, for every candidate of the root, the embedding of its own column."""
-    assert scip_functions.load()
-    torch.manual_seed(2)
-    network, seen, instance = RootGnnNetwork(), [], small(seed=1)
-    save(tmp_path / "r.safetensors", network.eval(), {})
-    policy = load_branching(str(tmp_path / "r.safetensors"))
-    run = Run(Milp().of(instance), instance, seed=3, iterations=5)
-    run.start()
-
-    def look(node):
-        graph, places, variables = graph_inputs(node.lp), positions(node.candidates), indices(node.candidates)
-        slot = policy(node)
-        seen.append((policy.table[variables], places, graph))
-        return slot
-
-    record(instance, run, look, Recorder(network))
-    lines, places, reading = seen[0]
-    assert len(seen) >= 3 and len(places) >= 2
-    expected = network.embedding([torch.from_numpy(part) for part in reading]).detach().numpy()[places]
-    assert lines == pytest.approx(expected, abs=1e-4) and np.ptp(expected, axis=0).max() > 1e-3
 
 
 def test_bad_options():

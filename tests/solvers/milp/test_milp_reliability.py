@@ -108,8 +108,8 @@ def test_an_exception_in_the_branching_rule_reaches_the_user_as_itself(monkeypat
 
     branch, calls = policy.branch, itertools.count()
 
-    def fails(pointer, scorer, table):
-        return {}["lost"] if next(calls) == 3 else branch(pointer, scorer, table)
+    def fails(pointer, scorer):
+        return {}["lost"] if next(calls) == 3 else branch(pointer, scorer)
 
     monkeypatch.setattr(policy, "branch", fails)
     monkeypatch.setattr(policy, "compile_kernel", lambda kernel, *arguments: compile_kernel(branch, *arguments))

@@ -60,8 +60,8 @@ def test_kernels_agree_with_torch(network, name):
     compared = 0
     while (rows := rows[environment.actions(rows)[:, 0] >= 0]).size:
         actions = environment.actions(rows)
-        logits, values = evaluator.evaluate(rows)
-        other, _ = network.infer(contexts, environment.instance_of(rows), network.see(environment, rows))
+        logits, values = evaluator.evaluate(environment.view(rows))
+        other, _ = network.infer(contexts, environment.instance_of(rows), network.see(environment.view(rows)))
         assert (np.isfinite(logits) == (actions >= 0)).all() and not values.any()
         np.testing.assert_allclose(logits, other, atol=1e-5, rtol=1e-5)
         environment.step(rows, rows, [random.choice(row[row >= 0]) for row in actions])
@@ -78,7 +78,7 @@ def test_the_pool_and_the_builder_agree(network):
     partial, embedded = new_partial(shop, 1), encoded(shop, weights)
     while (actions := environment.actions([0])[0])[0] >= 0:
         advance(shop, weights, embedded, partial, new_lanes(1, 9), 0.0, 1)
-        logits = evaluator.evaluate(np.array([0]))[0][0]
+        logits = evaluator.evaluate(environment.view(np.array([0])))[0][0]
         chosen = (actions >= 0) & (instance.job[actions] == partial.chosen[0, partial.step[0] - 1])
         assert logits[chosen] == logits.max()
         base += environment.step([0], [0], actions[chosen])[0]
@@ -88,7 +88,7 @@ def test_the_pool_and_the_builder_agree(network):
 def test_batches_of_instances_of_different_sizes(network):
     """What is seen of pools of different shapes can be put into one batch; the logits are those of each alone."""
     pools = [JobShop().environment([instance], 1, name="semi-active") for instance in INSTANCES]
-    contexts, seen = [network.context(pool, 0) for pool in pools], [network.see(pool, np.array([0])) for pool in pools]
+    contexts, seen = [network.context(pool, 0) for pool in pools], [network.see(pool.view(np.array([0]))) for pool in pools]
     with torch.no_grad():
         together, _ = network(network.collate(contexts, seen, np.arange(len(pools))))
     for row, (pool, context, one) in enumerate(zip(pools, contexts, seen)):
