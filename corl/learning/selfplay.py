@@ -35,7 +35,7 @@ class Job:
     first: int
     count: int
     taught: bool = False
-    """Whether a teacher plays (corl.learning.imitation.demonstrate) and not the network."""
+    """Whether a teacher plays (corl.learning.demonstrations.demonstrate) and not the network."""
     explores: bool = False
     """Whether it plays beside a teacher: its moves show what actions bring, and are no example for the policy."""
 

@@ -1,1 +1,1 @@
-"""Recipes for every problem with an environment."""
+"""The old place of the generic recipes, see corl.learning.algorithms; it goes with the next version."""

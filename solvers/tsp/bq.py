@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from corl.learning.algorithms.imitation import Imitation
 from corl.options import changed
-from corl.solvers.training.imitation import Imitation
 
 __all__ = ["AtspBq", "Bq"]
 

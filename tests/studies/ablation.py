@@ -198,7 +198,7 @@ def _heatmap(count: int) -> Measure:
 
 def _branching(family: str, count: int, tableau: int, **sizes: Any) -> Measure:
     """Cross-entropy with strong branching's scores on labelled nodes of trees that pseudocosts grow, a mean for each program."""
-    from corl.learning.imitation import draw, loss
+    from corl.learning.algorithms.imitation import draw, loss
     from corl.learning.replay import Replay
     from corl.run import Run
     from corl.solvers.milp.branching.recipe import BranchingRecipe

@@ -29,7 +29,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from corl import registry
-from corl.learning import imitation, snapshots
+from corl.learning import demonstrations, snapshots
+from corl.learning.algorithms import imitation
 from corl.learning.episodes import Episodes
 from corl.learning.optimise import gradient_step, new_optimiser
 from corl.learning.replay import Replay
@@ -103,10 +104,10 @@ def labelled(name: str, split: str, cache: Path) -> Replay:
 
 def _lessons(name: str, split: str, count: int) -> Iterator[Episodes]:
     task, eyes = TASKS[name], network_of(name, "own-30", 0)
-    teacher, random = imitation.Teacher(task.teacher, task.iterations), np.random.default_rng(count)
+    teacher, random = demonstrations.Teacher(task.teacher, task.iterations), np.random.default_rng(count)
     for first in range(0, count, _TOGETHER):
         some = instances(name, split, min(_TOGETHER, count - first), task.size, first)
-        yield imitation.demonstrate(eyes, registry.problem(GENERATED[name][0]), some, teacher, task.states, random)
+        yield demonstrations.demonstrate(eyes, registry.problem(GENERATED[name][0]), some, teacher, task.states, random)
 
 
 def network_of(name: str, variant: str, seed: int) -> AttentionPolicy:
@@ -169,8 +170,8 @@ def gaps(name: str, network: AttentionPolicy, cache: Path) -> NDArray[np.float64
     task, problem = TASKS[name], registry.problem(GENERATED[name][0])
     some, file = instances(name, "choose", task.compared, task.size), cache / f"{name}-choose.npy"
     if not file.exists():
-        teacher = imitation.Teacher(task.teacher, task.iterations)
-        solutions = imitation.taught_by(teacher, problem, some, range(len(some)))
+        teacher = demonstrations.Teacher(task.teacher, task.iterations)
+        solutions = demonstrations.taught_by(teacher, problem, some, range(len(some)))
         np.save(file, [problem.evaluate(one, found) for one, found in zip(some, solutions)])
     found: NDArray[np.float64] = greedy(problem, some, network.eval()) / np.load(file) - 1.0
     return found

@@ -67,7 +67,7 @@ def _learn(folder: Path, given: argparse.Namespace) -> None:
     """Collect once, train all three, write checkpoints and agreements."""
     import torch
 
-    from corl.learning.imitation import loss
+    from corl.learning.algorithms.imitation import loss
     from corl.learning.optimise import gradient_step
     from corl.networks.checkpoints import save
     from corl.problems.milp.generators import auctions

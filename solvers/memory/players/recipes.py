@@ -50,19 +50,19 @@ class _Game(Recipe):
 
 @dataclass(frozen=True)
 class GameAlphaZero(_Game):
-    """AlphaZero on generated programs. See corl.solvers.training.alphazero."""
+    """AlphaZero on generated programs. See corl.learning.algorithms.alphazero."""
 
     title: ClassVar[str] = "the mallocGame's player by AlphaZero: convolution over memory and time, attention over accesses"
 
     def train(self, training: Training) -> None:
-        from corl.solvers.training.alphazero import AlphaZero
+        from corl.learning.algorithms.alphazero import AlphaZero
 
         AlphaZero(**_shared(self), value_weight=0.05).train(training)
 
 
 @dataclass(frozen=True)
 class GameMuZero(_Game):
-    """MuZero on generated programs. See corl.solvers.training.muzero."""
+    """MuZero on generated programs. See corl.learning.algorithms.muzero."""
 
     batch: int = option(64, "Stretches of moves that an optimiser step looks at.", low=1, scale="log")
     unroll: int = option(3, "Moves over which the model is unrolled in training.", low=1, scale="log")
@@ -71,7 +71,7 @@ class GameMuZero(_Game):
     title: ClassVar[str] = "the mallocGame's player by MuZero: convolution over memory and time, attention over accesses"
 
     def train(self, training: Training) -> None:
-        from corl.solvers.training.muzero import MuZero
+        from corl.learning.algorithms.muzero import MuZero
 
         MuZero(**_shared(self), value_weight=0.25, unroll=self.unroll, reanalyse=self.reanalyse, bins=32).train(training)
 

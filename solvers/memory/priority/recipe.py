@@ -55,7 +55,7 @@ class PriorityRecipe(Recipe):
     def train(self, training: Training) -> None:
         import math
 
-        from corl.learning.evolution import set_gradient
+        from corl.learning.algorithms.evolution import set_gradient
         from corl.learning.optimise import new_optimiser, optimiser_step
         from corl.learning.validation import BestWeights
         from corl.solvers.memory.priority.network import PriorityNetwork
@@ -96,7 +96,7 @@ class PriorityRecipe(Recipe):
         """An estimate of the gradient of the expected rank with respect to all parameters, and the networks' mean."""
         import numpy as np
 
-        from corl.learning.evolution import gradient
+        from corl.learning.algorithms.evolution import gradient
         from corl.solvers.memory.priority.construct import Weights
 
         weights = network.weights()

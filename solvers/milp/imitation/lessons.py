@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from corl.errors import UsageError
+from corl.learning.algorithms.imitation import Batch, draw
 from corl.learning.episodes import Episodes
-from corl.learning.imitation import Batch, draw
 from corl.learning.replay import Replay
 from corl.problems.milp.instance import MilpInstance
 from corl.solvers.milp.branching.signature import signature, signature_range

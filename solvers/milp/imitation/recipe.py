@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from corl.learning.algorithms.imitation import Batch
     from corl.learning.episodes import Episodes
-    from corl.learning.imitation import Batch
     from corl.learning.session import Training
     from corl.problems.milp.instance import MilpInstance
     from corl.run import Run
@@ -66,7 +66,7 @@ class ImitationRecipe(Recipe):
 
     @abc.abstractmethod
     def network(self) -> Any:
-        """A new one: a Learner (learning.imitation) that Sees (scip.recorder), with `standardise` of a batch of all lessons."""
+        """A new one: a Learner (algorithms.imitation) that Sees (scip.recorder), with `standardise` of a batch of all lessons."""
 
     @abc.abstractmethod
     def program(self, number: int, seed: int) -> MilpInstance:
@@ -94,7 +94,7 @@ class ImitationRecipe(Recipe):
 
     def train(self, training: Training) -> None:
 
-        from corl.learning import imitation
+        from corl.learning.algorithms import imitation
         from corl.learning.optimise import gradient_step, new_optimiser
         from corl.solvers.milp.imitation.lessons import Lessons
         from corl.solvers.milp.scip import functions as scip

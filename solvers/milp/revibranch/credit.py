@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from corl.learning.algorithms.q_learning import Maximise, Target, field
 from corl.learning.episodes import Episodes
 from corl.learning.optimise import gradient_step, new_optimiser
-from corl.learning.q_learning import Maximise, Target, field
 
 if TYPE_CHECKING:
     from corl.learning.replay import Replay
@@ -54,7 +54,7 @@ def paths_of(children: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
 
 
 class Tree:
-    """The Target (learning.q_learning) of `tree`: the nodes of the first `ahead` levels, and what is expected below these.
+    """The Target (algorithms.q_learning) of `tree`: the nodes of the first `ahead` levels, and what is expected below these.
 
     A node whose subtree was cut short by a limit ("open" 1) counts as `limit` nodes more.
     """

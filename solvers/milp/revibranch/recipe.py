@@ -56,7 +56,8 @@ class ReviBranch(Recipe):
     step: ClassVar[str] = "a program's tree and the optimiser steps after it"
 
     def train(self, training: Training) -> None:
-        from corl.learning.q_learning import QLearning
+        from corl.learning.algorithms.q_learning import QLearning
+        from corl.learning.optimise import new_optimiser
         from corl.learning.replay import Replay
         from corl.learning.validation import BestWeights
         from corl.solvers.milp.revibranch.credit import Redistribution, Tree, along_paths
@@ -67,12 +68,13 @@ class ReviBranch(Recipe):
         network = self._network().to(training.device)
         replay, best = Replay(max(self.replay, self.nodes, self.warm)), BestWeights()
         target = Tree(self.ahead, self.nodes) if self.credit == "tree" else along_paths(self.ahead)
+        optimiser = new_optimiser(network, self.rate)
         learning = QLearning(
-            network, replay, target, rate=self.rate, batch=self.batch, sync=self.sync, states=network.states
+            network, replay, target, optimiser, rate=self.rate, batch=self.batch, sync=self.sync, states=network.states
         )  # fmt: skip
         weights = Redistribution(len(network.mean)) if self.credit == "weights" else None
         parts = {} if weights is None else {"redistribution": weights}
-        training.manage(network=network, learning=learning, replay=replay, best=best, **parts)
+        training.manage(network=network, optimiser=optimiser, learning=learning, replay=replay, best=best, **parts)
         while training.budget():
             seen = self._grow(training, learning, weights)
             if self._watch and (training.step + 1) % self.every == 0:
@@ -123,7 +125,7 @@ class ReviBranch(Recipe):
 
     def _grow(self, training: Training, learning: Any, weights: Any) -> dict[str, float]:
         """One more tree, and the optimiser steps after it: what is told of them."""
-        from corl.learning.q_learning import exploration
+        from corl.learning.algorithms.q_learning import exploration
         from corl.solvers.milp.revibranch.credit import share
         from corl.solvers.milp.revibranch.trees import chosen, grow
 
@@ -142,7 +144,9 @@ class ReviBranch(Recipe):
             learning.begin(lambda states: network.standardise(states.lists.lines))
         if replay.added >= self.warm:
             random = training.generator(2, training.step)
-            seen["loss"] = sum(learning.step(random, training.fraction) for _ in range(self.updates)) / self.updates
+            seen["loss"] = (
+                sum(learning.learn(learning.draw(random), training.fraction) for _ in range(self.updates)) / self.updates
+            )
         return seen
 
     def _watched(self, network: Any, training: Training) -> float:

@@ -73,7 +73,7 @@ def optima(problem, instances, knapsack):
 
 def searched(problem, instances, network, simulations, learned):
     """The objectives [E] by search without noise, in the learned model or in the environment."""
-    from corl.learning.muzero import search_latent
+    from corl.learning.algorithms.muzero import search_latent
 
     rows, search = np.arange(len(instances)), Gumbel(simulations, considered=8, noise=0.0)
     environment = problem.environment(instances, rows_needed(len(rows), simulations))

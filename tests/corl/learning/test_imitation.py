@@ -9,8 +9,9 @@ import torch
 from corl import registry
 from corl.decoding import WithoutReplacement
 from corl.errors import UsageError
-from corl.learning.imitation import Batch, Teacher, demonstrate, lessons, loss
-from corl.learning.self_improvement import improve
+from corl.learning.algorithms.imitation import Batch, loss
+from corl.learning.algorithms.self_improvement import improve
+from corl.learning.demonstrations import Teacher, demonstrate, lessons
 from corl.learning.source import Source
 from corl.policy import RulePolicy
 from corl.problems.tsp.generators import asymmetric, uniform

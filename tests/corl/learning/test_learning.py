@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corl.learning import evolution, imitation, policy_gradient, q_learning
+from corl.learning.algorithms import evolution, imitation, policy_gradient, q_learning
 from corl.learning.training import train
 from corl.store import Store
 

@@ -7,9 +7,10 @@ import pytest
 import torch
 from torch import nn
 
-from corl.learning import muzero
+from corl.learning.algorithms import muzero
 from corl.learning.episodes import Episodes, random_choice, record
 from corl.learning.replay import Replay
+from corl.learning.unrolling import spans, unroll
 from corl.search.gumbel import Gumbel
 
 NONE = -1
@@ -43,7 +44,7 @@ def replay():
 
 def test_the_unroll_is_told_in_the_roots_slots(replay):
     """Actions, policies and tokens of later states are found by their action ids among those of the root."""
-    seen = muzero.unroll(replay, np.array([0]), 2, 10, 1, np.random.default_rng(0))
+    seen = unroll(replay, np.array([0]), 2, 10, 1, np.random.default_rng(0))
     assert seen.slot.tolist() == [[1, 0]]  # 11, then 10, which stands in the root's slot 0
     assert seen.known.tolist() == [[True, True, True]]
     assert np.allclose(seen.policy[0], [[0.25, 0.75], [1.0, 0.0], [0.0, 0.0]])  # of step 1 only 10 is one of the root's
@@ -54,16 +55,16 @@ def test_the_unroll_is_told_in_the_roots_slots(replay):
 
 def test_an_action_that_the_root_does_not_list_ends_what_is_known(replay):
     """From there on the model cannot be told what was done, so nothing is asked of it."""
-    seen = muzero.unroll(replay, np.array([1]), 2, 10, 1, np.random.default_rng(0))
+    seen = unroll(replay, np.array([1]), 2, 10, 1, np.random.default_rng(0))
     assert seen.slot[0, 0] == 1 and seen.known.tolist() == [[True, True, False]]  # 13 is not among 12 and 10
 
 
 def test_targets_are_in_the_roots_unit(replay):
     """Rewards and values of all steps are divided by the root's scale; td_steps rewards, then the value of a search."""
-    whole, short = (muzero.unroll(replay, np.array([0]), 2, n, 1, np.random.default_rng(0)) for n in (3, 1))
+    whole, short = (unroll(replay, np.array([0]), 2, n, 1, np.random.default_rng(0)) for n in (3, 1))
     assert whole.reward.tolist() == [[0.5, 1.0]] and whole.value.tolist() == [[3.0, 2.5, 1.5]]
     assert short.value.tolist() == [[(1 + 70) / 2, (2 + 80) / 2, 1.5]]
-    two = muzero.unroll(replay, np.array([0]), 0, 2, 1, np.random.default_rng(0))
+    two = unroll(replay, np.array([0]), 0, 2, 1, np.random.default_rng(0))
     assert two.value.tolist() == [[(1 + 2 + 80) / 2]]
 
 
@@ -71,13 +72,13 @@ def test_terminals_absorb(replay):
     """Past the end: rewards and values 0, no policy, nothing to be like, and any action that the root lists."""
     drawn = set()
     for seed in range(20):
-        seen = muzero.unroll(replay, np.array([3]), 4, 10, 1, np.random.default_rng(seed))
+        seen = unroll(replay, np.array([3]), 4, 10, 1, np.random.default_rng(seed))
         assert seen.value[0].tolist() == [5.0, 0, 0, 0, 0] and seen.reward[0].tolist() == [5.0, 0, 0, 0]
         assert seen.policy_weight[0].tolist() == [1.0, 0, 0, 0, 0]
         assert (seen.counterpart[0, 1:] == NONE).all() and seen.known.all()
         drawn |= set(seen.slot[0, 1:].tolist())
     assert drawn == {0, 1}
-    seen = muzero.unroll(replay, np.array([2] * 30), 3, 10, 1, np.random.default_rng(0))
+    seen = unroll(replay, np.array([2] * 30), 3, 10, 1, np.random.default_rng(0))
     assert (seen.slot == 0).all()  # the only slot there is
 
 
@@ -106,7 +107,7 @@ class Counting(nn.Module):
 def test_gradient_scaling(replay, value, reward):
     """Step k's terms count 1 / K, and each of the k steps of the dynamics lets half of their gradient through."""
     network, steps = Counting(), 4
-    batch = muzero.unroll(replay, np.array([0, 3]), steps, 10, 1, np.random.default_rng(0))
+    batch = unroll(replay, np.array([0, 3]), steps, 10, 1, np.random.default_rng(0))
     batch = batch._replace(known=np.ones_like(batch.known))
     total, _ = muzero.loss(network, batch, muzero.Weights(value, reward, 0.0), torch.device("cpu"))
     total.backward()
@@ -128,14 +129,14 @@ def trained(knapsack):
     replay = Replay(1000)
     replay.add(record(eyes, environment, rows, base, random_choice(np.random.default_rng(0))))
     torch.manual_seed(0)
-    return replay, MuZeroNetwork("toy-knapsack", "items", inputs=5, **shape, **muzero.spans(replay, 3, 1))
+    return replay, MuZeroNetwork("toy-knapsack", "items", inputs=5, **shape, **spans(replay, 3, 1))
 
 
 def test_spans_hold_nearly_all_that_play_shows(trained):
     """The histograms hold 0 and all but a hundredth of the values and rewards, in units of the root."""
     replay, _ = trained
-    found = muzero.spans(replay, 3, 1)
-    seen = muzero.unroll(replay, np.arange(replay.size), 3, 1000, 1, np.random.default_rng(1))
+    found = spans(replay, 3, 1)
+    seen = unroll(replay, np.arange(replay.size), 3, 1000, 1, np.random.default_rng(1))
     for name, array in (("values", seen.value), ("rewards", seen.reward)):
         low, high = found[name]
         assert low < 0.0 and ((array > low) & (array < high)).mean() >= 0.99
@@ -149,7 +150,7 @@ def test_spans_do_not_follow_an_extreme(replay):
         seen, moves = ({name: array.copy() for name, array in part.items()} for part in _everything(few))
         moves["reward"] = np.where((k == 0) & (np.arange(4) == 0), 1000.0, moves["reward"])
         wide.add(Episodes([], np.zeros(2, np.int64), seen, moves, np.array([3, 1]), np.array([6.0, 5.0])))
-    assert muzero.spans(wide, 1, 1)["rewards"][1] < 10.0
+    assert spans(wide, 1, 1)["rewards"][1] < 10.0
 
 
 def _everything(replay):
@@ -162,7 +163,7 @@ def _everything(replay):
 def test_the_model_can_be_learned(trained):
     """On one batch, descent makes value and reward better by a fifth of what they were, and the similarity by 0.05."""
     replay, network = trained
-    batch = muzero.unroll(replay, np.arange(24), 3, 1000, 1, np.random.default_rng(0))
+    batch = unroll(replay, np.arange(24), 3, 1000, 1, np.random.default_rng(0))
     optimiser = torch.optim.Adam(network.parameters(), 5e-3)
     history = []
     for _ in range(40):

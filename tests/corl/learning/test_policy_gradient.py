@@ -8,8 +8,8 @@ import torch
 
 from corl import registry
 from corl.decoding.play import Turn
-from corl.learning.policy_gradient import GreedyRollout, Moves, Starts, advantages, choice, roll_out, shared_baseline
-from corl.learning.policy_gradient import loss as loss_of
+from corl.learning.algorithms.policy_gradient import GreedyRollout, Moves, Starts, advantages, choice, roll_out, shared_baseline
+from corl.learning.algorithms.policy_gradient import loss as loss_of
 from corl.learning.replay import Replay
 from corl.networks.attention import AttentionPolicy
 from corl.networks.tokens import token_sizes

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from corl.learning.algorithms.q_learning import QLearning, exploration, n_step
 from corl.learning.episodes import Episodes
-from corl.learning.q_learning import QLearning, exploration, n_step
+from corl.learning.optimise import new_optimiser
 from corl.learning.replay import Replay
 
 LENGTHS = st.lists(st.integers(1, 6), min_size=1, max_size=5)
@@ -57,17 +58,18 @@ class Table(nn.Module):
 def test_the_network_chooses_and_the_frozen_one_judges():
     """Double Q-learning; the frozen one takes the weights at every `sync`-th step; the states may be asked for in any order."""
     replay, _, _ = replay_of([5], np.random.default_rng(0))
-    learning = QLearning(Table(1.0), replay, n_step(1), rate=1e-3, batch=4, sync=2)
+    network = Table(1.0)
+    learning = QLearning(network, replay, n_step(1), new_optimiser(network, 1e-3), rate=1e-3, batch=4, sync=2)
     with torch.no_grad():
         learning.frozen.slope.copy_(torch.tensor([-2.0, 7.0]))
     assert learning.maximise(np.array([3, 1, 3])).tolist() == [-6.0, -2.0, -6.0]
     random = np.random.default_rng(1)
-    learning.step(random, 0.0)
+    learning.learn(learning.draw(random), 0.0)
     kept = learning.frozen.slope.detach().clone()
     assert kept.tolist() == [1.0, -1.0] and learning.network.slope.tolist() != kept.tolist()
-    learning.step(random, 0.0)
+    learning.learn(learning.draw(random), 0.0)
     assert learning.frozen.slope.tolist() == kept.tolist()
-    learning.step(random, 0.0)
+    learning.learn(learning.draw(random), 0.0)
     assert learning.frozen.slope.tolist() != kept.tolist()
 
 

@@ -146,8 +146,8 @@ def test_any_number_of_workers_plays_the_same(knapsack, knapsack_folder, monkeyp
     """Two worker processes make the moves that this process makes."""
     import torch
 
+    from corl.learning.algorithms.alphazero import AlphaZero, _player
     from corl.networks.attention import AttentionPolicy
-    from corl.solvers.training.alphazero import AlphaZero, _player
 
     monkeypatch.setenv("PYTHONPATH", str(knapsack_folder))
     recipe, source = AlphaZero(size=6, simulations=4, considered=4), Source(knapsack.Knapsack(), "", [6], 3)

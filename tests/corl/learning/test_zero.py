@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 
 from corl.cli.main import main
 from corl.errors import UsageError
-from corl.learning import imitation, muzero
+from corl.learning.algorithms import imitation, muzero
 from corl.learning.recipe import recipe_class
 from corl.learning.session import Training
 from corl.learning.source import Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import corl
-from corl.learning.imitation import Teacher, demonstrate, lessons
+from corl.learning.demonstrations import Teacher, demonstrate, lessons
 from corl.networks.attention import AttentionPolicy
 from corl.networks.tokens import token_sizes
 from corl.problems.memory.environment import MappingEnvironment

@@ -101,9 +101,10 @@ def test_legal_actions_have_slots_five_steps_deep():
     """
     import torch
 
-    from corl.learning import muzero
+    from corl.learning.algorithms.muzero import search_latent
     from corl.learning.episodes import random_choice, record
     from corl.learning.replay import Replay
+    from corl.learning.unrolling import unroll
     from corl.networks.muzero import MuZeroNetwork
     from corl.problems.memory.pool import ACTIONS
     from corl.search.gumbel import Gumbel
@@ -118,7 +119,7 @@ def test_legal_actions_have_slots_five_steps_deep():
         replay = Replay(10_000)
         replay.add(record(network, environment, rows, base, random_choice(np.random.default_rng(0))))
         at = np.arange(replay.size)
-        batch = muzero.unroll(replay, at, 5, 10, network.extra, np.random.default_rng(0), kinds)
+        batch = unroll(replay, at, 5, 10, network.extra, np.random.default_rng(0), kinds)
         places, inside = replay.window(at, 5)
         legal = replay.field("actions", places.ravel(), -1).reshape(*places.shape, -1)
         x, mask = torch.from_numpy(batch.x[:, 0]), torch.from_numpy(batch.mask[:, 0])
@@ -133,6 +134,6 @@ def test_legal_actions_have_slots_five_steps_deep():
     assert known[ACTIONS] == 1.0 and known[0] < 0.67
     environment.reset(rows, rows)
     listed = environment.actions(rows)
-    found = muzero.search_latent(network, Gumbel(8), network.see(environment.view(rows)), listed, np.arange(8, dtype=np.uint64))
+    found = search_latent(network, Gumbel(8), network.see(environment.view(rows)), listed, np.arange(8, dtype=np.uint64))
     assert not found.policy[listed < 0].any() and np.allclose(found.policy.sum(1), 1.0)
     assert (listed[rows, found.slot] >= 0).all() and ((listed >= 0).sum(1) < ACTIONS).all()

@@ -11,7 +11,7 @@ import torch
 
 import corl
 from corl.errors import UsageError
-from corl.learning import imitation
+from corl.learning.algorithms import imitation
 from corl.learning.episodes import Episodes
 from corl.learning.replay import Replay
 from corl.learning.training import train

@@ -13,7 +13,7 @@ from scipy.special import softmax
 
 import corl
 from corl.errors import UsageError
-from corl.learning import imitation
+from corl.learning.algorithms import imitation
 from corl.learning.replay import Replay
 from corl.learning.training import train
 from corl.networks import checkpoints

@@ -7,7 +7,7 @@ import pytest
 
 from corl import registry
 from corl.errors import UsageError
-from corl.learning.imitation import Teacher, demonstrate
+from corl.learning.demonstrations import Teacher, demonstrate
 from corl.networks.attention import AttentionPolicy
 from corl.networks.tokens import token_sizes
 from corl.problems.orienteering.environment import InsertionEnvironment, OrienteeringEnvironment

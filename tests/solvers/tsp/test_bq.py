@@ -12,7 +12,8 @@ import torch
 from corl import registry
 from corl.decoding import CountedEvaluator, Greedy, decode
 from corl.errors import UsageError
-from corl.learning import imitation
+from corl.learning.algorithms import imitation
+from corl.learning.algorithms.imitation import Imitation
 from corl.learning.training import train
 from corl.learning.validation import greedy
 from corl.networks.checkpoints import load_policy
@@ -20,7 +21,6 @@ from corl.policy import RulePolicy
 from corl.problems.tsp.assignment_outlook import least_estimate
 from corl.problems.tsp.environment import TspEnvironment
 from corl.problems.tsp.generators import asymmetric, uniform
-from corl.solvers.training.imitation import Imitation
 from corl.solvers.tsp.bq import AtspBq, Bq
 
 TSP = registry.problem("tsp")

@@ -8,7 +8,7 @@ import torch
 
 import corl
 from corl.errors import UsageError
-from corl.learning import evolution
+from corl.learning.algorithms import evolution
 from corl.learning.training import train
 from corl.learning.validation import greedy
 from corl.problems.jobshop.generators import arrivals, taillard

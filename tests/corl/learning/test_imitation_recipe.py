@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from corl import registry
-from corl.learning.imitation import Teacher, demonstrate, taught_by
+from corl.learning.demonstrations import Teacher, demonstrate, taught_by
 from corl.learning.training import train
 from corl.networks import checkpoints
 from corl.networks.attention import AttentionPolicy

@@ -1,32 +1,21 @@
-"""MuZero's learning: the model is unrolled along moves of the replay and matched with what was seen there.
+"""Unrolling: the targets of MuZero's model along stretches of moves of a replay.
 
-Schrittwieser et al., Nature 2020 (loss, K = 5 steps, gradient scaling: appendix G; reanalyse: appendix H); EfficientZero
-(Ye et al., NeurIPS 2021) for the consistency loss. Where an episode ends, the absorbing state follows: reward and value 0,
-any action, no policy target.
+Schrittwieser et al., Nature 2020. Where an episode ends, the absorbing state follows: reward and value 0, any action, no policy
+target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn import functional
 
-from corl.learning.episodes import Choice
 from corl.learning.replay import Replay
-from corl.networks.muzero import MuZeroNetwork, Slots
-from corl.networks.policy import Arrays
-from corl.search.gumbel import Gumbel
-from corl.search.models import LearnedModel
 from corl.tokens import joined
 
-__all__ = ["Unroll", "Weights", "loss", "reanalyse", "search_latent", "spans", "unroll"]
+__all__ = ["Unroll", "spans", "unroll"]
 
-_HALF = 0.5  # of the gradient goes through each step of the dynamics (appendix G)
 _TAIL = 0.005  # share of the values and rewards that the heads' histograms leave out on either side
 _MARGIN = 0.1  # of the span of the others, by which they go beyond it
 
@@ -144,90 +133,3 @@ def spans(replay: Replay, steps: int, extra: int) -> dict[str, tuple[float, floa
         margin = _MARGIN * (high - low) or 1.0
         found[name] = (low - margin, high + margin)
     return found
-
-
-def search_latent(
-    network: MuZeroNetwork, search: Gumbel, seen: Arrays, actions: NDArray[np.int32], keys: NDArray[np.uint64]
-) -> Choice:
-    """Search R states that the network saw in the learned model. `actions` [R, K] are those that the environment lists: masks
-    at the root only."""
-    width, listed = actions.shape[1], network.ids(actions)
-    found = search.search(LearnedModel(Slots(network, width)), (seen, listed), keys)
-    slot = (listed == found.action[:, None]).argmax(axis=1)
-    return Choice(slot, found.policy[:, :width].astype(np.float32), found.value * seen["scale"])
-
-
-def reanalyse(replay: Replay, at: NDArray[np.int64], network: MuZeroNetwork, search: Gumbel, keys: NDArray[np.uint64]) -> None:
-    """Search the states of the moves `at`, rising, anew and put what comes of it in the place of their targets."""
-    seen = joined(replay.seen(at).seen, network.extra)
-    found = search_latent(network, search, seen, replay.field("actions", at, -1), keys)
-    replay.put("policy", at, found.policy)
-    replay.put("value", at, found.value)
-
-
-class Weights(NamedTuple):
-    """What the terms of the loss count for beside the policy's."""
-
-    value: float = 0.25
-    reward: float = 1.0
-    consistency: float = 1.0
-
-
-def loss(network: MuZeroNetwork, batch: Unroll, weights: Weights, device: torch.device) -> tuple[Tensor, dict[str, float]]:
-    """The loss of a batch and its terms. The root's terms count in full, those of the K steps 1 / K each.
-
-    value, reward: cross-entropy with the HL-Gauss targets; consistency: minus the cosine of the unrolled latent vectors
-    with the representation of the state that was seen there, which is no variable (stop-gradient).
-    """
-    part: dict[str, Any] = {
-        name: None if array is None else torch.from_numpy(array).to(device) for name, array in batch._asdict().items()
-    }
-    steps = batch.slot.shape[1]
-    latent = network.representation(part["x"][:, 0], part["mask"][:, 0], None if part["pairs"] is None else part["pairs"][:, 0])
-    observed = _observed(network, part) if weights.consistency else None
-    terms = _predicted(network, latent, part, 0)
-    total = terms["policy"] + weights.value * terms["value"]
-    sums = {name: term.item() for name, term in terms.items()} | {"reward": 0.0, "consistency": 0.0}
-    for k in range(1, steps + 1):
-        latent, reward = network.dynamics(_scaled(latent, _HALF), part["slot"][:, k - 1])
-        known = part["known"][:, k].float()
-        terms = _predicted(network, latent, part, k)
-        terms["reward"] = (network.reward_head.loss(reward, part["reward"][:, k - 1]) * known).mean()
-        total = total + (terms["policy"] + weights.value * terms["value"] + weights.reward * terms["reward"]) / steps
-        if observed is not None:
-            terms["consistency"] = _consistency(network, latent, observed[:, k - 1], part["counterpart"][:, k], known)
-            total = total + weights.consistency * terms["consistency"] / steps
-        for name in ("reward", "consistency"):
-            sums[name] += terms[name].item() / steps if name in terms else 0.0
-    return total, sums
-
-
-def _predicted(network: MuZeroNetwork, latent: Tensor, part: Mapping[str, Any], k: int) -> dict[str, Tensor]:
-    """The policy's and the value's terms of step k."""
-    logits, value = network.prediction(latent)
-    known = part["known"][:, k].float()
-    cross_entropy = -(part["policy"][:, k] * functional.log_softmax(logits, dim=1).clamp_min(-1e4)).sum(dim=1)
-    fit = network.value_head.loss(value, part["value"][:, k])
-    return {"policy": (cross_entropy * part["policy_weight"][:, k] * known).mean(), "value": (fit * known).mean()}
-
-
-def _observed(network: MuZeroNetwork, part: Mapping[str, Any]) -> Tensor:
-    """The representations [N, K, T, D + 1] of the states after the first."""
-    rows, steps, tokens = part["mask"][:, 1:].shape
-    x, mask = part["x"][:, 1:].flatten(0, 1), part["mask"][:, 1:].flatten(0, 1)
-    pairs = None if part["pairs"] is None else part["pairs"][:, 1:].flatten(0, 1)
-    with torch.no_grad():
-        return network.representation(x, mask, pairs).view(rows, steps, tokens, -1)
-
-
-def _consistency(network: MuZeroNetwork, latent: Tensor, observed: Tensor, counterpart: Tensor, known: Tensor) -> Tensor:
-    """Minus the cosine of the latent vectors with those of their counterparts, a mean over those of a row."""
-    there = (counterpart >= 0).float() * known[:, None]
-    theirs = observed.gather(1, counterpart.clamp_min(0)[..., None].expand(-1, -1, observed.shape[2]))
-    cosine = network.similarity(latent, theirs)
-    return -((cosine * there).sum(1) / there.sum(1).clamp_min(1.0)).mean()
-
-
-def _scaled(tensor: Tensor, share: float) -> Tensor:
-    """The same numbers, with that share of the gradient."""
-    return tensor * share + tensor.detach() * (1.0 - share)

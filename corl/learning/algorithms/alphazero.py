@@ -1,4 +1,4 @@
-"""Recipe `any.alphazero`: a policy and a value from self-play by Gumbel search in the environment itself."""
+"""AlphaZero, the recipe `any.alphazero`: a policy and a value from self-play by Gumbel search in the environment itself."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from corl.errors import UsageError
+from corl.learning.loop import Loop, PolicyRecipe
 from corl.options import option
-from corl.solvers.training.common import PolicyRecipe, check_learned, check_teacher, source_of, taught
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from corl.decoding.play import Turn
+    from corl.learning.algorithms.imitation import Batch
     from corl.learning.episodes import Episodes
-    from corl.learning.selfplay import Job
+    from corl.learning.selfplay import Job, Player
     from corl.learning.session import Training
     from corl.learning.source import Source
     from corl.networks.policy import Arrays, Policy
@@ -25,7 +28,7 @@ class AlphaZero(PolicyRecipe):
     """Gumbel AlphaZero (Danihelka et al., ICLR 2022) on new instances in every generation.
 
     A generation is `episodes` instances, each played once by search; `updates` optimiser steps on moves of the replay
-    follow.
+    follow: they imitate what the search made of the policy, and fit the value to what the episodes brought.
     """
 
     start: str = option("", "A checkpoint with a value to go on from; empty: a new network of `width`, `layers` and `heads`.")
@@ -47,55 +50,50 @@ class AlphaZero(PolicyRecipe):
     step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of self-play before it"
 
     def train(self, training: Training) -> None:
-
-        from corl.learning import imitation
-        from corl.learning.optimise import gradient_step, new_optimiser
+        from corl.learning.algorithms import imitation
+        from corl.learning.demonstrations import check_teacher, teacher_plays
         from corl.learning.replay import Replay
         from corl.learning.selfplay import SelfPlay
-        from corl.learning.validation import Validation
-        from corl.solvers.training.common import begin
 
         check_teacher(self, training.problem.name)
-        source = source_of(self, training.problem, training.seed)
-        network = begin(self, training, source)
+        loop, replay = Loop(self, training, keep=self.keep), Replay(self.replay)
+        network = loop.network
+        loop.manage(replay=replay)
+
+        def moves() -> tuple[Batch | None, dict[str, float]]:
+            seen = {}
+            if training.step % self.updates == 0:
+                generation, taught = training.step // self.updates, float(teacher_plays(self, training))
+                episodes = games.generation(network, generation, self.episodes, taught)
+                for part in episodes:
+                    replay.add(part)
+                seen = loop.validate(episodes)
+            if not replay.size:
+                return None, seen
+            at = replay.sample(training.generator(2, training.step), self.batch)
+            return imitation.draw(replay, at, network), seen
+
+        def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
+            return imitation.loss(network, batch, self.value_weight)
+
+        with SelfPlay(training, _player, self, loop.source, type(network), network.config) as games:
+            loop.run(moves, loop.minimise(loss))
+
+    def first_network(self, training: Training, source: Source) -> Policy:
+        """See PolicyRecipe.first_network. Raises UsageError for a network without a value."""
+        network = super().first_network(training, source)
         if not network.has_value:
             named = f"start: {self.start}" if self.start else f"network: {self.network}"
             raise UsageError(f"{named} has no value, which the search needs")
-        optimiser = new_optimiser(network, self.rate)
-        replay, validate = Replay(self.replay), Validation(source, self.watch, self.keep)
-        training.manage(network=network, optimiser=optimiser, replay=replay, watch=validate)
-        kind = type(network), network.config
-        with SelfPlay(training, _player, self, source, *kind) as games:
-            while training.budget():
-                seen = {}
-                if training.step % self.updates == 0:
-                    number = training.step // self.updates
-                    episodes = games.generation(network, number, self.episodes, taught(self, training))
-                    for part in episodes:
-                        replay.add(part)
-                    seen = validate(network, episodes)
-                if replay.size:
-                    at = replay.sample(training.generator(2, training.step), self.batch)
-                    with training.autocast():
-                        loss, terms = imitation.loss(network, imitation.draw(replay, at, network), self.value_weight)
-                    gradient_step(optimiser, loss, self.rate, training.fraction)
-                    seen = {"loss": loss.item(), **terms, **seen}
-                else:
-                    check_learned(training, optimiser)
-                training.log(**seen)
-        check_learned(training, optimiser, over=True)
-        if self.keep and self.watch:
-            validate(network)
-            validate.restore(network)
-        training.save(network)
+        return network
 
 
-def _player(recipe: AlphaZero, source: Source, network_kind: type[Policy], config: dict[str, Any]) -> Any:
-    """A Player (corl.learning.selfplay) that searches the environment with a network of that kind, on the CPU."""
+def _player(recipe: AlphaZero, source: Source, network_kind: type[Policy], config: dict[str, Any]) -> Player:
+    """Return what plays by searching the environment with a network of that kind, on the CPU."""
     import numpy as np
 
+    from corl.learning.demonstrations import Teacher, demonstrate
     from corl.learning.episodes import Choice, record
-    from corl.learning.imitation import Teacher, demonstrate
     from corl.learning.selfplay import load_weights
     from corl.search.gumbel import Gumbel
     from corl.search.models import SimulatorModel, rows_needed

@@ -1,13 +1,13 @@
-"""Imitation: states on the way to good solutions and what was right there, and the loss that all who imitate share.
+"""Demonstrations: episodes that follow good solutions, those of a teacher, with what was right in each state.
 
 As BQ-NCO learns (Drakulic et al., NeurIPS 2023): the state after any number of a solution's decisions is an instance of its
-own, whose solution is the rest. AlphaZero imitates what its search made of the policy in the same way.
+own, whose solution is the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,14 @@ from corl.adapter import Problem
 from corl.decoding import CountedEvaluator
 from corl.decoding.play import Turn
 from corl.decoding.rollouts import roll_out
+from corl.errors import UsageError
 from corl.learning.episodes import Choice, Episodes, random_choice, record
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from corl.learning.replay import Replay
+    from corl.learning.session import Training
     from corl.networks.policy import Arrays, Policy
 
-__all__ = ["Batch", "Learner", "Teacher", "demonstrate", "draw", "follow", "lessons", "loss", "taught_by"]
+__all__ = ["Teacher", "check_teacher", "demonstrate", "follow", "lessons", "taught_by", "teacher_plays"]
 
 _NEVER = -2  # stands for an action that there is not; -1 is an empty slot
 _FROM_THE_START = 0.3  # share of the episodes that a teacher completes from the beginning
@@ -42,62 +41,25 @@ class Teacher(NamedTuple):
     """From how many random starts each of its solutions is followed, at most `Problem.starts`."""
 
 
-class Batch(NamedTuple):
-    """N moves."""
+def check_teacher(recipe: Any, problem: str) -> None:
+    """Raise UsageError if a recipe's teacher is no solver of the problem that iterations can limit.
 
-    states: Any
-    """What `Policy.forward` takes."""
-    target: Tensor
-    """[N, K] float32: probabilities of the actions, all 0 where nothing is known of them; or bool: the actions that are right."""
-    value: Tensor
-    """float32 [N] the return of what remained, in the row's unit."""
-
-
-class Learner(Protocol):
-    """What learns of a replay: a Policy, or another network that tells what its forward pass takes of what it saw."""
-
-    def collate(self, contexts: Sequence[Arrays], seen: Sequence[Arrays], which: NDArray[np.int64]) -> Any:
-        """See Policy.collate."""
-
-    def parameters(self) -> Iterator[nn.Parameter]:
-        """See torch.nn.Module."""
-
-    def __call__(self, batch: Any) -> tuple[Tensor, Tensor]:
-        """Logits [N, K] and values [N] of what `collate` gives."""
-
-
-def draw(replay: Replay, at: NDArray[np.int64], network: Learner) -> Batch:
-    """The moves of these numbers [N], rising, on the network's device."""
-    import torch
-
-    sight = replay.seen(at)
-    scale = np.concatenate([part["scale"] for part in sight.seen])
-    value = (replay.field("returns", at) / scale).astype(np.float32)
-    device = next(network.parameters()).device
-    target = torch.from_numpy(replay.field("policy", at)).to(device)
-    return Batch(network.collate(*sight), target, torch.from_numpy(value).to(device))
-
-
-def loss(network: Learner, batch: Batch, value_weight: float = 0.0) -> tuple[Tensor, dict[str, float]]:
-    """Cross-entropy with the target + `value_weight` times the squared error of the value; and both terms.
-
-    Of a set of right actions it is minus the logarithm of the probability that one of them is taken.
+    (With a limit in seconds its lessons, and so the weights, would depend on how busy the machine is.)
     """
-    import torch
-    from torch.nn import functional
+    from corl import registry
 
-    logits, value = network(batch.states)
-    log_policy = functional.log_softmax(logits.float(), dim=1).clamp_min(-1e4)
-    if batch.target.dtype == torch.bool:
-        policy_terms = -log_policy.masked_fill(~batch.target, -torch.inf).logsumexp(dim=1)
-        told = batch.target.any(dim=1)
-    else:
-        policy_terms, told = -(batch.target * log_policy).sum(dim=1), (batch.target > 0).any(dim=1)
-    policy_term = torch.where(told, policy_terms, 0.0).sum() / told.sum().clamp_min(1)
-    if not value_weight:
-        return policy_term, {"policy": policy_term.item()}
-    value_term = functional.mse_loss(value.float(), batch.value)
-    return policy_term + value_weight * value_term, {"policy": policy_term.item(), "value": value_term.item()}
+    if not recipe.teacher:
+        return
+    limited = [name for name in registry.solvers(problem) if registry.solver(problem, name).iteration]
+    if recipe.teacher not in limited:
+        if recipe.teacher != "auto":
+            registry.solver(problem, recipe.teacher)  # raises for an unknown name
+        raise UsageError(f"teacher is {recipe.teacher}; accepted: a solver limited by iterations: {', '.join(limited) or 'none'}")
+
+
+def teacher_plays(recipe: Any, training: Training) -> bool:
+    """Return whether the teacher of a recipe, if it has one, plays the next generation."""
+    return bool(recipe.teacher) and training.fraction < recipe.taught
 
 
 def demonstrate(

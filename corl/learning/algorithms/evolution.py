@@ -1,0 +1,174 @@
+"""Evolution strategies, the recipe `any.evolution`: a gradient out of what changed networks come to, for what no backpropagation
+goes through.
+
+Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning" (2017): Gaussian changes of all
+parameters in opposite pairs, and ranks in place of what they came to.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from corl.learning.loop import Loop, PolicyRecipe
+from corl.options import option
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import Tensor, nn
+
+    from corl.adapter import Problem
+    from corl.decoding.play import Turn
+    from corl.environment import View
+    from corl.learning.session import Training
+    from corl.networks.policy import Policy
+
+__all__ = ["Evolution", "gradient", "moved", "outcomes", "parameters_of", "set_gradient"]
+
+
+@dataclass(frozen=True)
+class Evolution(PolicyRecipe):
+    """Evolution strategies (Salimans et al., 2017): for small networks, and for episodes so long that no action can be blamed.
+
+    The copies play by their likeliest actions, all on the same new instances, in this process; workers are not used. The weights
+    that did best on the watched instances are kept.
+    """
+
+    start: str = option("", "A checkpoint to go on from; empty: a new network of `width`, `layers` and `heads`.")
+    batch: int = option(8, "New instances of a step.", low=1, scale="log")
+    pairs: int = option(16, "Pairs of changed networks that a step tries.", low=1, scale="log")
+    spread: float = option(0.05, "Standard deviation of the changes.", above=0, scale="log")
+    every: int = option(10, "Steps between two looks at the watched instances.", low=1)
+
+    title: ClassVar[str] = "evolution strategies: small networks by what whole episodes come to"
+    step: ClassVar[str] = "`batch` new instances for each of 2 `pairs` networks, then an optimiser step"
+
+    def train(self, training: Training) -> None:
+        import numpy as np
+
+        from corl.learning.optimise import optimiser_step
+        from corl.networks.threads import one_thread
+
+        loop = Loop(self, training, keep=True, decay=0.0, gate_rate=1.0)  # gates' gradients are as noisy as the others'
+        loop.manage()
+
+        def outcome() -> tuple[NDArray[np.float64] | None, dict[str, float]]:
+            seen = loop.validate(every=self.every)
+            estimate, objective, chose = self._gradient(loop)
+            return estimate if chose else None, {"objective": objective, **seen}
+
+        def follow(estimate: NDArray[np.float64]) -> dict[str, float]:
+            set_gradient(loop.network, estimate)
+            optimiser_step(loop.optimiser, self.rate, training.fraction, clip=math.inf)
+            return {"slope": float(np.linalg.norm(estimate))}
+
+        with one_thread():
+            loop.run(outcome, follow)
+
+    def _gradient(self, loop: Loop) -> tuple[NDArray[np.float64], float, bool]:
+        """An estimate of the gradient of the expected rank, the mean objective, and whether there was anything to choose."""
+        import numpy as np
+
+        training, network = loop.training, loop.network
+        instances = loop.source.instances(training.step * self.batch, self.batch)
+        flat = parameters_of(network)
+        noise = training.generator(3, training.step).standard_normal((self.pairs, len(flat)))
+        changes = self.spread * np.concatenate([noise, -noise])
+        found, chose = outcomes(training.problem, instances, [moved(network, flat + change) for change in changes])
+        sign = 1.0 if training.problem.sense == "max" else -1.0
+        standard = (found - found.mean(axis=0)) / np.maximum(found.std(axis=0), 1e-9 * np.maximum(1.0, np.abs(found).max(axis=0)))
+        costs = -standard.mean(axis=1).reshape(2, self.pairs).T
+        return gradient(costs, noise, self.spread), sign * float(found.mean()), chose
+
+
+def parameters_of(network: nn.Module) -> NDArray[np.float64]:
+    """All parameters, [D]."""
+    import numpy as np
+
+    return np.concatenate([part.detach().cpu().double().numpy().ravel() for part in network.parameters()])
+
+
+def moved(network: Policy, flat: NDArray[np.float64]) -> Policy:
+    """A copy of a network with the parameters `flat` [D]."""
+    import torch
+
+    other = copy.deepcopy(network).eval()
+    with torch.no_grad():
+        for parameter, part in zip(other.parameters(), _parts(other, flat)):
+            parameter.copy_(part)
+    return other
+
+
+def gradient(costs: NDArray[np.float64], noise: NDArray[np.float64], spread: float) -> NDArray[np.float64]:
+    """An estimate of the gradient [D] of the expected rank, from 0.5 of the most to -0.5 of the least; of equals the mean.
+
+    costs: [P, 2], what the parameters changed by `spread` * noise [P, D], and by its opposite, come to.
+    """
+    from scipy.stats import rankdata
+
+    ranks = (rankdata(costs, axis=None).reshape(costs.shape) - 1.0) / (costs.size - 1.0) - 0.5
+    estimate: NDArray[np.float64] = (ranks[:, 0] - ranks[:, 1]) @ noise / (len(noise) * spread)
+    return estimate
+
+
+def set_gradient(network: nn.Module, flat: NDArray[np.float64]) -> None:
+    """Make `flat` [D] the gradient of the parameters, for an optimiser's step."""
+    for parameter, part in zip(network.parameters(), _parts(network, flat)):
+        parameter.grad = part
+
+
+def _parts(network: nn.Module, flat: NDArray[np.float64]) -> list[Tensor]:
+    import torch
+
+    sizes = [parameter.numel() for parameter in network.parameters()]
+    cut = torch.split(torch.from_numpy(flat), sizes)
+    return [part.reshape(p.shape).to(p.device, p.dtype) for part, p in zip(cut, network.parameters())]
+
+
+def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Policy]) -> tuple[NDArray[np.float64], bool]:
+    """What the likeliest actions of each network come to on each instance, [networks, instances], higher is better.
+
+    Also whether there was anything to choose, as far as is known.
+
+    All play at once in one pool, from the same starts; where there is one action it is taken unseen.
+    """
+    import numpy as np
+
+    from corl.decoding.play import play
+    from corl.policy import Player
+
+    several, count = len(networks), len(instances)
+    environment = problem.environment(instances, several * count, name=networks[0].environment)
+    rows = np.arange(several * count)
+    base = environment.reset(rows, np.tile(np.arange(count), several))
+    evaluators = [network.on(environment) for network in networks]
+    players = [one for one in evaluators if isinstance(one, Player)]
+    if len(players) == several:
+        played = [one.play(part) for one, part in zip(players, np.split(rows, several))]
+        return base.reshape(several, count) + np.array(played), True
+
+    def logits_of(view: View, owner: NDArray[np.int64]) -> NDArray[np.float32]:
+        """[R, K], by the networks `owner` [R], rising."""
+        owners, first = np.unique(owner, return_index=True)
+        cuts = [*first.tolist(), len(owner)]
+        parts = zip(owners.tolist(), cuts, cuts[1:])
+        return np.concatenate([evaluators[i].evaluate(view.part(slice(a, b)))[0] for i, a, b in parts])
+
+    chose = False
+
+    def choose(turn: Turn) -> NDArray[np.integer]:
+        nonlocal chose
+        slots = np.zeros(len(turn.rows), np.int64)
+        choosing = np.flatnonzero((turn.actions >= 0).sum(axis=1) > 1)
+        if len(choosing):
+            chose = True
+            view = environment.view(turn.rows[choosing], turn.actions[choosing])
+            slots[choosing] = logits_of(view, turn.episode[choosing] // count).argmax(axis=1)
+        return turn.taken(slots)
+
+    totals = play(environment, rows, base, choose).totals.reshape(several, count)
+    return totals, chose

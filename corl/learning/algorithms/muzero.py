@@ -1,0 +1,309 @@
+"""MuZero, the recipe `any.muzero`: a model of the problem learned from play, and a policy and a value from searching that model.
+
+The model is unrolled along moves of the replay (learning.unrolling) and matched with what was seen there. Schrittwieser et al.,
+Nature 2020 (loss, K = 5 steps, gradient scaling: appendix G; reanalyse: appendix H); EfficientZero (Ye et al., NeurIPS 2021) for
+the consistency loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+from corl.learning.loop import Loop, PolicyRecipe, nothing_to_learn
+from corl.options import option
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from corl.decoding.play import Turn
+    from corl.learning.episodes import Choice, Episodes
+    from corl.learning.replay import Replay
+    from corl.learning.selfplay import Job, Player, SelfPlay
+    from corl.learning.session import Training
+    from corl.learning.source import Source
+    from corl.learning.unrolling import Unroll
+    from corl.networks.muzero import MuZeroNetwork
+    from corl.networks.policy import Arrays
+    from corl.search.gumbel import Gumbel
+
+__all__ = ["MuZero", "Weights", "loss", "reanalyse", "search_latent"]
+
+_RANDOM = 64  # episodes of random play, and of the teacher, that show what values and rewards there are
+_HALF = 0.5  # of the gradient goes through each step of the dynamics (appendix G)
+
+
+@dataclass(frozen=True)
+class MuZero(PolicyRecipe):
+    """MuZero (Schrittwieser et al., Nature 2020) with Gumbel search, on new instances in every generation.
+
+    The environment makes the moves and nothing else: searches see the observation at their root and the learned model below.
+    A generation is `episodes` instances, each played once; `updates` optimiser steps follow. The network is a MuZeroNetwork.
+    """
+
+    network: Literal["muzero"] = option("muzero", "The architecture.")
+    episodes: int = option(128, "Instances of a generation.", low=1, scale="log")
+    updates: int = option(16, "Optimiser steps from one generation to the next.", low=1, scale="log")
+    batch: int = option(64, "Stretches of moves that an optimiser step looks at.", low=1, scale="log")
+    replay: int = option(20_000, "The latest moves kept, at least those of one generation.", low=1, scale="log")
+    simulations: int = option(16, "Of the search for every move.", low=1, scale="log")
+    considered: int = option(8, "Actions tried at the root of a search.", low=1)
+    value_scale: float = option(0.1, "Weight of a search's values beside the network's logits (c_scale of Gumbel MuZero).", low=0)
+    unroll: int = option(5, "Moves over which the model is unrolled in training (K of the paper).", low=1)
+    td_steps: int = option(10, "Rewards that a value target adds up before it takes the value of a search.", low=1)
+    reanalyse: float = option(0.5, "Moves of the replay that are searched anew for each new move.", low=0)
+    dynamics_layers: int = option(1, "Of the dynamics; `layers` are those of the representation.", low=1)
+    bins: int = option(64, "Of the histograms of value and reward.", low=2)
+    grid: int = option(0, "How many of the last tokens a convolution sees before the attention does.", low=0)
+    value_weight: float = option(
+        0.25, "Weight of the value's cross-entropy beside the policy's; 0.25 as in the paper's Reanalyze.", low=0
+    )
+    reward_weight: float = option(1.0, "Weight of the reward's cross-entropy.", low=0)
+    consistency: float = option(1.0, "Weight of the agreement between imagined and observed latent states.", low=0)
+    teacher: str = option("", "A solver that iterations can limit, whose solutions are played first; empty: none.")
+    teacher_iterations: int = option(100, "The teacher's limit for an instance.", low=1, scale="log")
+    taught: float = option(0.3, "The share of the training in which the teacher plays instead of the search.", low=0, high=1)
+    explored: float = option(
+        0.5,
+        "While the teacher plays, the share of a generation that the search plays all the same: the model then sees what other "
+        "actions bring, and the policy does not imitate them.",
+        low=0,
+        high=1,
+    )
+    keep: bool = option(False, "Whether to save the weights that did best on the watched instances, not the last ones.")
+
+    title: ClassVar[str] = "MuZero: self-play by Gumbel search in a learned model"
+    step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of self-play before it"
+
+    def train(self, training: Training) -> None:
+        from corl.learning.demonstrations import check_teacher
+        from corl.learning.replay import Replay
+        from corl.learning.selfplay import SelfPlay
+        from corl.learning.unrolling import unroll
+
+        check_teacher(self, training.problem.name)
+        loop, replay = Loop(self, training, keep=self.keep), Replay(self.replay)
+        network: Any = loop.network
+        weights = Weights(self.value_weight, self.reward_weight, self.consistency)
+        loop.manage(replay=replay)
+
+        def stretches() -> tuple[Unroll | None, dict[str, float]]:
+            seen, random = {}, training.generator(2, training.step)
+            if training.step % self.updates == 0:
+                episodes = self._generation(training, games, network, replay, random)
+                seen = loop.validate(episodes)
+            if not replay.size:
+                return None, seen
+            at = replay.sample(random, self.batch)
+            return unroll(replay, at, self.unroll, self.td_steps, network.extra, random, network.kinds), seen
+
+        def unrolled(batch: Unroll) -> tuple[Tensor, dict[str, float]]:
+            return loss(network, batch, weights, training.device)
+
+        with SelfPlay(training, _player, self, loop.source, network.config) as games:
+            loop.run(stretches, loop.minimise(unrolled))
+
+    def _generation(
+        self, training: Training, games: SelfPlay, network: MuZeroNetwork, replay: Replay, random: np.random.Generator
+    ) -> list[Episodes]:
+        """Play a generation into the replay, whose earlier moves are reanalysed unless a teacher plays."""
+        from corl.learning.demonstrations import teacher_plays
+
+        taught = teacher_plays(self, training)
+        share = 1.0 - self.explored if taught else 0.0
+        episodes = games.generation(network, training.step // self.updates, self.episodes, share)
+        if not taught:
+            self._reanalyse(network, replay, sum(int(part.lengths.sum()) for part in episodes), random)
+        for part in episodes:
+            replay.add(part)
+        return episodes
+
+    def first_network(self, training: Training, source: Source) -> MuZeroNetwork:
+        """See PolicyRecipe.first_network."""
+        from corl.networks.muzero import MuZeroNetwork
+
+        return MuZeroNetwork(**self._config(source)).to(training.device)
+
+    def _config(self, source: Source) -> dict[str, Any]:
+        """The network's arguments: sizes of the tokens, and histograms that hold what random play and the teacher show."""
+        import numpy as np
+
+        from corl.learning.demonstrations import Teacher, demonstrate
+        from corl.learning.episodes import random_choice, record
+        from corl.learning.replay import Replay
+        from corl.learning.unrolling import spans
+        from corl.networks.muzero import MuZeroNetwork
+        from corl.networks.tokens import token_sizes
+
+        instances, rows = source.instances(0, _RANDOM), np.arange(_RANDOM)
+        sizes = token_sizes(source.problem, self.features, self.environment, instances[0])
+        environment = source.problem.environment(instances, _RANDOM, name=self.environment)
+        random, base = np.random.default_rng([source.seed, 3]), environment.reset(rows, rows)
+        eyes = MuZeroNetwork(**sizes, width=1, heads=1, layers=1, feedforward=1)
+        episodes = record(eyes, environment, rows, base, random_choice(random))
+        if not episodes.moves:
+            raise nothing_to_learn(f"{_RANDOM} episodes of random play")
+        parts = [episodes]
+        if self.teacher:
+            teacher = Teacher(self.teacher, self.teacher_iterations)
+            parts.append(demonstrate(eyes, source.problem, instances, teacher, None, random))
+        seen = Replay(sum(int(part.lengths.sum()) for part in parts))
+        for part in parts:
+            seen.add(part)
+        shape = {"width": self.width, "layers": self.layers, "dynamics_layers": self.dynamics_layers, "heads": self.heads}
+        shape |= {"grid": self.grid, "kinds": environment.kinds}
+        return {**sizes, **shape, "feedforward": 2 * self.width, "bins": self.bins, **spans(seen, self.unroll, eyes.extra)}
+
+    def _reanalyse(self, network: MuZeroNetwork, replay: Replay, count: int, random: np.random.Generator) -> None:
+        """Search `reanalyse` * count moves of the replay anew, as many at a time as there are episodes."""
+        if not replay.size:
+            return
+        at = replay.sample(random, int(self.reanalyse * count))
+        network.eval()
+        for begin in range(0, len(at), self.episodes):
+            part = at[begin : begin + self.episodes]
+            reanalyse(replay, part, network, _search(self), random.integers(0, 2**63, len(part)).astype("uint64"))
+        network.train()
+
+
+class Weights(NamedTuple):
+    """What the terms of the loss count for beside the policy's."""
+
+    value: float = 0.25
+    reward: float = 1.0
+    consistency: float = 1.0
+
+
+def loss(network: MuZeroNetwork, batch: Unroll, weights: Weights, device: torch.device) -> tuple[Tensor, dict[str, float]]:
+    """The loss of a batch and its terms. The root's terms count in full, those of the K steps 1 / K each.
+
+    value, reward: cross-entropy with the HL-Gauss targets; consistency: minus the cosine of the unrolled latent vectors
+    with the representation of the state that was seen there, which is no variable (stop-gradient).
+    """
+    import torch
+
+    part: dict[str, Any] = {
+        name: None if array is None else torch.from_numpy(array).to(device) for name, array in batch._asdict().items()
+    }
+    steps = batch.slot.shape[1]
+    latent = network.representation(part["x"][:, 0], part["mask"][:, 0], None if part["pairs"] is None else part["pairs"][:, 0])
+    observed = _observed(network, part) if weights.consistency else None
+    terms = _predicted(network, latent, part, 0)
+    total = terms["policy"] + weights.value * terms["value"]
+    sums = {name: term.item() for name, term in terms.items()} | {"reward": 0.0, "consistency": 0.0}
+    for k in range(1, steps + 1):
+        latent, reward = network.dynamics(_scaled(latent, _HALF), part["slot"][:, k - 1])
+        known = part["known"][:, k].float()
+        terms = _predicted(network, latent, part, k)
+        terms["reward"] = (network.reward_head.loss(reward, part["reward"][:, k - 1]) * known).mean()
+        total = total + (terms["policy"] + weights.value * terms["value"] + weights.reward * terms["reward"]) / steps
+        if observed is not None:
+            terms["consistency"] = _consistency(network, latent, observed[:, k - 1], part["counterpart"][:, k], known)
+            total = total + weights.consistency * terms["consistency"] / steps
+        for name in ("reward", "consistency"):
+            sums[name] += terms[name].item() / steps if name in terms else 0.0
+    return total, sums
+
+
+def _predicted(network: MuZeroNetwork, latent: Tensor, part: Mapping[str, Any], k: int) -> dict[str, Tensor]:
+    """The policy's and the value's terms of step k."""
+    from torch.nn import functional
+
+    logits, value = network.prediction(latent)
+    known = part["known"][:, k].float()
+    cross_entropy = -(part["policy"][:, k] * functional.log_softmax(logits, dim=1).clamp_min(-1e4)).sum(dim=1)
+    fit = network.value_head.loss(value, part["value"][:, k])
+    return {"policy": (cross_entropy * part["policy_weight"][:, k] * known).mean(), "value": (fit * known).mean()}
+
+
+def _observed(network: MuZeroNetwork, part: Mapping[str, Any]) -> Tensor:
+    """The representations [N, K, T, D + 1] of the states after the first."""
+    import torch
+
+    rows, steps, tokens = part["mask"][:, 1:].shape
+    x, mask = part["x"][:, 1:].flatten(0, 1), part["mask"][:, 1:].flatten(0, 1)
+    pairs = None if part["pairs"] is None else part["pairs"][:, 1:].flatten(0, 1)
+    with torch.no_grad():
+        return network.representation(x, mask, pairs).view(rows, steps, tokens, -1)
+
+
+def _consistency(network: MuZeroNetwork, latent: Tensor, observed: Tensor, counterpart: Tensor, known: Tensor) -> Tensor:
+    """Minus the cosine of the latent vectors with those of their counterparts, a mean over those of a row."""
+    there = (counterpart >= 0).float() * known[:, None]
+    theirs = observed.gather(1, counterpart.clamp_min(0)[..., None].expand(-1, -1, observed.shape[2]))
+    cosine = network.similarity(latent, theirs)
+    return -((cosine * there).sum(1) / there.sum(1).clamp_min(1.0)).mean()
+
+
+def _scaled(tensor: Tensor, share: float) -> Tensor:
+    """The same numbers, with that share of the gradient."""
+    return tensor * share + tensor.detach() * (1.0 - share)
+
+
+def search_latent(
+    network: MuZeroNetwork, search: Gumbel, seen: Arrays, actions: NDArray[np.int32], keys: NDArray[np.uint64]
+) -> Choice:
+    """Search R states that the network saw in the learned model. `actions` [R, K] are those that the environment lists: masks
+    at the root only."""
+    import numpy as np
+
+    from corl.learning.episodes import Choice
+    from corl.networks.muzero import Slots
+    from corl.search.models import LearnedModel
+
+    width, listed = actions.shape[1], network.ids(actions)
+    found = search.search(LearnedModel(Slots(network, width)), (seen, listed), keys)
+    slot = (listed == found.action[:, None]).argmax(axis=1)
+    return Choice(slot, found.policy[:, :width].astype(np.float32), found.value * seen["scale"])
+
+
+def reanalyse(replay: Replay, at: NDArray[np.int64], network: MuZeroNetwork, search: Gumbel, keys: NDArray[np.uint64]) -> None:
+    """Search the states of the moves `at`, rising, anew and put what comes of it in the place of their targets."""
+    from corl.tokens import joined
+
+    seen = joined(replay.seen(at).seen, network.extra)
+    found = search_latent(network, search, seen, replay.field("actions", at, -1), keys)
+    replay.put("policy", at, found.policy)
+    replay.put("value", at, found.value)
+
+
+def _search(recipe: MuZero) -> Gumbel:
+    from corl.search.gumbel import Gumbel
+
+    return Gumbel(recipe.simulations, recipe.considered, value_scale=recipe.value_scale)
+
+
+def _player(recipe: MuZero, source: Source, config: dict[str, Any]) -> Player:
+    """Return what plays by searching the model that a MuZeroNetwork has learned, on the CPU."""
+    import numpy as np
+
+    from corl.learning.demonstrations import Teacher, demonstrate
+    from corl.learning.episodes import record
+    from corl.learning.selfplay import load_weights
+    from corl.networks.muzero import MuZeroNetwork
+
+    network, search = MuZeroNetwork(**config).eval(), _search(recipe)
+
+    def player(job: Job) -> Episodes:
+        random = np.random.default_rng([source.seed, 1, job.first])
+        instances = source.instances(job.first, job.count)
+        if job.taught:
+            teacher = Teacher(recipe.teacher, recipe.teacher_iterations)
+            return demonstrate(network, source.problem, instances, teacher, None, random)
+        load_weights(network, job.weights)
+        rows = np.arange(len(instances))
+        pool = source.problem.environment(instances, len(rows), name=network.environment)
+        base = pool.reset(rows, rows, random.integers(0, 2**63, len(rows)).astype(np.uint64))
+
+        def choose(turn: Turn, seen: Arrays) -> Choice:
+            keys = random.integers(0, 2**63, len(turn.rows)).astype(np.uint64)
+            found = search_latent(network, search, seen, turn.actions, keys)
+            return found._replace(policy=np.zeros_like(found.policy)) if job.explores else found
+
+        return record(network, pool, rows, base, choose)
+
+    return player

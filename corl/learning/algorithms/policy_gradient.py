@@ -1,0 +1,279 @@
+"""Policy gradient, the recipe `any.policy-gradient`: episodes sampled from the policy, made likelier where they beat a baseline.
+
+REINFORCE with the greedy-rollout baseline of Kool, van Hoof & Welling (ICLR 2019), ReMax (Li et al., ICML 2024; Rennie et al.,
+CVPR 2017 called it self-critical) and the shared baseline over several starts of POMO (Kwon et al., NeurIPS 2020).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+from corl.errors import UsageError
+from corl.learning.loop import Loop, PolicyRecipe
+from corl.options import option
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from corl.adapter import Problem
+    from corl.decoding.play import Turn
+    from corl.environment import Environment
+    from corl.learning.episodes import Choice, Choose, Episodes
+    from corl.learning.replay import Sight
+    from corl.learning.session import Training
+    from corl.learning.source import Source
+    from corl.networks.policy import Arrays, Policy
+
+__all__ = ["GreedyRollout", "Moves", "PolicyGradient", "Starts", "advantages", "choice", "loss", "roll_out", "shared_baseline"]
+
+_PART = 4096  # moves that go through the network at once
+_NEVER = -100.0  # stands for the log probability of an empty slot, whose products must be 0 and not NaN
+_SIGNIFICANCE = 0.05  # of the test by which a better policy becomes the baseline (Kool et al., section 4)
+
+
+@dataclass(frozen=True)
+class PolicyGradient(PolicyRecipe):
+    """REINFORCE on new instances in every step, with one of three baselines.
+
+    Episodes are played in this process, all of a step at once, on the GPU where there is one; workers are not used.
+    """
+
+    start: str = option("", "A checkpoint to go on from; empty: a new network of `width`, `layers` and `heads`.")
+    baseline: Literal["multi-start", "greedy-rollout", "remax"] = option(
+        "multi-start",
+        "What an episode is compared with: the mean of its instance's episodes, which begin in different states where the "
+        "problem has several (POMO); the likeliest actions of the best policy so far (Kool et al.), or of the present one.",
+    )
+    batch: int = option(32, "New instances of a step.", low=1, scale="log")
+    samples: int = option(8, "Episodes of each instance, from 2 with the multi-start baseline.", low=1, scale="log")
+    entropy: float = option(0.0, "Weight of the policy's entropy.", low=0)
+    updates: int = option(1, "Optimiser steps on the episodes of a step; more than one are steps of mirror descent.", low=1)
+    proximity: float = option(
+        0.1,
+        "Weight of the divergence from the policy that played, where there are more `updates` than one.",
+        above=0,
+        scale="log",
+    )
+    every: int = option(10, "Steps between two looks at the watched instances.", low=1)
+    watch: int = option(
+        64,
+        'Instances never trained on that the likeliest actions solve, for the curve "greedy" and for the test by which the '
+        "greedy rollout's policy changes; 0: none.",
+        low=0,
+    )
+
+    title: ClassVar[str] = "policy gradient: REINFORCE with a multi-start, greedy-rollout or ReMax baseline"
+    step: ClassVar[str] = "`samples` episodes of each of `batch` new instances, then the optimiser steps on them"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.baseline == "multi-start" and self.samples < 2:
+            raise UsageError("option samples is 1; accepted: an integer from 2 with the multi-start baseline")
+        if self.baseline == "greedy-rollout" and self.watch < 2:
+            raise UsageError(f"option watch is {self.watch}; accepted: an integer from 2 with the greedy-rollout baseline")
+
+    def train(self, training: Training) -> None:
+        loop = Loop(self, training)
+        problem, network = training.problem, loop.network
+        rollout = GreedyRollout(problem, network, loop.validation.instances) if self.baseline == "greedy-rollout" else None
+        loop.manage(**({"rollout": rollout} if rollout else {}))
+
+        def play() -> tuple[tuple[Episodes, NDArray[np.float32]] | None, dict[str, float]]:
+            if rollout is not None and training.step and training.step % self.every == 0:
+                rollout.update(network.eval())
+            starts = self._starts(loop.source, training.step)
+            episodes = roll_out(problem, starts, network.eval(), training.generator(2, training.step))
+            baseline = self._baseline(problem, starts, episodes, network, rollout)
+            seen = loop.validate([episodes], every=self.every)
+            return (episodes, advantages(episodes, baseline)) if episodes.moves else None, seen
+
+        def learn(played: tuple[Episodes, NDArray[np.float32]]) -> dict[str, float]:
+            network.train()
+            return {"loss": self._update(loop, *played)}
+
+        loop.run(play, learn)
+
+    def _starts(self, source: Source, step: int) -> Starts:
+        """The episodes of a step."""
+        import numpy as np
+
+        instances = source.instances(step * self.batch, self.batch)
+        which = np.repeat(np.arange(self.batch), self.samples)
+        keys = np.tile(np.arange(self.samples, dtype=np.uint64), self.batch)
+        if self.baseline != "multi-start":  # one rollout is compared with all episodes of an instance
+            keys[:] = 0
+        return Starts(instances, which, keys)
+
+    def _baseline(
+        self, problem: Problem, starts: Starts, episodes: Episodes, network: Policy, rollout: GreedyRollout | None
+    ) -> NDArray[np.float64]:
+        """What each episode is compared with, [E]."""
+        if self.baseline == "multi-start":
+            return shared_baseline(episodes.objective, starts.which)
+        once = Starts(starts.instances, starts.which[:: self.samples], starts.keys[:: self.samples])
+        greedy = rollout(once) if rollout is not None else roll_out(problem, once, network, None).objective
+        return greedy.repeat(self.samples)
+
+    def _update(self, loop: Loop, episodes: Episodes, advantage: NDArray[np.float32]) -> float:
+        """The optimiser steps on the moves [M] of a step's episodes; returns the last loss, per move."""
+        import numpy as np
+
+        from corl.learning.optimise import optimiser_step
+        from corl.learning.replay import Replay
+
+        replay = Replay(len(advantage))
+        replay.add(episodes)
+        proximity = self.proximity if self.updates > 1 else 0.0
+        value = 0.0
+        for _ in range(self.updates):
+            loop.optimiser.zero_grad()
+            value = 0.0
+            for first in range(0, len(advantage), _PART):
+                at = np.arange(first, min(first + _PART, len(advantage)))
+                moves = Moves(replay.seen(at), replay.field("slot", at), replay.field("policy", at), advantage[at])
+                with loop.training.autocast():
+                    total = loss(loop.network, moves, entropy=self.entropy, proximity=proximity)
+                (total / len(advantage)).backward()  # type: ignore[no-untyped-call]
+                value += total.item() / len(advantage)
+            optimiser_step(loop.optimiser, self.rate, loop.training.fraction)
+        return value
+
+
+def loss(network: Policy, moves: Moves, *, entropy: float, proximity: float) -> Tensor:
+    """The sum over N moves of - advantage * log probability - `entropy` * the policy's entropy, to be minimised.
+
+    With `proximity` above 0, a step of mirror descent policy optimisation (Tomar et al., ICLR 2022, equation 8): the
+    log probability gives way to the ratio to the policy that played, and `proximity` * KL(policy || that one) is added.
+    """
+    import torch
+
+    device = next(network.parameters()).device
+    slot, gained, before = (torch.from_numpy(array).to(device) for array in (moves.slot, moves.advantage, moves.policy))
+    log_policy = network(network.collate(*moves.sight))[0].float().log_softmax(dim=1).clamp_min(_NEVER)
+    policy = log_policy.exp()
+    taken = log_policy.gather(1, slot.long()[:, None]).squeeze(1)
+    spread = -(policy * log_policy).sum(dim=1)
+    if proximity == 0.0:
+        plain: Tensor = -(gained * taken).sum() - entropy * spread.sum()
+        return plain
+    log_before = before.log().clamp_min(_NEVER)
+    ratio = (taken - log_before.gather(1, slot.long()[:, None]).squeeze(1)).exp()
+    divergence = (policy * (log_policy - log_before)).sum(dim=1)
+    total: Tensor = -(gained * ratio).sum() + proximity * divergence.sum() - entropy * spread.sum()
+    return total
+
+
+class Starts(NamedTuple):
+    """E episodes to play."""
+
+    instances: Sequence[Any]
+    which: NDArray[np.int64]
+    """[E] the instance of each."""
+    keys: NDArray[np.uint64]
+    """[E] as `Environment.reset` takes them."""
+
+
+class Moves(NamedTuple):
+    """N moves to learn from."""
+
+    sight: Sight
+    slot: NDArray[np.integer]
+    """[N] what was done."""
+    policy: NDArray[np.float32]
+    """[N, K] the policy that did it."""
+    advantage: NDArray[np.float32]
+    """[N]"""
+
+
+def choice(network: Policy, environment: Environment, random: np.random.Generator | None) -> Choose:
+    """A `choose` for `record`: samples of a network's policy, or with None its likeliest actions."""
+    import numpy as np
+    from scipy.special import softmax
+
+    from corl.learning.episodes import Choice
+
+    evaluator = network.on(environment)
+
+    def choose(turn: Turn, seen: Arrays) -> Choice:
+        logits, _ = evaluator.evaluate(turn.view)
+        policy = softmax(logits.astype(np.float64), axis=1)
+        if random is None:
+            return Choice(policy.argmax(axis=1), policy.astype(np.float32), np.zeros(len(policy)))
+        below = (np.cumsum(policy, axis=1) <= random.random((len(policy), 1))).sum(axis=1)
+        likely = policy.shape[1] - 1 - (policy[:, ::-1] > 0).argmax(axis=1)  # rounding may leave a draw above all sums
+        return Choice(np.minimum(below, likely), policy.astype(np.float32), np.zeros(len(policy)))
+
+    return choose
+
+
+def roll_out(problem: Problem, starts: Starts, network: Policy, random: np.random.Generator | None) -> Episodes:
+    """The episodes that a policy plays from `starts`; `objective` is of whole solutions, higher is better."""
+    import numpy as np
+
+    from corl.learning.episodes import record
+
+    rows = np.arange(len(starts.which))
+    environment = problem.environment(starts.instances, len(rows), name=network.environment)
+    base = environment.reset(rows, starts.which, starts.keys)
+    return record(network, environment, rows, base, choice(network, environment, random))
+
+
+def shared_baseline(objective: NDArray[np.float64], which: NDArray[np.int64]) -> NDArray[np.float64]:
+    """POMO's: the mean objective of the episodes of the same instance, [E]."""
+    import numpy as np
+
+    means: NDArray[np.float64] = np.bincount(which, objective) / np.maximum(np.bincount(which), 1)
+    return means[which]
+
+
+class GreedyRollout:
+    """Kool et al.'s baseline: what the best policy so far gets by its likeliest actions.
+
+    It becomes the present policy where that is better on fixed instances, by a one-sided paired t-test at 5 %.
+    """
+
+    def __init__(self, problem: Problem, network: Policy, instances: Sequence[Any]) -> None:
+        import numpy as np
+
+        self.problem = problem
+        self.network = copy.deepcopy(network).eval().requires_grad_(False)
+        self._watched = Starts(instances, np.arange(len(instances)), np.zeros(len(instances), np.uint64))
+
+    def __call__(self, starts: Starts) -> NDArray[np.float64]:
+        """The objectives from the same starts, [E]."""
+        return roll_out(self.problem, starts, self.network, None).objective
+
+    def update(self, network: Policy) -> bool:
+        """Take over `network` if it is significantly better; returns whether it was."""
+        from scipy.stats import ttest_rel
+
+        ours = roll_out(self.problem, self._watched, network, None).objective
+        theirs = roll_out(self.problem, self._watched, self.network, None).objective
+        if not ours.mean() > theirs.mean() or ttest_rel(ours, theirs).pvalue / 2 >= _SIGNIFICANCE:
+            return False
+        self.network.load_state_dict(network.state_dict())
+        return True
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a snapshot holds of it."""
+        return dict(self.network.state_dict())
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where `state_dict` was taken."""
+        self.network.load_state_dict(state)
+
+
+def advantages(episodes: Episodes, baseline: NDArray[np.float64]) -> NDArray[np.float32]:
+    """objective - baseline for every move [M], in units of the episode's first state, then of their root mean square."""
+    import numpy as np
+
+    lengths = episodes.lengths
+    first = np.minimum(np.cumsum(lengths) - lengths, lengths.sum() - 1)
+    units = (episodes.objective - baseline) / episodes.seen["scale"][first]
+    size = float(np.sqrt((units**2).mean()))
+    return np.repeat(units / size if size > 1e-9 else 0.0 * units, lengths).astype(np.float32)  # below 1e-9: rounding

@@ -1,0 +1,239 @@
+"""Q-learning, the recipe `any.q-learning`: the values of actions, from episodes that the network itself plays.
+
+Mnih et al. (Nature 2015) for the replay and the frozen copy of the network, van Hasselt, Guez and Silver (AAAI 2016) for double
+Q-learning, Horgan et al. (ICLR 2018) for how differently the episodes explore. Targets are over several moves. A network's logits
+are its Q-values, so that whatever decodes a policy decodes them: the greedy action is the one of the highest value.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from corl.learning.loop import Loop, PolicyRecipe
+from corl.options import option
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import Tensor, optim
+
+    from corl.decoding.play import Turn
+    from corl.learning.episodes import Episodes
+    from corl.learning.replay import Replay
+    from corl.learning.selfplay import Job, Player
+    from corl.learning.session import Training
+    from corl.learning.source import Source
+    from corl.networks.policy import Arrays, Policy
+
+__all__ = ["Maximise", "QLearning", "QLearningRecipe", "States", "Target", "exploration", "field", "n_step"]
+
+_MOST, _POWER = 0.4, 7.0  # Horgan et al., section 4.1: epsilon = 0.4 ^ (1 + 7 u), u from 0 to 1
+
+Maximise: TypeAlias = "Callable[[NDArray[np.int64]], NDArray[np.float32]]"
+"""Of the states of the moves `at` [N], in any order, the frozen network's value of the action that the network likes best [N]."""
+Target: TypeAlias = "Callable[[Replay, NDArray[np.int64], Maximise], NDArray[np.float32]]"
+"""What the Q-values of the moves `at` [N], rising, shall be, [N]."""
+
+States: TypeAlias = "Callable[[Replay, NDArray[np.int64]], Any]"
+"""Of the moves `at` [N], rising, what a network's forward pass takes."""
+
+
+@dataclass(frozen=True)
+class QLearningRecipe(PolicyRecipe):
+    """Double deep Q-learning on new instances in every generation.
+
+    A generation is `episodes` instances, each played once; `updates` optimiser steps on moves of the replay follow. The solver
+    `policy` plays the network that comes of it: the logits are the values of the actions.
+    """
+
+    start: str = option("", "A checkpoint to go on from; empty: a new network of `width`, `layers` and `heads`.")
+    episodes: int = option(64, "Instances of a generation.", low=1, scale="log")
+    updates: int = option(16, "Optimiser steps from one generation to the next.", low=1, scale="log")
+    batch: int = option(256, "Moves that an optimiser step looks at.", low=1, scale="log")
+    replay: int = option(20_000, "The latest moves kept, at least those of one generation.", low=1, scale="log")
+    ahead: int = option(3, "Rewards that are added up before the value of the state after them stands for the rest.", low=1)
+    sync: int = option(100, "Optimiser steps between two copies to the frozen network of the targets.", low=1, scale="log")
+
+    title: ClassVar[str] = "deep Q-learning: values of actions from the network's own episodes"
+    step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of episodes before it"
+
+    def train(self, training: Training) -> None:
+        from corl.learning.replay import Replay
+        from corl.learning.selfplay import SelfPlay
+
+        loop, replay = Loop(self, training), Replay(self.replay)
+        network = loop.network
+        learning = QLearning(
+            network, replay, n_step(self.ahead), loop.optimiser, rate=self.rate, batch=self.batch, sync=self.sync
+        )  # fmt: skip
+        loop.manage(learning=learning, replay=replay)
+
+        def moves() -> tuple[NDArray[np.int64] | None, dict[str, float]]:
+            seen = {}
+            if training.step % self.updates == 0:
+                episodes = games.generation(network, training.step // self.updates, self.episodes)
+                for part in episodes:
+                    replay.add(part)
+                seen = loop.validate(episodes)
+            return learning.draw(training.generator(2, training.step)) if replay.size else None, seen
+
+        def learn(at: NDArray[np.int64]) -> dict[str, float]:
+            return {"loss": learning.learn(at, training.fraction)}
+
+        with SelfPlay(training, _player, loop.source, type(network), network.config) as games:
+            loop.run(moves, learn)
+
+
+def _player(source: Source, network_kind: type[Policy], config: dict[str, Any]) -> Player:
+    """Return what plays by taking the action of the highest value or, now and then, any."""
+    import numpy as np
+
+    from corl.learning.episodes import Choice, record
+    from corl.learning.selfplay import load_weights
+
+    network = network_kind(**config).eval()
+
+    def player(job: Job) -> Episodes:
+        random = np.random.default_rng([source.seed, 1, job.first])
+        instances = source.instances(job.first, job.count)
+        load_weights(network, job.weights)
+        rows = np.arange(len(instances))
+        pool = source.problem.environment(instances, len(rows), name=network.environment)
+        base = pool.reset(rows, rows, random.integers(0, 2**63, len(rows)).astype(np.uint64))
+        evaluator, chance = network.on(pool), exploration(random, len(rows))
+
+        def choose(turn: Turn, seen: Arrays) -> Choice:
+            logits, values = evaluator.evaluate(turn.view)
+            there = turn.actions >= 0
+            slot = np.where(there, logits, -np.inf).argmax(axis=1)
+            any_one = np.where(there, random.random(there.shape), -1.0).argmax(axis=1)
+            slot = np.where(random.random(len(slot)) < chance[turn.episode], any_one, slot)
+            return Choice(slot, np.zeros(there.shape, np.float32), values)
+
+        return record(network, pool, rows, base, choose)
+
+    return player
+
+
+def exploration(random: np.random.Generator, count: int) -> NDArray[np.float64]:
+    """For each of `count` episodes the probability of a random action, from 0.4 down to below a thousandth, few high ones."""
+    import numpy as np
+
+    return np.power(_MOST, 1.0 + _POWER * random.random(count))
+
+
+def n_step(steps: int) -> Target:
+    """The next `steps` rewards and the value of the state after them, all in the units of the states ("scale")."""
+    import numpy as np
+
+    def target(replay: Replay, at: NDArray[np.int64], maximise: Maximise) -> NDArray[np.float32]:
+        places, inside = replay.window(at, steps)
+        within = inside[:, :steps]
+        rewards = field(replay, "reward", places[:, :steps])
+        total = np.where(within, rewards, 0.0).sum(1)
+        goes_on = inside[:, steps]
+        if goes_on.any():
+            after = places[goes_on, steps]
+            total[goes_on] += maximise(after) * _scale(replay, after)
+        found: NDArray[np.float32] = (total / _scale(replay, at)).astype(np.float32)
+        return found
+
+    return target
+
+
+def field(replay: Replay, name: str, at: NDArray[np.int64]) -> NDArray[Any]:
+    """`Replay.field` of moves in any order and shape."""
+    import numpy as np
+
+    numbers, place = np.unique(at, return_inverse=True)
+    found = replay.field(name, numbers)
+    return found[place.reshape(at.shape)]
+
+
+def _scale(replay: Replay, at: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The units [N] of the states of moves in any order."""
+    import numpy as np
+
+    numbers, place = np.unique(at, return_inverse=True)
+    return np.concatenate([part["scale"] for part in replay.seen(numbers).seen])[place.ravel()]
+
+
+class QLearning:
+    """A network that learns the Q-values of the moves of a replay. Its frozen copy and how often it learned are what a snapshot
+    holds (`state_dict`), beside the network and the optimiser."""
+
+    def __init__(
+        self,
+        network: Any,
+        replay: Replay,
+        target: Target,
+        optimiser: optim.Optimizer,
+        *,
+        rate: float,
+        batch: int,
+        sync: int,
+        states: States | None = None,
+    ) -> None:
+        """network: a Learner (imitation), or one whose forward pass takes what `states` makes. sync: optimiser steps between two
+        copies to the frozen network."""
+        self.network, self.replay, self.target, self.states = network, replay, target, states or self._collated
+        self.optimiser, self.rate, self.batch, self.sync = optimiser, rate, batch, sync
+        self.frozen, self.updates = copy.deepcopy(network).eval(), 0
+
+    def _collated(self, replay: Replay, at: NDArray[np.int64]) -> Any:
+        return self.network.collate(*replay.seen(at))
+
+    def maximise(self, at: NDArray[np.int64]) -> NDArray[np.float32]:
+        """See Maximise."""
+        import numpy as np
+        import torch
+
+        numbers, place = np.unique(at, return_inverse=True)
+        states = self.states(self.replay, numbers)
+        with torch.no_grad():
+            best = self.network(states)[0].argmax(1, keepdim=True)
+            found: NDArray[np.float32] = self.frozen(states)[0].gather(1, best)[:, 0].float().cpu().numpy()
+        return found[place.ravel()]
+
+    def loss(self, at: NDArray[np.int64]) -> Tensor:
+        """Huber's, of the Q-values of the moves `at`, rising, to their targets."""
+        import numpy as np
+        import torch
+        from torch.nn import functional
+
+        device = next(self.network.parameters()).device
+        target = torch.from_numpy(self.target(self.replay, at, self.maximise)).to(device)
+        logits, _ = self.network(self.states(self.replay, at))
+        slot = torch.from_numpy(self.replay.field("slot", at).astype(np.int64)).to(device)
+        return functional.smooth_l1_loss(logits.gather(1, slot[:, None])[:, 0].float(), target)
+
+    def begin(self, take: Callable[[Any], object]) -> None:
+        """Before the first step: `take` gets the states of all moves there are (for means and deviations of what is seen)."""
+        import numpy as np
+
+        take(self.states(self.replay, np.arange(self.replay.added - self.replay.size, self.replay.added)))
+
+    def draw(self, random: np.random.Generator) -> NDArray[np.int64]:
+        """Return the numbers [`batch`] of moves of the replay, rising."""
+        return self.replay.sample(random, self.batch)
+
+    def learn(self, at: NDArray[np.int64], fraction: float) -> float:
+        """One optimiser step on the moves `at`, rising; the loss before it. `fraction` of the training is done."""
+        from corl.learning.optimise import gradient_step
+
+        if self.updates % self.sync == 0:
+            self.frozen.load_state_dict(self.network.state_dict())
+        loss = self.loss(at)
+        gradient_step(self.optimiser, loss, self.rate, fraction)
+        self.updates += 1
+        return loss.item()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"frozen": self.frozen.state_dict(), "updates": self.updates}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.frozen.load_state_dict(state["frozen"])
+        self.updates = int(state["updates"])

@@ -1,0 +1,148 @@
+"""Self-improvement, the recipe `any.self-improvement`: sample solutions, keep the best of each instance, imitate them.
+
+Pirnay & Grimm, Self-improvement for neural combinatorial optimization: sample without replacement, but improve (TMLR 2024).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+from corl.learning.loop import Loop, PolicyRecipe
+from corl.options import option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from corl.decoding import Decoder
+    from corl.learning.algorithms.imitation import Batch
+    from corl.learning.episodes import Episodes
+    from corl.learning.replay import Replay
+    from corl.learning.selfplay import Job
+    from corl.learning.session import Training
+    from corl.learning.source import Source
+    from corl.networks.policy import Policy
+    from corl.processes.workers import Workers
+
+__all__ = ["Lessons", "SelfImprovement", "improve"]
+
+_PART = 16  # instances that a worker samples at once; a generation is cut alike whatever the number of workers
+_EVERY = 2**31  # states of a solution that are kept: all with a choice
+
+
+@dataclass(frozen=True)
+class SelfImprovement(PolicyRecipe):
+    """A generation is `episodes` new instances, each sampled `samples` * `rounds` times; the best solutions join a replay, from
+    which the `updates` optimiser steps draw that follow.
+
+    Without replacement after Pirnay & Grimm (TMLR 2024); independent samples are the self-labelling of Corsini et al.
+    (NeurIPS 2024).
+    """
+
+    start: str = option("", "A checkpoint to go on from; empty: a new network of `width`, `layers` and `heads`.")
+    episodes: int = option(64, "New instances of a generation.", low=1, scale="log")
+    sampling: Literal["without-replacement", "independent"] = option("without-replacement", "How the samples are drawn.")
+    samples: int = option(16, "Of a round for each instance.", low=2, scale="log")
+    rounds: int = option(1, "Of sampling in a generation.", low=1)
+    updates: int = option(16, "Optimiser steps from one generation to the next.", low=1, scale="log")
+    batch: int = option(256, "States that an optimiser step looks at.", low=1, scale="log")
+    replay: int = option(10_000, "The latest states kept, at least those of one generation.", low=1, scale="log")
+    whole: bool = option(
+        False, "Whether a step looks at whole episodes, about `batch` states: a network that encodes an instance does it once."
+    )
+
+    title: ClassVar[str] = "self-improvement: imitates the best of its own samples"
+    step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of samples before it"
+
+    def train(self, training: Training) -> None:
+        from corl.learning.algorithms import imitation
+        from corl.learning.replay import Replay
+        from corl.learning.workers import in_turns
+
+        loop, replay = Loop(self, training), Replay(self.replay)
+        network, draw = loop.network, replay.sample_episodes if self.whole else replay.sample
+        loop.manage(replay=replay)
+
+        def states() -> tuple[Batch | None, dict[str, float]]:
+            seen = {}
+            if training.step % self.updates == 0:
+                best, mean = self._generation(workers, network, training.step // self.updates, replay)
+                sign = 1.0 if training.problem.sense == "max" else -1.0
+                seen = {"best": sign * best, "mean": sign * mean, **loop.validate()}
+            if not replay.size:
+                return None, seen
+            return imitation.draw(replay, draw(training.generator(2, training.step), self.batch), network), seen
+
+        def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
+            return imitation.loss(network, batch)[0], {}
+
+        with in_turns(training, _sampler, self, loop.source, type(network), network.config) as workers:
+            loop.run(states, loop.minimise(loss))
+
+    def _generation(self, workers: Workers, network: Policy, number: int, replay: Replay) -> tuple[float, float]:
+        """Sample, and put the best into the replay; returns the mean objectives of the best and of all samples."""
+        import numpy as np
+
+        from corl.learning.selfplay import Job, weights_of
+
+        weights, cuts = weights_of(network), [*range(0, self.episodes, _PART), self.episodes]
+        jobs = [Job(weights, number * self.episodes + a, b - a) for a, b in pairwise(cuts)]
+        parts: list[Lessons] = workers.map(jobs)
+        for part in parts:  # instances without a choice bring none
+            replay.add(part.episodes)
+        return tuple(float(np.concatenate([part[i] for part in parts]).mean()) for i in (1, 2))  # type: ignore[return-value]
+
+
+def _sampler(
+    recipe: SelfImprovement, source: Source, network_kind: type[Policy], config: dict[str, Any]
+) -> Callable[[Job], Lessons]:
+    """What a worker calls, Job -> Lessons."""
+    from corl.decoding import Sampling, WithoutReplacement
+    from corl.learning.selfplay import load_weights
+
+    network, independent = network_kind(**config).eval(), recipe.sampling == "independent"
+    samples = recipe.samples * recipe.rounds
+    decoder: Decoder = Sampling(samples) if independent else WithoutReplacement(recipe.samples, recipe.rounds)
+
+    def sample(job: Job) -> Lessons:
+        load_weights(network, job.weights)
+        return improve(source, network, job.first, job.count, decoder, job.count * (samples if independent else recipe.samples))
+
+    return sample
+
+
+class Lessons(NamedTuple):
+    """The best of what was sampled."""
+
+    episodes: Episodes
+    """Those that lead to the best solutions."""
+    best: NDArray[np.float64]
+    """[E] the best objective of each instance, its negative where the problem minimises."""
+    mean: NDArray[np.float64]
+    """[E] the mean objective of its samples, likewise."""
+
+
+def improve(source: Source, network: Policy, first: int, count: int, sampling: Decoder, rows: int) -> Lessons:
+    """Sample solutions of the `count` instances from number `first` on, and make lessons of the best of each.
+
+    sampling: a decoder that samples, in a pool of so many rows.
+    """
+    import numpy as np
+
+    from corl.decoding import CountedEvaluator, decode
+    from corl.learning.demonstrations import follow
+
+    problem, instances = source.problem, source.instances(first, count)
+    evaluator = CountedEvaluator(problem.environment(instances, rows, name=network.environment), network)
+    seed = int(np.random.SeedSequence([source.seed, 3, first]).generate_state(1)[0])
+    found = decode(sampling, evaluator, range(count), seed=seed)
+    best, total = found.best(count), np.array(found.total)
+    mean = np.bincount(found.entry, total) / np.bincount(found.entry, minlength=count)
+    random, plans = np.random.default_rng([source.seed, 4, first]), [found.actions[i] for i in best]
+    episodes = follow(network, problem, instances, plans, np.zeros(count, np.uint64), _EVERY, random)
+    return Lessons(episodes, total[best], mean)

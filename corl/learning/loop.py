@@ -1,0 +1,169 @@
+"""The training loop of the generic recipes, and the options that they share.
+
+@dataclass(frozen=True)
+class Mine(PolicyRecipe):
+    def train(self, training):
+        loop = Loop(self, training)              # instances, network, optimiser, validation
+        loop.manage(replay=replay)               # what a snapshot holds beside the network and the optimiser
+        loop.run(data, loop.minimise(loss))      # data() -> a batch, curves; loss(batch) -> a tensor, curves
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from corl.errors import UsageError
+from corl.learning.recipe import Recipe
+from corl.learning.source import Source, folder_option
+from corl.options import option
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from corl.learning.episodes import Episodes
+    from corl.learning.session import Training
+    from corl.networks.policy import Policy
+
+__all__ = ["Loop", "PolicyRecipe", "nothing_to_learn"]
+
+_PATIENCE = 50  # steps at the start of a training without a state to learn from, after which there will be none
+
+Data: TypeAlias = "tuple[Any, dict[str, float]]"
+"""What a step learns from, None if it has nothing to learn from; and values for the curves."""
+
+
+@dataclass(frozen=True)
+class PolicyRecipe(Recipe):
+    """The options of every recipe that trains a policy on generated instances, or on one's own."""
+
+    generator: str = option("", "The generator of the problem that makes the instances; empty: its first with a size.")
+    size: int = option(20, "Of the instances: the generator's option of that name (of bandits: arms).", low=1)
+    sizes: tuple[int, ...] = option((), "Several sizes in turns, instead of `size`.", low=1)
+    instances: str = folder_option()
+    network: str | type = option(
+        "attention", "The architecture of a new network, an entry point of the group corl.networks (from Python, or a class)."
+    )
+    features: str = option("", "The name of the problem's features that the network sees; empty: the first.")
+    environment: str = option("", "The name of the problem's environment, where it has several; empty: the first.")
+    width: int = option(64, "Of the network's hidden vectors, a multiple of `heads`.", low=1, high=4096, scale="log")
+    layers: int = option(2, "Of the network.", low=1, high=100)
+    heads: int = option(4, "Of its attention.", low=1)
+    rate: float = option(1e-3, "Learning rate at first; it falls to 0 as a cosine.", above=0, scale="log")
+    watch: int = option(
+        64, 'Instances never trained on that the policy alone solves now and then, for the curve "greedy"; 0: none.', low=0
+    )
+
+    def first_network(self, training: Training, source: Source) -> Policy:
+        """Return the network to train, on the training's device: that of the checkpoint `start`, or a new one.
+
+        Raises:
+            UsageError: `network` is no architecture of a policy, or `start` holds no policy for the problem.
+        """
+        from corl.networks.architectures import network_class
+        from corl.networks.checkpoints import load_policy
+        from corl.networks.policy import Policy, Shape
+
+        start = getattr(self, "start", "")
+        if start:
+            network = load_policy(start)
+            if not isinstance(network, Policy) or network.problem != training.problem.name:
+                raise UsageError(f"start: {start} holds no policy for {training.problem.name}")
+            return network.to(training.device).train()
+        kind = network_class(self.network)
+        if not issubclass(kind, Policy):
+            raise UsageError(f"network: {kind.__name__} is no architecture of a policy")
+        grid = getattr(self, "grid", 0)
+        shape = Shape(self.features, self.environment, self.width, self.layers, self.heads, grid)
+        return kind.sized(training.problem, source.instances(0, 1)[0], shape).to(training.device)
+
+
+class Loop:
+    """One training of a recipe: what all recipes begin with, and the steps."""
+
+    def __init__(
+        self, recipe: PolicyRecipe, training: Training, *, keep: bool = False, decay: float = 0.01, gate_rate: float | None = None
+    ) -> None:
+        """Make the recipe's first network and all that belongs to it.
+
+        Args:
+            recipe: Its options say what is made.
+            training: The session.
+            keep: Whether the weights that did best on the watched instances are saved at the end, instead of the last ones.
+            decay: Of the optimiser, see `new_optimiser`.
+            gate_rate: Likewise; None: its default.
+        """
+        from corl.learning.optimise import GATE_RATE, new_optimiser
+        from corl.learning.validation import Validation
+
+        self.training, self.rate, self.keep = training, recipe.rate, keep
+        self.source = Source(
+            training.problem, recipe.generator, recipe.sizes or (recipe.size,), training.seed, recipe.instances
+        )  # fmt: skip
+        self.network = recipe.first_network(training, self.source)
+        self.optimiser = new_optimiser(
+            self.network, recipe.rate, decay=decay, gate_rate=GATE_RATE if gate_rate is None else gate_rate
+        )  # fmt: skip
+        self.validation = Validation(self.source, recipe.watch, keep)
+
+    def manage(self, **parts: Any) -> None:
+        """Name what a snapshot holds beside the network, the optimiser and the best weights; see `Training.manage`."""
+        kept = {"validation": self.validation} if self.keep else {}
+        self.training.manage(network=self.network, optimiser=self.optimiser, **kept, **parts)
+
+    def validate(self, episodes: Sequence[Episodes] = (), *, every: int = 1) -> dict[str, float]:
+        """Return how well the policy does on the watched instances, and in `episodes`, in every `every`-th step."""
+        return self.validation(self.network, episodes) if self.training.step % every == 0 else {}
+
+    def minimise(self, loss: Callable[[Any], tuple[Tensor, dict[str, float]]]) -> Callable[[Any], dict[str, float]]:
+        """Return what learns from a batch by one step of the optimiser down the gradient of a loss.
+
+        Args:
+            loss: From a batch to the loss, a scalar, and its terms for the curves.
+        """
+        from corl.learning.optimise import gradient_step
+
+        def learn(batch: Any) -> dict[str, float]:
+            with self.training.autocast():
+                value, terms = loss(batch)
+            gradient_step(self.optimiser, value, self.rate, self.training.fraction)
+            return {"loss": value.item(), **terms}
+
+        return learn
+
+    def run(self, data: Callable[[], Data], learn: Callable[[Any], dict[str, float]]) -> None:
+        """Make and learn from the data of one step after the other, and save the network at the end.
+
+        Args:
+            data: Makes what the present step (`training.step`) learns from.
+            learn: Takes that, and changes the network; returns values for the curves.
+
+        Raises:
+            UsageError: The first 50 steps, or all there were, had nothing to learn from.
+        """
+        training = self.training
+        while training.budget():
+            batch, seen = data()
+            if batch is None:
+                self._check_learned(training.step + 1, over=False)
+            else:
+                seen = {**learn(batch), **seen}
+            training.log(**seen)
+        self._check_learned(training.step, over=not training.interrupted)
+        if self.keep:
+            self.validation(self.network)
+            self.validation.restore(self.network)
+        training.save(self.network)
+
+    def _check_learned(self, steps: int, *, over: bool) -> None:
+        """Raise UsageError if the optimiser has made no step in so many, and there are enough of them or no others."""
+        if not self.optimiser.state and (steps >= _PATIENCE or over):
+            raise nothing_to_learn(f"{steps} steps")
+
+
+def nothing_to_learn(where: str) -> UsageError:
+    """Return the error of a training without anything to learn from; `where` says what was examined."""
+    return UsageError(
+        f"in {where} no state had two actions: nothing to learn; accepted: a generator and a size whose instances leave a choice"
+    )
