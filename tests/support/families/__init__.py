@@ -6,6 +6,10 @@
     solved(seed)    a tiny instance, and its optimum by enumeration: None where there is no solution, infinite where there is no
                     best one. What solvers claim is held against these.
 
+    GOLDENS         miniatures of the golden files by their names: a generator and its parameters, or a file of goldens/instances
+    GOLDEN_SOLVES   solves of these, a line each (goldens/golden_cases.py says what stands in it)
+    GOLDEN_NETWORKS the miniature that generic solvers play by networks with random weights
+
 All of them may be missing. Where the environment variable CORL_TEST_FAMILY names a folder, its file family.py is the module of a
 problem that no folder here knows, and its folder specimens/PROBLEM has files of that one.
 """
