@@ -15,6 +15,7 @@ LARGE = {
     "interventions": ("interventions", {"arms": 100, "count": 15, "pulls": 7}),
 }
 
+BUSY = ("routing", {"arms": 60, "pulls": 12})
 GOLDENS = {
     "budget": ("budget", {"arms": 6, "pulls": 2, "horizon": 5, "episodes": 6, "seed": 1}),
     "capacity": ("capacity", {"arms": 6, "pulls": 2, "horizon": 5, "episodes": 6, "seed": 2}),

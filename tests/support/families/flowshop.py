@@ -18,6 +18,7 @@ LARGE = {
 
 KINDS = ("makespan", "total", "makespan setups", "total setups", "makespan first", "total zeros")
 
+BUSY = ("taillard", {"jobs": 100, "machines": 20})
 GOLDENS = {
     "makespan": ("taillard", {"jobs": 12, "machines": 5, "seed": 1}),
     "setups": ("taillard", {"jobs": 10, "machines": 4, "setups": 50, "seed": 2}),

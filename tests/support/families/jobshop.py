@@ -17,6 +17,7 @@ LARGE = {
 
 KINDS = ("classic", "ragged", "reentrant", "zeros", "flexible", "dates", "tardiness", "flexible tardiness")
 
+BUSY = ("taillard", {"jobs": 50, "machines": 15})
 GOLDENS = {
     "classic": ("taillard", {"jobs": 6, "machines": 5, "seed": 1}),
     "flexible": ("flexible", {"jobs": 5, "machines": 4, "operations": 4, "seed": 2}),

@@ -15,6 +15,7 @@ LARGE = {
     "knapsack-multi": ("multi", {"size": 200000, "constraints": 5}),
 }
 
+BUSY = ("multi", {"size": 1000, "constraints": 10})
 GOLDENS = {
     "multi": ("multi", {"size": 20, "constraints": 3, "seed": 1}),
     "strong": ("strongly-correlated", {"size": 60, "span": 500, "seed": 2}),

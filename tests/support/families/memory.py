@@ -9,6 +9,7 @@ from corl.problems.memory.instance import Machine, MappingPlan, Op, from_program
 CHEAP = "greedy-keep"
 LARGE = {"memory": ("dag", {"ops": 5000})}
 
+BUSY = ("traced", {"program": "gpt2-b8"})
 GOLDENS = {
     "dag": ("dag", {"ops": 14, "seed": 1}),
     "large": ("dag", {"ops": 40, "reach": 12, "fast_mib": 3.0, "seed": 3}),

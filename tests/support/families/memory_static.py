@@ -11,6 +11,7 @@ from corl.problems.memory_static.instance import StaticInstance, make_instance
 CHEAP = "first-fit"
 LARGE = {"memory-static": ("large", {"size": 10000})}
 
+BUSY = ("large", {"size": 1000})
 GOLDENS = {
     "aligned": "aligned.csv",
     "network": ("network", {"layers": 8, "branches": 2, "seed": 1}),

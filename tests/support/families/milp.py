@@ -12,6 +12,7 @@ from corl.problems.milp.instance import MilpInstance, from_triplets
 CHEAP = "scip"
 LARGE = {"milp": ("set-cover", {"rows": 2000, "columns": 4000})}
 
+BUSY = ("set-cover", {"rows": 400, "columns": 800})
 GOLDENS = {
     "auctions": ("auctions", {"items": 40, "bids": 160, "seed": 1}),
     "facilities": ("facility-location", {"customers": 8, "facilities": 6, "seed": 2}),

@@ -12,6 +12,7 @@ from support.playing import best_rewards
 CHEAP = "rule"
 LARGE = {"milp-branching": ("set-cover", {"size": 400})}
 
+BUSY = ("set-cover", {"size": 60})
 GOLDENS = {
     "auctions": ("auctions", {"size": 50, "seed": 1}),
     "knapsacks": ("multiple-knapsack", {"size": 6, "seed": 2}),

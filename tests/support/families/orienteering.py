@@ -15,6 +15,7 @@ from support.playing import tiny_graph
 CHEAP = "ruin-recreate"
 LARGE = {"orienteering": ("generation-1", {"size": 5000})}
 
+BUSY = ("generation-2", {"size": 300})
 GOLDENS = {
     "equal": ("generation-1", {"size": 30, "seed": 1}),
     "near": ("generation-3", {"size": 40, "share": 0.4, "seed": 2}),

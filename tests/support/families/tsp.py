@@ -13,6 +13,7 @@ from support.playing import tiny_graph
 CHEAP = "ils"
 LARGE = {"tsp": ("uniform", {"size": 20000}), "atsp": ("asymmetric", {"size": 1000})}
 
+BUSY = ("uniform", {"size": 300})
 GOLDENS = {
     "asymmetric": ("asymmetric", {"size": 12, "seed": 1}),
     "globe": ("uniform", {"size": 25, "edge_weight_type": "GEO", "seed": 2}),

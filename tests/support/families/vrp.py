@@ -16,6 +16,7 @@ from support.mixes.vrp_routes import least_cost
 CHEAP = "ruin-recreate"
 LARGE = {"vrp": ("x", {"size": 1000}), "vrp-large": ("x", {"size": 6000}), "vrp-windows": ("solomon", {"size": 1000})}
 
+BUSY = ("x", {"size": 200})
 GOLDENS = {
     "capacities": ("x", {"size": 24, "seed": 1}),
     "fleet": "fleet.json",
