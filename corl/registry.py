@@ -2,8 +2,9 @@
 
 Groups in pyproject.toml: `corl.problems` (NAME = "module:ProblemClass"); `corl.solvers` (PROBLEM.NAME =
 "module:SolverClass", or any.NAME for a solver of every problem with an environment and features; PROBLEM.auto = "module:function"
-chooses among them); `corl.recipes` (PROBLEM.NAME or any.NAME = "module:RecipeClass"). Of `corl.policies`, the kinds of policies
-that are solutions, corl.problems.bandits.policy knows.
+chooses among them); `corl.recipes` (PROBLEM.NAME or any.NAME = "module:RecipeClass"); `corl.defaults` (PROBLEM.NAME = a subclass
+of the recipe any.NAME with other defaults). Of `corl.policies`, the kinds of policies that are solutions,
+corl.problems.bandits.policy knows.
 """
 
 from __future__ import annotations
