@@ -18,17 +18,17 @@ from corl.files.opening import opened, plain_name
 ROOT = Path(__file__).resolve().parent.parent.parent
 if "support" not in sys.modules:  # a script of this folder; behind corl, which tests/corl would shadow
     sys.path.append(str(ROOT / "tests"))
-from support.families import family  # noqa: E402
+from support.families import GUEST, family  # noqa: E402
 
 __all__ = ["FORMATS", "fullest_format", "generated", "named_cheap", "parameters", "specimens"]
 
-FOLDER = Path(__file__).parent / "specimens"
+FOLDERS = [Path(__file__).parent / "specimens", *([Path(GUEST) / "specimens"] if GUEST else [])]
 """A folder a problem: files as others write them, every feature of a format in one of them at least."""
 
 FORMATS = [
     (name, suffix)
     for name in registry.problems()
-    for suffix in sorted({file.suffix for file in (FOLDER / name).glob("*")})
+    for suffix in sorted({file.suffix for folder in FOLDERS for file in (folder / name).glob("*")})
 ]  # fmt: skip
 """(problem, suffix); the formats of one suffix are told apart by what is in a file."""
 
@@ -53,7 +53,7 @@ def specimens(problem: str, suffix: str) -> tuple[tuple[str, bytes], ...]:
 
 
 def _found(name: str, suffix: str) -> Iterator[tuple[str, bytes]]:
-    for file in sorted((FOLDER / name).glob(f"*{suffix}")):
+    for file in sorted(file for folder in FOLDERS for file in (folder / name).glob(f"*{suffix}")):
         yield file.name, file.read_bytes()
     shipped = (file for file in sorted((ROOT / "instances" / name).glob("*")) if plain_name(file).suffix == suffix)
     for file in islice(shipped, _SHIPPED):

@@ -16,6 +16,7 @@ import pytest
 
 from corl import registry
 from corl.loading import load
+from support.families import family
 
 pytestmark = [
     pytest.mark.chance,
@@ -28,17 +29,7 @@ PROMPT_ENGINES = 3.0
 BUSY = 3  # how many times as long a machine may take that does other things as well
 LATEST = 1.0  # seconds on the clock when a signal comes
 INSTANCES: dict[str, tuple[str, dict[str, Any]]] = {
-    "bandits": ("routing", {"arms": 60, "pulls": 12}),
-    "flowshop": ("taillard", {"jobs": 100, "machines": 20}),
-    "jobshop": ("taillard", {"jobs": 50, "machines": 15}),
-    "knapsack": ("multi", {"size": 1000, "constraints": 10}),
-    "memory": ("traced", {"program": "gpt2-b8"}),
-    "memory-static": ("large", {"size": 1000}),
-    "milp": ("set-cover", {"rows": 400, "columns": 800}),
-    "milp-branching": ("set-cover", {"size": 60}),
-    "orienteering": ("generation-2", {"size": 300}),
-    "tsp": ("uniform", {"size": 300}),
-    "vrp": ("x", {"size": 200}),
+    name: family(name).BUSY for name in registry.problems() if hasattr(family(name), "BUSY")
 }
 ENDINGS = {
     "tsp": ".tsp", "vrp": ".vrp", "orienteering": ".oplib", "milp": ".mps", "milp-branching": ".mps", "knapsack": ".txt",

@@ -149,7 +149,7 @@ def test_every_solver_has_a_case():
     solved = {(case.problem, case.solver) for case in CASES}
     for problem in registry.problems():
         missing = [name for name in registry.solvers(problem) if (problem, name) not in solved]
-        assert not missing, f"{problem}: golden_cases.py has no case for {', '.join(missing)}"
+        assert not missing, f"{problem}: support/families has no case for {', '.join(missing)}"
 
 
 @pytest.mark.parametrize("family", make.families())

@@ -22,7 +22,7 @@ def small(monkeypatch):
 def test_labels_are_made_once(small, tmp_path, monkeypatch):
     """The second time the states come from the folder, the same ones, and no teacher is asked."""
     first = study.labelled("tsp", "labels", tmp_path)
-    monkeypatch.setattr(study.imitation, "demonstrate", None)
+    monkeypatch.setattr(study.demonstrations, "demonstrate", None)
     again = study.labelled("tsp", "labels", tmp_path)
     assert first.size == again.size > 50
     at = np.arange(first.size)

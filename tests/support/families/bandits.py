@@ -15,6 +15,52 @@ LARGE = {
     "interventions": ("interventions", {"arms": 100, "count": 15, "pulls": 7}),
 }
 
+BUSY = ("routing", {"arms": 60, "pulls": 12})
+GOLDENS = {
+    "budget": ("budget", {"arms": 6, "pulls": 2, "horizon": 5, "episodes": 6, "seed": 1}),
+    "capacity": ("capacity", {"arms": 6, "pulls": 2, "horizon": 5, "episodes": 6, "seed": 2}),
+    "interventions": ("interventions", {"arms": 6, "count": 4, "pulls": 2, "horizon": 5, "episodes": 6, "seed": 3}),
+    "machines": ("machines", {"arms": 8, "worn": 3, "pulls": 2, "horizon": 5, "episodes": 6, "seed": 4}),
+    "attractor": ("attractor", {"arms": 8, "pulls": 3, "horizon": 8, "episodes": 6, "seed": 7}),
+    "routing": ("routing", {"arms": 6, "pulls": 2, "horizon": 5, "episodes": 6, "seed": 5}),
+    "scheduling": ("scheduling", {"arms": 6, "pulls": 2, "horizon": 5, "episodes": 6, "seed": 6}),
+}
+GOLDEN_SOLVES = """
+fluid budget -
+fluid capacity -
+fluid interventions -
+fluid machines -
+fluid routing -
+fluid scheduling -
+fluid attractor - resolve=1
+iterative-dqn attractor 4 epochs=4 +torch
+iterative-dqn routing 2 epochs=2 +torch
+iterative-myopic capacity -
+iterative-myopic machines -
+myopic interventions -
+myopic machines -
+myopic routing -
+myopic scheduling -
+muzero capacity 1 simulations=4 network=bandits-muzero proof +torch
+null budget -
+policy routing 1 network=bandits-attention proof +torch
+random routing -
+random scheduling -
+rollout attractor - samples=3 breadth=3
+rollout capacity - samples=3 breadth=3
+sampling interventions - samples=10
+sampling scheduling - samples=10
+sequoia attractor 4 epochs=4 +torch
+sequoia capacity 2 epochs=2 +torch
+sequoia budget 2 epochs=2 mode=release base=fluid +torch
+two-step attractor -
+two-step budget -
+tree-search scheduling 1 simulations=4 network=bandits-attention proof +torch
+two-step machines -
+whittle budget -
+whittle machines -
+"""
+
 
 def random_constraint(kind: str, arms: int, random: np.random.Generator) -> Constraint:
     """One of the kind, from hardly anything allowed to everything."""

@@ -18,6 +18,22 @@ LARGE = {
 
 KINDS = ("makespan", "total", "makespan setups", "total setups", "makespan first", "total zeros")
 
+BUSY = ("taillard", {"jobs": 100, "machines": 20})
+GOLDENS = {
+    "makespan": ("taillard", {"jobs": 12, "machines": 5, "seed": 1}),
+    "setups": ("taillard", {"jobs": 10, "machines": 4, "setups": 50, "seed": 2}),
+    "total": ("taillard", {"jobs": 12, "machines": 5, "objective": "total_completion_time", "seed": 3}),
+}
+GOLDEN_SOLVES = """
+cp-sat makespan - engine +ortools
+iterated-greedy makespan 2000
+iterated-greedy setups 2000
+iterated-greedy total 2000
+neh makespan 20
+neh total 20
+"""
+GOLDEN_NETWORKS = "makespan"
+
 
 def random_instance(kind: str, jobs: int = 4, machines: int = 3, seed: int = 0, longest: int = 9) -> FlowShopInstance:
     """A small instance of a kind: see KINDS."""

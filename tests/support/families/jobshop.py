@@ -17,6 +17,32 @@ LARGE = {
 
 KINDS = ("classic", "ragged", "reentrant", "zeros", "flexible", "dates", "tardiness", "flexible tardiness")
 
+BUSY = ("taillard", {"jobs": 50, "machines": 15})
+GOLDENS = {
+    "classic": ("taillard", {"jobs": 6, "machines": 5, "seed": 1}),
+    "flexible": ("flexible", {"jobs": 5, "machines": 4, "operations": 4, "seed": 2}),
+    "released": ("tardiness", {"jobs": 5, "machines": 4, "latest_release": 40, "seed": 3}),
+    "tardiness": ("tardiness", {"jobs": 5, "machines": 4, "seed": 4}),
+}
+GOLDEN_SOLVES = """
+annealing released 400
+cp-agent classic 8
+cp-sat classic - proof +ortools
+cp-sat flexible - proof +ortools
+cp-sat released - proof +ortools
+dispatch classic 40 noise=0.3
+dispatch flexible 40
+dispatch flexible 40 noise=0.3
+dispatch released 40
+dispatch tardiness 40
+slim classic 8
+tabu classic 400
+tabu flexible 400
+tabu released 400
+tabu tardiness 400
+"""
+GOLDEN_NETWORKS = "classic"
+
 
 def random_instance(kind: str, jobs: int = 3, machines: int = 3, seed: int = 0, longest: int = 9) -> JobShopInstance:
     """A small instance of a kind: see KINDS."""

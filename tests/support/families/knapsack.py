@@ -15,6 +15,23 @@ LARGE = {
     "knapsack-multi": ("multi", {"size": 200000, "constraints": 5}),
 }
 
+BUSY = ("multi", {"size": 1000, "constraints": 10})
+GOLDENS = {
+    "multi": ("multi", {"size": 20, "constraints": 3, "seed": 1}),
+    "strong": ("strongly-correlated", {"size": 60, "span": 500, "seed": 2}),
+    "uniform": ("uniform", {"size": 30, "span": 100, "seed": 3}),
+    "unit": ("unit", {"size": 30, "capacity": 5.0, "seed": 4}),
+}
+GOLDEN_SOLVES = """
+cp-sat multi - proof +ortools
+dp strong 500
+dp uniform 500
+greedy multi 20
+greedy unit 20
+ortools multi - proof +ortools
+"""
+GOLDEN_NETWORKS = "multi"
+
 
 def random_instance(items: int, constraints: int = 1, seed: int = 0, kind: str = "integer") -> KnapsackInstance:
     """Values and weights from 0, capacities from nothing to everything; "integer", "decimal" (hundredths) or "real"."""

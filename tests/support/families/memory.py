@@ -9,6 +9,30 @@ from corl.problems.memory.instance import Machine, MappingPlan, Op, from_program
 CHEAP = "greedy-keep"
 LARGE = {"memory": ("dag", {"ops": 5000})}
 
+BUSY = ("traced", {"program": "gpt2-b8"})
+GOLDENS = {
+    "dag": ("dag", {"ops": 14, "seed": 1}),
+    "large": ("dag", {"ops": 40, "reach": 12, "fast_mib": 3.0, "seed": 3}),
+    "layered": ("layered", {"layers": 5, "seed": 2}),
+    "traced": ("traced", {"program": "alphatensor-b1", "fast_mib": 1.0}),
+}
+GOLDEN_SOLVES = """
+all-slow dag -
+annealing dag 20000
+annealing large 20000
+annealing traced 1000
+cp-sat dag - engine +ortools
+greedy-keep traced -
+learned-priority dag 60
+learned-priority traced 6
+muzero dag 100 +torch
+policy dag 200 decoder=sample policy=memory-alphazero +torch
+policy traced 100 +torch
+tree-search dag 300 +torch
+xla-like dag -
+xla-like traced -
+"""
+
 
 def tiny(seed: int, ops: int = 4, fast: int = 12, aliases: bool = True):
     """A program of a few operations whose tensors have one to eight bytes; bandwidths are small whole numbers."""

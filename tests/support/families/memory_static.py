@@ -11,6 +11,23 @@ from corl.problems.memory_static.instance import StaticInstance, make_instance
 CHEAP = "first-fit"
 LARGE = {"memory-static": ("large", {"size": 10000})}
 
+BUSY = ("large", {"size": 1000})
+GOLDENS = {
+    "aligned": "aligned.csv",
+    "network": ("network", {"layers": 8, "branches": 2, "seed": 1}),
+    "tiled": ("tiled", {"size": 24, "seed": 2}),
+}
+GOLDEN_SOLVES = """
+branch-and-bound aligned 300
+branch-and-bound network 300
+branch-and-bound tiled 300
+branch-and-bound tiled 300 capacity=1048576 fitting=0
+cp-sat aligned - proof +ortools
+first-fit aligned 60
+first-fit tiled 60
+"""
+GOLDEN_NETWORKS = "tiled"
+
 
 def random_instance(buffers: int, seed: int = 0, kind: str = "plain") -> StaticInstance:
     """Sizes from 0 to 6 and lifetimes within twelve moments; "aligned" and "fixed" add alignments, and a placed buffer."""

@@ -12,6 +12,28 @@ from corl.problems.milp.instance import MilpInstance, from_triplets
 CHEAP = "scip"
 LARGE = {"milp": ("set-cover", {"rows": 2000, "columns": 4000})}
 
+BUSY = ("set-cover", {"rows": 400, "columns": 800})
+GOLDENS = {
+    "auctions": ("auctions", {"items": 40, "bids": 160, "seed": 1}),
+    "facilities": ("facility-location", {"customers": 8, "facilities": 6, "seed": 2}),
+    "knapsacks": ("multiple-knapsack", {"items": 9, "knapsacks": 2, "seed": 3}),
+    "set-cover": ("set-cover", {"rows": 120, "columns": 200, "density": 0.05, "seed": 4}),
+}
+GOLDEN_SOLVES = """
+cp-sat knapsacks - proof +ortools
+highs facilities - proof
+highs set-cover - proof
+learned-branching auctions 5 policy=milp-auctions root_cuts=true proof +pyscipopt
+learned-branching set-cover - policy=milp-independent-set root_cuts=true proof +pyscipopt
+learned-branching set-cover 5 policy=milp-set-cover root_cuts=true proof +pyscipopt
+scip auctions 5 root_cuts=true proof +pyscipopt
+scip set-cover - proof +pyscipopt
+scip-fullstrong set-cover - root_cuts=true proof +pyscipopt
+scip-pscost auctions 5 root_cuts=true proof +pyscipopt
+scip-pscost set-cover 5 root_cuts=true proof +pyscipopt
+scip-relpscost knapsacks - proof +pyscipopt
+"""
+
 
 def random_program(seed: int) -> MilpInstance:
     """Four variables - integers from -1 to 2, some continuous, some of these without a limit - and up to three rows, some of

@@ -12,6 +12,19 @@ from support.playing import best_rewards
 CHEAP = "rule"
 LARGE = {"milp-branching": ("set-cover", {"size": 400})}
 
+BUSY = ("set-cover", {"size": 60})
+GOLDENS = {
+    "auctions": ("auctions", {"size": 50, "seed": 1}),
+    "knapsacks": ("multiple-knapsack", {"size": 6, "seed": 2}),
+}
+GOLDEN_SOLVES = """
+rule auctions 40
+rule knapsacks 200
+policy knapsacks 100 network=milp-branching-attention +torch
+tree-search knapsacks 100 network=milp-branching-attention +torch
+muzero knapsacks 100 network=milp-branching-muzero +torch
+"""
+
 
 def sample(seed: int, variables: int = 5) -> BranchingInstance:
     """Bounded integers and, in every third, a continuous variable; some are infeasible; min or max with a constant."""

@@ -15,6 +15,18 @@ from support.playing import tiny_graph
 CHEAP = "ruin-recreate"
 LARGE = {"orienteering": ("generation-1", {"size": 5000})}
 
+BUSY = ("generation-2", {"size": 300})
+GOLDENS = {
+    "equal": ("generation-1", {"size": 30, "seed": 1}),
+    "near": ("generation-3", {"size": 40, "share": 0.4, "seed": 2}),
+}
+GOLDEN_SOLVES = """
+ortools equal - engine +ortools
+ruin-recreate equal 300
+ruin-recreate near 300
+"""
+GOLDEN_NETWORKS = "equal"
+
 
 def random_instance(n: int, kind: str = "EUC_2D", seed: int = 0, closed: bool = True) -> OrienteeringInstance:
     """Scores 0 to 9, a limit of some of the way round; `kind` is an edge-weight type (EXPLICIT: a random matrix)."""

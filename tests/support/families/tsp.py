@@ -13,6 +13,45 @@ from support.playing import tiny_graph
 CHEAP = "ils"
 LARGE = {"tsp": ("uniform", {"size": 20000}), "atsp": ("asymmetric", {"size": 1000})}
 
+BUSY = ("uniform", {"size": 300})
+GOLDENS = {
+    "asymmetric": ("asymmetric", {"size": 12, "seed": 1}),
+    "globe": ("uniform", {"size": 25, "edge_weight_type": "GEO", "seed": 2}),
+    "larger": ("asymmetric", {"size": 40, "seed": 3}),
+    "plane": ("uniform", {"size": 40, "seed": 4}),
+    "twelve": ("uniform", {"size": 12, "seed": 5}),
+}
+GOLDEN_SOLVES = """
+eax globe 60
+eax plane 60
+exact asymmetric - proof
+exact plane - proof +pyscipopt
+exact twelve - proof
+fast-tsp plane - engine +fast-tsp
+greedy-edge globe -
+greedy-edge plane -
+heatmap-mcts plane 60
+heatmap-mcts plane 60 preset=paper heatmap=gnn +torch
+heatmap-mcts globe 60 heatmap=softmax
+ils asymmetric 60
+ils globe 60
+ils larger 80
+ils plane 80
+muzero twelve 100 network=tsp-muzero +torch
+nearest-neighbour plane -
+ortools larger - engine +ortools
+ortools plane - engine +ortools
+policy larger 150 +torch
+policy plane 300 +torch
+policy twelve 150 decoder=greedy augment=8 network=tsp-muzero +torch
+policy twelve 150 decoder=sample network=tsp-muzero +torch
+policy twelve 150 decoder=stochastic-beam network=tsp-muzero +torch
+policy twelve 150 decoder=without-replacement network=tsp-muzero +torch
+tree-search asymmetric 150 +torch
+tree-search twelve 200 network=tsp-muzero +torch
+tree-search twelve 200 method=puct leaves=4 network=tsp-muzero +torch
+"""
+
 
 def random_instance(kind: str, n: int, seed: int = 0, scale: float = 100.0) -> TspInstance:
     """An instance of an edge-weight type, or of "ATSP"; every third has coordinates on a grid, so that cities coincide."""

@@ -16,6 +16,26 @@ from support.mixes.vrp_routes import least_cost
 CHEAP = "ruin-recreate"
 LARGE = {"vrp": ("x", {"size": 1000}), "vrp-large": ("x", {"size": 6000}), "vrp-windows": ("solomon", {"size": 1000})}
 
+BUSY = ("x", {"size": 200})
+GOLDENS = {
+    "capacities": ("x", {"size": 24, "seed": 1}),
+    "fleet": "fleet.json",
+    "prizes": ("uniform", {"size": 20, "optional": 0.4, "seed": 2}),
+    "windows": ("solomon", {"size": 20, "kind": "RC", "seed": 3}),
+}
+GOLDEN_SOLVES = """
+ortools capacities - engine +ortools
+ortools windows - engine +ortools
+pyvrp capacities 20 engine +pyvrp
+pyvrp prizes 20 engine +pyvrp
+ruin-recreate capacities 300
+pyvrp fleet 20 engine +pyvrp
+ruin-recreate fleet 300
+ruin-recreate prizes 300
+ruin-recreate windows 300
+"""
+GOLDEN_NETWORKS = "capacities"
+
 
 def random_vrp(seed: int, clients: int = 5, *, plain: bool = False) -> VrpInstance:
     """One depot or two, points or a matrix, windows, prizes, limits and vehicle types or not, all by the seed.
