@@ -52,10 +52,10 @@ def recipe_names(problem: str) -> list[str]:
 def recipe_class(problem: str, name: str) -> type[Recipe]:
     """The recipe of that short name, with the defaults that are declared for the problem. Raises UsageError, listing the names
     there are."""
-    if name not in (known := recipe_names(problem)):
+    entry, known = registry.entry_of("corl.recipes", problem, name), recipe_names(problem)
+    if entry is None or name not in known:
         raise UsageError(unknown(f"no recipe for {problem} is called", name, known))
-    entries = declared("corl.recipes")
-    kind = load(entries.get(f"{problem}.{name}") or entries[f"any.{name}"], type)
+    kind = load(entry, type)
     other = declared("corl.defaults").get(f"{problem}.{name}")
     return kind if other is None else _with_defaults(kind, other)
 

@@ -196,3 +196,16 @@ def test_more_than_defaults(plug_in, kind):
         UsageError, match=r"^corl\.defaults entry point knapsack\.evolution = .*: accepted: a subclass of Evolution"
     ):
         recipe_class("knapsack", "evolution")
+
+
+def test_a_name_that_hides_a_generic_one(plug_in, capfd):
+    """A line names both distributions; the recipe of that name for other problems, and the others of this one, are as ever."""
+    plug_in({}, "[corl.recipes]\nknapsack.evolution = {module}:Small\n", before=DEFAULTS)
+    own, generic = r"knapsack\.evolution = bad_plugin_\d+:Small of the distribution bad_plugin_\d+", r"any\.evolution = corl\."
+    said = rf"^corl\.recipes entry point {own} hides {generic}.* of the distribution corl-solvers; accepted: another name$"
+    with pytest.raises(UsageError, match=said):
+        recipe_class("knapsack", "evolution")
+    assert recipe_class("tsp", "evolution")().width == 64 and recipe_class("knapsack", "muzero").title
+    assert main(["list", "recipes", "knapsack"]) == 0
+    out, err = capfd.readouterr()
+    assert "muzero" in out and "hides" in err
