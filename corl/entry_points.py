@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from corl.errors import UsageError, described
 
-__all__ = ["declared", "load"]
+__all__ = ["declared", "distribution_of", "load"]
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ def load(entry: EntryPoint, kind: type[_T], *, create: bool = False) -> _T:
             raise TypeError(f"it is no {kind.__name__}")
         return loaded
     except (Exception, SystemExit) as error:  # a plug-in's module may raise anything
-        where = f"{entry.group} entry point {entry.name} = {entry.value}{_of(entry.dist)}"
+        where = f"{entry.group} entry point {entry.name} = {entry.value}{distribution_of(entry.dist)}"
         raise UsageError(f"{where} cannot be loaded: {described(error)}") from error
 
 
@@ -49,11 +49,11 @@ def _entries(group: str) -> list[EntryPoint]:
         try:
             found += distribution.entry_points.select(group=group)
         except Exception as error:
-            _log.warning("the entry points%s cannot be read: %s", _of(distribution), described(error))
+            _log.warning("the entry points%s cannot be read: %s", distribution_of(distribution), described(error))
     return found
 
 
-def _of(distribution: Distribution | None) -> str:
+def distribution_of(distribution: Distribution | None) -> str:
     """Such as " of the distribution corl-extra", where its name is known."""
     try:
         return f" of the distribution {distribution.name}" if distribution is not None else ""

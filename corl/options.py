@@ -34,7 +34,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from corl.errors import UsageError, unknown
 
 __all__ = [
-    "Declared", "Options", "Row", "build", "call", "changed", "declarations", "option", "option_table", "parse_pairs", "values",
+    "Declared", "Options", "Row", "arguments", "build", "call", "changed", "declarations", "defaults",
+    "option", "option_table", "parse_pairs", "values",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
@@ -182,15 +183,28 @@ def build(cls: type[_T], options: Mapping[str, Any], also: Iterable[str] = ()) -
 
 def call(function: Callable[..., _T], options: Mapping[str, Any]) -> _T:
     """`function(**options)` with the same conversions and errors (for generators); a `seed` is an integer from 0."""
-    parameters, hints = inspect.signature(function).parameters, typing.get_type_hints(function)
-    known = {name: (hints.get(name, object), Declared(low=0) if name == "seed" else None) for name in parameters}
+    parameters = inspect.signature(function).parameters
     needed = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
-    return function(**_arguments(getattr(function, "__name__", "function"), known, needed, options))
+    return function(**arguments(function, options, needed))
+
+
+def arguments(function: Callable[..., Any], options: Mapping[str, Any], needed: Iterable[str] = ()) -> dict[str, Any]:
+    """Return `options` as values of the types of a function's parameters, with the errors of `build`; `needed` are there."""
+    hints = typing.get_type_hints(function)
+    names = inspect.signature(function).parameters
+    known = {name: (hints.get(name, object), Declared(low=0) if name == "seed" else None) for name in names}
+    return _arguments(getattr(function, "__name__", "function"), known, needed, options)
 
 
 def values(made: Any) -> dict[str, Any]:
     """The options of a solver or a recipe as JSON values; of an object that was given as one, such as a policy, its class."""
     return {name: _plain(getattr(made, name)) for name in declarations(type(made))}
+
+
+def defaults(cls: type) -> dict[str, Any]:
+    """The defaults of the options of a class, as `values` has them, of those that have one."""
+    fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
+    return {field.name: _plain(field.default) for field in fields if field.default is not dataclasses.MISSING}
 
 
 def _plain(value: Any) -> Any:

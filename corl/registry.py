@@ -2,8 +2,9 @@
 
 Groups in pyproject.toml: `corl.problems` (NAME = "module:ProblemClass"); `corl.solvers` (PROBLEM.NAME =
 "module:SolverClass", or any.NAME for a solver of every problem with an environment and features; PROBLEM.auto = "module:function"
-chooses among them); `corl.recipes` (PROBLEM.NAME or any.NAME = "module:RecipeClass"). Of `corl.policies`, the kinds of policies
-that are solutions, corl.problems.bandits.policy knows.
+chooses among them); `corl.recipes` (PROBLEM.NAME or any.NAME = "module:RecipeClass"); `corl.defaults` (PROBLEM.NAME = a subclass
+of the recipe any.NAME with other defaults). Of `corl.policies`, the kinds of policies that are solutions,
+corl.problems.bandits.policy knows.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 from corl.adapter import Problem
-from corl.entry_points import declared, load
+from corl.entry_points import declared, distribution_of, load
 from corl.errors import InputError, UsageError, described, unknown
 from corl.files.opening import opened, plain_name
 from corl.solver import Solver
@@ -26,6 +28,7 @@ __all__ = [
     "adapter_of",
     "choose",
     "chooser",
+    "entry_of",
     "is_guest",
     "names",
     "problem",
@@ -191,6 +194,18 @@ def problem_of(instance: Any) -> Problem | None:
 def adapter_of(data: Any) -> Problem | None:
     """The problem that alone can adapt what is no Instance (`Problem.adapts`), or None."""
     return next((problem for problem in working_problems() if problem.adapts(data)), None)
+
+
+def entry_of(group: str, problem_name: str, name: str) -> EntryPoint | None:
+    """The entry point PROBLEM.NAME, or any.NAME, of that short name; None if there is neither.
+
+    Raises UsageError if one hides the other: a name means one thing.
+    """
+    own, generic = (declared(group).get(f"{owner}.{name}") for owner in (problem_name, "any"))
+    if own is not None and generic is not None and _takes_policies(problem_name):
+        hides, hidden = (f"{entry.name} = {entry.value}{distribution_of(entry.dist)}" for entry in (own, generic))
+        raise UsageError(f"{group} entry point {hides} hides {hidden}; accepted: another name")
+    return own or generic
 
 
 def names(group: str, problem_name: str) -> list[str]:

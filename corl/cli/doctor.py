@@ -88,7 +88,7 @@ def _processors() -> str:
 def _plugins() -> list[str]:
     """What other packages have declared and does not load, a line each."""
     failed = []
-    for group in ("corl.problems", "corl.solvers", "corl.recipes", "corl.networks"):
+    for group in ("corl.problems", "corl.solvers", "corl.recipes", "corl.defaults", "corl.networks"):
         for entry in metadata.entry_points(group=group):
             if entry.dist is not None and entry.dist.name != DISTRIBUTION:
                 try:

@@ -50,6 +50,11 @@ class PolicyRecipe(Recipe):
     width: int = option(64, "Of the network's hidden vectors, a multiple of `heads`.", low=1, high=4096, scale="log")
     layers: int = option(2, "Of the network.", low=1, high=100)
     heads: int = option(4, "Of its attention.", low=1)
+    network_options: tuple[str, ...] = option(
+        (),
+        "Further options of the architecture, NAME=VALUE; grid=N of attention and muzero: the last N tokens, which follow each "
+        "other in time, pass through a convolution first.",
+    )
     rate: float = option(1e-3, "Learning rate at first; it falls to 0 as a cosine.", above=0, scale="log")
     watch: int = option(
         64, 'Instances never trained on that the policy alone solves now and then, for the curve "greedy"; 0: none.', low=0
@@ -59,9 +64,9 @@ class PolicyRecipe(Recipe):
         """Return the network to train, on the training's device: that of the checkpoint `start`, or a new one.
 
         Raises:
-            UsageError: `network` is no architecture of a policy, or `start` holds no policy for the problem.
+            UsageError: `network` is no architecture of a policy or has no such option; `start` holds no policy for the problem.
         """
-        from corl.networks.architectures import network_class
+        from corl.networks.architectures import network_class, network_options
         from corl.networks.checkpoints import load_policy
         from corl.networks.policy import Policy, Shape
 
@@ -74,8 +79,8 @@ class PolicyRecipe(Recipe):
         kind = network_class(self.network)
         if not issubclass(kind, Policy):
             raise UsageError(f"network: {kind.__name__} is no architecture of a policy")
-        grid = getattr(self, "grid", 0)
-        shape = Shape(self.features, self.environment, self.width, self.layers, self.heads, grid)
+        own = network_options(kind, self.network_options)
+        shape = Shape(self.features, self.environment, self.width, self.layers, self.heads, own)
         return kind.sized(training.problem, source.instances(0, 1)[0], shape).to(training.device)
 
 

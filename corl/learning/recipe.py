@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 from corl import registry
 from corl.entry_points import declared, load
 from corl.errors import UsageError, unknown
-from corl.options import Options
+from corl.options import Options, declarations
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from corl.learning.session import Training
 
 __all__ = ["Recipe", "recipe_class", "recipe_names", "usual_recipe"]
@@ -20,7 +22,9 @@ __all__ = ["Recipe", "recipe_class", "recipe_names", "usual_recipe"]
 class Recipe(Options, abc.ABC):
     """A frozen dataclass whose fields are the recipe's options, declared by `corl.options.option`.
 
-    Declared as an entry point of the group `corl.recipes`: PROBLEM.NAME, or any.NAME for every problem with an environment.
+    Declared as an entry point of the group `corl.recipes`: PROBLEM.NAME, or any.NAME for every problem with an environment. A
+    subclass with other defaults (corl.options.changed) is what any.NAME is for a problem, as an entry point PROBLEM.NAME of the
+    group `corl.defaults`.
     """
 
     title: ClassVar[str] = ""
@@ -46,11 +50,24 @@ def recipe_names(problem: str) -> list[str]:
 
 @cache
 def recipe_class(problem: str, name: str) -> type[Recipe]:
-    """The recipe of that short name. Raises UsageError, listing the names there are."""
-    if name not in (known := recipe_names(problem)):
+    """The recipe of that short name, with the defaults that are declared for the problem. Raises UsageError, listing the names
+    there are."""
+    entry, known = registry.entry_of("corl.recipes", problem, name), recipe_names(problem)
+    if entry is None or name not in known:
         raise UsageError(unknown(f"no recipe for {problem} is called", name, known))
-    entries = declared("corl.recipes")
-    return load(entries.get(f"{problem}.{name}") or entries[f"any.{name}"], type)
+    kind = load(entry, type)
+    other = declared("corl.defaults").get(f"{problem}.{name}")
+    return kind if other is None else _with_defaults(kind, other)
+
+
+def _with_defaults(kind: type[Recipe], entry: EntryPoint) -> type[Recipe]:
+    """The class of an entry point of the group corl.defaults: a recipe but for the defaults of its options."""
+    found = load(entry, type)
+    same = issubclass(found, kind) and found.train is kind.train and declarations(found) == declarations(kind)
+    if not same:
+        where = f"{entry.group} entry point {entry.name} = {entry.value}"
+        raise UsageError(f"{where}: accepted: a subclass of {kind.__name__} with the same options, whose defaults alone differ")
+    return found
 
 
 def usual_recipe(problem: str) -> str:

@@ -61,6 +61,7 @@ class Training:
         resume: bool = False,
         save_every: float = SAVE_EVERY,
         facts: Mapping[str, Any] | None = None,
+        defaults: Mapping[str, Any] | None = None,
         store: Store | None = None,
         name: str = "",
         on_progress: Callable[[Training], object] | None = None,
@@ -73,6 +74,7 @@ class Training:
         """A copy of the network that was saved last, on the CPU and in evaluation mode."""
         self.metrics: dict[str, float] = {}
         """The latest value of everything that was logged."""
+        self._defaults = defaults or {}  # of the recipe's options, for those that an older snapshot does not know
         self._facts = {"problem": problem.name, "seed": seed, **(facts or {})}
         self._curves, self._store, self._name = Curves(store, name), store, name
         self._parts: dict[str, Any] = {}
@@ -229,7 +231,9 @@ class Training:
             return {}
         state: dict[str, Any] = snapshots.read(self._snapshot)
         for name, value in self._facts.items():
-            if (kept := state["facts"].get(name)) != value:
+            kept = state["facts"].get(name)
+            kept = {**self._defaults, **kept} if name == "options" and kept else kept
+            if kept != value:
                 raise UsageError(f"{self._snapshot}: a snapshot of a run with {name} = {kept!r}, not {value!r}")
         self.step, self._earlier, self.metrics = state["step"], state["seconds"], state["metrics"]
         self._curves.load_state_dict(state["curves"])

@@ -87,7 +87,6 @@ def train(
     if output is not None and not resume and _unfinished(output):
         place = snapshots.path_of(output)
         raise UsageError(f"{place}: the snapshot of an unfinished run is there; resume it, or remove the file to start anew")
-    asked = options.values(chosen)
     training = Training(
         adapter,
         seed=seed,
@@ -100,7 +99,8 @@ def train(
         output=output,
         resume=resume,
         save_every=save_every,
-        facts={"recipe": called, "options": {key: list(v) if isinstance(v, tuple) else v for key, v in asked.items()}},
+        facts={"recipe": called, "options": _plain(options.values(chosen))},
+        defaults=_plain(options.defaults(type(chosen))),
         store=store,
         name=name or f"{adapter.name} {called} seed {seed}",
         on_progress=on_progress,
@@ -122,6 +122,11 @@ def _recipe(recipe: str | Recipe, problem: str, asked: dict[str, Any]) -> tuple[
     if asked:
         raise UsageError(f"{next(iter(asked))}: a Recipe has its options already; give them to {type(recipe).__name__}")
     return recipe, type(recipe).__name__
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """As JSON has them."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 def _check(seed: int, workers: int, executor: str, threads: int, time_limit: float | None, steps: int | None) -> None:

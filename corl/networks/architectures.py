@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 from corl.entry_points import declared, load
 from corl.errors import UsageError, unknown
+from corl.options import arguments, parse_pairs
 
-__all__ = ["network_class"]
+__all__ = ["network_class", "network_options"]
 
 
 _guests: dict[str, type[Any]] = {}  # by name: those that are used in this process without being installed
@@ -28,6 +30,19 @@ def network_class(named: str | type[Any]) -> type[Any]:
         raise UsageError(f"network: {named.__name__} needs an architecture, the name under which its checkpoints are read")
     _guests[name] = named
     return named
+
+
+def network_options(kind: type[Any], pairs: Iterable[str]) -> dict[str, Any]:
+    """Return the options of an architecture, NAME=VALUE each, as values of the types of its constructor's arguments.
+
+    Raises:
+        UsageError: One is not among its `Policy.options`, or has no value of its type.
+    """
+    given = parse_pairs([pair for pair in pairs if pair])
+    for name in given:
+        if name not in kind.options:
+            raise UsageError(unknown(f"network_options: {kind.architecture} has no option", name, kind.options))
+    return arguments(kind.__init__, given)
 
 
 @cache

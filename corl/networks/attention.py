@@ -30,6 +30,7 @@ class AttentionPolicy(Policy):
     """ReZero transformer over Tokens with per-head biases from pairs, a logit for each slot, and a value."""
 
     architecture: ClassVar[str] = "attention"
+    options: ClassVar[tuple[str, ...]] = ("grid",)
 
     def __init__(
         self,
@@ -70,8 +71,8 @@ class AttentionPolicy(Policy):
     def sized(cls, problem: Problem, instance: Any, shape: Shape) -> AttentionPolicy:
         """See Policy.sized."""
         sizes = token_sizes(problem, shape.features, shape.environment, instance)
-        width, layers, heads, grid = shape.width, shape.layers, shape.heads, shape.grid
-        return cls(**sizes, width=width, layers=layers, heads=heads, feedforward=2 * width, grid=grid)
+        width, layers, heads = shape.width, shape.layers, shape.heads
+        return cls(**sizes, width=width, layers=layers, heads=heads, feedforward=2 * width, **shape.options)
 
     def forward(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
         """See Policy.forward. Rows without any token give value 0 and no NaN.

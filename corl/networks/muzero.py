@@ -47,6 +47,7 @@ class MuZeroNetwork(Policy):
     """
 
     architecture: ClassVar[str] = "muzero"
+    options: ClassVar[tuple[str, ...]] = ("grid",)
 
     def __init__(
         self,

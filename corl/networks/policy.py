@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -36,7 +37,8 @@ class Shape(NamedTuple):
     width: int = 64
     layers: int = 2
     heads: int = 4
-    grid: int = 0
+    options: Mapping[str, Any] = MappingProxyType({})
+    """Values of some of the architecture's `Policy.options`."""
 
 
 class Policy(nn.Module, abc.ABC):
@@ -55,6 +57,8 @@ class Policy(nn.Module, abc.ABC):
 
     architecture: ClassVar[str]
     """Its entry-point name in the group `corl.networks`."""
+    options: ClassVar[tuple[str, ...]] = ()
+    """The arguments of its constructor that `network_options` of a recipe may name."""
     config: dict[str, Any]
     """JSON values: the keyword arguments that rebuild it, "problem" and "features" among them."""
     has_value: bool = False

@@ -10,7 +10,8 @@ import pytest
 import corl
 from corl import registry
 from corl.cli.main import main
-from corl.errors import CorlError, InputError, SolverError
+from corl.errors import CorlError, InputError, SolverError, UsageError
+from corl.learning.recipe import recipe_class
 
 GOOD = """
 from dataclasses import dataclass
@@ -160,3 +161,51 @@ def test_a_solver_that_finds_nothing(plug_in):
     """No solution is no error."""
     result = corl.solve(plug_in({"run.report(np.ones(3))": "pass"}), iterations=3)
     assert result.status == "no_solution" and not result.verified
+
+
+DEFAULTS = """
+from dataclasses import dataclass
+from corl.learning.algorithms.evolution import Evolution
+from corl.options import changed, option
+
+@dataclass(frozen=True)
+class Small(Evolution):
+    width: int = changed(Evolution, "width", 8)
+
+@dataclass(frozen=True)
+class Wider(Evolution):
+    extra: int = option(1, "One option more.")
+
+class Other(Evolution):
+    def train(self, training):
+        pass
+"""
+
+
+def test_other_defaults_of_a_recipe(plug_in):
+    """A class that the group corl.defaults declares is the generic recipe for that problem alone."""
+    plug_in({}, "[corl.defaults]\nknapsack.evolution = {module}:Small\n", before=DEFAULTS)
+    assert (recipe_class("knapsack", "evolution")().width, recipe_class("tsp", "evolution")().width) == (8, 64)
+
+
+@pytest.mark.parametrize("kind", ["Wider", "Other", "Zero"])
+def test_more_than_defaults(plug_in, kind):
+    """It has the options of the recipe and does what that does; a line says so."""
+    plug_in({}, "[corl.defaults]\nknapsack.evolution = {module}:" + kind + "\n", before=DEFAULTS)
+    with pytest.raises(
+        UsageError, match=r"^corl\.defaults entry point knapsack\.evolution = .*: accepted: a subclass of Evolution"
+    ):
+        recipe_class("knapsack", "evolution")
+
+
+def test_a_name_that_hides_a_generic_one(plug_in, capfd):
+    """A line names both distributions; the recipe of that name for other problems, and the others of this one, are as ever."""
+    plug_in({}, "[corl.recipes]\nknapsack.evolution = {module}:Small\n", before=DEFAULTS)
+    own, generic = r"knapsack\.evolution = bad_plugin_\d+:Small of the distribution bad_plugin_\d+", r"any\.evolution = corl\."
+    said = rf"^corl\.recipes entry point {own} hides {generic}.* of the distribution corl-solvers; accepted: another name$"
+    with pytest.raises(UsageError, match=said):
+        recipe_class("knapsack", "evolution")
+    assert recipe_class("tsp", "evolution")().width == 64 and recipe_class("knapsack", "muzero").title
+    assert main(["list", "recipes", "knapsack"]) == 0
+    out, err = capfd.readouterr()
+    assert "muzero" in out and "hides" in err

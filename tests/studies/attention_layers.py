@@ -66,7 +66,7 @@ TASKS = {
     "tsp": Task(50, "eax", 1000, 480, 32, Shape("plane", "", 96, 3, 8)),
     "atsp": Task(50, "ils", 300, 480, 32, Shape("matrix", "", 64, 3, 4)),
     "vrp": Task(50, "ruin-recreate", 2000, 480, 32, Shape("savings", "savings", 64, 3, 4)),
-    "memory": Task(16, "annealing", 3000, 480, 32, Shape("game", "", 48, 3, 4, 10)),
+    "memory": Task(16, "annealing", 3000, 480, 32, Shape("game", "", 48, 3, 4, {"grid": 10})),
 }
 
 

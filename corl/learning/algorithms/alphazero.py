@@ -39,7 +39,6 @@ class AlphaZero(PolicyRecipe):
     simulations: int = option(16, "Of the search for every move.", low=1, scale="log")
     considered: int = option(8, "Actions tried at the root of a search.", low=1)
     value_scale: float = option(0.1, "Weight of a search's values beside the network's logits (c_scale of the paper).", low=0)
-    grid: int = option(0, "How many of the last tokens a convolution sees before the attention does.", low=0)
     value_weight: float = option(1.0, "Weight of the value's squared error beside the policy's cross-entropy.", low=0)
     teacher: str = option("", "A solver that iterations can limit, whose solutions are played first; empty: none.")
     teacher_iterations: int = option(100, "The teacher's limit for an instance.", low=1, scale="log")

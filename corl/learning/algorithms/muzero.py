@@ -58,7 +58,6 @@ class MuZero(PolicyRecipe):
     reanalyse: float = option(0.5, "Moves of the replay that are searched anew for each new move.", low=0)
     dynamics_layers: int = option(1, "Of the dynamics; `layers` are those of the representation.", low=1)
     bins: int = option(64, "Of the histograms of value and reward.", low=2)
-    grid: int = option(0, "How many of the last tokens a convolution sees before the attention does.", low=0)
     value_weight: float = option(
         0.25, "Weight of the value's cross-entropy beside the policy's; 0.25 as in the paper's Reanalyze.", low=0
     )
@@ -136,6 +135,7 @@ class MuZero(PolicyRecipe):
         from corl.learning.episodes import random_choice, record
         from corl.learning.replay import Replay
         from corl.learning.unrolling import spans
+        from corl.networks.architectures import network_options
         from corl.networks.muzero import MuZeroNetwork
         from corl.networks.tokens import token_sizes
 
@@ -155,7 +155,7 @@ class MuZero(PolicyRecipe):
         for part in parts:
             seen.add(part)
         shape = {"width": self.width, "layers": self.layers, "dynamics_layers": self.dynamics_layers, "heads": self.heads}
-        shape |= {"grid": self.grid, "kinds": environment.kinds}
+        shape |= {"kinds": environment.kinds, **network_options(MuZeroNetwork, self.network_options)}
         return {**sizes, **shape, "feedforward": 2 * self.width, "bins": self.bins, **spans(seen, self.unroll, eyes.extra)}
 
     def _reanalyse(self, network: MuZeroNetwork, replay: Replay, count: int, random: np.random.Generator) -> None:

@@ -71,6 +71,18 @@ def test_nothing_to_learn_ends_a_run(knapsack, steps, said):
     assert train(knapsack.Knapsack(), Flip(first=49, **NETWORK), steps=51, **SESSION).limit == "steps"
 
 
+def test_options_of_an_architecture(knapsack):
+    """They reach a new network's constructor as values of its types; others are refused in a line that names those there are."""
+    problem = knapsack.Knapsack()
+    assert train(problem, Flip(network_options=("grid=2",), **NETWORK), steps=1, **SESSION).network.config["grid"] == 2
+    for given, said in (
+        ("gird=2", "has no option 'gird' .did you mean 'grid'"),
+        ("grid=x", "option grid is 'x'; accepted: an int"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            train(problem, Flip(network_options=(given,), **NETWORK), steps=1, **SESSION)
+
+
 def test_the_old_names_still_work():
     """Until the next version, with a warning that names the new place."""
     sys.modules.pop("corl.solvers.training.common", None)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import corl
+from corl.errors import UsageError
+from corl.learning.recipe import recipe_class
 from corl.problems.memory.features import FEATURES, SPANS, UPCOMING
 from corl.problems.memory.generators import layered, mixed
 from corl.problems.memory.problem import Mapping
@@ -76,7 +78,7 @@ def test_recipes(tmp_path, recipe):
     from corl.learning.training import train
     from corl.networks.checkpoints import load
 
-    options = {"operations": 4, "episodes": 4, "updates": 1, "batch": 4, "simulations": 2, "width": 8, "layers": 1, "heads": 2}
+    options = {"size": 4, "episodes": 4, "updates": 1, "batch": 4, "simulations": 2, "width": 8, "layers": 1, "heads": 2}
     path = tmp_path / "player.safetensors"
     done = train("memory", recipe, steps=2, seed=1, device="cpu", output=path, **{**options, "watch": 2})
     assert load(path)[0].config["grid"] == SPANS and done.metrics["greedy"] > 0
@@ -84,14 +86,14 @@ def test_recipes(tmp_path, recipe):
     assert corl.solve(layered(layers=3, seed=3), solver=solver, policy=str(path), iterations=200).verified
 
 
-def test_recipe_options():
-    """What is out of range is said in words."""
-    from corl.errors import UsageError
-    from corl.solvers.memory.players.recipes import GameAlphaZero, GameMuZero
-
-    for made, options in ((GameAlphaZero, {"operations": 1}), (GameMuZero, {"unroll": 0}), (GameMuZero, {"rate": 0.0})):
-        with pytest.raises(UsageError, match=f"{next(iter(options))} is"):
-            made(**options)
+@pytest.mark.parametrize("name", ["alphazero", "muzero"])
+def test_recipes_are_the_generic_ones(name):
+    """For memory `corl train` takes the generic recipe with other defaults; the network's convolution sees the spans of time."""
+    generic, made = recipe_class("tsp", name), recipe_class("memory", name)
+    assert issubclass(made, generic) and made.train is generic.train
+    assert made().network_options == (f"grid={SPANS}",) and made().teacher == "annealing" and not generic().teacher
+    with pytest.raises(UsageError, match=r"rate is 0\.0"):
+        made(rate=0.0)
 
 
 def test_legal_actions_have_slots_five_steps_deep():

@@ -1,1 +1,0 @@
-"""Players of the mallocGame: recipes of AlphaZero and MuZero for it."""
