@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.rotate import rotate
 
 __all__ = ["LESS", "Work", "going_by", "improve", "new_work", "repair", "sums"]
 
@@ -67,9 +68,8 @@ def _insert(work: Any, which: Any, count: Any, out: Any, fixed: Any) -> None:
     apart, path, outside = work.apart, work.path, work.outside
     node = outside[which]
     at = work.edge[node]
-    for k in range(count, at + 1, -1):
-        path[k] = path[k - 1]
-    path[at + 1] = node
+    path[count] = node
+    rotate(path, count, at + 1)
     outside[which] = outside[out - 1]
     for i in range(out - 1):
         other = outside[i]
@@ -168,9 +168,7 @@ def _remove(work: Any, inside: Any, count: Any) -> Any:
     """Take path[inside] out and put it behind the path, at path[count - 1], whose node is then before it; the length freed."""
     apart, path = work.apart, work.path
     a, gone, c = path[inside - 1], path[inside], path[inside + 1]
-    for k in range(inside, count - 1):
-        path[k] = path[k + 1]
-    path[count - 1] = gone
+    rotate(path, inside, count - 1)
     return apart[a, gone] + apart[gone, c] - apart[a, c]
 
 

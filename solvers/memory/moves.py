@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from corl.jit import kernel
+from corl.kernels.search import bisect_right
 from corl.problems.memory.timing import lowest_offset
 from corl.rng import below, uniform
 from corl.solvers.memory.greedy import compatible, repack, span
@@ -126,15 +127,7 @@ def _other_end(program, t, k, high, random):
 @kernel
 def _insert(program, layout, a, random):
     """A run that begins with a random access and holds a random number of those that follow, or a whole alias group."""
-    t = 0
-    below_, above = 0, len(program.sizes)
-    while above - below_ > 1:  # the tensor of access a
-        middle = (below_ + above) // 2
-        if program.first[middle] <= a:
-            below_ = middle
-        else:
-            above = middle
-    t = below_
+    t = bisect_right(program.first, 1, len(program.sizes), a) - 1  # the tensor of access a
     if program.sizes[t] > program.capacity:
         return False
     if program.group[t] >= 0:

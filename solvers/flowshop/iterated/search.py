@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corl.jit import kernel
+from corl.kernels.rotate import rotate
 from corl.problems.flowshop.instance import FlowShopInstance
 from corl.rng import below, random_state, shuffle, uniform
 from corl.solvers.flowshop.iterated.insertion import extend, makespans, quietest, totals
@@ -168,9 +169,8 @@ def insert(state, place, job):
     """Put a job into the sequence at a place."""
     length = state.at[LENGTH]
     for side, k in ((state.front, place), (state.back, length - place)):
-        for i in range(length, k, -1):
-            side.jobs[i] = side.jobs[i - 1]
-        side.jobs[k] = job
+        side.jobs[length] = job
+        rotate(side.jobs, length, k)
         side.known[0] = min(side.known[0], k)
     state.at[LENGTH] = length + 1
 
@@ -180,8 +180,7 @@ def remove(state, place):
     """Take the job at a place out of the sequence; returns it."""
     length, job = state.at[LENGTH] - 1, state.front.jobs[place]
     for side, k in ((state.front, place), (state.back, length - place)):
-        for i in range(k, length):
-            side.jobs[i] = side.jobs[i + 1]
+        rotate(side.jobs, k, length)
         side.known[0] = min(side.known[0], k)
     state.at[LENGTH] = length
     return job

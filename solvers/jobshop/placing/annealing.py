@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from corl.jit import kernel
+from corl.kernels.rotate import rotate
 from corl.rng import below, uniform
 from corl.solvers.jobshop.placing.building import decode
 
@@ -37,10 +38,10 @@ def anneal(shop, base, plan, fixed, state, values, cooling, done, units, random)
                 continue
         else:
             p, q = _positions(shop, word, random)
-            _move(word, p, q)
+            rotate(word, p, q)
             value = decode(shop, base, plan, fixed, word, wanted)
             if value > allowed:
-                _move(word, q, p)
+                rotate(word, q, p)
                 continue
         values[CURRENT] = value
         if value < values[BEST]:
@@ -53,9 +54,9 @@ def spread(shop, base, plan, fixed, word, wanted, value, tries, costs, random):
     """Add what changes that are for the worse cost, of so many random ones, and how many they are, to costs [2]."""
     for _ in range(tries):
         p, q = _positions(shop, word, random)
-        _move(word, p, q)
+        rotate(word, p, q)
         changed = decode(shop, base, plan, fixed, word, wanted)
-        _move(word, q, p)
+        rotate(word, q, p)
         if value < changed < 1e17:
             costs[0], costs[1] = costs[0] + changed - value, costs[1] + 1.0
 
@@ -72,16 +73,3 @@ def _positions(shop, word, random):
         if 0 <= q < n and word[q] != word[p]:
             return p, q
     return p, p
-
-
-@kernel(borrow=True)
-def _move(word, p, q):
-    """Take what stands at p out and put it in at q."""
-    moved = word[p]
-    if p < q:
-        for k in range(p, q):
-            word[k] = word[k + 1]
-    else:
-        for k in range(p, q, -1):
-            word[k] = word[k - 1]
-    word[q] = moved

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.arrays import copy
 from corl.jit import kernel
+from corl.kernels.copy import copy
 from corl.rng import below, next_u64, uniform
 from corl.routing.metric import distance
 from corl.solvers.orienteering.ruin.path import LENGTH, SCORE, Path, insert, remove, undo

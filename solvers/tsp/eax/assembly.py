@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.search import bisect_left
 from corl.problems.tsp.metric import distance
-from corl.solvers.tsp.eax.subtours import SEARCHED, absorb, first_cut, smallest_subtour
+from corl.solvers.tsp.eax.subtours import SEARCHED, absorb, smallest_subtour
 
 __all__ = ["Assembly", "apply", "assemble", "assembly_of", "order_of"]
 
@@ -248,5 +249,5 @@ def _best_exchange(metric, neighbours, lengths, links, work, segments, smallest,
 @kernel(inline=True)
 def _segment(cut, segments, position):
     """The segment that a position of A's order lies in."""
-    low = first_cut(cut, segments, position)
+    low = bisect_left(cut, 0, segments, position)
     return low - 1 if low > 0 else segments - 1
