@@ -9,7 +9,7 @@ from typing import Any
 
 from corl.jit import kernel
 
-__all__ = ["copy", "copy_row", "copy_rows"]
+__all__ = ["copy", "copy_between_rows", "copy_rows"]
 
 
 @kernel(borrow=True)
@@ -26,7 +26,7 @@ def copy(source: Any, into: Any, count: Any) -> None:
 
 
 @kernel(borrow=True)
-def copy_row(table: Any, source: Any, into: Any, count: Any) -> None:
+def copy_between_rows(table: Any, source: Any, into: Any, count: Any) -> None:
     """Copy the beginning of a row of a table to another row: table[into, :count] = table[source, :count].
 
     Args:

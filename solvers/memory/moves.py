@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from corl.jit import kernel
+from corl.kernels.annealing import geometric, metropolis
 from corl.kernels.search import bisect_right
 from corl.problems.memory.timing import lowest_offset
 from corl.rng import below, uniform
@@ -38,13 +39,13 @@ def anneal(program, layout, kept, best, values, moves, done, total, schedule, ra
         if phase > schedule[3]:  # every cooling begins with the best layout so far
             schedule[3], values[0] = phase, values[1]
             copy_runs(best, layout)
-        heat = schedule[0] * (schedule[1] / schedule[0]) ** (spent - phase)
+        heat = geometric(schedule[0], schedule[1], spent - phase)
         copy_runs(layout, kept)
         if not _change(program, layout, random):
             copy_runs(kept, layout)
             continue
         value = evaluate(program, layout)
-        if value <= values[0] or uniform(random) < math.exp((values[0] - value) / heat):
+        if metropolis(value - values[0], heat, random):
             values[0] = value
             if value < values[1]:
                 values[1] = value

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corl.jit import kernel
+from corl.kernels.annealing import metropolis
 from corl.kernels.rotate import rotate
 from corl.problems.flowshop.instance import FlowShopInstance
-from corl.rng import below, random_state, shuffle, uniform
+from corl.rng import below, random_state, shuffle
 from corl.solvers.flowshop.iterated.insertion import extend, makespans, quietest, totals
 from corl.solvers.flowshop.iterated.shop import Side, sides
 
@@ -220,7 +221,7 @@ def _accept(state, temperature):
         at[BEST] = at[VALUE]
         state.best[:] = state.front.jobs[:n]
     worse = at[VALUE] - at[CURRENT]
-    if at[CURRENT] < 0 or worse <= 0 or uniform(state.random) < np.exp(-worse / temperature):
+    if at[CURRENT] < 0 or metropolis(worse, temperature, state.random):
         at[CURRENT] = at[VALUE]
         state.current[:] = state.front.jobs[:n]
         return

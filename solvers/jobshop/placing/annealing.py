@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from corl.jit import kernel
+from corl.kernels.annealing import allowance, geometric
 from corl.kernels.rotate import rotate
-from corl.rng import below, uniform
+from corl.rng import below
 from corl.solvers.jobshop.placing.building import decode
 
 __all__ = ["BEST", "CURRENT", "anneal", "spread"]
@@ -25,8 +24,8 @@ def anneal(shop, base, plan, fixed, state, values, cooling, done, units, random)
     word, wanted, best_word, best_wanted, free = state
     first, last, changes = cooling
     for unit in range(done, done + units):
-        temperature = first * (last / first) ** (unit / changes)
-        allowed = values[CURRENT] - temperature * math.log(1.0 - uniform(random))
+        temperature = geometric(first, last, unit / changes)
+        allowed = values[CURRENT] + allowance(temperature, random)
         if len(free) > 0 and below(random, _CHOICES) == 0:
             i = free[below(random, len(free))]
             before = wanted[i]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corl.kernels.copy import copy, copy_row, copy_rows
+from corl.kernels.copy import copy, copy_between_rows, copy_rows
 from corl.kernels.rotate import rotate
 
 many = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -31,7 +31,7 @@ def test_copies(as_run, count):
     as_run(copy)(source, into, count)
     assert into.tolist() == [*source[:count], *[-1.0] * (5 - count)]
     table = np.arange(10.0).reshape(2, 5)
-    as_run(copy_row)(table, 0, 1, count)
+    as_run(copy_between_rows)(table, 0, 1, count)
     assert table[1].tolist() == [*range(count), *range(5 + count, 10)]
     rows, target = np.arange(10).reshape(5, 2), np.full((6, 3), -1)
     as_run(copy_rows)(rows, target, count)
