@@ -1,4 +1,8 @@
-"""Every kernel is tested as it is compiled and as the plain Python function that it was made of."""
+"""Every kernel is tested as it is compiled and as the plain Python function that it was made of.
+
+Arrays are int16, float32 or not contiguous: what Python calls is compiled for Python and kept so, and tests/record_kernels.py
+would take it for a solver's if its types were those of a solver.
+"""
 
 from __future__ import annotations
 

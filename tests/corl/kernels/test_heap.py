@@ -18,7 +18,7 @@ many = settings(deadline=None, suppress_health_check=[HealthCheck.function_scope
 def play(as_run, actions, by_item, check):
     """Make the actions on our heap and on heapq's, the n-th with item SIZE - n; `check` sees both before each."""
     push, pop, replace = as_run(heap_push), as_run(heap_pop), as_run(heap_replace)
-    keys, items, count, known = np.zeros(SIZE, np.int64), np.zeros(SIZE, np.int32), 0, []
+    keys, items, count, known = np.zeros(SIZE, np.int16), np.zeros(SIZE, np.int16), 0, []
     for number, (action, key) in enumerate(actions):
         entry = key, SIZE - number
         assert count == len(known)

@@ -16,7 +16,7 @@ many = settings(deadline=None, suppress_health_check=[HealthCheck.function_scope
 
 def memory():
     """links, degree and far of single nodes."""
-    return np.full((N, 2), -1, np.int32), np.zeros(N, np.int32), np.arange(N, dtype=np.int32)
+    return np.full((N, 2), -1, np.int16), np.zeros(N, np.int16), np.arange(N, dtype=np.int16)
 
 
 def paths_of(links):
@@ -35,8 +35,8 @@ def paths_of(links):
 @given(pairs=PAIRS, capacity=st.integers(2, 12), seed=st.integers(0, 99))
 def test_merging(as_run, pairs, capacity, seed):
     """Routes are joined at ends of different routes, in the order of the pairs, while their loads fit."""
-    demand = np.random.default_rng(seed).integers(1, 4, N).astype(float)
-    saved = np.arange(len(pairs), 0.0, -1.0)
+    demand = np.random.default_rng(seed).integers(1, 4, N).astype(np.float32)
+    saved = np.arange(len(pairs), 0, -1, np.float32)
     routes, cost = {i: [i] for i in range(N)}, 100.0
     for (i, j), gain in zip(pairs, saved):
         one, two = routes[i], routes[j]
@@ -46,7 +46,7 @@ def test_merging(as_run, pairs, capacity, seed):
         routes.update(dict.fromkeys(joined, joined))
         cost -= gain
     (links, degree, far), load = memory(), demand.copy()
-    array = np.array(pairs, np.int32).reshape(-1, 2)
+    array = np.array(pairs, np.int16).reshape(-1, 2)
     found = as_run(merge_routes)(array, saved, len(pairs), float(capacity), links, degree, far, load, 100.0)
     assert found == pytest.approx(cost)
     assert paths_of(links) == {min(tuple(route), tuple(route[::-1])) for route in routes.values()}
@@ -59,8 +59,8 @@ def test_nodes_of_full_degree_stay(as_run):
     """A degree of 2 keeps a node out; one of 1 lets it be joined once."""
     links, degree, far = memory()
     degree[0], degree[1] = 2, 1
-    pairs = np.array([(0, 2), (1, 3), (1, 4)], np.int32)
-    as_run(merge_routes)(pairs, np.ones(3), 3, 100.0, links, degree, far, np.ones(N), 0.0)
+    pairs = np.array([(0, 2), (1, 3), (1, 4)], np.int16)
+    as_run(merge_routes)(pairs, np.ones(3, np.float32), 3, 100.0, links, degree, far, np.ones(N, np.float32), 0.0)
     assert links[0].tolist() == [-1, -1] and links[1].tolist() == [3, -1] and links[4].tolist() == [-1, -1]
 
 

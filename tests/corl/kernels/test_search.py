@@ -23,7 +23,7 @@ def test_as_bisect(as_run, name, expected, values, key, data):
     """In any part of a sorted array, whatever stands outside it."""
     begin = data.draw(st.integers(0, len(values)))
     end = data.draw(st.integers(begin, len(values)))
-    array = np.array([9, *values, -9], np.int64)
+    array = np.array([9, *values, -9], np.int16)
     found = as_run(getattr(search, name))(array, begin + 1, end + 1, key)
     assert found == expected(values, key, begin, end) + 1
 
@@ -33,8 +33,8 @@ def test_as_bisect(as_run, name, expected, values, key, data):
 @given(values=LISTS, key=KEYS, seed=st.integers(0, 99))
 def test_by_values_of_items(as_run, name, expected, values, key, seed):
     """In a list of items that is sorted by their values, as bisect with a key function."""
-    items = np.random.default_rng(seed).permutation(len(values)).astype(np.int32)
-    by_item = np.empty(len(values))
+    items = np.random.default_rng(seed).permutation(len(values)).astype(np.int16)
+    by_item = np.empty(len(values), np.float32)
     by_item[items] = values
     assert as_run(getattr(search, name))(by_item, items, 0, len(items), key) == expected(values, key)
 
@@ -43,8 +43,8 @@ def test_by_values_of_items(as_run, name, expected, values, key, seed):
 @given(values=LISTS, key=KEYS, seed=st.integers(0, 99))
 def test_falling_values_of_items(as_run, values, key, seed):
     """The first place whose value is at most the key."""
-    items = np.random.default_rng(seed).permutation(len(values)).astype(np.int32)
-    by_item = np.empty(len(values), np.int32)
+    items = np.random.default_rng(seed).permutation(len(values)).astype(np.int16)
+    by_item = np.empty(len(values), np.int16)
     by_item[items] = falling = values[::-1]
     expected = next((k for k, value in enumerate(falling) if value <= key), len(falling))
     assert as_run(search.bisect_left_falling_by)(by_item, items, 0, len(items), key) == expected

@@ -17,7 +17,7 @@ many = settings(deadline=None, suppress_health_check=[HealthCheck.function_scope
 def test_insertion_is_stable(as_run, keys, room):
     """Item n is the n-th inserted: the first `room` of the sorted list stay, equal keys in the order of insertion."""
     insert = as_run(insert_sorted)
-    found, items, count = np.full(room, np.nan), np.full(room, -1, np.int32), 0
+    found, items, count = np.full(room, np.nan, np.float32), np.full(room, -1, np.int16), 0
     for item, key in enumerate(keys):
         count = insert(found, items, count, key, item)
         expected = sorted(range(item + 1), key=lambda k: keys[k])[:room]
@@ -30,7 +30,7 @@ def test_insertion_is_stable(as_run, keys, room):
 def test_nearest_in_any_order(as_run, lengths, room, seed):
     """The first `room` by (length, node), whatever the order of insertion; `too_far` foretells what changes nothing."""
     insert, skips = as_run(insert_nearest), as_run(too_far)
-    found, nodes, count = np.full(room, np.nan), np.full(room, -1, np.int64), 0
+    found, nodes, count = np.full(room, np.nan, np.float32), np.full(room, -1, np.int16), 0
     for node in np.random.default_rng(seed).permutation(len(lengths)).tolist():
         before, skipped = nodes.tolist(), skips(found, nodes, count, lengths[node], node)
         count = insert(found, nodes, count, lengths[node], node)
@@ -45,7 +45,7 @@ def test_nearest_in_any_order(as_run, lengths, room, seed):
 def test_sorts(as_run, keys, left):
     """Both sort the first entries, pairs stably, and leave those behind alone."""
     count = max(0, len(keys) - left)
-    alone, array, items = np.array(keys, float), np.array(keys, float), np.arange(len(keys))
+    alone, array, items = np.array(keys, np.float32), np.array(keys, np.float32), np.arange(len(keys), dtype=np.int16)
     as_run(sort_keys)(alone, count)
     as_run(sort_pairs)(array, items, count)
     expected = [*sorted(range(count), key=lambda k: keys[k]), *range(count, len(keys))]

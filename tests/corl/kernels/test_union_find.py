@@ -19,14 +19,14 @@ many = settings(deadline=None, suppress_health_check=[HealthCheck.function_scope
 def test_components(as_run, edges):
     """Elements of a component have one representative, and components are numbered by their least elements."""
     representative = as_run(find)
-    root = np.arange(N, dtype=np.int32)
+    root = np.arange(N, dtype=np.int16)
     for a, b in edges:
         one, other = representative(root, a), representative(root, b)
         root[max(one, other)] = min(one, other)
     graph = networkx.Graph(edges)
     graph.add_nodes_from(range(N))
     components = sorted(networkx.connected_components(graph), key=min)
-    name = np.full(N, -1, np.int32)
+    name = np.full(N, -1, np.int16)
     assert as_run(number_sets)(root, name, N) == len(components)
     for number, component in enumerate(components):
         assert {name[i] for i in component} == {number}
