@@ -26,7 +26,7 @@ GOLDENS = {
 }
 GOLDEN_SOLVES = """
 annealing released 400
-cp-agent classic 8
+cp-agent classic 240
 cp-sat classic - proof +ortools
 cp-sat flexible - proof +ortools
 cp-sat released - proof +ortools
@@ -35,7 +35,7 @@ dispatch flexible 40
 dispatch flexible 40 noise=0.3
 dispatch released 40
 dispatch tardiness 40
-slim classic 8
+slim classic 240
 tabu classic 400
 tabu flexible 400
 tabu released 400
