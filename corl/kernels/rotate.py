@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from corl.jit import kernel
 
 __all__ = ["rotate"]
+
+_ONE = np.uint64(1)  # an index without a sign is never counted from the end: loops over it become vector code
 
 
 @kernel(borrow=True)
@@ -18,11 +22,11 @@ def rotate(sequence: Any, source: Any, target: Any) -> None:
         source: the place of the element, 0..n - 1.
         target: the place where it is put, 0..n - 1.
     """
-    moved = sequence[source]
-    if source < target:
-        for k in range(source, target):
-            sequence[k] = sequence[k + 1]
-    else:
-        for k in range(source, target, -1):
-            sequence[k] = sequence[k - 1]
-    sequence[target] = moved
+    moved, k, last = sequence[source], np.uint64(source), np.uint64(target)
+    while k < last:
+        sequence[k] = sequence[k + _ONE]
+        k += _ONE
+    while k > last:
+        sequence[k] = sequence[k - _ONE]
+        k -= _ONE
+    sequence[last] = moved

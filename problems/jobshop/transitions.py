@@ -171,7 +171,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     return before_estimate - estimate
 
 
-@kernel
+@kernel(borrow=True)
 def _copy(state: Any, src: Any, dst: Any, instance: Any) -> None:
     state.instance[dst] = instance
     copy_between_rows(state.next, src, dst, state.jobs[instance])

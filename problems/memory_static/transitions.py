@@ -63,7 +63,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
         bases[k] = -float(state.height[row])
 
 
-@kernel
+@kernel(borrow=True)
 def _put(state: Any, row: Any, buffer: Any, offset: Any) -> None:
     """Place a buffer at an offset, and keep `placed` sorted."""
     placed, filled = state.placed[row], state.filled[row]

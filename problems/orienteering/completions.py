@@ -62,7 +62,7 @@ def _scan(work: Any, node: Any, count: Any, fixed: Any) -> None:
     work.cost[node], work.edge[node] = best, at
 
 
-@kernel
+@kernel(borrow=True)
 def _insert(work: Any, which: Any, count: Any, out: Any, fixed: Any) -> None:
     """Put outside[which] into its place; `count` and `out` are how many there are before."""
     apart, path, outside = work.apart, work.path, work.outside
@@ -163,7 +163,7 @@ def _fill(work: Any, count: Any, out: Any, total: Any, spare: Any, fixed: Any, p
             return count, out, total, spare
 
 
-@kernel
+@kernel(borrow=True)
 def _remove(work: Any, inside: Any, count: Any) -> Any:
     """Take path[inside] out and put it behind the path, at path[count - 1], whose node is then before it; the length freed."""
     apart, path = work.apart, work.path

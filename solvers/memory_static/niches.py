@@ -89,7 +89,7 @@ def new_niches(
     )  # fmt: skip
 
 
-@kernel(nogil=True)
+@kernel(borrow=True, nogil=True)
 def advance(niches, steps, ceiling):
     """Place a buffer or do away with a niche, `steps` times or until all are placed; False: one would end above the ceiling."""
     for _ in range(steps):

@@ -89,7 +89,7 @@ def clear(windows):
     windows.listed[:] = 0
 
 
-@kernel
+@kernel(borrow=True)
 def add(windows, b, offset):
     """List a buffer that has been placed, at offset[b], in all homes that it lives in; the lists stay sorted."""
     low = offset[b]

@@ -134,7 +134,7 @@ def clock(state: Any, row: Any) -> Any:
     return now, then
 
 
-@kernel
+@kernel(borrow=True)
 def copy_row(state: Any, src: Any, dst: Any) -> None:
     """Make row `dst` the same as row `src`."""
     instance = state.instance[src]

@@ -165,7 +165,7 @@ def _best_place(state, job, ties):
     return place
 
 
-@kernel
+@kernel(borrow=True)
 def insert(state, place, job):
     """Put a job into the sequence at a place."""
     length = state.at[LENGTH]
@@ -176,7 +176,7 @@ def insert(state, place, job):
     state.at[LENGTH] = length + 1
 
 
-@kernel
+@kernel(borrow=True)
 def remove(state, place):
     """Take the job at a place out of the sequence; returns it."""
     length, job = state.at[LENGTH] - 1, state.front.jobs[place]
