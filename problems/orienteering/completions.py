@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.kernels.rotate import rotate
 
 __all__ = ["LESS", "Work", "going_by", "improve", "new_work", "repair", "sums"]
 
@@ -62,14 +61,15 @@ def _scan(work: Any, node: Any, count: Any, fixed: Any) -> None:
     work.cost[node], work.edge[node] = best, at
 
 
-@kernel(borrow=True)
+@kernel
 def _insert(work: Any, which: Any, count: Any, out: Any, fixed: Any) -> None:
     """Put outside[which] into its place; `count` and `out` are how many there are before."""
     apart, path, outside = work.apart, work.path, work.outside
     node = outside[which]
     at = work.edge[node]
-    path[count] = node
-    rotate(path, count, at + 1)
+    for k in range(count, at + 1, -1):
+        path[k] = path[k - 1]
+    path[at + 1] = node
     outside[which] = outside[out - 1]
     for i in range(out - 1):
         other = outside[i]
@@ -163,12 +163,14 @@ def _fill(work: Any, count: Any, out: Any, total: Any, spare: Any, fixed: Any, p
             return count, out, total, spare
 
 
-@kernel(borrow=True)
+@kernel
 def _remove(work: Any, inside: Any, count: Any) -> Any:
     """Take path[inside] out and put it behind the path, at path[count - 1], whose node is then before it; the length freed."""
     apart, path = work.apart, work.path
     a, gone, c = path[inside - 1], path[inside], path[inside + 1]
-    rotate(path, inside, count - 1)
+    for k in range(inside, count - 1):
+        path[k] = path[k + 1]
+    path[count - 1] = gone
     return apart[a, gone] + apart[gone, c] - apart[a, c]
 
 
