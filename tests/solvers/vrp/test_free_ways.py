@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from runpy import run_path
-
 import numpy as np
 import pytest
+from families.vrp_rules import least_cost as least_with_rules
 
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
 from corl.problems.vrp.rules import Rules
 from corl.run import Run
 from corl.solvers.vrp.ruin.solver import RuinRecreate
-
-HERE = Path(__file__).parent
-least_with_rules = run_path(str(HERE / "rules_instances.py"))["least_cost"]
 
 
 def _random(seed: int, timed: bool, clients: int = 4) -> VrpInstance:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from runpy import run_path
-
 import numpy as np
 import pytest
+from families import vrp_rules as cases
 
 from corl.problems.vrp.problem import Vrp
 from corl.run import Run
@@ -14,7 +12,6 @@ from corl.solvers.vrp.ruin.construction import cost_of
 from corl.solvers.vrp.ruin.search import Search
 from corl.solvers.vrp.ruin.solver import RuinRecreate
 
-cases = run_path(str(Path(__file__).parent / "rules_instances.py"))
 RULES, MIXES, make_rules, least_cost = (cases[name] for name in ("RULES", "MIXES", "make_rules", "least_cost"))
 
 

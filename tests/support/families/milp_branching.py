@@ -13,6 +13,10 @@ CHEAP = "rule"
 LARGE = {"milp-branching": ("set-cover", {"size": 400})}
 
 BUSY = ("set-cover", {"size": 60})
+TINY_MIXES = 6
+MANY_MIXES = 200
+MANY_CLAIMS = 200
+PAGE = ("set-cover", {"size": 20})
 GOLDENS = {
     "auctions": ("auctions", {"size": 50, "seed": 1}),
     "knapsacks": ("multiple-knapsack", {"size": 6, "seed": 2}),
