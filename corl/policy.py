@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from corl.environment import Environment, View
 
-__all__ = ["Evaluator", "ModelEvaluator", "Player", "Policy", "RulePolicy"]
+__all__ = ["Evaluator", "ModelEvaluator", "NamedPolicy", "Player", "Policy", "RulePolicy"]
 
 
 class Evaluator(Protocol):
@@ -74,6 +74,23 @@ class ModelEvaluator(Evaluator, Protocol):
     def recurrent(self, latent: Any, actions: Any, /) -> tuple[Any, Any, Any, Any]:
         """See LatentNetwork.recurrent."""
         ...
+
+
+class NamedPolicy(NamedTuple):
+    """A policy by its checkpoint's name, and how it plays: what a solution that is a policy holds of it."""
+
+    checkpoint: str
+    """A shipped policy's name or a file."""
+    digest: str
+    """Of the checkpoint; under another one's the solution is refused."""
+    search: str = ""
+    """"": the likeliest actions; "gumbel" or "puct": those of a tree search (corl.search)."""
+    simulations: int = 0
+    """Of each search."""
+    imagined: bool = False
+    """Whether searches are in the network's own model (MuZero) instead of the environment."""
+    value_scale: float = 0.0
+    """Of a Gumbel search, the weight of values beside the network's logits."""
 
 
 @runtime_checkable

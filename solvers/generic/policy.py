@@ -82,14 +82,20 @@ class Policy(Solver):
         return no_environment(instance)
 
     def prepare(self, instance: Any) -> None:
+        from corl.solvers.generic import policy_solutions
         from corl.solvers.generic.inference import policy_for, warm_up
 
+        if policy_solutions.applies(instance):
+            return policy_solutions.prepare(self, instance)
         warm_up(self, instance, policy_for(instance, self.policy))
 
     def solve(self, instance: Any, run: Run) -> None:
         from corl.networks.threads import one_thread
+        from corl.solvers.generic import policy_solutions
         from corl.solvers.generic.inference import Session, policy_for
 
+        if policy_solutions.applies(instance):
+            return policy_solutions.report(self, instance, run)
         with one_thread():
             starts = self.multi_start or (0 if self.decoder == "greedy" else 1)
             session = Session(instance, run, policy_for(instance, self.policy), self.augment, starts)
