@@ -28,8 +28,8 @@ WRAPPER, BYTES_A_SECOND = 20_000, 78_000
 
 def described(problem_name: str) -> Any:
     """What the tests know of a family."""
-    sys.path[:0] = [str(TESTS), str(TESTS / "support")]
-    from families import family
+    sys.path.insert(0, str(TESTS))
+    from support.families import family
 
     return family(problem_name)
 

@@ -29,8 +29,8 @@ from corl.adapter import Problem
 from corl.errors import UsageError
 from corl.policy import RulePolicy
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent / "support")]
-family = importlib.import_module("families").family
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+family = importlib.import_module("support.families").family
 
 
 class Watch(event.Listener):

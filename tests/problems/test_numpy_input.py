@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from families import family
 
 from corl import registry
+from support.families import family
 
 HELD = {name: family(name).HELD for name in registry.problems() if hasattr(family(name), "HELD")}
-"""What users hold, by problem; others take files, Models and modules."""
+"""What users hold, by problem; nothing where they hold files, Models and modules."""
 
 
 def arrays(value):
@@ -32,6 +32,11 @@ def rows(value):
     if isinstance(value, list) and isinstance(value[0], (list, dict)):
         return [rows(item) for item in value]
     return tuple(map(rows, value)) if isinstance(value, tuple) else np.asarray(value)[()]
+
+
+def test_every_problem_says_what_is_held():
+    """A new problem is tested as well."""
+    assert set(HELD) == set(registry.problems())
 
 
 @pytest.mark.parametrize(("name", "number"), [(name, k) for name, values in HELD.items() for k in range(len(values))])

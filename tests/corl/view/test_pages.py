@@ -10,7 +10,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from families import family
 
 import corl
 from corl import registry
@@ -18,6 +17,7 @@ from corl.cli.main import main
 from corl.problems.jobshop.instance import Schedule, from_jobs
 from corl.problems.jobshop.viewing import critical
 from corl.view.page import page
+from support.families import family
 
 CASES = {name: family(name).PAGE for name in registry.problems() if hasattr(family(name), "PAGE")}
 

@@ -8,13 +8,13 @@ import re
 
 import numpy as np
 import pytest
-from families import jobshop_rules as cases
 
 from corl.errors import InputError, UsageError
 from corl.problems.jobshop.formats import read_instance, write_instance
 from corl.problems.jobshop.generators_rules import _RULES, workshop
 from corl.problems.jobshop.instance import JobShopInstance, from_jobs
 from corl.problems.jobshop.rules import FOREVER, Rules
+from support.families import jobshop_rules as cases
 
 TOGETHER = ("setups,calendars,nowait,running,windows,choices,breakdown,releases", "families,tardiness,calendars,running")
 

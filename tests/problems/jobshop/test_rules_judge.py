@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from families import jobshop_rules as cases
 
 from corl.errors import Infeasible
 from corl.problems.jobshop.evaluation import objective
 from corl.problems.jobshop.instance import from_jobs
 from corl.problems.jobshop.rules import FOREVER, Rules
+from support.families import jobshop_rules as cases
 
 _END = 60  # by when everything has ended
 

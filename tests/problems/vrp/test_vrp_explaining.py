@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from families import vrp_rules as cases
 
 import corl
 from corl.cli.main import main
@@ -17,6 +16,7 @@ from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
 from corl.problems.vrp.routes import Route
 from corl.problems.vrp.rules import Rules
+from support.families import vrp_rules as cases
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import json
 
 import numpy as np
 import pytest
-from families import vrp_rules as cases
 
 from corl.errors import InputError, UsageError
 from corl.problems.vrp.problem import Vrp
 from corl.problems.vrp.routes import Route
 from corl.registry import recognise
+from support.families import vrp_rules as cases
 
 VRP = Vrp()
 HEAD = """TYPE : {}

@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from families import vrp_rules as cases
 
 from corl.errors import Infeasible
 from corl.problems.vrp.evaluation import evaluate
 from corl.problems.vrp.routes import Route
+from support.families import vrp_rules as cases
 
 
 @pytest.mark.parametrize("count", [16, pytest.param(60, marks=pytest.mark.long)])

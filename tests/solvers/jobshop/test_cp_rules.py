@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 import pytest
-from families import jobshop_rules as cases
 
 import corl
 from corl.problems.jobshop.generators_rules import workshop
 from corl.problems.jobshop.problem import JobShop
 from corl.run import Run
 from corl.solvers.jobshop.cp_sat import CpSat
+from support.families import jobshop_rules as cases
 
 
 @pytest.mark.parametrize("name", cases.RULES)

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from families import jobshop_rules as cases
 
 import corl
 from corl.errors import UsageError
@@ -25,6 +24,7 @@ from corl.solvers.jobshop.dispatch.solver import Dispatch
 from corl.solvers.jobshop.placing import placer
 from corl.solvers.jobshop.placing.building import MISSING, decode
 from corl.solvers.jobshop.placing.placer import Annealing, Placer
+from support.families import jobshop_rules as cases
 
 EVERYTHING = "setups,calendars,breakdown,nowait,running,releases,choices,windows"
 

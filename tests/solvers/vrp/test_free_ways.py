@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from families.vrp_rules import least_cost as least_with_rules
 
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
 from corl.problems.vrp.rules import Rules
 from corl.run import Run
 from corl.solvers.vrp.ruin.solver import RuinRecreate
+from support.families.vrp_rules import least_cost as least_with_rules
 
 
 def _random(seed: int, timed: bool, clients: int = 4) -> VrpInstance:

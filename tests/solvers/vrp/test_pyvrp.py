@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from families import vrp_rules as cases
 
 import corl
 from corl.errors import UsageError
@@ -17,6 +16,7 @@ from corl.problems.vrp.problem import Vrp
 from corl.problems.vrp.rules import Rules
 from corl.run import Run
 from corl.solvers.vrp.pyvrp import PyVrp
+from support.families import vrp_rules as cases
 
 FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "duration", "fewest", "all", "ends")
 

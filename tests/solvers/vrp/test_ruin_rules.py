@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from families import vrp_rules as cases
 
 from corl.problems.vrp.problem import Vrp
 from corl.run import Run
 from corl.solvers.vrp.ruin.construction import cost_of
 from corl.solvers.vrp.ruin.search import Search
 from corl.solvers.vrp.ruin.solver import RuinRecreate
-
-RULES, MIXES, make_rules, least_cost = (cases[name] for name in ("RULES", "MIXES", "make_rules", "least_cost"))
+from support.families.vrp_rules import MIXES, RULES, least_cost, make_rules
 
 
 def _solved(instance, iterations, seed=0):

@@ -23,6 +23,7 @@ LARGE = {
 BUSY = ("routing", {"arms": 60, "pulls": 12})
 MIXES = 20
 MANY_MIXES = 200
+HELD: list[Any] = []  # files, Models and modules alone
 PAGE = ("budget", {"arms": 6})
 PAGE_LIMIT = {"time_limit": 1}
 RECORDED = ("fluid",)

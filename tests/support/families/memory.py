@@ -13,6 +13,7 @@ CHEAP = "greedy-keep"
 LARGE = {"memory": ("dag", {"ops": 5000})}
 
 BUSY = ("traced", {"program": "gpt2-b8"})
+HELD: list[Any] = []  # files, Models and modules alone
 PAGE = ("dag", {})
 COMPILATION = 57
 RECORDED = ("annealing",)

@@ -19,6 +19,7 @@ BUSY = ("set-cover", {"rows": 400, "columns": 800})
 TINY_MIXES = 20
 MANY_MIXES = 400
 MANY_CLAIMS = 200
+HELD: list[Any] = []  # files, Models and modules alone
 PAGE = ("auctions", {"items": 10, "bids": 20})
 PICTURES = False
 PAGE_LIMIT = {"time_limit": 1}
