@@ -17,6 +17,8 @@ from corl.jit import kernel
 
 __all__ = ["heap_pop", "heap_push", "heap_replace"]
 
+_ZERO, _ONE = np.uint64(0), np.uint64(1)  # an index without a sign is never counted from the end, which saves a comparison
+
 
 @kernel(inline=True, borrow=True)
 def _precedes(key: Any, item: Any, other_key: Any, other_item: Any, by_item: Any) -> Any:
@@ -37,9 +39,9 @@ def heap_push(keys: Any, items: Any, count: Any, key: Any, item: Any, by_item: A
     Returns:
         The number of entries, count + 1.
     """
-    k = np.int64(count)
-    while k > 0:
-        parent = (k - 1) // 2
+    k = np.uint64(count)
+    while k != _ZERO:
+        parent = (k - _ONE) >> _ONE
         if not _precedes(key, item, keys[parent], items[parent], by_item):
             break
         keys[k], items[k] = keys[parent], items[parent]
@@ -55,19 +57,19 @@ def heap_replace(keys: Any, items: Any, count: Any, key: Any, item: Any, by_item
     Args:
         keys: array [>= count], in place.
         items: integer array [>= count], in place.
-        count: number of entries, at least 1.
+        count: number of entries, the removed one included.
         key, item: the new entry.
         by_item: whether the lower item comes first where keys are equal.
     """
-    k = np.int64(0)
-    while 2 * k + 1 < count:
-        child = 2 * k + 1
-        if child + 1 < count and _precedes(keys[child + 1], items[child + 1], keys[child], items[child], by_item):
-            child += 1
+    k, child, end = _ZERO, _ONE, np.uint64(count)
+    while child < end:
+        right = child + _ONE
+        if right < end and _precedes(keys[right], items[right], keys[child], items[child], by_item):
+            child = right
         if not _precedes(keys[child], items[child], key, item, by_item):
             break
         keys[k], items[k] = keys[child], items[child]
-        k = child
+        k, child = child, child + child + _ONE
     keys[k], items[k] = key, item
 
 
