@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import abc
 import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,7 +20,7 @@ from typing import Any, TypeAlias
 
 __all__ = [
     "LARGEST", "Anything", "Array", "Choice", "Constant", "Either", "Flag", "Integer", "Kind", "Null", "Number", "Object", "Row",
-    "Schema", "Table", "String", "document", "generator_call",
+    "Schema", "String", "Table", "Worded", "document", "generator_call",
 ]  # fmt: skip
 
 Schema: TypeAlias = dict[str, Any]
@@ -37,6 +38,10 @@ class Kind(abc.ABC):
     @abc.abstractmethod
     def schema(self) -> Schema:
         """The JSON schema of such values."""
+
+    @abc.abstractmethod
+    def fits(self, value: Any) -> bool:
+        """Whether this is such a value."""
 
     @cached_property
     def alternatives(self) -> tuple[Kind, ...]:
@@ -56,7 +61,7 @@ class Kind(abc.ABC):
 
     @cached_property
     def lengths(self) -> tuple[int | None, int]:
-        """How many entries a list has, None where that is not one number, and how many at least; of several kinds of lists nothing."""
+        """How many entries a list has, None where that is open, and how many at least; nothing where there are kinds of lists."""
         lists = [kind for kind in self.alternatives if isinstance(kind, (Array, Row))]
         if len(lists) != 1:
             return None, 0
@@ -68,35 +73,55 @@ class Kind(abc.ABC):
 
 @dataclass(frozen=True)
 class Number(Kind):
-    """A finite number in low..high."""
+    """A finite number in low..high; `above` and `below` are bounds that are no values themselves."""
 
     low: float = -math.inf
     high: float = math.inf
+    above: float = -math.inf
+    below: float = math.inf
     noun = "a number"
 
     @property
     def words(self) -> str:  # type: ignore[override]
         """Such as "a number from 0 to 1,000", without a bound that says nothing."""
-        bottom = "" if self.low <= -LARGEST else f" from {_bound(self.low)}"
-        return self.noun + bottom + ("" if self.high >= LARGEST else f" {'to' if bottom else 'up to'} {_bound(self.high)}")
+        return self.noun + self.limits
+
+    @property
+    def limits(self) -> str:
+        """The range, to follow the noun: " from 0 to 1", " above 0 and below 1"; "" where there is none."""
+        first = f" from {_bound(self.low)}" if self.low > -LARGEST else ""
+        first = f" above {_bound(self.above)}" if self.above > -LARGEST else first
+        last = f" {'to' if first else 'up to'} {_bound(self.high)}" if self.high < LARGEST else ""
+        last = f"{' and' if first else ''} below {_bound(self.below)}" if self.below < LARGEST else last
+        return first + last
 
     @property
     def schema(self) -> Schema:
-        limits = {"minimum": self.low, "maximum": self.high}
+        limits = {"minimum": self.low, "maximum": self.high, "exclusiveMinimum": self.above, "exclusiveMaximum": self.below}
         return {"type": "number"} | {key: limit for key, limit in limits.items() if abs(limit) < LARGEST}
+
+    def fits(self, value: Any) -> bool:
+        return _is_number(value) and self.holds(value)
+
+    def holds(self, value: float) -> bool:
+        """Whether a number lies in the range."""
+        return self.low <= value <= self.high and self.above < value < self.below
 
 
 @dataclass(frozen=True)
 class Integer(Number):
     """An integer in low..high."""
 
-    low: int = -LARGEST
-    high: int = LARGEST
+    low: float = -LARGEST
+    high: float = LARGEST
     noun = "an integer"
 
     @property
     def schema(self) -> Schema:
         return super().schema | {"type": "integer"}
+
+    def fits(self, value: Any) -> bool:
+        return type(value) is int and self.holds(value)
 
 
 @dataclass(frozen=True)
@@ -110,6 +135,9 @@ class String(Kind):
     def schema(self) -> Schema:
         return {"type": "string"} | ({"pattern": self.pattern} if self.pattern else {})
 
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, str) and (not self.pattern or re.search(self.pattern, value) is not None)
+
 
 @dataclass(frozen=True)
 class Flag(Kind):
@@ -120,6 +148,9 @@ class Flag(Kind):
     @property
     def schema(self) -> Schema:
         return {"type": "boolean"}
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -132,6 +163,9 @@ class Null(Kind):
     def schema(self) -> Schema:
         return {"type": "null"}
 
+    def fits(self, value: Any) -> bool:
+        return value is None
+
 
 @dataclass(frozen=True)
 class Anything(Kind):
@@ -142,6 +176,9 @@ class Anything(Kind):
     @property
     def schema(self) -> Schema:
         return {}
+
+    def fits(self, value: Any) -> bool:
+        return True
 
 
 @dataclass(frozen=True)
@@ -159,6 +196,9 @@ class Choice(Kind):
     def schema(self) -> Schema:
         return {"enum": list(self.of)}
 
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, str) and value in self.of
+
 
 @dataclass(frozen=True)
 class Constant(Kind):
@@ -175,6 +215,9 @@ class Constant(Kind):
     def schema(self) -> Schema:
         return {"const": self.value}
 
+    def fits(self, value: Any) -> bool:
+        return type(value) is type(self.value) and bool(value == self.value)
+
 
 @dataclass(frozen=True)
 class Array(Kind):
@@ -189,6 +232,10 @@ class Array(Kind):
     def schema(self) -> Schema:
         limits = {} if self.most is None else {"maxItems": self.most}
         return {"type": "array", "items": self.of.schema, "minItems": self.least} | limits
+
+    def fits(self, value: Any) -> bool:
+        most = math.inf if self.most is None else self.most
+        return isinstance(value, list) and self.least <= len(value) <= most and all(map(self.of.fits, value))
 
 
 @dataclass(frozen=True, init=False)
@@ -209,6 +256,9 @@ class Row(Kind):
     def schema(self) -> Schema:
         return {"type": "array", "prefixItems": [each.schema for each in self.of], "items": False, "minItems": len(self.of)}
 
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, list) and len(value) == len(self.of) and all(k.fits(each) for k, each in zip(self.of, value))
+
 
 @dataclass(frozen=True)
 class Table(Kind):
@@ -220,6 +270,9 @@ class Table(Kind):
     @property
     def schema(self) -> Schema:
         return {"type": "object", "additionalProperties": self.of.schema}
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, dict) and all(map(self.of.fits, value.values()))
 
 
 @dataclass(frozen=True)
@@ -249,6 +302,12 @@ class Object(Kind):
         found["required"] = list(self.required)
         return found if self.open else found | {"additionalProperties": False}
 
+    def fits(self, value: Any) -> bool:
+        if not isinstance(value, dict) or (not self.open and not value.keys() <= self.keys.keys()):
+            return False
+        there = {key for key in self.optional if value.get(key) is not None} | self.required.keys()
+        return all(key in value and self.keys[key].fits(value[key]) for key in there)
+
 
 @dataclass(frozen=True, init=False)
 class Either(Kind):
@@ -268,10 +327,33 @@ class Either(Kind):
     def schema(self) -> Schema:
         return {"anyOf": [each.schema for each in self.of]}
 
+    def fits(self, value: Any) -> bool:
+        return any(each.fits(value) for each in self.of)
+
     @cached_property
     def alternatives(self) -> tuple[Kind, ...]:
         """Those of each."""
         return tuple(kind for each in self.of for kind in each.alternatives)
+
+
+@dataclass(frozen=True)
+class Worded(Kind):
+    """A kind that is told in other words."""
+
+    of: Kind
+    words: str
+
+    @property
+    def schema(self) -> Schema:
+        return self.of.schema
+
+    def fits(self, value: Any) -> bool:
+        return self.of.fits(value)
+
+    @cached_property
+    def alternatives(self) -> tuple[Kind, ...]:
+        """Those of the kind itself."""
+        return self.of.alternatives
 
 
 def document(title: str, kind: Kind) -> Schema:
@@ -283,6 +365,14 @@ def generator_call(problem: str, generators: Collection[str]) -> Object:
     """The call of a generator in place of what it makes (corl.files.json_instances.generated)."""
     optional = {"problem": Constant(problem), "name": String(), "comment": String(), "parameters": Table(Anything())}
     return Object({"generator": Choice(tuple(generators))}, optional)
+
+
+def _is_number(value: Any) -> bool:
+    """A number that a float can hold."""
+    try:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _bound(value: float) -> str:

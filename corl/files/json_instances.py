@@ -48,7 +48,6 @@ _T = TypeVar("_T")
 _K = TypeVar("_K", bound=Kind)
 _N = TypeVar("_N", bound=Number)
 _ANYTHING = fields.Anything()
-_ANY: dict[Any, Any] = {Number: Number(), Integer: Integer()}
 _STEP = re.compile(r"[^.\[\]]+|\[\d+\]")  # of a place such as jobs[3].operations[2].machine
 _BETWEEN = re.compile(r"[\s,:]*")  # what may stand before a key or a value of a JSON text
 
@@ -187,31 +186,46 @@ class Field:
         near = hint(self.value, accepted) if isinstance(self.value, str) else ""
         raise self._refusal(", ".join(accepted), near)
 
-    def integer(self, low: int | None = None, high: int | None = None) -> int:
+    def integer(self, low: float | None = None, high: float | None = None) -> int:
         """An integer in low..high."""
-        if low is None or high is None:
-            kind = _range(Integer, self._declared(Integer), low, high)
-            low, high = kind.low, kind.high
-        if type(self.value) is not int or not low <= self.value <= high:
-            raise self._refusal(Integer(low, high).words)
-        return self.value
+        value = self.value
+        if type(value) is not int or not self._within(value, Integer, low, high):
+            raise self._refusal(self._range(Integer, low, high).words)
+        return value
 
     def number(self, low: float | None = None, high: float | None = None) -> float:
         """A finite float64 in low..high."""
-        if low is None or high is None:
-            kind = _range(Number, self._declared(Number), low, high)
-            low, high = kind.low, kind.high
-        if not is_number(self.value) or not low <= self.value <= high:
-            raise self._refusal(Number(low, high).words)
+        if not is_number(self.value) or not self._within(self.value, Number, low, high):
+            raise self._refusal(self._range(Number, low, high).words)
         return float(self.value)
+
+    def _within(self, value: float, kind: type[Number], low: float | None, high: float | None) -> bool:
+        """Whether a number is in the range given, or in the one declared."""
+        if low is not None and high is not None:
+            return low <= value <= high
+        declared = self.kind if type(self.kind) is kind and low is None and high is None else self._range(kind, low, high)
+        assert isinstance(declared, Number)
+        return declared.holds(value)
+
+    def _range(self, kind: type[_N], low: float | None, high: float | None) -> _N:
+        """What is accepted of a number: the range given, else the one declared, else any."""
+        if low is None and high is None:
+            return self._declared(kind) or kind()
+        return _ranged(kind, low, high)
 
     def numbers(self, *shape: int | None, low: float | None = None, high: float | None = None) -> NDArray[np.float64]:
         """Nested lists of finite numbers in low..high as float64 of a shape; None stands for any length from 1."""
-        return self._array(Field.number, np.float64, shape, _range(Number, _inside(self.kind, len(shape), Number), low, high))
+        return self._array(Field.number, np.float64, shape, self._inside(Number, len(shape), low, high))
 
     def integers(self, *shape: int | None, low: int | None = None, high: int | None = None) -> NDArray[np.int64]:
         """Nested lists of integers in low..high as int64 of a shape; None stands for any length from 1."""
-        return self._array(Field.integer, np.int64, shape, _range(Integer, _inside(self.kind, len(shape), Integer), low, high))
+        return self._array(Field.integer, np.int64, shape, self._inside(Integer, len(shape), low, high))
+
+    def _inside(self, kind: type[_N], depth: int, low: float | None, high: float | None) -> _N:
+        """As `_range`, of the numbers within so many levels of lists."""
+        if low is None and high is None:
+            return _inside(self.kind, depth, kind) or kind()
+        return _ranged(kind, low, high)
 
     def _array(self, read: Callable[..., Any], dtype: Any, shape: tuple[int | None, ...], kind: Number) -> NDArray[Any]:
         low, high = kind.low, kind.high
@@ -283,10 +297,7 @@ def _counted(count: int | None, least: int) -> str:
     return f" of at least {least:,}" if least else ""
 
 
-def _range(kind: type[_N], declared: _N | None, low: float | None, high: float | None) -> _N:
-    """What is accepted of a number: the range given, else the one declared, else any."""
-    if low is None and high is None:
-        return declared or _ANY[kind]
+def _ranged(kind: type[_N], low: float | None, high: float | None) -> _N:
     bounds: dict[str, Any] = {"low": low, "high": high}
     return kind(**{key: bound for key, bound in bounds.items() if bound is not None})
 
