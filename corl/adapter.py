@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from corl.environment import Environment
+    from corl.policy import NamedPolicy
     from corl.tokens import Tokens
     from corl.view.scene import Scene
 
@@ -46,6 +47,9 @@ class Problem(abc.ABC):
     """File name endings of its own solution files, for `--output` (".tour")."""
     instance_suffixes: ClassVar[Sequence[str]] = ()
     """File name endings that instances of this problem alone have (".tsp"): they decide where the content does not."""
+
+    solutions_are_policies: ClassVar[bool] = False
+    """Whether a solution is a policy, which the judge plays, not what one episode came to; `policy_solution` then makes it."""
 
     @abc.abstractmethod
     def evaluate(self, instance: Any, solution: Any) -> float:
@@ -163,6 +167,10 @@ class Problem(abc.ABC):
         Imitation learns from them. Raises UsageError where the problem has no environment or no such order.
         """
         raise UsageError(f"{self.name} cannot tell the decisions that lead to a solution")
+
+    def policy_solution(self, instance: Any, policy: NamedPolicy) -> Any:
+        """The solution that is this policy, where solutions are policies. Raises InputError for a policy that does not fit."""
+        raise UsageError(f"a solution of {self.name} is no policy")
 
     def default_policy(self, instance: Any) -> str:
         """The name of the shipped policy (`corl.load_policy`) for instances of this kind; "" if there is none."""

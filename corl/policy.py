@@ -9,16 +9,16 @@ Nothing here knows of torch: `corl.networks.policy` has the base class of networ
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from corl.environment import Environment, View
 
-__all__ = ["Evaluator", "ModelEvaluator", "Player", "Policy", "RulePolicy"]
+__all__ = ["Evaluator", "ModelEvaluator", "NamedPolicy", "Player", "Policy", "RulePolicy"]
 
 
 class Evaluator(Protocol):
@@ -34,8 +34,25 @@ class Evaluator(Protocol):
 class Player(Evaluator, Protocol):
     """An evaluator that plays whole episodes by itself, faster than by `evaluate` state after state."""
 
-    def play(self, rows: NDArray[np.int64], /) -> NDArray[np.float64]:
-        """Play `rows` [R] to their ends by the likeliest actions, the first of equals; the sums of the rewards, float64 [R]."""
+    together: int
+    """How many rows are best played in one call."""
+
+    def play(
+        self,
+        rows: NDArray[np.int64],
+        temperature: ArrayLike = 0.0,
+        random: NDArray[np.uint64] | None = None,
+        most: int = 2**31,
+        stop: Callable[[], bool] | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Play `rows` [R], different ones, in place to their ends, none further than `most` actions.
+
+        temperature: of each row (or of all); at 0 the likeliest action is taken, the first of equals, above it one drawn from the
+        softmax of logits / temperature. random: [R, 1], generators of corl.rng, advanced in place; needed where any is drawn.
+        stop: asked every 10 ms or so; once it says so the rows stay where they are.
+
+        Returns the sums of the rewards, float64 [R], and the actions, int32 [R, T], -1 after the end.
+        """
         ...
 
 
@@ -57,6 +74,23 @@ class ModelEvaluator(Evaluator, Protocol):
     def recurrent(self, latent: Any, actions: Any, /) -> tuple[Any, Any, Any, Any]:
         """See LatentNetwork.recurrent."""
         ...
+
+
+class NamedPolicy(NamedTuple):
+    """A policy by its checkpoint's name, and how it plays: what a solution that is a policy holds of it."""
+
+    checkpoint: str
+    """A shipped policy's name or a file."""
+    digest: str
+    """Of the checkpoint; under another one's the solution is refused."""
+    search: str = ""
+    """"": the likeliest actions; "gumbel" or "puct": those of a tree search (corl.search)."""
+    simulations: int = 0
+    """Of each search."""
+    imagined: bool = False
+    """Whether searches are in the network's own model (MuZero) instead of the environment."""
+    value_scale: float = 0.0
+    """Of a Gumbel search, the weight of values beside the network's logits."""
 
 
 @runtime_checkable

@@ -127,9 +127,8 @@ def chooser(problem_name: str) -> Callable[[Any, float | None, int | None], str]
 
 @cache
 def solver(problem_name: str, name: str) -> type[Solver]:
-    """The solver class of that short name. Raises UsageError, listing the names there are."""
-    entries = declared("corl.solvers")
-    entry = entries.get(f"{problem_name}.{name}") or entries.get(f"any.{name}")
+    """The solver class of that short name. Raises UsageError, listing the names there are, and as `entry_of`."""
+    entry = entry_of("corl.solvers", problem_name, name)
     if entry is None:
         raise UsageError(unknown(f"no solver for {problem_name} is called", name, solvers(problem_name)))
     return load(entry, type)

@@ -21,36 +21,23 @@ from numba.core.dispatcher import Dispatcher
 from corl import registry
 from corl.compilation import ahead, parts, signatures
 
+TESTS = Path(__file__).resolve().parent
 WRAPPER, BYTES_A_SECOND = 20_000, 78_000
 """How seconds follow from the bytes that are kept of a kernel: those of `tsp.eax`, compiled on one idle core, fit these."""
-DEFAULTS = [
-    "bandits.fluid",
-    "flowshop.cp-sat",
-    "flowshop.iterated-greedy",
-    "jobshop.annealing",
-    "jobshop.cp-sat",
-    "jobshop.dispatch",
-    "jobshop.tabu",
-    "knapsack.cp-sat",
-    "knapsack.dp",
-    "memory-static.branch-and-bound",
-    "memory-static.first-fit",
-    "memory.annealing",
-    "milp.learned-branching",
-    "orienteering.ruin-recreate",
-    "tsp.eax",
-    "tsp.exact",
-    "tsp.ils",
-    "vrp.ruin-recreate",
-]
+
+
+def described(problem_name: str) -> Any:
+    """What the tests know of a family."""
+    sys.path.insert(0, str(TESTS))
+    from support.families import family
+
+    return family(problem_name)
 
 
 def instances(problem_name: str) -> list[Any]:
     """Small instances of the kinds that a problem's solvers have kernels for."""
-    sys.path.append(str(Path(__file__).resolve().parent))
-    from warm_up import samples
-
-    return list(samples(registry.problem(problem_name)))
+    found: list[Any] = described(problem_name).kernel_samples()
+    return found
 
 
 def kernels() -> Iterator[Any]:
@@ -120,10 +107,10 @@ def main(arguments: list[str]) -> None:
     if len(arguments) == 3 and "." not in arguments[0]:
         print(json.dumps(prepared(*arguments)))
         return
-    for name in DEFAULTS:
-        problem_name, _, short = name.partition(".")
-        if not arguments or name in arguments or problem_name in arguments:
-            record(problem_name, short)
+    for name in registry.problems():
+        for short in getattr(described(name), "RECORDED", ()):
+            if not arguments or f"{name}.{short}" in arguments or name in arguments:
+                record(name, short)
 
 
 if __name__ == "__main__":

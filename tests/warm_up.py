@@ -11,27 +11,26 @@ it change these figures, so they fail nothing.
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba.core import event
 
-import corl
 from corl import registry
 from corl.adapter import Problem
 from corl.errors import UsageError
 from corl.policy import RulePolicy
 
-LONGEST = ("vrp", "jobshop", "memory", "tsp")
-"""Those that take longest come first."""
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+family = importlib.import_module("support.families").family
 
 
 class Watch(event.Listener):
@@ -56,34 +55,10 @@ class Watch(event.Listener):
             self._open[-1][1] += whole
 
 
-def samples(problem: Problem) -> Iterator[Any]:
+def samples(problem: Problem) -> list[Any]:
     """Small instances of the kinds that a problem's solvers have kernels for."""
-    random = np.random.default_rng(0)
-    adapted: dict[str, list[Any]] = {
-        "jobshop": [[[(0, 3), (1, 2)], [(1, 4), (0, 1)]], [[(0, 3), [(1, 2), (2, 5)]]]],
-        "knapsack": [([3, 2, 4], [1, 1, 2], 2), ([3, 2, 4], [[1, 1, 2], [2, 1, 1]], [2, 2])],
-        "orienteering": [{"points": random.random((30, 2)), "scores": np.ones(30), "limit": 2.0}],
-        "tsp": [random.random((40, 2)), np.ones((6, 6)) - np.eye(6), random.random((40, 40)), random.random((20_001, 2))],
-    }
-    generated: dict[str, list[tuple[str, dict[str, Any]]]] = {
-        "bandits": [(kind, {"arms": 8}) for kind in ("budget", "capacity", "scheduling", "routing", "interventions")],
-        "flowshop": [("mixed", {"size": 6})],
-        "jobshop": [
-            ("tardiness", {"jobs": 4, "machines": 3}),
-            ("flexible", {"jobs": 4, "machines": 3, "tightness": 1.3}),
-            ("workshop", {"jobs": 4, "machines": 3, "ask": "setups,calendars"}),
-        ],
-        "memory": [("layered", {"layers": 4}), ("dag", {"ops": 6})],
-        "memory-static": [("tiled", {"size": 20})],
-        "milp": [("set-cover", {"rows": 250, "columns": 500})],
-        "vrp": [("uniform", {"size": 20}), ("solomon", {"size": 20}), ("day", {"size": 20, "ask": "breaks"})],
-    }
-    for sample in adapted.get(problem.name, []):
-        yield problem.adapt(sample)
-    for generator, parameters in generated.get(problem.name, []):
-        yield problem.generators[generator](**parameters)
-    if problem.name == "vrp":
-        yield replace(problem.generators["uniform"](size=20), fleet="fewest")
+    found: list[Any] = getattr(family(problem.name), "kernel_samples", list)()
+    return found
 
 
 class Uniform(RulePolicy):
@@ -115,16 +90,9 @@ def compile_environment(problem: Problem, instance: Any) -> None:
     Puct(4).search(model, [0], 0)
 
 
-def compile_reading(instance: Any) -> None:
-    """Read SCIP's LP at a few nodes; candidates, features and networks are what milp's solvers prepare."""
-    result = corl.solve(instance, problem="milp", solver="learned-branching", policy="milp-set-cover", iterations=5)
-    if result.limit != "iterations":
-        raise RuntimeError(f"the program was solved without branching ({result.limit}): no LP was read")
-
-
 def compile_problem(problem: Problem) -> None:
     """Compile what the solvers and environments of a problem need for its samples."""
-    instances = list(samples(problem))
+    instances = samples(problem)
     for short in registry.solvers(problem.name):
         solver = registry.solver(problem.name, short)()
         for instance in instances:
@@ -135,8 +103,7 @@ def compile_problem(problem: Problem) -> None:
                 print(f"{problem.name}.{short} not prepared: {error}")
     for instance in instances:
         compile_environment(problem, instance)
-    if problem.name == "milp":
-        compile_reading(instances[0])
+    getattr(family(problem.name), "compile_further", lambda: None)()
 
 
 def warm_up() -> None:
@@ -155,7 +122,7 @@ def warm_up() -> None:
     subprocess.run([sys.executable, "-P", "-m", "corl", "warm-up"], check=False)  # what it leaves is compiled below
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         names = registry.problems()
-        for line in pool.map(run, sorted(names, key=lambda name: LONGEST.index(name) if name in LONGEST else len(names))):
+        for line in pool.map(run, sorted(names, key=lambda name: -getattr(family(name), "COMPILATION", 0))):
             print(line, flush=True)
     print(f"kernels compiled or found in {time.perf_counter() - begun:.0f} s")
 

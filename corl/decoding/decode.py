@@ -48,7 +48,7 @@ class Decoded:
     total: list[float] = field(default_factory=list)
     """[S] base + rewards: the objective, negative where the problem minimises. Higher is better."""
     log_probability: list[float] = field(default_factory=list)
-    """[S] of the whole action sequence under the policy at the decoder's temperature."""
+    """[S] of the whole action sequence under the policy at the decoder's temperature; NaN where the policy itself played it."""
     actions: list[NDArray[np.int32]] = field(default_factory=list)
     """[S] the episode's actions, int32 [T]."""
     solutions: list[Any] = field(default_factory=list)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from corl.environment import Environment, View
 from corl.errors import UsageError
-from corl.policy import Policy
+from corl.policy import Player, Policy
 
 __all__ = ["CountedEvaluator", "Stopped", "log_softmax"]
 
@@ -28,28 +28,61 @@ class CountedEvaluator:
     """
 
     def __init__(
-        self, environment: Environment, policy: Policy, *, most: int = _MOST, ask: Callable[[int], bool] | None = None
+        self,
+        environment: Environment,
+        policy: Policy,
+        *,
+        most: int = _MOST,
+        ask: Callable[[int], bool] | None = None,
+        left: Callable[[], int] = lambda: 2**31,
+        stop: Callable[[], bool] | None = None,
     ) -> None:
-        """most: rows in one network call. ask: told of each call's rows before it; False ends the decoding (`Stopped`)."""
+        """most: rows in one network call. ask: told of each call's rows before it; False ends the decoding (`Stopped`).
+
+        Of policies that play whole episodes by themselves: left says how many more rows `ask` would grant, and stop is asked
+        every 10 ms or so whether to end the decoding; what was played is told to `ask` afterwards.
+        """
         if most < 1:
             raise UsageError(f"most is {most}; accepted: an integer from 1")
         self.environment, self.policy, self.most, self.ask = environment, policy, most, ask
+        self._left, self._stop = left, stop
         self.evaluator = policy.on(environment)
         self.rows = self.batches = 0
 
+    @property
+    def player(self) -> Player | None:
+        """The policy where it plays whole episodes by itself."""
+        return self.evaluator if isinstance(self.evaluator, Player) else None
+
+    def play(
+        self, rows: NDArray[np.int64], temperature: ArrayLike, random: NDArray[np.uint64] | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Play `rows` to their ends by `player`; see Player.play. Every action counts as a row. Raises Stopped."""
+        player = self.player
+        assert player is not None
+        rewards, actions = player.play(rows, temperature, random, self._left() // len(rows), self._stop)
+        taken = int((actions >= 0).sum())
+        if self.ask is not None:
+            self.ask(taken)
+        self.rows, self.batches = self.rows + taken, self.batches + 1
+        if (self.environment.actions(rows)[:, 0] >= 0).any():
+            raise Stopped
+        return rewards, actions
+
     def log_probabilities(
-        self, rows: NDArray[np.int64], actions: NDArray[np.int32], temperature: float = 1.0
+        self, rows: NDArray[np.int64], actions: NDArray[np.int32], temperature: ArrayLike = 1.0
     ) -> NDArray[np.float64]:
         """Of the `actions` [R, K] that the environment lists for `rows` [R], none of whose episodes is over: float64 [R, K].
 
-        -inf where there is no action. Raises Stopped.
+        temperature: of all rows, or [R]. -inf where there is no action. Raises Stopped.
         """
         there = actions >= 0
         logits = np.where(there, 0.0, -np.inf)
         asked = np.flatnonzero(there.sum(axis=1) > 1)
         if asked.size:
             given, _ = self.evaluate(self.environment.view(rows[asked], actions[asked]))
-            logits[asked] = np.where(there[asked], given.astype(np.float64) / temperature, -np.inf)
+            divisor = np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)[asked, None]
+            logits[asked] = np.where(there[asked], given.astype(np.float64) / divisor, -np.inf)
         return log_softmax(logits)
 
     def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:

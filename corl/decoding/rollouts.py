@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from corl import hooks
 from corl.decoding.decode import Decoded, Entries
@@ -18,24 +18,33 @@ from corl.options import Options, option
 
 __all__ = ["Greedy", "Sampling", "play_listed", "roll_out"]
 
+_GOLDEN = 0.6180339887498949  # its multiples, modulo 1, are spread evenly however many there are
+
 
 @dataclass(frozen=True)
 class Greedy:
-    """The most probable action at every step (of equals the one listed first)."""
+    """The most probable action at every step, of equals the one listed first; played by the policy itself where it can."""
 
     def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
         """A row for each entry."""
         every = max(1, evaluator.environment.rows)
         for begin in range(0, len(entries.number), every):
-            _play(evaluator, entries.part(slice(begin, begin + every)), None, 1.0, found)
+            part = entries.part(slice(begin, begin + every))
+            _play(evaluator, part, None, np.zeros(len(part.number)), found)
 
 
 @dataclass(frozen=True)
 class Sampling(Options):
-    """Independent samples of the policy; the best of them counts."""
+    """Independent samples of the policy, the best of which counts; played by the policy itself where it can."""
 
     samples: int = option(16, "For each entry.", low=1)
     temperature: float = option(1.0, "Logits are divided by it; below 1 samples are more alike.", above=0, scale="log")
+    spread: float = option(
+        1.0,
+        "Temperatures of an entry's samples lie between `temperature` and so many times that, evenly on a logarithmic scale.",
+        above=0,
+        scale="log",
+    )
 
     def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
         """A row for each sample, as many at once as there are."""
@@ -44,19 +53,33 @@ class Sampling(Options):
             number = np.arange(begin, min(samples, begin + evaluator.environment.rows))
             part = entries.part(number // self.samples)
             streams = stream_keys(part.streams, number % self.samples)
-            _play(evaluator, part, streams, self.temperature, found)
+            power = (number % self.samples + 1) * _GOLDEN % 1.0
+            temperature = np.asarray(self.temperature * self.spread**power, np.float64)
+            _play(evaluator, part, streams, temperature, found)
 
 
 def _play(
-    evaluator: CountedEvaluator, entries: Entries, streams: NDArray[np.uint64] | None, temperature: float, found: Decoded
+    evaluator: CountedEvaluator,
+    entries: Entries,
+    streams: NDArray[np.uint64] | None,
+    temperature: NDArray[np.float64],
+    found: Decoded,
 ) -> None:
-    """Play each entry on a row of its own to the end."""
-    rows = np.arange(len(entries.number))
-    totals = entries.reset(evaluator.environment, rows)
-    rows, totals, log_probabilities, actions = roll_out(evaluator, rows, totals, streams, temperature)
-    for i, row in enumerate(rows):
-        taken = actions[i]
-        found.add(evaluator.environment, int(row), entries.number[i], totals[i], log_probabilities[i], taken[taken >= 0])
+    """Play each entry on a row of its own to the end; temperature: [E], of which only samples, with `streams`, ask."""
+    together = len(entries.number) if evaluator.player is None else max(1, evaluator.player.together)
+    for begin in range(0, len(entries.number), together):
+        part = slice(begin, begin + together)
+        some, keys, hot = entries.part(part), None if streams is None else streams[part], temperature[part]
+        rows = np.arange(len(some.number))
+        totals = some.reset(evaluator.environment, rows)
+        if evaluator.player is None:
+            rows, totals, log_probabilities, actions = roll_out(evaluator, rows, totals, keys, 1.0 if keys is None else hot)
+        else:
+            rewards, actions = evaluator.play(rows, hot, None if keys is None else keys[:, None].copy())
+            totals, log_probabilities = totals + rewards, np.full(len(rows), np.nan)
+        for i, row in enumerate(rows):
+            taken = actions[i]
+            found.add(evaluator.environment, int(row), some.number[i], totals[i], log_probabilities[i], taken[taken >= 0])
 
 
 def roll_out(
@@ -64,21 +87,21 @@ def roll_out(
     rows: NDArray[np.int64],
     totals: NDArray[np.float64],
     streams: NDArray[np.uint64] | None = None,
-    temperature: float = 1.0,
+    temperature: ArrayLike = 1.0,
     into: NDArray[np.int64] | None = None,
     most: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
     """Play `rows` [R], different ones, to the end of their episodes: greedily, or with `streams` by sampling; with `most` [R] no
-    further than so many actions.
+    further than so many actions. temperature: of all rows, or [R].
 
     Returns the rows where they end, `totals` [R] with the rewards added, the log probabilities of what was played,
     float64 [R], and the actions, int32 [R, T], -1 after the end (`corl.decoding.play`, also for `into`). A sample is
     argmax(logits + Gumbel noise).
     """
-    log_probabilities = np.zeros(len(rows))
+    log_probabilities, hot = np.zeros(len(rows)), np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)
 
     def choose(turn: Turn) -> NDArray[np.int32]:
-        scores = evaluator.log_probabilities(turn.rows, turn.actions, temperature)
+        scores = evaluator.log_probabilities(turn.rows, turn.actions, hot[turn.episode])
         noise = 0.0 if streams is None else gumbels(streams[turn.episode], turn.number, scores.shape[1])
         slots = (scores + noise).argmax(axis=1)
         log_probabilities[turn.episode] += scores[np.arange(len(slots)), slots]

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.deadline import seconds_left
 from corl.errors import Infeasible, kind_of
-from corl.problems.bandits.deadline import seconds_left
 from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.policy import BanditPolicy
 from corl.problems.bandits.transitions import advance, thresholds

@@ -18,6 +18,7 @@ from corl.problems.bandits.instance import BanditInstance
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from corl.policy import NamedPolicy
     from corl.problems.bandits.environment import BanditEnvironment
     from corl.problems.bandits.policy import BanditPolicy
     from corl.tokens import Tokens
@@ -55,6 +56,7 @@ class Bandits(Problem):
         "attractor": generators.attractor,
     }
     size_option = "arms"
+    solutions_are_policies = True
     features = {"picks": _picks}  # noqa: RUF012
 
     def evaluate(self, instance: BanditInstance, solution: Any) -> float:
@@ -108,6 +110,12 @@ class Bandits(Problem):
         from corl.problems.bandits.policy import policy_from_json
 
         return policy_from_json(instance, value.get("policy"))
+
+    def policy_solution(self, instance: BanditInstance, policy: NamedPolicy) -> BanditPolicy:
+        """A network that makes an action pick by pick. Raises InputError."""
+        from corl.problems.bandits.policy import policy_from_json
+
+        return policy_from_json(instance, {"kind": "learned", **policy._asdict()})
 
     def schemas(self) -> dict[str, dict[str, Any]]:
         """See Problem.schemas."""
@@ -173,6 +181,11 @@ class Bandits(Problem):
     def starts(self, instance: BanditInstance) -> int:
         """As many as the instance has episodes: they begin with the arms in other states, and with other luck."""
         return instance.episodes
+
+    def miniature(self, instance: BanditInstance) -> BanditInstance:
+        """Eight arms, two of them at once, with the same kind of constraint, for one step of two episodes."""
+        makers: Mapping[str, Any] = self.generators
+        return makers[instance.constraint.kind](arms=8, pulls=2, horizon=1, episodes=2)  # type: ignore[no-any-return]
 
 
 def _span(counts: np.ndarray) -> str:

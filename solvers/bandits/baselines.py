@@ -37,7 +37,7 @@ class Null(_Baseline):
     def solve(self, instance: BanditInstance, run: Run) -> None:
         import numpy as np
 
-        from corl.solvers.bandits.clock import in_time
+        from corl.deadline import in_time
         from corl.solvers.bandits.policies.tables import TablePolicy
 
         with in_time(run):
@@ -51,7 +51,7 @@ class Random(_Baseline):
     title: ClassVar[str] = "Random feasible actions"
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
-        from corl.solvers.bandits.clock import in_time
+        from corl.deadline import in_time
         from corl.solvers.bandits.policies.tables import RandomPolicy
 
         with in_time(run):
@@ -67,7 +67,7 @@ class Sampling(_Baseline):
     title: ClassVar[str] = "The best of random feasible actions, one step ahead"
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
-        from corl.solvers.bandits.clock import in_time
+        from corl.deadline import in_time
         from corl.solvers.bandits.policies.tables import SamplingPolicy
 
         with in_time(run):
@@ -81,7 +81,7 @@ class Myopic(_Baseline):
     title: ClassVar[str] = "One step ahead, exactly"
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
-        from corl.solvers.bandits.clock import in_time
+        from corl.deadline import in_time
         from corl.solvers.bandits.policies.tables import TablePolicy
 
         with in_time(run):
@@ -95,7 +95,7 @@ class IterativeMyopic(_Baseline):
     title: ClassVar[str] = "One step ahead, pick by pick"
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
-        from corl.solvers.bandits.clock import in_time
+        from corl.deadline import in_time
         from corl.solvers.bandits.policies.tables import IterativePolicy
 
         with in_time(run):
@@ -111,7 +111,7 @@ class TwoStep(_Baseline):
     def solve(self, instance: BanditInstance, run: Run) -> None:
         import numpy as np
 
-        from corl.solvers.bandits.clock import in_time
+        from corl.deadline import in_time
         from corl.solvers.bandits.policies.tables import TablePolicy
 
         following = np.where(instance.there, instance.rewards, -np.inf).max(axis=1)

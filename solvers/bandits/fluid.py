@@ -43,7 +43,7 @@ class Fluid(Solver):
         warm_up(instance)
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
-        from corl.solvers.bandits.clock import in_time
+        from corl.deadline import in_time
         from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
         from corl.solvers.bandits.policies.resolving import ResolvingPolicy
         from corl.solvers.bandits.policies.tables import TablePolicy

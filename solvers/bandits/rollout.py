@@ -37,7 +37,7 @@ class Rollout(Solver):
         warm_up(instance)
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
-        from corl.solvers.bandits.clock import in_time
+        from corl.deadline import in_time
         from corl.solvers.bandits.fluid import report_bound
         from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
         from corl.solvers.bandits.policies.rollout import RolloutPolicy

@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from corl.problems.bandits import generators
+from corl import registry
 from corl.problems.bandits.constraints import Budget
 from corl.problems.bandits.evaluation import simulate
 from corl.problems.bandits.instance import BanditInstance
 from corl.solvers.bandits.policies.tables import TablePolicy
 
-__all__ = ["tiny", "warm_up"]
-
-_MAKERS = {
-    "budget": generators.budget,
-    "capacity": generators.capacity,
-    "scheduling": generators.scheduling,
-    "routing": generators.routing,
-    "interventions": generators.interventions,
-}
-
-
-def tiny(instance: BanditInstance) -> BanditInstance:
-    """A tiny instance with the same kind of constraint."""
-    return _MAKERS[instance.constraint.kind](arms=8, pulls=2, horizon=1, episodes=2)
+__all__ = ["warm_up"]
 
 
 def warm_up(instance: BanditInstance) -> None:
     """Compile the simulation, the oracle and the test of the instance's kind of constraint, on a tiny instance of it."""
-    small = tiny(instance)
+    small = registry.problem("bandits").miniature(instance)
     simulate(small, TablePolicy(small, small.rewards[None]).actions)
     small.constraint.fits(np.zeros((1, small.constraint.action_size), np.int8))
     if small.constraint.kind == "budget":  # unequal costs take another kernel

@@ -45,7 +45,7 @@ class Whittle(Solver):
     def solve(self, instance: BanditInstance, run: Run) -> None:
         import numpy as np
 
-        from corl.solvers.bandits.clock import in_time
+        from corl.deadline import in_time
         from corl.solvers.bandits.policies.tables import TablePolicy
         from corl.solvers.bandits.whittle_index import whittle_indices
 

@@ -25,6 +25,7 @@ _BATCH = 32  # rows of a network call, at most: more bring nothing on a CPU
 _POOL = 64  # rows that are decoded together where a decoder needs no more
 _MEMORY = 1e9  # bytes that the rows of a pool may take
 _LISTED = 500  # steps between two looks at the clock where no network is asked
+_GRACE = 0.1  # seconds in which the first solution may be completed when the time is over
 _RESERVE = 0.9  # share of the time left that a round is planned to take
 
 
@@ -122,6 +123,8 @@ class Session:
         """Of them in the greedy episode."""
         self._seconds = 0.0  # that a state takes, as last seen
         self._mark = (0.0, 0)  # when the present decoding began, and the states shown before it
+        self.plays = False
+        """Whether the policy plays whole episodes by itself, a few at a time, so that a time limit may come at any moment."""
         self.most_rows = 1
         self._pool: Environment | None = None
 
@@ -156,18 +159,27 @@ class Session:
         return not self.run.should_stop
 
     def _complete(self, pool: Environment) -> bool:
-        """Play row 0 to its end by the first action listed and report it; False where the run ended before."""
+        """Play row 0 to its end by the first action listed and report it; False where the run ended _GRACE seconds before."""
         import numpy as np
 
         from corl.decoding.rollouts import play_listed
 
+        ends = math.inf
+
+        def late() -> bool:
+            nonlocal ends
+            if self.run.iterations is not None or not self.run.should_stop:
+                return False
+            ends = min(ends, self.run.elapsed + _GRACE)
+            return self.run.elapsed > ends
+
+        scratch = np.empty(pool.width, np.int32)
         while not pool.compiled and (first := int(pool.actions([0])[0, 0])) >= 0:
-            if self.run.should_stop and self.run.iterations is None:
+            if late():
                 return False
             pool.step([0], [0], [first])
-        scratch = np.empty(pool.width, np.int32)
         while pool.compiled and not play_listed(pool.state, 0, scratch, _LISTED):
-            if self.run.should_stop and self.run.iterations is None:
+            if late():
                 return False
         self.run.report(pool.solution(0))
         return True
@@ -191,7 +203,7 @@ class Session:
         if self.run.iterations is not None:
             return (self.run.iterations - self.rows) // states
         self._measure()
-        if self.run.time_limit is None or not self._seconds:
+        if self.plays or self.run.time_limit is None or not self._seconds:
             return 2**31
         return int(_RESERVE * self.run.remaining / self._seconds) // states
 
@@ -203,7 +215,15 @@ class Session:
         from corl.decoding import CountedEvaluator, Decoded, decode
         from corl.decoding.noise import stream_keys
 
-        evaluator = CountedEvaluator(pool, self.policy, most=self._batch(pool.width), ask=self._ask)
+        evaluator = CountedEvaluator(
+            pool,
+            self.policy,
+            most=self._batch(pool.width),
+            ask=self._ask,
+            left=self._left,
+            stop=lambda: self.run.should_stop,
+        )
+        self.plays = evaluator.player is not None
         self._mark = self.run.elapsed, self.rows
         seed = int(stream_keys(self.run.seed % 2**64, number)[0])
         found = decode(decoder, evaluator, which, keys=keys, seed=seed, found=Decoded(on_solution=self._offer))
@@ -215,6 +235,10 @@ class Session:
         began, before = self._mark
         if self.rows > before:
             self._seconds = (self.run.elapsed - began) / (self.rows - before)
+
+    def _left(self) -> int:
+        """States that the budget of iterations has left; 2^31 without one."""
+        return 2**31 if self.run.iterations is None else max(0, self.run.iterations - self.rows)
 
     def _ask(self, rows: int) -> bool:
         """Draw so many units from the run's budget."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from corl.options import option
 from corl.policy import Policy as AnyPolicy
 from corl.solver import Solver
-from corl.solvers.generic.tree_search import VALUE_SCALE, search_rounds
+from corl.solvers.generic.tree_search import search_rounds
 
 if TYPE_CHECKING:
     from corl.run import Run
@@ -30,14 +30,15 @@ class MuZero(Solver):
     method: Literal["gumbel", "puct"] = option("gumbel", "Gumbel search (sequential halving at the root) or PUCT.")
     simulations: int = option(
         0,
-        "Leaves of a step's tree in the first round; 0: automatic, with `iterations` as many as one round may have.",
+        "Leaves of a step's tree in the first round; 0: automatic, with `iterations` as many as one round may have, and 16 where "
+        "solutions are policies.",
         low=0,
         scale="log",
     )
-    value_scale: float = option(
-        VALUE_SCALE,
+    value_scale: float | None = option(
+        None,
         "Of a Gumbel search, the weight of its values, scaled to [0, 1] among a state's actions, beside the network's logits; "
-        "smaller for a policy whose values err by more than actions differ.",
+        "smaller for a policy whose values err by more than actions differ. None: 0.1; 0.02 where solutions are policies.",
         low=0,
     )
     leaves: int = option(1, "Leaves shown to the network in one call.", low=1)
@@ -55,15 +56,21 @@ class MuZero(Solver):
         return no_environment(instance)
 
     def prepare(self, instance: Any) -> None:
+        from corl.solvers.generic import policy_solutions
         from corl.solvers.generic.inference import policy_for, warm_up
 
+        if policy_solutions.applies(instance):
+            return policy_solutions.prepare(self, instance, "muzero")
         warm_up(self, instance, policy_for(instance, self.policy, "muzero"))
 
     def solve(self, instance: Any, run: Run) -> None:
         from corl.decoding import LearnedPlanning
         from corl.networks.threads import one_thread
+        from corl.solvers.generic import policy_solutions
         from corl.solvers.generic.inference import Session, policy_for
 
+        if policy_solutions.applies(instance):
+            return policy_solutions.report(self, instance, run, searches=True, architecture="muzero")
         with one_thread():
             session = Session(instance, run, policy_for(instance, self.policy, "muzero"), self.augment, self.multi_start)
             if session.first():

@@ -59,6 +59,13 @@ class Policy(Solver):
         low=0,
     )
     temperature: float = option(1.0, "Of samples of all kinds: logits are divided by it.", above=0, scale="log")
+    spread: float = option(
+        1.0,
+        "Of independent samples: the temperatures of a round lie between `temperature` and so many times that, evenly on a "
+        "logarithmic scale.",
+        above=0,
+        scale="log",
+    )
     augment: int = option(1, "Copies of the instance by symmetry, at most as many as the problem knows (8 in the plane).", low=1)
     multi_start: int = option(
         0, "Starts (of a tour: first cities); 0: all for greedy decoding, one for the other decoders.", low=0
@@ -75,14 +82,20 @@ class Policy(Solver):
         return no_environment(instance)
 
     def prepare(self, instance: Any) -> None:
+        from corl.solvers.generic import policy_solutions
         from corl.solvers.generic.inference import policy_for, warm_up
 
+        if policy_solutions.applies(instance):
+            return policy_solutions.prepare(self, instance)
         warm_up(self, instance, policy_for(instance, self.policy))
 
     def solve(self, instance: Any, run: Run) -> None:
         from corl.networks.threads import one_thread
+        from corl.solvers.generic import policy_solutions
         from corl.solvers.generic.inference import Session, policy_for
 
+        if policy_solutions.applies(instance):
+            return policy_solutions.report(self, instance, run)
         with one_thread():
             starts = self.multi_start or (0 if self.decoder == "greedy" else 1)
             session = Session(instance, run, policy_for(instance, self.policy), self.augment, starts)
@@ -124,7 +137,7 @@ class Policy(Solver):
         from corl.decoding import Sampling
 
         while not session.run.should_stop and (width := min(_AT_FIRST["sample"], session.fits(session.steps))) > 0:
-            session.decode(Sampling(width, self.temperature), width, number)
+            session.decode(Sampling(width, self.temperature, self.spread), width, number)
             number += 1
         session.out_of_budget()
 
@@ -140,7 +153,7 @@ class Policy(Solver):
         if self.decoder == "stochastic-beam":
             return WithoutReplacement(width, 1, self.temperature)
         if self.decoder == "sample":
-            return Sampling(width, self.temperature)
+            return Sampling(width, self.temperature, self.spread)
         if self.decoder == "greedy":
             return Greedy()
         return Beam(width, self.nat)

@@ -34,14 +34,15 @@ class TreeSearch(Solver):
     method: Literal["gumbel", "puct"] = option("gumbel", "Gumbel search (sequential halving at the root) or PUCT.")
     simulations: int = option(
         0,
-        "Leaves of a step's tree in the first round; 0: automatic, with `iterations` as many as one round may have.",
+        "Leaves of a step's tree in the first round; 0: automatic, with `iterations` as many as one round may have, and 16 where "
+        "solutions are policies.",
         low=0,
         scale="log",
     )
-    value_scale: float = option(
-        VALUE_SCALE,
+    value_scale: float | None = option(
+        None,
         "Of a Gumbel search, the weight of its values, scaled to [0, 1] among a state's actions, beside the network's logits; "
-        "smaller for a policy whose values err by more than actions differ.",
+        "smaller for a policy whose values err by more than actions differ. None: 0.1; 0.02 where solutions are policies.",
         low=0,
     )
     leaves: int = option(1, "Leaves shown to the network in one call; more are faster and search a little worse.", low=1)
@@ -63,8 +64,11 @@ class TreeSearch(Solver):
         return no_environment(instance)
 
     def prepare(self, instance: Any) -> None:
+        from corl.solvers.generic import policy_solutions
         from corl.solvers.generic.inference import policy_for, warm_up
 
+        if policy_solutions.applies(instance):
+            return policy_solutions.prepare(self, instance)
         policy = policy_for(instance, self.policy)
         warm_up(self, instance, policy)
         self._search_once(instance, policy)
@@ -94,8 +98,11 @@ class TreeSearch(Solver):
     def solve(self, instance: Any, run: Run) -> None:
         from corl.decoding import Planning
         from corl.networks.threads import one_thread
+        from corl.solvers.generic import policy_solutions
         from corl.solvers.generic.inference import Session, policy_for
 
+        if policy_solutions.applies(instance):
+            return policy_solutions.report(self, instance, run, searches=True)
         with one_thread():
             policy = policy_for(instance, self.policy)
             rollouts = self._rollouts(policy)
@@ -133,5 +140,6 @@ def made_search(options: Any, simulations: int, number: int) -> Any:
     from corl.search.puct import Puct
 
     if options.method == "gumbel":
-        return Gumbel(simulations, noise=float(number > 0), value_scale=options.value_scale, leaves=options.leaves)
+        scale = VALUE_SCALE if options.value_scale is None else options.value_scale
+        return Gumbel(simulations, noise=float(number > 0), value_scale=scale, leaves=options.leaves)
     return Puct(simulations, noise=0.25 * (number > 0), leaves=options.leaves)

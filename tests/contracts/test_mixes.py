@@ -14,16 +14,17 @@ from typing import Any
 
 import pytest
 import test_tiny
+from families import family
 
 import corl
 from corl import registry
 from support.mixes import Mix
 
-MADE = {"vrp": 80, "jobshop": 100, "flowshop": 40, "knapsack": 40, "memory-static": 40, "bandits": 20}
+FAMILIES = {name: family(name) for name in registry.problems()}
+MADE = {name: each.MIXES for name, each in FAMILIES.items() if hasattr(each, "MIXES")}
 """Families with a maker of mixes, and how many of them are in the gate."""
-TINY = {"tsp": 40, "orienteering": 40, "milp": 20, "milp-branching": 6}
-LONG = {"vrp": 4000, "jobshop": 4000, "milp": 400, "milp-branching": 200, "bandits": 200}
-"""How many there are in the long suite; of other families 1,000."""
+TINY = {name: each.TINY_MIXES for name, each in FAMILIES.items() if hasattr(each, "TINY_MIXES")}
+"""Those whose tiny instances serve as mixes."""
 NETWORKS = {
     "policy", "tree-search", "muzero", "heatmap-mcts", "slim", "cp-agent", "sequoia", "iterative-dqn", "learned-branching",
 }  # fmt: skip
@@ -92,7 +93,7 @@ def limit_of(name: str, solver: str) -> dict[str, Any]:
 PAIRS = [(name, solver) for name in (*MADE, *TINY) for solver in registry.solvers(name)]
 QUICK = [(name, solver) for name, solver in PAIRS if solver not in NETWORKS | ENDLESS]
 MANY = [
-    pytest.param(name, solver, min(LONG.get(name, 1000), most), id=f"{name}-{solver}")
+    pytest.param(name, solver, min(getattr(FAMILIES[name], "MANY_MIXES", 1000), most), id=f"{name}-{solver}")
     for name, solver in PAIRS
     for most in [100 if solver in NETWORKS else 200 if solver in ENDLESS else 40 if solver == "highs" else 4000]
 ]

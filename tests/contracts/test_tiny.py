@@ -31,8 +31,6 @@ PROVERS = {"exact", "dp", "cp-sat", "branch-and-bound", "scip", "scip-relpscost"
 ENGINES = {"ortools", "fast-tsp", "pyvrp"}
 """They search on until they are told to stop."""
 FEW, MANY = 6, 2000
-FEWER = {"flowshop": 200, "knapsack": 200, "jobshop": 200, "memory-static": 200, "milp": 200, "milp-branching": 200}
-"""Families where two thousand take too long."""
 MOST = {"highs": 40, "ortools": 500, "fast-tsp": 500, "pyvrp": 500}
 """Engines that take a process for each, or are stopped by a clock."""
 
@@ -41,7 +39,7 @@ PAIRS = [(name, solver) for name in FAMILIES for solver in registry.solvers(name
 CASES = [
     pytest.param(name, solver, min(count, most), id=f"{name}-{solver}-{count}", marks=marks)
     for name, solver in PAIRS
-    for most in [min(FEWER.get(name, MANY), MOST.get(solver, MANY))]
+    for most in [min(getattr(family(name), "MANY_CLAIMS", MANY), MOST.get(solver, MANY))]
     for count, marks in (
         [(MANY, pytest.mark.chance)] if solver in ENGINES else [(FEW, ()), (MANY, pytest.mark.long)]
     )

@@ -209,3 +209,12 @@ def test_a_name_that_hides_a_generic_one(plug_in, capfd):
     assert main(["list", "recipes", "knapsack"]) == 0
     out, err = capfd.readouterr()
     assert "muzero" in out and "hides" in err
+
+
+def test_a_solver_that_hides_a_generic_one(plug_in):
+    """As for recipes; the solver of that name is the generic one for other problems."""
+    plug_in({}, "[corl.solvers]\nknapsack.policy = {module}:Mine\n", before="class Mine: pass\n")
+    said = r"^corl\.solvers entry point knapsack\.policy = bad_plugin_\d+:Mine of .* hides any\.policy = corl\..*: another name$"
+    with pytest.raises(UsageError, match=said):
+        registry.solver("knapsack", "policy")
+    assert registry.solver("tsp", "policy").title

@@ -27,16 +27,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.benchmark.running.references import read_references
-from corl.networks.checkpoints import load, resolve, save
+from corl.decoding import CountedEvaluator, Sampling, decode
+from corl.learning.validation import greedy
+from corl.networks.checkpoints import load, load_policy, resolve, save
 from corl.problems.jobshop.generators import taillard
 from corl.problems.jobshop.instance import JobShopInstance
 from corl.problems.jobshop.problem import JobShop
 from corl.rng import random_state
 from corl.solvers.jobshop.bounds import lower_bound
-from corl.solvers.jobshop.cp_agent.forward import Weights
 from corl.solvers.jobshop.cp_agent.network import CpAgentNetwork
-from corl.solvers.jobshop.cp_agent.rollout import Agent
-from corl.solvers.jobshop.cp_agent.solver import CpAgent, load_weights
+from corl.solvers.jobshop.cp_agent.solver import CpAgent
 from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
 from corl.solvers.jobshop.dispatch.rules import RULES
 from corl.statistics import resampled_mean
@@ -56,10 +56,11 @@ _PENALTIES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 100.0)
 _LEFT_OUT = range(31, 35)  # the paper trained on these
 
 
-def agent_values(instance: JobShopInstance, weights: Weights, solver: CpAgent, seed: int = 0) -> NDArray[np.int64]:
-    """The makespans of the solver's schedules, the first one greedy, int64 [solver.schedules]."""
-    agent, random = Agent(instance, weights), random_state(seed)
-    return np.array([agent.build(solver.temperature(k), random) for k in range(solver.schedules)])
+def agent_values(instance: JobShopInstance, agent: CpAgentNetwork, low: float, spread: float) -> NDArray[np.float64]:
+    """The makespans of TRIED schedules, the first one greedy, the others sampled: float64 [TRIED]."""
+    environment = JobShop().environment([instance], TRIED, name=agent.environment)
+    found = decode(Sampling(TRIED - 1, low, spread), CountedEvaluator(environment, agent), [0])
+    return np.concatenate([greedy(JobShop(), [instance], agent), -np.array(found.total)])
 
 
 def rule_values(
@@ -96,15 +97,15 @@ def _tuned_rule(instances: list[JobShopInstance]) -> tuple[int, Literal["non-del
 def _rows(size: int, policy: str, tune: int) -> Iterator[tuple[str, NDArray[np.float64], float]]:
     """(method, gaps or differences in per cent, seconds an instance) for one of SIZES."""
     instances, best = _taillard(size)
-    weights, solver = load_weights(policy), CpAgent(schedules=TRIED)
+    agent, solver = _agent(policy), CpAgent()
 
-    def gaps(values: list[int]) -> NDArray[np.float64]:
+    def gaps(values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
         return 100.0 * (np.array(values) / best - 1.0)
 
     began = time.process_time()
-    greedy = gaps([int(agent_values(i, weights, CpAgent(schedules=1))[0]) for i in instances])
+    alone = gaps([greedy(JobShop(), [i], agent)[0] for i in instances])
     greedy_ended = time.process_time()
-    sampled = gaps([int(agent_values(i, weights, solver).min()) for i in instances])
+    sampled = gaps([agent_values(i, agent, solver.temperature, solver.spread).min() for i in instances])
     ended = time.process_time()
     plain = {
         (name, kind): gaps([int(rule_values(i, RULES.index(name), kind, 0.0, 1)[0]) for i in instances])
@@ -119,9 +120,9 @@ def _rows(size: int, policy: str, tune: int) -> Iterator[tuple[str, NDArray[np.f
     random = gaps([int(rule_values(i, *setting, TRIED).min()) for i in instances])
     random_ended = time.process_time()
     n = len(instances)
-    yield "greedy", greedy, (greedy_ended - began) / n
+    yield "greedy", alone, (greedy_ended - began) / n
     yield f"best rule: {name} {kind}", rule, (rule_ended - ended) / n / len(plain)
-    yield "greedy - best rule", greedy - rule, 0.0
+    yield "greedy - best rule", alone - rule, 0.0
     yield f"best of {TRIED}", sampled, (ended - greedy_ended) / n
     shown = f"{TRIED} randomised rules: {RULES[setting[0]]} {setting[1]} noise {setting[2]}"
     yield shown, random, (random_ended - tuned) / n
@@ -130,12 +131,11 @@ def _rows(size: int, policy: str, tune: int) -> Iterator[tuple[str, NDArray[np.f
 
 def _tune(policy: str, count: int) -> None:
     """Print the mean makespan of the best of 32 for each range of temperatures, on generated instances of three sizes."""
-    weights = load_weights(policy)
+    agent = _agent(policy)
     for jobs, machines in ((15, 15), (30, 15), (30, 20)):
         instances = _generated(jobs, machines, count)
         for low, high in TEMPERATURES:
-            solver = CpAgent(schedules=TRIED, lowest=low, highest=high)
-            mean = np.mean([agent_values(i, weights, solver).min() for i in instances])
+            mean = np.mean([agent_values(i, agent, low, high / low).min() for i in instances])
             print(f"{jobs},{machines},{low},{high},{mean:.1f}", flush=True)
 
 
@@ -146,20 +146,24 @@ def penalise_waiting(network: CpAgentNetwork, sizes: Sequence[tuple[int, int]], 
     """
     import torch
 
-    weights, unused = network.weights(), random_state(0)
     total = dict.fromkeys(_PENALTIES, 0.0)
-    for number in range(count):
-        for jobs, machines in sizes:
-            instance = taillard(jobs=jobs, machines=machines, seed=_CALIBRATION_SEED + number)
-            for penalty in _PENALTIES:
-                out = weights.out.copy()
-                out[1, -1] -= penalty
-                agent = Agent(instance, weights._replace(out=out))
-                total[penalty] += agent.build(0.0, unused) / lower_bound(instance)
-    best = min(_PENALTIES, key=total.__getitem__)
+    kept = network.out.detach().clone()
     with torch.no_grad():
-        network.out[1, -1] -= best
+        for number in range(count):
+            for jobs, machines in sizes:
+                instance = taillard(jobs=jobs, machines=machines, seed=_CALIBRATION_SEED + number)
+                for penalty in _PENALTIES:
+                    network.out[1, -1] = kept[1, -1] - penalty
+                    total[penalty] += float(greedy(JobShop(), [instance], network)[0]) / lower_bound(instance)
+        best = min(_PENALTIES, key=total.__getitem__)
+        network.out[1, -1] = kept[1, -1] - best
     return best
+
+
+def _agent(policy: str) -> CpAgentNetwork:
+    agent = load_policy(policy)
+    assert isinstance(agent, CpAgentNetwork)
+    return agent
 
 
 def _calibrate(policy: str, output: Path) -> None:
@@ -185,7 +189,7 @@ def main() -> None:
         return _tune(given.policy, given.instances)
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(FIELDS)
-    agent_values(taillard(jobs=5, machines=5), load_weights(given.policy), CpAgent(schedules=2))  # compiles
+    agent_values(taillard(jobs=5, machines=5), _agent(given.policy), 1.0, 1.0)  # compiles
     for size in given.sizes:
         for method, values, seconds in _rows(size, given.policy, given.instances):
             mean = resampled_mean(values)

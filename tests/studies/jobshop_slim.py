@@ -35,9 +35,9 @@ NOISE = 0.5
 _FIELDS = ("group", "method", "schedules", "instances", "mean_gap", "low", "high", "seconds")
 
 
-def values(solver: Solver, instance: JobShopInstance, schedules: int, seed: int) -> tuple[float, float]:
-    """The makespans of the first schedule and of the best of so many."""
-    run = Run(JobShop(), instance, iterations=schedules, seed=seed)
+def values(solver: Solver, instance: JobShopInstance, iterations: int, seed: int) -> tuple[float, float]:
+    """The makespans of the first schedule and of the best."""
+    run = Run(JobShop(), instance, iterations=iterations, seed=seed)
     solver.solve(instance, run)
     first = next(objective for _, objective, _ in run.trace if objective is not None)
     assert run.objective is not None and first is not None
@@ -85,7 +85,7 @@ def main() -> None:
         _tune()
         return
     methods: dict[str, Solver] = {
-        "slim": Slim(given.samples, given.temperature, given.policy),
+        "slim": Slim(policy=given.policy or "jobshop-slim", width=given.samples - 1, temperature=given.temperature),
         "fdd/mwkr": Dispatch(rule="fdd/mwkr", noise=NOISE),
     }
     writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -96,7 +96,8 @@ def main() -> None:
         for method, solver in methods.items():
             solver.prepare(instances[0])
             began = time.process_time()
-            found = np.array([values(solver, instance, given.samples, given.seed) for instance in instances])
+            units = {"slim": instances[0].operations}.get(method, 1)  # of a schedule
+            found = np.array([values(solver, instance, given.samples * units, given.seed) for instance in instances])
             seconds = (time.process_time() - began) / len(instances)
             for column, schedules in enumerate((1, given.samples)):
                 gaps = found[:, column] / best - 1.0

@@ -147,8 +147,8 @@ MEASURES: dict[str, Measure] = {
     "jobshop tabu flexible": _solve("moves", "jobshop", "tabu", "flexible", {}, jobs=15, machines=8),
     "jobshop tabu tardiness": _solve("moves", "jobshop", "tabu", "tardiness", {}, jobs=15),
     "jobshop dispatch": _solve("schedules", "jobshop", "dispatch", options={"noise": 0.2}, **_SHOP),
-    "jobshop slim": _solve("schedules", "jobshop", "slim", options={"samples": 0}, **_SHOP),
-    "jobshop cp-agent": _solve("schedules", "jobshop", "cp-agent", options={"schedules": 0}, **_SHOP),
+    "jobshop slim": _solve("operations", "jobshop", "slim", options={"rounds": 0}, **_SHOP),
+    "jobshop cp-agent": _solve("operations", "jobshop", "cp-agent", options={"rounds": 0}, **_SHOP),
     "jobshop environment": _steps("jobshop", look=False, **_SHOP),
     "knapsack dp": _whole("solves", "knapsack", "dp", "strongly-correlated", {}, size=2000),
     "knapsack gumbel": _solve(

@@ -16,6 +16,7 @@ import os
 import re
 import signal
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,12 +54,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_standard_error] = os.dup(2)
 
 
-FAMILIES = (
-    *("bandits", "knapsack", "jobshop", "flowshop", "milp-branching", "milp", "memory-static", "memory", "tsp", "orienteering"),
-    "vrp",
-)
+_HERE = Path(__file__).parent / "families"
+FAMILIES = tuple(sorted(path.stem.replace("_", "-") for path in _HERE.glob("[a-z]*.py")))
 """In the order in which their tests run: those that share kernels are neighbours."""
-_FAMILY = re.compile(rf"(?<![a-z])({'|'.join(FAMILIES)})(?![a-z])")
+_FAMILY = re.compile(rf"(?<![a-z])({'|'.join(sorted(FAMILIES, key=len, reverse=True))})(?![a-z])")
 
 
 def family_of(name: str) -> int:

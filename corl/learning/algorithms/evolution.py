@@ -148,7 +148,7 @@ def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Poli
     evaluators = [network.on(environment) for network in networks]
     players = [one for one in evaluators if isinstance(one, Player)]
     if len(players) == several:
-        played = [one.play(part) for one, part in zip(players, np.split(rows, several))]
+        played = [one.play(part)[0] for one, part in zip(players, np.split(rows, several))]
         return base.reshape(several, count) + np.array(played), True
 
     def logits_of(view: View, owner: NDArray[np.int64]) -> NDArray[np.float32]:

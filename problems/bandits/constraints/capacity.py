@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.deadline import seconds_left
 from corl.errors import Infeasible, InputError, UsageError
 from corl.problems.bandits.constraints.constraint import LARGEST_INTEGER, Fields, Oracle, PullConstraint, Relaxation, Rooms
-from corl.problems.bandits.deadline import seconds_left
 
 __all__ = ["Capacity"]
 

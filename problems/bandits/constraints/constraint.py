@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.deadline import seconds_left
 from corl.errors import Infeasible, InputError, UsageError
 from corl.files.json_instances import Field, Record
-from corl.problems.bandits.deadline import seconds_left
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

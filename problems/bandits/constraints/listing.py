@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.deadline import seconds_left
 from corl.problems.bandits.constraints.constraint import Constraint
-from corl.problems.bandits.deadline import seconds_left
 
 __all__ = ["every_action"]
 

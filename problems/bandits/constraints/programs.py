@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from corl.deadline import program_solved
 from corl.errors import SolverError
-from corl.problems.bandits.deadline import program_solved
 
 if TYPE_CHECKING:
     from corl.problems.bandits.constraints.constraint import Oracle, PullConstraint, Relaxation

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.deadline import seconds_left
 from corl.jit import kernel
-from corl.problems.bandits.deadline import seconds_left
 from corl.rng import mix
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array, hstack, vstack
 
+from corl.deadline import OutOfTime, program_solved, seconds_left
 from corl.errors import SolverError
-from corl.problems.bandits.deadline import OutOfTime, program_solved, seconds_left
 from corl.problems.bandits.instance import BanditInstance
 from corl.solvers.bandits.policies.qnetwork import QNetwork
 

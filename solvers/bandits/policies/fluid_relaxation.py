@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array
 
+from corl.deadline import program_solved
 from corl.errors import SolverError
-from corl.problems.bandits.deadline import program_solved
 from corl.problems.bandits.instance import BanditInstance
 
 __all__ = ["FluidSolution", "solve_fluid"]
@@ -62,7 +62,7 @@ def solve_fluid(
     """The relaxation over the times start, start + 1, ... (`steps` of them; to the horizon) from the chances `begin` [J, S].
 
     begin: the mean of the episodes' beginnings unless given; after [J, S]: what arms are worth behind the last step (nothing).
-    Columns: the times, each with the levels and states of all arms. Raises OutOfTime (deadline.py).
+    Columns: the times, each with the levels and states of all arms. Raises OutOfTime.
     """
     weights = instance.weights[start : None if steps is None else start + steps]
     after = np.zeros(instance.rewards[:, 0].shape) if after is None else after

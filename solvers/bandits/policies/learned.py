@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.deadline import seconds_left
 from corl.errors import CorlError, InputError
-from corl.problems.bandits.deadline import seconds_left
 from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.policy import BanditPolicy, natural, numbers
 
@@ -131,7 +131,7 @@ class LearnedPolicy(BanditPolicy):
 
 
 def _in_time(rows: int) -> bool:
-    """Whether so many rows may be shown to the network. Raises OutOfTime (deadline.py)."""
+    """Whether so many rows may be shown to the network. Raises OutOfTime."""
     return seconds_left() > 0.0
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.deadline import seconds_left
 from corl.errors import Infeasible, InputError
 from corl.problems.bandits.constraints.interventions import Interventions
 from corl.problems.bandits.constraints.listing import every_action
-from corl.problems.bandits.deadline import seconds_left
 from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.policy import BanditPolicy, Memory, numbers
 from corl.solvers.bandits.policies.qnetwork import (

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.deadline import seconds_left
 from corl.errors import Infeasible
-from corl.problems.bandits.deadline import seconds_left
 from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.policy import BanditPolicy, natural, numbers
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.problems.bandits.deadline import seconds_left
+from corl.deadline import seconds_left
 from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.policy import BanditPolicy
 from corl.problems.bandits.transitions import advance, thresholds
@@ -47,7 +47,7 @@ class LearningSettings:
 class Learner:
     """Learns a network for one instance; all its luck comes from `seed`, and none from the instance's episodes.
 
-    Whatever takes long may raise OutOfTime (deadline.py).
+    Whatever takes long may raise OutOfTime.
     """
 
     def __init__(

@@ -60,7 +60,7 @@ class Sequoia(Solver):
         _prepare(instance, "list" if self.actions == "auto" else self.actions, self.base == "fluid")
 
     def solve(self, instance: BanditInstance, run: Run) -> None:
-        from corl.solvers.bandits.clock import in_time
+        from corl.deadline import in_time
         from corl.solvers.bandits.fluid import report_bound
         from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
         from corl.solvers.bandits.policies.tables import TablePolicy
@@ -109,12 +109,13 @@ def _settings(mode: str, episodes: int, epochs: int) -> LearningSettings:
 
 def _prepare(instance: BanditInstance, choice: str, based: bool) -> None:
     """Compile: learn and act for a moment on a tiny instance of the kind."""
+    from corl import registry
     from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
     from corl.solvers.bandits.sequoia.learning import Learner
-    from corl.solvers.bandits.warm import tiny, warm_up
+    from corl.solvers.bandits.warm import warm_up
 
     warm_up(instance)
-    small = tiny(instance)
+    small = registry.problem("bandits").miniature(instance)
     learner = Learner(small, _settings("paper", 1, 1), 0, choice, solve_fluid(small).worth if based else None)
     learner.pretrain()
     learner.episode(0)
@@ -125,8 +126,8 @@ def _report(run: Run, first: BanditPolicy, settings: LearningSettings, choice: s
 
     The instance's episodes choose nothing: a policy is played in them (`first` before there is another) and then reported.
     """
+    from corl.deadline import in_time
     from corl.problems.bandits.evaluation import outcome_of
-    from corl.solvers.bandits.clock import in_time
 
     instance, ready = first.instance, None
     with in_time(run):
@@ -141,8 +142,8 @@ def _report(run: Run, first: BanditPolicy, settings: LearningSettings, choice: s
 
 def _chosen(run: Run, first: BanditPolicy, settings: LearningSettings, choice: str, worth: Any) -> BanditPolicy:
     """`first` or the best network that was met on the way, inside the time for learning."""
+    from corl.deadline import in_time
     from corl.problems.bandits.constraints.listing import every_action
-    from corl.solvers.bandits.clock import in_time
     from corl.solvers.bandits.sequoia.learning import Learner
 
     best, done = first, 0

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from corl import hooks
+from corl.decoding.players import play_rows
 from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.jit import kernel
-from corl.networks.compiled import dense
+from corl.networks.compiled import dense, draw
 from corl.problems.jobshop.arriving.environment import OF_JOBS, OF_SHOP, ArrivingEnvironment, look
 from corl.problems.jobshop.arriving.features import JOB, SHOP, describe
 
 __all__ = ["QueueEvaluator", "QueueWeights"]
+
+_CHUNK = 500  # actions between two looks at the clock, about 10 ms
 
 
 class QueueWeights(NamedTuple):
@@ -49,6 +53,8 @@ class _Scratch(NamedTuple):
 class QueueEvaluator:
     """As corl.policy.Player has it; the values are 0."""
 
+    together = 1
+
     def __init__(self, environment: Environment, weights: QueueWeights) -> None:
         if not isinstance(environment, ArrivingEnvironment):
             raise UsageError("a network jobshop-queue plays in the environment arriving; accepted: that one")
@@ -70,28 +76,39 @@ class QueueEvaluator:
         _logits_of_rows(self._environment.state, rows, self._weights, self._scratch, logits)
         return logits, np.zeros(len(rows))
 
-    def play(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def play(
+        self,
+        rows: NDArray[np.int64],
+        temperature: ArrayLike = 0.0,
+        random: NDArray[np.uint64] | None = None,
+        most: int = 2**31,
+        stop: Callable[[], bool] | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """See corl.policy.Player."""
-        totals = np.zeros(len(rows))
-        _play(self._environment.state, rows, self._weights, self._scratch, totals)
-        return totals
+
+        def advance(row: int, hot: float, state: NDArray[np.uint64], out: NDArray[np.int32]) -> tuple[int, float]:
+            return _play(self._environment.state, row, self._weights, self._scratch, hot, state, out)
+
+        return play_rows(advance, rows, temperature, random, most, stop, _CHUNK)
 
 
 @kernel
-def _play(state, rows, weights, scratch, totals):
-    """The sums of the rewards into totals [R]."""
+def _play(state, row, weights, scratch, temperature, random, out):
+    """Take up to as many actions as `out` [n] has room for, and write them there; (how many, the sum of the rewards)."""
     logits = np.empty(len(scratch.listed), np.float32)
-    for i in range(len(rows)):
-        count = hooks.actions(state, rows[i], scratch.listed)
-        while count > 0:
-            chosen = 0
-            if count > 1:
-                _logits(state, rows[i], count, weights, scratch, logits)
-                for k in range(1, count):
-                    if logits[k] > logits[chosen]:
-                        chosen = k
-            totals[i] += hooks.step(state, rows[i], rows[i], scratch.listed[chosen])
-            count = hooks.actions(state, rows[i], scratch.listed)
+    taken, total = 0, 0.0
+    while taken < len(out):
+        count = hooks.actions(state, row, scratch.listed)
+        if count == 0:
+            break
+        chosen = 0
+        if count > 1:
+            _logits(state, row, count, weights, scratch, logits)
+            chosen = draw(logits, 0, count, temperature, random)
+        out[taken] = scratch.listed[chosen]
+        total += hooks.step(state, row, row, out[taken])
+        taken += 1
+    return taken, total
 
 
 @kernel

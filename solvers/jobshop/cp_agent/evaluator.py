@@ -1,24 +1,35 @@
-"""The agent on a pool of interval models: what it sees of rows, and its logits, by the kernels that build schedules."""
+"""The agent on a pool of interval models: what it sees of rows, its logits, and whole episodes, by kernels.
+
+After Tassel, Gebser and Schekotihin (ICAPS 2023, section 4).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from corl import hooks
+from corl.decoding.players import play_rows
 from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.jit import kernel
 from corl.problems.jobshop.intervals.transitions import IntervalState
-from corl.solvers.jobshop.cp_agent.forward import Weights, logits_of, new_scratch
+from corl.solvers.jobshop.cp_agent.forward import Weights, choose, logits_of, new_scratch
 from corl.solvers.jobshop.cp_agent.observation import FEATURES, NEXT, SLOTS, WINDOW, new_view, survey, tokens
 
 __all__ = ["CpEvaluator", "check", "look"]
 
 
+_CHUNK = 10_000  # jobs that are looked at between two looks at the clock, all for each operation: about 10 ms
+
+
 class CpEvaluator:
-    """As corl.policy.Evaluator has it."""
+    """As corl.policy.Player has it."""
+
+    together = 1
 
     def __init__(self, environment: Environment, weights: Weights) -> None:
         check(environment)
@@ -31,6 +42,22 @@ class CpEvaluator:
         out = np.full(actions.shape, -np.inf, np.float32)
         _evaluate(self._environment.state, rows, actions, self._view, self._weights, self._scratch, out)
         return out, np.zeros(len(rows))
+
+    def play(
+        self,
+        rows: NDArray[np.int64],
+        temperature: ArrayLike = 0.0,
+        random: NDArray[np.uint64] | None = None,
+        most: int = 2**31,
+        stop: Callable[[], bool] | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """See corl.policy.Player. It chooses among all that can start, also where fewer are listed."""
+
+        def advance(row: int, hot: float, state: NDArray[np.uint64], out: NDArray[np.int32]) -> tuple[int, float]:
+            return _play(self._environment.state, row, self._view, self._weights, self._scratch, hot, state, out)
+
+        chunk = max(1, min(100, _CHUNK // len(self._view.jobs)))
+        return play_rows(advance, rows, temperature, random, most, stop, chunk)
 
 
 def look(states: View) -> dict[str, NDArray[Any]]:
@@ -76,6 +103,17 @@ def _evaluate(state, rows, actions, view, weights, scratch, out):
             if actions[r, k] < 0:
                 break
             out[r, k] = scratch.logits[_place(view, actions[r, k], count)]
+
+
+@kernel
+def _play(state, row, view, weights, scratch, temperature, random, out):
+    """Take up to as many actions as `out` [n] has room for, and write them there; (how many, the sum of the rewards)."""
+    count, total = 0, 0.0
+    while count < len(out) and state.left[row] > 0:
+        out[count] = choose(state, row, view, weights, scratch, temperature, random)
+        total += hooks.step(state, row, row, out[count])
+        count += 1
+    return count, total
 
 
 @kernel

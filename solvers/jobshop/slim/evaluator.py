@@ -1,4 +1,4 @@
-"""The policy on a pool of partial schedules: what it sees of rows, and its logits, by the kernels that build schedules.
+"""The policy on a pool of partial schedules: what it sees of rows, its logits, and whole episodes, by kernels.
 
 The context of a job depends on all jobs that are not done, listed or not, so what is seen is a table of jobs; `slot` says which
 of them the listed actions are.
@@ -6,53 +6,109 @@ of them the listed actions are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from corl import hooks
 from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.jit import kernel
+from corl.networks.compiled import draw
 from corl.problems.jobshop.instance import JobShopInstance
-from corl.problems.jobshop.transitions import JobShopState
-from corl.solvers.jobshop.slim.construct import PartialSchedules, new_partial, observe
+from corl.problems.jobshop.transitions import SEMI_ACTIVE, JobShopState
 from corl.solvers.jobshop.slim.decoder import Lanes, logits, new_lanes
-from corl.solvers.jobshop.slim.encoder import encoded
+from corl.solvers.jobshop.slim.encoder import Encoder
 from corl.solvers.jobshop.slim.instance import SlimInstance, slim_instance
+from corl.solvers.jobshop.slim.observation import Tables, new_tables, observe, tabulate, update
 from corl.solvers.jobshop.slim.weights import CONTEXT, Weights
 
-__all__ = ["LANES", "SlimEvaluator", "look", "shop_of"]
+__all__ = ["SlimEvaluator", "SlimPlayer", "evaluator", "look", "shop_of"]
 
-LANES = 160
-"""Jobs that are looked at together: their numbers fit into the fast caches."""
+_LANES = 160  # jobs that are looked at together: their numbers fit into the fast caches
+_WORK = 8_000  # of a call: about 10 ms, between two looks at the clock
+_EDGES = 50_000  # of a call of the encoder, likewise
 _known = lru_cache(maxsize=64)(slim_instance)
+
+
+def evaluator(environment: Environment, weights: Weights) -> SlimEvaluator:
+    """The policy on a pool; where every order of operations is legal it plays whole episodes by itself."""
+    for instance in environment.instances:
+        check(environment, instance)
+    anything = environment.state.kind[0] == SEMI_ACTIVE
+    return (SlimPlayer if anything else SlimEvaluator)(environment, weights)
 
 
 class SlimEvaluator:
     """As corl.policy.Evaluator has it; an instance is encoded when its first row is asked for."""
 
     def __init__(self, environment: Environment, weights: Weights) -> None:
-        for instance in environment.instances:
-            check(environment, instance)
         self._environment, self._weights = environment, weights
-        self._embedded: dict[int, NDArray[np.float32]] = {}
+        self._encoders, self._encoded = dict[int, Encoder](), dict[int, NDArray[np.float32]]()
 
     def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """See corl.policy.Evaluator; the values are 0."""
         state, rows, actions = self._environment.state, view.rows, view.actions
         out = np.full(actions.shape, -np.inf, np.float32)
         for number, at in _groups(self._environment, rows):
-            shop = shop_of(self._environment, number)
-            if number not in self._embedded:
-                self._embedded[number] = encoded(shop, self._weights)
-            for part, partial, lanes in _parts(shop, at):
-                _look(state, rows[part], shop, partial, lanes)
-                logits(self._weights, self._embedded[number], lanes)
+            shop, embedded = shop_of(self._environment, number), self._embedded(number)
+            for part, tables, lanes in _parts(shop, at):
+                _look(state, rows[part], shop, tables, lanes)
+                logits(self._weights, embedded, lanes)
                 _spread(state, rows, part, actions, lanes, out)
         return out, np.zeros(len(rows))
+
+    def _embedded(self, number: int, stop: Callable[[], bool] | None = None) -> NDArray[np.float32] | None:
+        """The embeddings of an instance, or None where `stop` says so before they are there."""
+        if number not in self._encoded:
+            encoder = self._encoders.setdefault(number, Encoder(shop_of(self._environment, number), self._weights))
+            while not encoder.advance(_EDGES):
+                if stop is not None and stop():
+                    return None
+            self._encoded[number] = self._encoders.pop(number).embedded()
+        return self._encoded[number]
+
+
+class SlimPlayer(SlimEvaluator):
+    """As corl.policy.Player has it, on a pool of semi-active schedules. It chooses among all jobs, listed or not."""
+
+    def __init__(self, environment: Environment, weights: Weights) -> None:
+        super().__init__(environment, weights)
+        self.together = _together(max(instance.jobs for instance in environment.instances))
+
+    def play(
+        self,
+        rows: NDArray[np.int64],
+        temperature: ArrayLike = 0.0,
+        random: NDArray[np.uint64] | None = None,
+        most: int = 2**31,
+        stop: Callable[[], bool] | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """See corl.policy.Player."""
+        state, hot = self._environment.state, np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)
+        random = np.zeros((len(rows), 1), np.uint64) if random is None else random
+        rewards, actions = (
+            np.zeros(len(rows)),
+            np.full((len(rows), min(most, int(state.left[rows].max(initial=0)))), -1, np.int32),
+        )
+        for number, at in _groups(self._environment, rows):
+            shop, embedded = shop_of(self._environment, number), self._embedded(number, stop)
+            if embedded is None:
+                break
+            for part, tables, lanes in _parts(shop, at):
+                here, drawn, taken, given = rows[part], random[part], actions[part], np.zeros(len(part))
+                steps = max(1, int(_WORK / (len(part) * len(shop.release) * (1.0 + len(shop.release) / 20))))
+                _tabulate(state, here, shop, tables)
+                for begin in range(0, actions.shape[1], steps):
+                    if stop is not None and stop():
+                        break
+                    end = min(begin + steps, taken.shape[1])
+                    _play(state, here, shop, self._weights, embedded, tables, lanes, hot[part], drawn, begin, end, taken, given)
+                rewards[part], actions[part], random[part] = given, taken, drawn
+        return rewards, actions
 
 
 def look(view: View) -> dict[str, NDArray[Any]]:
@@ -68,8 +124,8 @@ def look(view: View) -> dict[str, NDArray[Any]]:
     for number, at in _groups(environment, rows):
         shop = shop_of(environment, number)
         slot[at] = np.where(actions[at] >= 0, environment.instances[number].job[actions[at]], -1)
-        for part, partial, lanes in _parts(shop, at):
-            _look(environment.state, rows[part], shop, partial, lanes)
+        for part, tables, lanes in _parts(shop, at):
+            _look(environment.state, rows[part], shop, tables, lanes)
             _note(part, lanes, context, operation)
     return {"context": context, "operation": operation, "slot": slot, "scale": np.ones(len(rows))}
 
@@ -95,48 +151,64 @@ def _groups(environment: Environment, rows: NDArray[np.int64]) -> Iterator[tuple
         yield number, np.flatnonzero(instances == number)
 
 
-def _parts(shop: SlimInstance, at: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], PartialSchedules, Lanes]]:
-    """Parts of `at` that fit into LANES, and memory to look at them."""
-    together = min(len(at), max(1, LANES // len(shop.release)))
-    partial, lanes = new_partial(shop, 1), new_lanes(together, len(shop.release))
+def _together(jobs: int) -> int:
+    """How many rows of instances of so many jobs are looked at together."""
+    return max(1, _LANES // jobs)
+
+
+def _parts(shop: SlimInstance, at: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], Tables, Lanes]]:
+    """Parts of `at` that are looked at together, and memory for each, in which the last one's may be found."""
+    together = min(len(at), _together(len(shop.release)))
+    tables, lanes = new_tables(shop, together), new_lanes(together, len(shop.release))
     for begin in range(0, len(at), together):
-        yield at[begin : begin + together], partial, lanes
+        yield at[begin : begin + together], tables, lanes
 
 
 @kernel
-def _look(state, rows, shop, partial, lanes):
-    """Fill begin, job, operation and context of the lanes of `rows`, all of the instance of `shop`; `partial` is scratch."""
+def _tabulate(state, rows, shop, tables):
+    """Fill the tables of `rows`, all of the instance of `shop`."""
+    for s in range(len(rows)):
+        tabulate(state, rows[s], shop, tables, s)
+
+
+@kernel
+def _observe(state, rows, shop, tables, lanes):
+    """Fill begin, job, operation and context of the lanes of `rows`; returns how many lanes there are."""
     end = np.int64(0)
     lanes.begin[0] = 0
     for s in range(len(lanes.begin) - 1):
         if s < len(rows):
-            _take_up(state, rows[s], shop, partial)
-            end = observe(shop, partial, 0, lanes, end)
+            end = observe(state, rows[s], shop, tables, s, lanes, end)
         lanes.begin[s + 1] = end
+    return end
 
 
 @kernel
-def _take_up(state, row, shop, partial):
-    """Make schedule 0 what a row of the pool is, as far as `observe` looks at it."""
-    for m in range(len(shop.load)):
-        partial.free[0, m], partial.load[0, m] = state.free[row, m], 0
-    for j in range(len(shop.release)):
-        partial.upcoming[0, j], partial.ready[0, j] = state.next[row, j], state.ready[row, j]
-        for i in range(state.next[row, j], shop.first[j + 1]):
-            partial.load[0, shop.machine[i]] += shop.duration[i]
-    _sort(partial.ready, partial.ready_sorted)
-    _sort(partial.free, partial.free_sorted)
+def _look(state, rows, shop, tables, lanes):
+    """Fill begin, job, operation and context of the lanes of `rows`, all of the instance of `shop`; `tables` is scratch."""
+    _tabulate(state, rows, shop, tables)
+    _observe(state, rows, shop, tables, lanes)
 
 
 @kernel
-def _sort(table, out):
-    """Row 0 of a table, rising."""
-    for k in range(table.shape[1]):
-        value, at = table[0, k], k
-        while at > 0 and out[0, at - 1] > value:
-            out[0, at] = out[0, at - 1]
-            at -= 1
-        out[0, at] = value
+def _play(state, rows, shop, weights, embedded, tables, lanes, temperature, random, begin, end, actions, rewards):
+    """For each t of begin..end - 1 place an operation of each of `rows` [S], where one is left, and note it in actions [S, T].
+
+    temperature: [S]; random: [S, 1]; rewards: float64 [S], to which those of the steps are added. The tables are those of `rows`.
+    """
+    base = state.operation_at[state.instance[rows[0]]]
+    for t in range(begin, end):
+        if _observe(state, rows, shop, tables, lanes) == 0:
+            break
+        logits(weights, embedded, lanes)
+        for s in range(len(rows)):
+            if lanes.begin[s] < lanes.begin[s + 1]:
+                row, at = rows[s], draw(lanes.logit, lanes.begin[s], lanes.begin[s + 1], temperature[s], random[s])
+                i = lanes.operation[at]
+                ready, free = state.ready[row, lanes.job[at]], state.free[row, shop.machine[i]]
+                actions[s, t] = state.begin[base + i]
+                rewards[s] += hooks.step(state, row, row, actions[s, t])
+                update(state, row, shop, tables, s, i, ready, free)
 
 
 @kernel

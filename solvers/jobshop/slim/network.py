@@ -15,7 +15,7 @@ from torch_geometric.nn import GATv2Conv
 from corl.environment import Environment, View
 from corl.networks.compiled import Dense, array_of
 from corl.networks.policy import Arrays, Policy, Shape
-from corl.solvers.jobshop.slim.evaluator import SlimEvaluator, look, shop_of
+from corl.solvers.jobshop.slim.evaluator import SlimEvaluator, evaluator, look, shop_of
 from corl.solvers.jobshop.slim.instance import STATIC, graph
 from corl.solvers.jobshop.slim.weights import (
     CONTEXT,
@@ -86,7 +86,7 @@ class SlimNetwork(Policy):
 
     def on(self, environment: Environment) -> SlimEvaluator:
         """See corl.policy.Policy; it is the policy as it is now, whatever is learned later."""
-        return SlimEvaluator(environment, self.weights())
+        return evaluator(environment, self.weights())
 
     def context(self, environment: Environment, which: int) -> Arrays:
         """The graph of an instance: nodes float32 [N, STATIC], links int32 [2, E], kinds int8 [E]."""

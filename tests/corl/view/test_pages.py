@@ -17,14 +17,9 @@ from corl.cli.main import main
 from corl.problems.jobshop.instance import Schedule, from_jobs
 from corl.problems.jobshop.viewing import critical
 from corl.view.page import page
+from support.families import family
 
-CASES = {
-    "vrp": ("solomon", {"size": 12}), "tsp": ("uniform", {"size": 12}), "jobshop": ("taillard", {"jobs": 4, "machines": 3}),
-    "orienteering": ("distance", {"size": 12}), "knapsack": ("uncorrelated", {"size": 20}), "bandits": ("budget", {"arms": 6}),
-    "milp-branching": ("set-cover", {"size": 20}), "memory": ("dag", {}),
-    "flowshop": ("taillard", {"jobs": 5, "machines": 3}), "memory-static": ("tiled", {}),
-    "milp": ("auctions", {"items": 10, "bids": 20}),
-}  # fmt: skip
+CASES = {name: family(name).PAGE for name in registry.problems() if hasattr(family(name), "PAGE")}
 
 
 def embedded(html):
@@ -36,7 +31,7 @@ def solved(name):
     kind, options = CASES[name]
     generators = registry.problem(name).generators
     instance = corl.generate(name, kind if kind in generators else "", seed=1, **(options if kind in generators else {}))
-    limits = {"time_limit": 1} if name in ("bandits", "milp") else {"iterations": 200}
+    limits = getattr(family(name), "PAGE_LIMIT", {"iterations": 200})
     return corl.solve(instance, problem=name, seed=1, **limits)
 
 
@@ -49,8 +44,9 @@ def test_a_page_of_every_problem(name):
     assert len(html) < 1_000_000
     shown = embedded(html)
     assert [tuple(each) for each in shown["trace"]] == [tuple(each) for each in result.trace]
-    assert (shown["scene"] is None) == (name == "milp") and (name != "milp" or "There is no picture of this problem" in html)
-    if name != "milp":
+    drawn = getattr(family(name), "PICTURES", True)
+    assert (shown["scene"] is not None) == drawn and (drawn or "There is no picture of this problem" in html)
+    if drawn:
         scene = shown["scene"]
         groups = len(scene["groups"]) or 1 << 30
         assert scene["points"] or scene["lines"] or scene["boxes"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from pathlib import Path
-from runpy import run_path
 
 import numpy as np
 import pytest
@@ -16,8 +14,8 @@ from corl.problems.jobshop.formats import read_instance, write_instance
 from corl.problems.jobshop.generators_rules import _RULES, workshop
 from corl.problems.jobshop.instance import JobShopInstance, from_jobs
 from corl.problems.jobshop.rules import FOREVER, Rules
+from support.families import jobshop_rules as cases
 
-cases = run_path(str(Path(__file__).parents[2] / "solvers" / "jobshop" / "rules_instances.py"))
 TOGETHER = ("setups,calendars,nowait,running,windows,choices,breakdown,releases", "families,tardiness,calendars,running")
 
 
@@ -34,11 +32,11 @@ def same(one, other):
     return True
 
 
-@pytest.mark.parametrize("name", cases["RULES"])
+@pytest.mark.parametrize("name", cases.RULES)
 def test_round_trips(tmp_path, name):
     """Random instances of every rule, small and larger, with machines from 0 and from 1."""
     for seed in range(6):
-        instance = cases["make_rules"](name, seed, jobs=2 + seed, machines=2 + seed % 2)
+        instance = cases.make_rules(name, seed, jobs=2 + seed, machines=2 + seed % 2)
         instance = dataclasses.replace(instance, first_machine=seed % 2)
         write_instance(instance, tmp_path / "a.json")
         assert same(instance, read_instance(tmp_path / "a.json"))

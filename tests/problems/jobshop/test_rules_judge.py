@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from runpy import run_path
 
 import numpy as np
 import pytest
@@ -13,17 +11,17 @@ from corl.errors import Infeasible
 from corl.problems.jobshop.evaluation import objective
 from corl.problems.jobshop.instance import from_jobs
 from corl.problems.jobshop.rules import FOREVER, Rules
+from support.families import jobshop_rules as cases
 
-cases = run_path(str(Path(__file__).parents[2] / "solvers" / "jobshop" / "rules_instances.py"))
 _END = 60  # by when everything has ended
 
 
-@pytest.mark.parametrize("name", cases["RULES"])
+@pytest.mark.parametrize("name", cases.RULES)
 def test_the_judge(name):
     """Random schedules of random instances: feasible for both or for neither, at the same cost; many of either."""
     random, feasible, refused = np.random.default_rng(7), 0, 0
     for seed in range(20):
-        instance = cases["make_rules"](name, seed, jobs=2 + seed % 3, machines=2)
+        instance = cases.make_rules(name, seed, jobs=2 + seed % 3, machines=2)
         for _ in range(20):
             start, machine = _random_schedule(instance, random)
             try:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from runpy import run_path
 
 import numpy as np
 import pytest
@@ -18,8 +16,7 @@ from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
 from corl.problems.vrp.routes import Route
 from corl.problems.vrp.rules import Rules
-
-cases = run_path(str(Path(__file__).parents[2] / "solvers" / "vrp" / "rules_instances.py"))
+from support.families import vrp_rules as cases
 
 
 @pytest.fixture
@@ -57,7 +54,7 @@ def test_costs_are_the_least_by_enumeration(name):
     """Every place of every route, and a route of its own."""
     checked = 0
     for seed in range(5):
-        instance = cases["make_rules"](name, 6, seed)
+        instance = cases.make_rules(name, 6, seed)
         result = corl.solve(instance, problem="vrp", iterations=500)
         for client, line in result.explain().items():
             node = instance.ids.tolist().index(int(client.split()[1]))
@@ -79,11 +76,11 @@ def _costs(instance, routes, node):
                 continue
 
 
-@pytest.mark.parametrize("name", [*cases["RULES"], *cases["MIXES"]])
+@pytest.mark.parametrize("name", [*cases.RULES, *cases.MIXES])
 def test_what_is_called_unservable_is(name):
     """With every rule: where there is a reason, enumeration finds no solution."""
     for seed in range(4):
-        instance = cases["make_rules"](name, 4, seed)
+        instance = cases.make_rules(name, 4, seed)
         for change in ({}, {"max_distance": np.array([90.0])}, {"max_duration": np.array([60.0])}, {"capacity": np.array([3.0])}):
             vehicles = replace(instance.vehicles, **{key: np.full(instance.vehicles.types, v[0]) for key, v in change.items()})
             try:
@@ -91,7 +88,7 @@ def test_what_is_called_unservable_is(name):
             except corl.InputError:  # the rules have capacities of their own, or pauses
                 continue
             if unservable(tight):
-                assert cases["least_cost"](tight) == np.inf
+                assert cases.least_cost(tight) == np.inf
 
 
 def test_only_limits_that_are_needed_are_named(line):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
-from runpy import run_path
 
 import numpy as np
 import pytest
@@ -14,9 +12,9 @@ from corl.errors import InputError, UsageError
 from corl.problems.vrp.problem import Vrp
 from corl.problems.vrp.routes import Route
 from corl.registry import recognise
+from support.families import vrp_rules as cases
 
 VRP = Vrp()
-cases = run_path(str(Path(__file__).parents[2] / "solvers" / "vrp" / "rules_instances.py"))
 HEAD = """TYPE : {}
 DIMENSION : 5
 EDGE_WEIGHT_TYPE : EUC_2D
@@ -60,10 +58,10 @@ def read(folder, word, *sections):
     return VRP.read(folder / "a.vrp")
 
 
-@pytest.mark.parametrize("name", cases["RULES"])
+@pytest.mark.parametrize("name", cases.RULES)
 def test_json_gives_everything_back(tmp_path, name):
     """To the bit; VRPLIB says that it does not know the rule."""
-    instance = cases["make_rules"](name, 8, 1)
+    instance = cases.make_rules(name, 8, 1)
     VRP.write(instance, tmp_path / "a.json")
     assert _same(instance, VRP.read(tmp_path / "a.json"))
     if instance.rules.names:
@@ -209,8 +207,8 @@ def test_faults_in_json(tmp_path, change, field):
     assert caught.value.field == field and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", cases["RULES"])
+@pytest.mark.parametrize("name", cases.RULES)
 def test_a_part_of_an_instance_keeps_its_rules(name):
     """The first clients alone are an instance."""
-    instance = cases["make_rules"](name, 30, 1)
+    instance = cases.make_rules(name, 30, 1)
     assert VRP.miniature(instance).clients == 12

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from pathlib import Path
-from runpy import run_path
 
 import numpy as np
 import pytest
@@ -13,17 +11,16 @@ import pytest
 from corl.errors import Infeasible
 from corl.problems.vrp.evaluation import evaluate
 from corl.problems.vrp.routes import Route
-
-cases = run_path(str(Path(__file__).parents[2] / "solvers" / "vrp" / "rules_instances.py"))
+from support.families import vrp_rules as cases
 
 
 @pytest.mark.parametrize("count", [16, pytest.param(60, marks=pytest.mark.long)])
-@pytest.mark.parametrize("name", [*cases["RULES"], *cases["MIXES"]])
+@pytest.mark.parametrize("name", [*cases.RULES, *cases.MIXES])
 def test_the_judge(name, count):
     """Random routes of random instances: feasible for both or for neither, at the same cost."""
     random, feasible, refused = np.random.default_rng(7), 0, 0
     for seed in range(count):
-        instance = cases["make_rules"](name, 4, seed)
+        instance = cases.make_rules(name, 4, seed)
         for _ in range(12):
             routes = _random_routes(instance, random)
             try:

@@ -11,6 +11,7 @@ import torch
 
 import corl
 from corl import registry
+from corl.deadline import OutOfTime, time_limited
 from corl.errors import InputError, UsageError
 from corl.learning.source import Source
 from corl.learning.training import train
@@ -18,9 +19,8 @@ from corl.networks.attention import AttentionPolicy
 from corl.networks.checkpoints import loaded, save
 from corl.networks.muzero import MuZeroNetwork
 from corl.networks.tokens import token_sizes
-from corl.problems.bandits.deadline import OutOfTime, time_limited
-from corl.solvers.bandits import learned
 from corl.solvers.bandits.policies.learned import LearnedPolicy
+from corl.solvers.generic import policy_solutions
 
 KINDS = ("budget", "interventions", "routing")
 OPTIONS = {"policy": {}, "tree-search": {"simulations": 3}, "muzero": {"simulations": 3}}
@@ -86,7 +86,7 @@ def test_a_search_that_takes_too_long_gives_way(network, monkeypatch):
     instance, options = instance_of("budget"), {"policy": network("attention"), "simulations": 50}
     result = corl.solve(instance, problem="bandits", solver="tree-search", time_limit=600, **options)
     assert result.solution.search == "gumbel"
-    monkeypatch.setattr(learned, "_SHARE", 0.0)
+    monkeypatch.setattr(policy_solutions, "_SHARE", 0.0)
     result = corl.solve(instance, problem="bandits", solver="tree-search", time_limit=600, **options)
     assert result.solution.search == "" and result.verified
     policy = LearnedPolicy(instance, options["policy"], loaded(options["policy"])[1]["digest"], "gumbel", 50)
@@ -128,6 +128,17 @@ def test_a_policy_itself_is_refused(solver, network):
         f"option policy is of type {type(given).__name__}; accepted: the name or the file of a checkpoint, not a policy itself: "
         "whoever checks a solution of bandits loads it again"
     )
+
+
+def test_options_of_rounds_are_refused(network):
+    """In a line that says what is accepted; those of the search are taken."""
+    given = {"problem": "bandits", "policy": network("attention")}
+    with pytest.raises(
+        UsageError, match=r"^option decoder means nothing for bandits, whose solutions are policies; accepted: beam$"
+    ):
+        corl.solve(instance_of("budget"), solver="policy", decoder="sample", **given)
+    with pytest.raises(UsageError, match=r"^option rounds means nothing for bandits"):
+        corl.solve(instance_of("budget"), solver="tree-search", rounds=2, **given)
 
 
 @pytest.mark.chance

@@ -14,10 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import corl
-from corl import registry
-from corl.problems.bandits import deadline
+from corl import deadline, registry
+from corl.deadline import OutOfTime, time_limited
 from corl.problems.bandits.constraints import Budget
-from corl.problems.bandits.deadline import OutOfTime, time_limited
 from corl.problems.bandits.instance import BanditInstance
 from corl.run import Run
 from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid

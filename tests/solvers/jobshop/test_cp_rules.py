@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from runpy import run_path
 
 import pytest
 
@@ -13,16 +11,15 @@ from corl.problems.jobshop.generators_rules import workshop
 from corl.problems.jobshop.problem import JobShop
 from corl.run import Run
 from corl.solvers.jobshop.cp_sat import CpSat
+from support.families import jobshop_rules as cases
 
-cases = run_path(str(Path(__file__).parent / "rules_instances.py"))
 
-
-@pytest.mark.parametrize("name", cases["RULES"])
+@pytest.mark.parametrize("name", cases.RULES)
 def test_small_instances_are_proven(name):
     """Three seeds each, with and without a hint; where there is no solution, that is proven."""
     for seed in range(3):
-        instance = cases["make_rules"](name, seed)
-        best = cases["least_cost"](instance)
+        instance = cases.make_rules(name, seed)
+        best = cases.least_cost(instance)
         for hint in (False, True):
             run = Run(JobShop(), instance, time_limit=60.0)
             run.start()

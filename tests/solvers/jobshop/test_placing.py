@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from runpy import run_path
 
 import numpy as np
 import pytest
@@ -26,8 +24,8 @@ from corl.solvers.jobshop.dispatch.solver import Dispatch
 from corl.solvers.jobshop.placing import placer
 from corl.solvers.jobshop.placing.building import MISSING, decode
 from corl.solvers.jobshop.placing.placer import Annealing, Placer
+from support.families import jobshop_rules as cases
 
-cases = run_path(str(Path(__file__).parent / "rules_instances.py"))
 EVERYTHING = "setups,calendars,breakdown,nowait,running,releases,choices,windows"
 
 
@@ -38,13 +36,13 @@ def solved(instance, iterations, seed=0):
     return run
 
 
-@pytest.mark.parametrize("name", cases["RULES"])
+@pytest.mark.parametrize("name", cases.RULES)
 def test_small_instances_are_solved_to_the_optimum(name):
     """Three seeds each; where there is no solution, none is reported."""
     missed = 0
     for seed in range(3):
-        instance = cases["make_rules"](name, seed)
-        best, run = cases["least_cost"](instance), solved(instance, 3000)
+        instance = cases.make_rules(name, seed)
+        best, run = cases.least_cost(instance), solved(instance, 3000)
         if best == math.inf:
             assert run.solution is None
         else:
@@ -53,12 +51,12 @@ def test_small_instances_are_solved_to_the_optimum(name):
     assert missed <= ("wait" in name or "earliness" in name or "windows" in name)  # sequences alone do not hold all of these
 
 
-@pytest.mark.parametrize("name", cases["RULES"])
+@pytest.mark.parametrize("name", cases.RULES)
 def test_what_is_built_is_feasible_and_worth_what_is_claimed(name):
     """Eight jobs: every dispatching rule, both kinds of schedules, and random orders."""
     built = 0
     for seed in range(4):
-        instance = cases["make_rules"](name, seed, jobs=8, machines=3, longest=9)
+        instance = cases.make_rules(name, seed, jobs=8, machines=3, longest=9)
         placer, random = Placer(instance), np.random.default_rng(seed)
         if not placer.possible:
             continue

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from runpy import run_path
-
 import numpy as np
 import pytest
 
@@ -13,9 +10,7 @@ from corl.problems.vrp.problem import Vrp
 from corl.problems.vrp.rules import Rules
 from corl.run import Run
 from corl.solvers.vrp.ruin.solver import RuinRecreate
-
-HERE = Path(__file__).parent
-least_with_rules = run_path(str(HERE / "rules_instances.py"))["least_cost"]
+from support.families.vrp_rules import least_cost as least_with_rules
 
 
 def _random(seed: int, timed: bool, clients: int = 4) -> VrpInstance:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from pathlib import Path
-from runpy import run_path
 
 import numpy as np
 import pytest
@@ -18,8 +16,8 @@ from corl.problems.vrp.problem import Vrp
 from corl.problems.vrp.rules import Rules
 from corl.run import Run
 from corl.solvers.vrp.pyvrp import PyVrp
+from support.families import vrp_rules as cases
 
-cases = run_path(str(Path(__file__).parent / "rules_instances.py"))
 FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "duration", "fewest", "all", "ends")
 
 
@@ -42,13 +40,13 @@ def test_every_feature(make, least, feature):
     assert again.objective == run.objective
 
 
-@pytest.mark.parametrize("name", [name for name in cases["RULES"] if not PyVrp().accepts(cases["make_rules"](name, 5, 0))])
+@pytest.mark.parametrize("name", [name for name in cases.RULES if not PyVrp().accepts(cases.make_rules(name, 5, 0))])
 def test_every_rule(name):
     """Five clients are served at the least cost, by enumeration, and from there again."""
     pytest.importorskip("pyvrp")
     for seed in range(3):
-        instance = cases["make_rules"](name, 5, seed)
-        best, run = cases["least_cost"](instance), solve(instance, 1000)
+        instance = cases.make_rules(name, 5, seed)
+        best, run = cases.least_cost(instance), solve(instance, 1000)
         if best == np.inf:
             assert run.solution is None
             continue
@@ -56,15 +54,15 @@ def test_every_rule(name):
         assert solve(instance, 1, warm_start=run.solution).objective == run.objective
 
 
-@pytest.mark.parametrize("name", [name for name in cases["MIXES"] if not PyVrp().accepts(cases["make_rules"](name, 5, 0))])
+@pytest.mark.parametrize("name", [name for name in cases.MIXES if not PyVrp().accepts(cases.make_rules(name, 5, 0))])
 def test_every_mix_of_rules(name):
     """Whatever it reports the judge accepts, and none of it is below the optimum by enumeration."""
     pytest.importorskip("pyvrp")
     for seed in range(3):
-        instance = cases["make_rules"](name, 4, seed)
+        instance = cases.make_rules(name, 4, seed)
         run = solve(instance, 200)
         if run.solution is not None:
-            assert run.objective >= cases["least_cost"](instance) * (1 - 1e-9)
+            assert run.objective >= cases.least_cost(instance) * (1 - 1e-9)
 
 
 @pytest.mark.chance
@@ -85,7 +83,7 @@ def test_refusals(make, monkeypatch):
     with pytest.raises(UsageError, match=r'in a checkout pip install "\.\[peers\]"'):
         PyVrp().prepare(make("plain", 6, 1))
     n = 12_001
-    assert PyVrp().accepts(cases["make_rules"]("breaks", 5, 1)) == "it takes no breaks"
+    assert PyVrp().accepts(cases.make_rules("breaks", 5, 1)) == "it takes no breaks"
     large = VrpInstance("large", "EUC_2D", np.zeros(n), Vehicles(np.array([1.0])), points=np.zeros((n, 2)))
     assert "n x n" in PyVrp().accepts(large)
 
@@ -121,7 +119,7 @@ def test_what_no_vehicle_can_do_is_left_out(name):
     instance = LEFT_OUT[name]()
     run = solve(instance, 200)
     assert not run.discarded
-    assert run.objective == pytest.approx(cases["least_cost"](instance if instance.rules else replace(instance, rules=Rules())))
+    assert run.objective == pytest.approx(cases.least_cost(instance if instance.rules else replace(instance, rules=Rules())))
 
 
 def test_release_times_of_shipments_are_refused():

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from runpy import run_path
-
 import numpy as np
 import pytest
 
@@ -13,9 +10,7 @@ from corl.run import Run
 from corl.solvers.vrp.ruin.construction import cost_of
 from corl.solvers.vrp.ruin.search import Search
 from corl.solvers.vrp.ruin.solver import RuinRecreate
-
-cases = run_path(str(Path(__file__).parent / "rules_instances.py"))
-RULES, MIXES, make_rules, least_cost = (cases[name] for name in ("RULES", "MIXES", "make_rules", "least_cost"))
+from support.families.vrp_rules import MIXES, RULES, least_cost, make_rules
 
 
 def _solved(instance, iterations, seed=0):

@@ -7,6 +7,17 @@
     solved(seed)    a tiny instance, and its optimum by enumeration: None where there is no solution, infinite where there is no
                     best one. What solvers claim is held against these.
 
+    kinds()         by a name, functions that make instances which take other ways through the solvers
+    smallest()      the smallest and degenerate instances: every run on them ends by its iterations alone
+    kernel_samples()  small instances of the kinds that the solvers have kernels for; RECORDED: solvers whose kernels are recorded
+                    for them; COMPILATION: about how many seconds they take; compile_further(): what else there is to compile
+    MIXES           how many mixes of support/mixes the gate solves; TINY_MIXES: how many of `solved`; MANY_MIXES: of either in
+                    the long suite (1,000), and MANY_CLAIMS there of those that solvers' claims are held against (2,000)
+    PAGE            generator and options of the instance whose page is looked at; PAGE_LIMIT: the limits of its solve; PICTURES:
+                    whether it has any
+    HELD            what users hold in Python with lists and numbers, in which NumPy's are taken as well
+    INTEGERS        whether all numbers of its files are integers
+
     GOLDENS         miniatures of the golden files by their names: a generator and its parameters, or a file of goldens/instances
     GOLDEN_SOLVES   solves of these, a line each (goldens/golden_cases.py says what stands in it)
     GOLDEN_NETWORKS the miniature that generic solvers play by networks with random weights

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import numpy as np
 
+from corl import registry
 from corl.problems.bandits.constraints import KINDS, Budget, Capacity, Constraint, Interventions, Routing, Scheduling
 from corl.problems.bandits.instance import BanditInstance
 
@@ -16,6 +21,12 @@ LARGE = {
 }
 
 BUSY = ("routing", {"arms": 60, "pulls": 12})
+MIXES = 20
+MANY_MIXES = 200
+HELD: list[Any] = []  # files, Models and modules alone
+PAGE = ("budget", {"arms": 6})
+PAGE_LIMIT = {"time_limit": 1}
+RECORDED = ("fluid",)
 GOLDENS = {
     "budget": ("budget", {"arms": 6, "pulls": 2, "horizon": 5, "episodes": 6, "seed": 1}),
     "capacity": ("capacity", {"arms": 6, "pulls": 2, "horizon": 5, "episodes": 6, "seed": 2}),
@@ -104,3 +115,25 @@ def random_instance(kind: str, arms: int, seed: int) -> BanditInstance:
 def sample(seed: int) -> BanditInstance:
     """An instance of up to six arms, of a kind by the seed."""
     return random_instance(list(KINDS)[seed % len(KINDS)], 1 + seed // 10 % 6, seed)
+
+
+def kinds() -> dict[str, Callable[[], Any]]:
+    """By a name: instances that take other ways through the solvers."""
+    return {kind: partial(random_instance, kind, 6, 1) for kind in KINDS}
+
+
+def smallest() -> list[Any]:
+    """One arm, one state, one step; nothing may be pulled."""
+
+    def made(arms: int, states: int, budget: int, horizon: int) -> BanditInstance:
+        chances = np.full((arms, 2, states, states), 1.0 / states)
+        rewards = np.arange(arms * 2.0 * states).reshape(arms, 2, states)
+        return BanditInstance("a", chances, rewards, Budget(np.ones(arms, int), budget), np.zeros((1, arms), np.int32), horizon)
+
+    return [made(1, 1, 1, 1), made(1, 2, 0, 2), made(3, 1, 3, 2), made(2, 2, 1, 1)]
+
+
+def kernel_samples() -> list[Any]:
+    """Small instances of the kinds that the solvers have kernels for."""
+    make = registry.problem("bandits").generators
+    return [make[kind](arms=8) for kind in ("budget", "capacity", "scheduling", "routing", "interventions")]

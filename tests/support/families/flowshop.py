@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from corl import registry
 from corl.problems.flowshop.instance import FlowShopInstance
 
 CHEAP = "neh"
@@ -19,6 +23,15 @@ LARGE = {
 KINDS = ("makespan", "total", "makespan setups", "total setups", "makespan first", "total zeros")
 
 BUSY = ("taillard", {"jobs": 100, "machines": 20})
+MIXES = 40
+MANY_CLAIMS = 200
+INTEGERS = True
+PAGE = ("taillard", {"jobs": 5, "machines": 3})
+HELD: list[Any] = [[[3, 2], [1, 4]], {"durations": [[3, 2], [1, 4]], "setups": [[[0, 1], [2, 0]], [[0, 3], [1, 0]]]}]
+RECORDED = (
+    "cp-sat",
+    "iterated-greedy",
+)
 GOLDENS = {
     "makespan": ("taillard", {"jobs": 12, "machines": 5, "seed": 1}),
     "setups": ("taillard", {"jobs": 10, "machines": 4, "setups": 50, "seed": 2}),
@@ -75,3 +88,22 @@ def solved(seed: int) -> tuple[FlowShopInstance, float]:
     """A tiny flow shop with its optimum."""
     instance = random_instance(KINDS[seed % len(KINDS)], 1 + seed // 6 % 5, 1 + seed // 30 % 4, seed)
     return instance, float(least(instance))
+
+
+def kinds() -> dict[str, Callable[[], Any]]:
+    """By a name: instances that take other ways through the solvers."""
+    return {name: partial(random_instance, name, 12, 4) for name in KINDS}
+
+
+def smallest() -> list[Any]:
+    """One job, one machine, nothing to do, equal jobs, set-ups alone."""
+    setup = np.arange(9).reshape(1, 3, 3)
+    shapes = [np.ones((1, 1)), np.ones((1, 3)), np.ones((4, 1)), np.zeros((3, 2)), np.ones((4, 3))]
+    plain = [FlowShopInstance("a", shape.astype(np.int64), None, objective)
+             for shape in shapes for objective in ("makespan", "total_completion_time")]  # fmt: skip
+    return [*plain, FlowShopInstance("a", np.zeros((3, 1), np.int64), setup)]
+
+
+def kernel_samples() -> list[Any]:
+    """Small instances of the kinds that the solvers have kernels for."""
+    return [registry.problem("flowshop").generators["mixed"](size=6)]

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from corl import registry
 from corl.problems.jobshop.instance import JobShopInstance, from_jobs
+from corl.problems.jobshop.rules import Rules
+from support.families import jobshop_rules
 
 CHEAP = "dispatch"
 LARGE = {
@@ -18,6 +24,19 @@ LARGE = {
 KINDS = ("classic", "ragged", "reentrant", "zeros", "flexible", "dates", "tardiness", "flexible tardiness")
 
 BUSY = ("taillard", {"jobs": 50, "machines": 15})
+MIXES = 100
+MANY_MIXES = 4000
+MANY_CLAIMS = 200
+INTEGERS = True
+PAGE = ("taillard", {"jobs": 4, "machines": 3})
+HELD: list[Any] = [[[[0, 3], [1, 2]], [[1, 4], [0, 1]]], [[[[0, 3], [1, 4]], [[1, 2]]]]]
+COMPILATION = 36
+RECORDED = (
+    "annealing",
+    "cp-sat",
+    "dispatch",
+    "tabu",
+)
 GOLDENS = {
     "classic": ("taillard", {"jobs": 6, "machines": 5, "seed": 1}),
     "flexible": ("flexible", {"jobs": 5, "machines": 4, "operations": 4, "seed": 2}),
@@ -26,7 +45,7 @@ GOLDENS = {
 }
 GOLDEN_SOLVES = """
 annealing released 400
-cp-agent classic 8
+cp-agent classic 240
 cp-sat classic - proof +ortools
 cp-sat flexible - proof +ortools
 cp-sat released - proof +ortools
@@ -35,7 +54,7 @@ dispatch flexible 40
 dispatch flexible 40 noise=0.3
 dispatch released 40
 dispatch tardiness 40
-slim classic 8
+slim classic 240
 tabu classic 400
 tabu flexible 400
 tabu released 400
@@ -104,3 +123,47 @@ def solved(seed: int) -> tuple[JobShopInstance, float]:
     """A tiny job shop with its optimum."""
     instance = random_instance(KINDS[seed % len(KINDS)], 2, 2, seed)
     return instance, float(least(instance))
+
+
+def kinds() -> dict[str, Callable[[], Any]]:
+    """By a name: instances that take other ways through the solvers."""
+    from corl.problems.jobshop.generators import demirkol, flexible, taillard, tardiness
+    from corl.problems.jobshop.generators_rules import _RULES, workshop
+
+    found: dict[str, Callable[[], Any]] = {
+        "classic": partial(taillard, jobs=10, machines=10),
+        "large": partial(demirkol, jobs=200, machines=5),
+        "chosen machines": flexible,
+        "late on chosen machines": partial(flexible, tightness=1.3),
+        "late": tardiness,
+    }
+    found |= {f"a workshop with {ask}": partial(workshop, jobs=6, machines=4, ask=ask) for ask in ("", *_RULES)}
+    found |= {name: partial(jobshop_rules.make_rules, name, 1) for name in jobshop_rules.RULES}
+    return found | {name: partial(random_instance, name, 6, 4) for name in KINDS}
+
+
+def smallest() -> list[Any]:
+    """One operation; no durations; all of one machine; a job alone; everything fixed; nothing to hurry for."""
+    fixed = Rules(fixed_start=np.array([0, 2, 4]), fixed_machine=np.array([0, 0, 0]))
+    one = [[(0, 2)]]
+    return [
+        from_jobs([one], 1), from_jobs([[[(0, 0)]], [[(0, 0)], [(1, 0)]]], 2), from_jobs([one] * 4, 1), from_jobs([one * 3], 1),
+        from_jobs([one] * 3, 1, rules=fixed), from_jobs([one * 2, one], 1, rules=Rules(no_wait=np.array([False, True, False]))),
+        from_jobs([one] * 3, 1, due=[90] * 3, objective="weighted_tardiness"),
+        from_jobs([one] * 3, 1, due=[0] * 3, weight=[0] * 3, objective="weighted_tardiness"),
+        from_jobs([one, [[(0, 3), (1, 3)]]], 2),
+        from_jobs([[[(0, 1), (1, 1)]]] * 3, 2, due=[9, 9, 9], objective="earliness_tardiness"),
+    ]  # fmt: skip
+
+
+def kernel_samples() -> list[Any]:
+    """Small instances of the kinds that the solvers have kernels for."""
+    problem = registry.problem("jobshop")
+    make = problem.generators
+    return [
+        problem.adapt([[(0, 3), (1, 2)], [(1, 4), (0, 1)]]),
+        problem.adapt([[(0, 3), [(1, 2), (2, 5)]]]),
+        make["tardiness"](jobs=4, machines=3),
+        make["flexible"](jobs=4, machines=3, tightness=1.3),
+        make["workshop"](jobs=4, machines=3, ask="setups,calendars"),
+    ]

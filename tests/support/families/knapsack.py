@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 
+from corl import registry
 from corl.problems.knapsack.instance import KnapsackInstance
 
 CHEAP = "greedy"
@@ -16,6 +18,14 @@ LARGE = {
 }
 
 BUSY = ("multi", {"size": 1000, "constraints": 10})
+MIXES = 40
+MANY_CLAIMS = 200
+PAGE = ("uncorrelated", {"size": 20})
+HELD: list[Any] = [([3, 4], [2, 3], 4), {"values": [3, 4], "weights": [[2, 3], [1, 1]], "capacities": [4, 2]}]
+RECORDED = (
+    "cp-sat",
+    "dp",
+)
 GOLDENS = {
     "multi": ("multi", {"size": 20, "constraints": 3, "seed": 1}),
     "strong": ("strongly-correlated", {"size": 60, "span": 500, "seed": 2}),
@@ -65,3 +75,20 @@ def solved(seed: int) -> tuple[KnapsackInstance, float]:
     """A tiny knapsack with its optimum."""
     instance = random_instance(1 + seed % 9, 1 + seed % 3, seed, ("integer", "decimal", "real")[seed // 3 % 3])
     return instance, most(instance)
+
+
+def smallest() -> list[Any]:
+    """One item that fits or not; nothing weighs, nothing counts, nothing fits, all fits."""
+    one, three = np.ones(1), np.arange(1.0, 4.0)
+    return [
+        KnapsackInstance("a", values, np.atleast_2d(weights), np.array([float(capacity)]))
+        for values, weights, capacity in (
+            (one, one, 1), (one, one, 0), (three, 0 * three, 0), (0 * three, three, 3), (three, three + 9, 1), (three, three, 6),
+        )
+    ]  # fmt: skip
+
+
+def kernel_samples() -> list[Any]:
+    """Small instances of the kinds that the solvers have kernels for."""
+    adapt = registry.problem("knapsack").adapt
+    return [adapt(([3, 2, 4], [1, 1, 2], 2)), adapt(([3, 2, 4], [[1, 1, 2], [2, 1, 1]], [2, 2]))]

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from corl import registry
 from corl.problems.memory.instance import Machine, MappingPlan, Op, from_program
 
 CHEAP = "greedy-keep"
 LARGE = {"memory": ("dag", {"ops": 5000})}
 
 BUSY = ("traced", {"program": "gpt2-b8"})
+HELD: list[Any] = []  # files, Models and modules alone
+PAGE = ("dag", {})
+COMPILATION = 57
+RECORDED = ("annealing",)
 GOLDENS = {
     "dag": ("dag", {"ops": 14, "seed": 1}),
     "large": ("dag", {"ops": 40, "reach": 12, "fast_mib": 3.0, "seed": 3}),
@@ -73,3 +80,14 @@ def random_plan(instance, random) -> MappingPlan:
 def sample(seed: int):
     """A program of up to eight operations and a memory by the seed."""
     return tiny(seed, ops=3 + seed % 6, fast=6 + seed // 100 % 12)
+
+
+def smallest() -> list[Any]:
+    """Short programs, and fast memories that hold nothing, or everything."""
+    return [tiny(seed, ops=ops, fast=fast) for seed, ops, fast in ((0, 1, 1), (1, 2, 1), (2, 2, 99), (3, 3, 6))]
+
+
+def kernel_samples() -> list[Any]:
+    """Small instances of the kinds that the solvers have kernels for."""
+    make = registry.problem("memory").generators
+    return [make["layered"](layers=4), make["dag"](ops=6)]

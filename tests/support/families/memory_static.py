@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from corl import registry
 from corl.problems.memory_static.instance import StaticInstance, make_instance
 
 CHEAP = "first-fit"
 LARGE = {"memory-static": ("large", {"size": 10000})}
 
 BUSY = ("large", {"size": 1000})
+MIXES = 40
+MANY_CLAIMS = 200
+PAGE = ("tiled", {})
+HELD: list[Any] = [[[0, 2, 8], [1, 3, 4]], {"lower": [0, 1], "upper": [2, 3], "size": [8, 4]}]
+RECORDED = (
+    "branch-and-bound",
+    "first-fit",
+)
 GOLDENS = {
     "aligned": "aligned.csv",
     "network": ("network", {"layers": 8, "branches": 2, "seed": 1}),
@@ -89,3 +101,24 @@ def solved(seed: int) -> tuple[StaticInstance, float]:
     """A tiny allocation with its lowest height."""
     instance = random_instance(1 + seed % 5, seed, ("plain", "aligned", "fixed")[seed % 3])
     return instance, float(lowest(instance))
+
+
+def kinds() -> dict[str, Callable[[], Any]]:
+    """By a name: instances that take other ways through the solvers."""
+    return {kind: partial(random_instance, 12, 1, kind) for kind in ("plain", "aligned", "fixed")}
+
+
+def smallest() -> list[Any]:
+    """One buffer, none of any size, all placed already, all at once, one after the other."""
+    zeros, order = np.zeros(3, int), np.arange(3)
+    return [
+        make_instance("a", [0], [1], [5]), make_instance("a", zeros, zeros + 4, zeros),
+        make_instance("a", zeros, zeros + 2, order + 1),
+        make_instance("a", zeros, zeros + 2, zeros + 2, fixed=2 * order), make_instance("a", order, order + 1, order + 1),
+        make_instance("a", zeros, zeros + 1, zeros + 3, alignment=zeros + 4),
+    ]  # fmt: skip
+
+
+def kernel_samples() -> list[Any]:
+    """Small instances of the kinds that the solvers have kernels for."""
+    return [registry.problem("memory-static").generators["tiled"](size=20)]

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 
+import corl
+from corl import registry
 from corl.problems.milp.instance import MilpInstance, from_triplets
 
 CHEAP = "scip"
 LARGE = {"milp": ("set-cover", {"rows": 2000, "columns": 4000})}
 
 BUSY = ("set-cover", {"rows": 400, "columns": 800})
+TINY_MIXES = 20
+MANY_MIXES = 400
+MANY_CLAIMS = 200
+HELD: list[Any] = []  # files, Models and modules alone
+PAGE = ("auctions", {"items": 10, "bids": 20})
+PICTURES = False
+PAGE_LIMIT = {"time_limit": 1}
+RECORDED = ("learned-branching",)
 GOLDENS = {
     "auctions": ("auctions", {"items": 40, "bids": 160, "seed": 1}),
     "facilities": ("facility-location", {"customers": 8, "facilities": 6, "seed": 2}),
@@ -81,3 +92,28 @@ def solved(seed: int) -> tuple[MilpInstance, float | None]:
     """A tiny program with its optimum; None where there is no solution, infinite where solutions get better without end."""
     instance = random_program(seed)
     return instance, optimum(instance)
+
+
+def smallest() -> list[Any]:
+    """No rows, one variable, everything fixed, nothing to gain."""
+
+    def made(c: list[float], low: float, high: float, rows: int, integer: bool) -> Any:
+        n = len(c)
+        at, columns = np.divmod(np.arange(rows * n), n)
+        ones, sides = np.ones(rows * n), (np.zeros(rows), np.full(rows, 9.0))
+        return from_triplets("a", "min", c, at, columns, ones, *sides, lower=low, upper=high, integer=integer)
+
+    return [made([1.0], 0, 1, 0, True), made([1.0, -1.0], 0, 3, 1, True), made([1.0, 2.0], 2, 2, 1, True),
+            made([0.0, 0.0], 0, 4, 2, True), made([-1.0, -2.0], 0, 4, 1, False)]  # fmt: skip
+
+
+def kernel_samples() -> list[Any]:
+    """Small instances of the kinds that the solvers have kernels for."""
+    return [registry.problem("milp").generators["set-cover"](rows=250, columns=500)]
+
+
+def compile_further() -> None:
+    """Read SCIP's LP at a few nodes; candidates, features and networks are what the solvers prepare."""
+    result = corl.solve(kernel_samples()[0], solver="learned-branching", policy="milp-set-cover", iterations=5)
+    if result.limit != "iterations":
+        raise RuntimeError(f"the program was solved without branching ({result.limit}): no LP was read")

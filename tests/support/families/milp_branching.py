@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from corl.problems.milp.instance import from_triplets
@@ -13,6 +15,11 @@ CHEAP = "rule"
 LARGE = {"milp-branching": ("set-cover", {"size": 400})}
 
 BUSY = ("set-cover", {"size": 60})
+TINY_MIXES = 6
+MANY_MIXES = 200
+MANY_CLAIMS = 200
+HELD: list[Any] = []  # files, Models and modules alone
+PAGE = ("set-cover", {"size": 20})
 GOLDENS = {
     "auctions": ("auctions", {"size": 50, "seed": 1}),
     "knapsacks": ("multiple-knapsack", {"size": 6, "seed": 2}),

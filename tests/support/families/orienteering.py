@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from corl import registry
 from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.problems.tsp.instance import TspInstance
 from corl.routing.edge_weights import COORDINATE_TYPES, edge_lengths
@@ -16,6 +20,13 @@ CHEAP = "ruin-recreate"
 LARGE = {"orienteering": ("generation-1", {"size": 5000})}
 
 BUSY = ("generation-2", {"size": 300})
+TINY_MIXES = 40
+PAGE = ("distance", {"size": 12})
+HELD: list[Any] = [
+    {"points": [[0, 0], [3, 4], [6, 0]], "scores": [0, 5, 3], "limit": 12.5, "start": 0, "end": 2},
+    {"matrix": [[0, 2, 3], [2, 0, 4], [3, 4, 0]], "scores": [0, 5, 3], "limit": 9, "ids": [4, 5, 6]},
+]
+RECORDED = ("ruin-recreate",)
 GOLDENS = {
     "equal": ("generation-1", {"size": 30, "seed": 1}),
     "near": ("generation-3", {"size": 40, "share": 0.4, "seed": 2}),
@@ -88,3 +99,34 @@ def solved(seed: int) -> tuple[OrienteeringInstance, float | None]:
     instance = mixed_instance(seed)
     best = most(instance)
     return instance, best if math.isfinite(best) else None
+
+
+def _graph(*points: tuple[float, float]) -> TspInstance:
+    return TspInstance("points", "EUC_2D", np.array(points, float))
+
+
+def kinds() -> dict[str, Callable[[], Any]]:
+    """By a name: instances that take other ways through the solvers."""
+    types = ("EUC_2D", "EXACT_2D", "CEIL_2D", "GEO", "EXPLICIT")
+    return {
+        f"{kind} {'closed' if closed else 'open'}": partial(random_instance, 20, kind, 1, closed)
+        for kind in types
+        for closed in (True, False)
+    }
+
+
+def smallest() -> list[Any]:
+    """Start alone; no way to go; nothing to gain; everything within reach; from one end to another."""
+    line = _graph((0.0, 0.0), (0.0, 3.0), (0.0, 5.0))
+    score = np.array([1.0, 2.0, 3.0])
+    return [
+        OrienteeringInstance(_graph((0.0, 0.0)), np.array([1.0]), 0.0), OrienteeringInstance(line, score, 0.0),
+        OrienteeringInstance(line, 0.0 * score, 20.0), OrienteeringInstance(line, score, 100.0),
+        OrienteeringInstance(line, score, 5.0, 0, 2), OrienteeringInstance(_graph(*[(0.0, 0.0)] * 5), np.ones(5), 0.0),
+    ]  # fmt: skip
+
+
+def kernel_samples() -> list[Any]:
+    """Small instances of the kinds that the solvers have kernels for."""
+    points = np.random.default_rng(0).random((30, 2))
+    return [registry.problem("orienteering").adapt({"points": points, "scores": np.ones(30), "limit": 2.0})]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from corl import registry
 from corl.problems.tsp.instance import COORDINATE_TYPES, EDGE_WEIGHT_TYPES, TspInstance
 from corl.routing.edge_weights import edge_lengths
 from support.playing import tiny_graph
@@ -14,6 +18,15 @@ CHEAP = "ils"
 LARGE = {"tsp": ("uniform", {"size": 20000}), "atsp": ("asymmetric", {"size": 1000})}
 
 BUSY = ("uniform", {"size": 300})
+TINY_MIXES = 40
+PAGE = ("uniform", {"size": 12})
+HELD: list[Any] = [[[0.0, 1.0], [2.0, 3.0], [4.0, 0.0], [1.0, 1.0]], [[0, 2, 3], [2, 0, 4], [3, 4, 0]]]
+COMPILATION = 40
+RECORDED = (
+    "eax",
+    "exact",
+    "ils",
+)
 GOLDENS = {
     "asymmetric": ("asymmetric", {"size": 12, "seed": 1}),
     "globe": ("uniform", {"size": 25, "edge_weight_type": "GEO", "seed": 2}),
@@ -85,3 +98,36 @@ def solved(seed: int) -> tuple[TspInstance, float]:
     tours = (np.array((0, *rest)) for rest in itertools.permutations(range(1, n)))
     best = min(float(edge_lengths(kind, points, matrix, tour, np.roll(tour, -1)).sum()) for tour in tours)
     return TspInstance(f"tiny-{seed}", kind, points, matrix, symmetric=symmetric), best
+
+
+def _graph(*points: tuple[float, float]) -> TspInstance:
+    return TspInstance("points", "EUC_2D", np.array(points, float))
+
+
+def kinds() -> dict[str, Callable[[], Any]]:
+    """Sizes that take different branches."""
+    random = np.random.default_rng(0)
+    data: dict[str, Any] = {}
+    for n in (11, 700):
+        matrix = random.random((n, n))
+        data |= {f"plane {n}": random.random((n, 2)), f"matrix {n}": matrix + matrix.T, f"asymmetric {n}": matrix}
+    data |= {"matrix 40": matrix[:40, :40] + matrix[:40, :40].T, "space 700": random.random((700, 3))}
+    data |= {"same 40": np.zeros((40, 2)), "plane 21000": random.random((21_000, 2))}
+    adapt = registry.problem("tsp").adapt
+    found: dict[str, Callable[[], Any]] = {name: partial(adapt, each) for name, each in data.items()}
+    types = (*EDGE_WEIGHT_TYPES, "ATSP")
+    return found | {f"{kind} 9": partial(random_instance, kind, 9) for kind in types}
+
+
+def smallest() -> list[Any]:
+    """One city, two, three; all in one place; asymmetric."""
+    square = [(0.0, 0.0), (0.0, 3.0), (4.0, 3.0), (4.0, 0.0)]
+    several = [_graph(*square[:n]) for n in (1, 2, 3, 4)] + [_graph(*[(1.0, 1.0)] * 6)]
+    return [*several, *(TspInstance("a", "EXPLICIT", matrix=np.triu(np.ones((n, n)), 1), symmetric=False) for n in (1, 2, 4))]
+
+
+def kernel_samples() -> list[Any]:
+    """Small instances of the kinds that the solvers have kernels for."""
+    random, adapt = np.random.default_rng(0), registry.problem("tsp").adapt
+    data = [random.random((40, 2)), np.ones((6, 6)) - np.eye(6), random.random((40, 40)), random.random((20_001, 2))]
+    return [adapt(each) for each in data]

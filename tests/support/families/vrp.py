@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+import corl
+from corl import registry
 from corl.problems.vrp.evaluation import Route
 from corl.problems.vrp.generators import solomon, uniform, x
 from corl.problems.vrp.instance import Vehicles, VrpInstance
-from support.families import vrp_features
+from support.families import vrp_features, vrp_rules
 from support.mixes.vrp_routes import least_cost
 
 CHEAP = "ruin-recreate"
 LARGE = {"vrp": ("x", {"size": 1000}), "vrp-large": ("x", {"size": 6000}), "vrp-windows": ("solomon", {"size": 1000})}
 
 BUSY = ("x", {"size": 200})
+MIXES = 80
+MANY_MIXES = 4000
+PAGE = ("solomon", {"size": 12})
+HELD: list[Any] = [
+    {
+        "matrix": [[0, 2, 3], [2, 0, 4], [3, 4, 0]],
+        "depots": [{"id": 1, "window": [0, 50]}],
+        "vehicles": [{"capacity": 9, "count": 2, "fixed_cost": 1.5}],
+        "clients": [
+            {"id": 2, "demand": 3, "service": 1, "window": [0, 40]},
+            {"id": 3, "demand": 4, "prize": 7, "required": True},
+        ],
+    }
+]
+COMPILATION = 40
+RECORDED = ("ruin-recreate",)
 GOLDENS = {
     "capacities": ("x", {"size": 24, "seed": 1}),
     "fleet": "fleet.json",
@@ -144,3 +166,41 @@ def solved(seed: int) -> tuple[VrpInstance, float | None]:
     instance = vrp_features.mixed_instance(seed)
     best = least_cost(instance)
     return instance, best if math.isfinite(best) else None
+
+
+def kinds() -> dict[str, Callable[[], Any]]:
+    """By a name: instances that take other ways through the solvers."""
+    from corl.problems.vrp.generators_rules import _RULES, day
+
+    found: dict[str, Callable[[], Any]] = {
+        name: partial(vrp_features.make_instance, name, 30, 1) for name in vrp_features.FEATURES
+    }
+    found |= {f"a day with {ask}": partial(day, size=20, ask=ask) for ask in _RULES}
+    found |= {name: partial(vrp_rules.make_rules, name, 9, 1) for name in vrp_rules.RULES}
+    return found | {f"mixed {seed}": partial(random_vrp, seed, 8) for seed in range(6)}
+
+
+def smallest() -> list[Any]:
+    """One client; all optional, at no price; no costs at all; everything under way; few vehicles; equal places."""
+    adapt = corl.problem("vrp").adapt
+
+    def made(clients: int, fields: dict[str, Any], *vehicles: dict[str, Any], **whole: Any) -> Any:
+        size = clients + 1
+        matrix = [[abs(a - b) for a in range(size)] for b in range(size)]
+        nodes = [{"id": k, "demand": 1} | fields for k in range(1, size)]
+        return adapt({"matrix": matrix, "depots": [{"id": 0}], "clients": nodes, "vehicles": list(vehicles)} | whole)
+
+    ways = [{"count": 1, "capacity": 9, "begun": [k]} for k in (1, 2)]
+    return [
+        made(1, {}, {"capacity": 1}), made(3, {"prize": 5}, {"capacity": 1, "count": 1}), made(2, {"prize": 1}, {"count": 0}),
+        made(3, {}, {"unit_cost": 0, "capacity": 2}), made(2, {}, *ways, fleet="fewest"), made(4, {}, *ways, fleet="fewest"),
+        made(3, {}, {"capacity": 1, "count": 3}, fleet="fewest"), made(3, {}, {"capacity": 2, "count": 1, "reloads": 2}),
+        made(2, {}, {}, groups=[{"clients": [1, 2], "required": False}]), made(3, {}, {}, matrix=[[0] * 4] * 4),
+        made(2, {"window": [3, 3]}, {"count": 2}), made(3, {"prize": 2}, {"count": 1}, fleet="fewest"),
+    ]  # fmt: skip
+
+
+def kernel_samples() -> list[Any]:
+    """Small instances of the kinds that the solvers have kernels for."""
+    made = [uniform(size=20), solomon(size=20), registry.problem("vrp").generators["day"](size=20, ask="breaks")]
+    return [*made, replace(uniform(size=20), fleet="fewest")]

@@ -8,7 +8,8 @@ import torch
 
 import corl
 from corl.errors import UsageError
-from corl.networks.checkpoints import save
+from corl.learning.validation import greedy
+from corl.networks.checkpoints import load_policy, save
 from corl.problems.jobshop.generators import flexible, taillard, tardiness
 from corl.problems.jobshop.intervals.environment import IntervalEnvironment
 from corl.problems.jobshop.problem import JobShop
@@ -16,8 +17,7 @@ from corl.rng import random_state
 from corl.run import Run
 from corl.solvers.jobshop.cp_agent.network import CpAgentNetwork
 from corl.solvers.jobshop.cp_agent.observation import NEXT, SLOTS, WINDOW, new_view, survey, tokens
-from corl.solvers.jobshop.cp_agent.rollout import Agent
-from corl.solvers.jobshop.cp_agent.solver import CpAgent, load_weights
+from corl.solvers.jobshop.cp_agent.solver import CpAgent
 from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
 from corl.solvers.jobshop.dispatch.rules import RULES
 
@@ -95,59 +95,66 @@ def test_batches_of_instances_of_different_sizes(network):
 def test_generic_solvers_play_it(checkpoint):
     """The likeliest actions, played in the environment, make the agent's greedy schedule; beams and trees find one as good."""
     instance = taillard(jobs=8, machines=6, seed=3)
-    greedy = solve(instance, 1, policy=checkpoint).objective
+    alone = solve(instance, policy=checkpoint, decoder="greedy").objective
     likeliest = corl.solve(instance, solver="policy", policy=checkpoint, decoder="greedy", iterations=300)
-    assert likeliest.objective == greedy
+    assert likeliest.objective == alone
     for solver, options in (("policy", {}), ("tree-search", {"simulations": 4})):
         result = corl.solve(instance, solver=solver, policy=checkpoint, iterations=900, **options)
-        assert result.verified and result.objective <= greedy
+        assert result.verified and result.objective <= alone
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind(random_instance, checkpoint, kind):
     """Schedules are valid for every kind of instance without choices; what is claimed is what they are worth."""
     for seed in range(3):
-        run = solve(random_instance(kind, 5, 4, seed), policy=checkpoint, schedules=4)
+        run = solve(random_instance(kind, 5, 4, seed), policy=checkpoint, width=3)
         assert run.solution is not None and run.objective >= run.bound
 
 
 def test_reproducible(checkpoint):
     """The same seed gives the same bits, another one others; the greedy schedule is first; it ends by itself."""
     instance = taillard(jobs=8, machines=6, seed=3)
-    one, two, other = (solve(instance, seed=seed, policy=checkpoint, schedules=6) for seed in (5, 5, 6))
+    one, two, other = (solve(instance, seed=seed, policy=checkpoint, width=5) for seed in (5, 5, 6))
     assert one.solution.start.tolist() == two.solution.start.tolist() and not one.should_stop
-    assert one.trace[0][1] == other.trace[0][1] == solve(instance, 1, policy=checkpoint).objective
-    assert solve(instance, 9, policy=checkpoint, schedules=0).limit == "iterations"
-    values = [Agent(instance, load_weights(checkpoint)).build(1.0, random_state(seed)) for seed in range(8)]
-    assert len(set(values)) > 1
+    first = [next(value for _, value, _ in run.trace if value is not None) for run in (one, other)]
+    assert first[0] == first[1] == solve(instance, policy=checkpoint, decoder="greedy").objective
+    assert solve(instance, 999, policy=checkpoint, rounds=0).limit == "iterations"
+    environment = IntervalEnvironment([instance], 8)
+    random = np.stack([random_state(seed) for seed in range(8)])
+    rewards, _ = load_policy(checkpoint).on(environment).play(np.arange(8), 1.0, random)
+    assert len(set(rewards)) > 1
 
 
-def test_temperatures():
-    """The first schedule is greedy, the others are sampled across the range."""
-    solver = CpAgent(lowest=0.5, highest=2.0)
-    rest = [solver.temperature(k) for k in range(1, 32)]
-    assert solver.temperature(0) == 0.0 and all(0.5 <= t <= 2.0 for t in rest)
-    assert min(rest) < 0.6 and max(rest) > 1.8 and sum(t < 1.0 for t in rest) in (15, 16)
-
-
-def test_out_of_time(network):
-    """A schedule that is stopped can be completed at once, and what comes of it is valid."""
-    instance = taillard(jobs=12, machines=12, seed=1)
-    agent, asked = Agent(instance, network.weights()), []
-    assert agent.build(0.0, random_state(0), lambda: len(asked) == 1 or bool(asked.append(0))) == -1
-    value = agent.complete()
-    assert JobShop().evaluate(instance, agent.schedule()) == value
+def test_whole_episodes_are_those_of_single_states(network):
+    """Played by the kernel, each action is the likeliest of those that `evaluate` gives the state; broken off, it goes on."""
+    instance = taillard(jobs=12, machines=8, seed=1)
+    environment, rows = IntervalEnvironment([instance], 2), np.array([1])
+    evaluator = network.on(environment)
+    rewards, actions = evaluator.play(rows, most=5)
+    assert actions.shape == (1, 5)
+    asked = []
+    more, rest = evaluator.play(rows, stop=lambda: len(asked) == 1 or bool(asked.append(0)))
+    last, end = evaluator.play(rows)
+    assert rest.shape[1] + end.shape[1] > 5 and evaluator.play(rows)[1].shape == (1, 0)
+    total = 0.0
+    for action in np.concatenate([actions[0], rest[0], end[0]]):
+        view = environment.view(np.array([0]))
+        logits = evaluator.evaluate(view)[0][0]
+        assert logits[view.actions[0] == action] == logits.max()
+        total += environment.step([0], [0], [action])[0]
+    assert total == rewards[0] + more[0] + last[0]
+    assert (environment.solution(0).start == environment.solution(1).start).all()
 
 
 def test_refusals(tmp_path):
     """Options out of range, instances of other kinds, checkpoints of other networks."""
-    for options in ({"schedules": -1}, {"lowest": 0.0}, {"lowest": 2.0, "highest": 1.0}, {"highest": float("inf")}):
+    for options in ({"width": -1}, {"temperature": 0.0}, {"spread": 0.0}, {"spread": float("inf")}):
         with pytest.raises(UsageError, match="accepted"):
             CpAgent(**options)
     assert "choice" in CpAgent().accepts(flexible()) and "makespan" in CpAgent().accepts(tardiness())
     assert not CpAgent().accepts(taillard())
-    with pytest.raises(UsageError, match="accepted: jobshop-cp"):
-        load_weights("tsp-bq")
+    with pytest.raises(UsageError, match="for tsp, not for jobshop"):
+        solve(taillard(jobs=2, machines=2), policy="tsp-bq")
     with pytest.raises(UsageError, match="accepted"):
         CpAgentNetwork(width=0)
 
@@ -156,6 +163,6 @@ def test_refusals(tmp_path):
 def test_the_shipped_agent_beats_the_rules():
     """On generated instances the greedy schedules are shorter than the best rule's, on the mean."""
     instances = [taillard(jobs=20, machines=15, seed=4_000_000_000 + i) for i in range(8)]
-    agents = [Agent(instance, load_weights("jobshop-cp")).build(0.0, random_state(0)) for instance in instances]
+    agents = greedy(JobShop(), instances, load_policy("jobshop-cp"))
     rules = [[Dispatcher(i).run(rule, 0.0, random_state(0)) for rule in range(RULES.index("edd"))] for i in instances]
     assert np.mean(agents) < np.mean(rules, axis=0).min()

@@ -12,17 +12,17 @@ import corl
 from corl.errors import UsageError
 from corl.learning.recipe import recipe_class
 from corl.learning.training import train
+from corl.learning.validation import greedy
 from corl.networks.checkpoints import load, load_policy, save
 from corl.problems.jobshop.generators import flexible, taillard, tardiness
 from corl.problems.jobshop.instance import from_jobs
 from corl.problems.jobshop.problem import JobShop
+from corl.rng import random_state
 from corl.run import Run
-from corl.solvers.jobshop.slim.construct import advance, complete, new_partial
-from corl.solvers.jobshop.slim.decoder import new_lanes
 from corl.solvers.jobshop.slim.encoder import Encoder, encoded
 from corl.solvers.jobshop.slim.instance import STATIC, slim_instance
 from corl.solvers.jobshop.slim.network import SlimNetwork
-from corl.solvers.jobshop.slim.solver import NETWORK, Slim
+from corl.solvers.jobshop.slim.solver import Slim
 
 RULES = ("spt", "mwkr", "mor", "fdd/mwkr")
 TINY = {"network": "slim", "whole": True, "sampling": "independent", "sizes": "3,4", "samples": 4, "episodes": 4, "updates": 2,
@@ -69,20 +69,47 @@ def test_kernels_agree_with_torch(network, name):
     assert compared == 2 * sum(instance.operations for instance in INSTANCES)
 
 
-def test_the_pool_and_the_builder_agree(network):
-    """Played in the environment by the likeliest actions, the schedule is the one that the compiled builder makes."""
+def test_whole_episodes_are_those_of_single_states(network):
+    """Played by the kernel, each action is the likeliest by `evaluate`, and the rewards are the pool's."""
     instance = taillard(jobs=9, machines=6, seed=3)
-    environment = JobShop().environment([instance], 1, name=network.environment)
-    base = environment.reset([0], [0])[0]
-    evaluator, shop, weights = network.on(environment), slim_instance(instance), network.weights()
-    partial, embedded = new_partial(shop, 1), encoded(shop, weights)
-    while (actions := environment.actions([0])[0])[0] >= 0:
-        advance(shop, weights, embedded, partial, new_lanes(1, 9), 0.0, 1)
-        logits = evaluator.evaluate(environment.view(np.array([0])))[0][0]
-        chosen = (actions >= 0) & (instance.job[actions] == partial.chosen[0, partial.step[0] - 1])
-        assert logits[chosen] == logits.max()
-        base += environment.step([0], [0], actions[chosen])[0]
-    assert (environment.solution(0).start == partial.start[0]).all() and -base == partial.ready.max()
+    environment = JobShop().environment([instance], 2, name=network.environment)
+    evaluator = network.on(environment)
+    base = environment.reset([0, 1], [0, 0])
+    rewards, actions = evaluator.play(np.array([1]))
+    assert actions.shape == (1, instance.operations) and environment.actions([1])[0, 0] < 0
+    total = 0.0
+    for action in actions[0]:
+        view = environment.view(np.array([0]))
+        logits = evaluator.evaluate(view)[0][0]
+        assert logits[view.actions[0] == action] == logits.max()
+        total += environment.step([0], [0], [action])[0]
+    assert total == rewards[0] and (environment.solution(0).start == environment.solution(1).start).all()
+    assert -(base[1] + rewards[0]) == JobShop().evaluate(instance, environment.solution(1))
+
+
+def test_an_episode_goes_on_where_it_was_left(network):
+    """With fewer actions a call, or stopped: the same schedule in the end; rows of unlike instances, and at unlike steps."""
+    environment = JobShop().environment(INSTANCES, len(INSTANCES), name="semi-active")
+    rows, evaluator = np.arange(len(INSTANCES)), network.on(environment)
+
+    def played(parts):
+        environment.reset(rows, rows)
+        random = np.stack([random_state(7, row) for row in rows])
+        total = np.zeros(len(rows))
+        for part, most in parts:
+            rewards, actions = evaluator.play(rows[part], 1.0, drawn := random[part], most)
+            random[part] = drawn
+            total[part] += rewards
+            assert actions.shape[1] <= most
+        return total, [environment.solution(row).start.tolist() for row in rows]
+
+    whole, starts = played([(slice(None), 100)])
+    one, other = slice(0, 2), slice(2, None)
+    broken, again = played([(one, 3), (slice(None), 5), (other, 2), (slice(None), 1), (slice(None), 100)])
+    assert again == starts and np.allclose(whole, broken)
+    environment.reset(rows, rows)
+    rewards, actions = evaluator.play(rows, stop=lambda: True)
+    assert not rewards.any() and (actions == -1).all() and (environment.state.left == [i.operations for i in INSTANCES]).all()
 
 
 def test_batches_of_instances_of_different_sizes(network):
@@ -109,7 +136,7 @@ def test_instances_and_environments_that_do_not_fit(network):
 
 def first_makespan(instance):
     """Of the greedy schedule."""
-    return corl.solve(instance, solver="slim", iterations=1, seed=9).objective
+    return corl.solve(instance, solver="slim", decoder="greedy", iterations=10**6, seed=9).objective
 
 
 def test_features_do_not_know_the_unit_of_time():
@@ -125,40 +152,46 @@ def test_features_do_not_know_the_unit_of_time():
 @pytest.mark.parametrize("instance", [from_jobs(UNLIKE, 3), from_jobs(UNLIKE, 3, release=[4, 0, 9]), from_jobs([[[(0, 0)]]], 1)])
 def test_unlike_jobs_are_scheduled(instance):
     """Ragged and re-entrant jobs, idle machines, zero durations, release dates: what is claimed is what the judge finds."""
-    run = Run(JobShop(), instance, iterations=9)
-    Slim(samples=0).solve(instance, run)
-    assert run.objective == JobShop().evaluate(instance, run.solution) and run.limit == "iterations"
+    run = Run(JobShop(), instance, iterations=9 * instance.operations)
+    Slim(rounds=0).solve(instance, run)
+    assert run.objective == JobShop().evaluate(instance, run.solution) and run.limit in ("iterations", "optimal")
 
 
-def test_samples_depend_on_seed_and_number_alone(network, tmp_path):
-    """The same seed gives the same schedules however many are built together; another seed gives others."""
-    shop, weights = slim_instance(taillard(jobs=9, machines=5, seed=4)), network.weights()
-    embedded = encoded(shop, weights)
+def test_samples_depend_on_their_generators_alone(network):
+    """The same states of generators give the same schedules however many are built together; others give others."""
+    instance = taillard(jobs=9, machines=5, seed=4)
+    environment = JobShop().environment([instance], 12, name="semi-active")
+    evaluator = network.on(environment)
 
     def ways(together, seed):
         found = []
         for number in range(0, 12, together):
-            partial = new_partial(shop, together, seed, number)
-            advance(shop, weights, embedded, partial, new_lanes(together, 9), 1.0, 45)
-            found.append(partial.chosen)
+            rows = np.arange(together)
+            environment.reset(rows, np.zeros(together, np.int64))
+            random = np.stack([random_state(seed, number + s) for s in range(together)])
+            found.append(evaluator.play(rows, np.ones(together), random)[1])
         return np.concatenate(found)
 
     whole = ways(12, 1)
     assert (whole == ways(1, 1)).all() and (whole == ways(4, 1)).all() and (whole != ways(12, 2)).any()
+
+
+def test_encoding_in_parts(network):
+    """The bits do not depend on how often the encoder was interrupted."""
+    shop, weights = slim_instance(taillard(jobs=9, machines=5, seed=4)), network.weights()
     encoder = Encoder(shop, weights)
     while not encoder.advance(7):
         pass
-    assert (encoder.embedded() == embedded).all()
+    assert (encoder.embedded() == encoded(shop, weights)).all()
 
 
 def test_same_seed_same_bits():
     """With iterations, corl.solve gives the same schedule again, and more samples are never worse."""
     instance = taillard(jobs=8, machines=6, seed=1)
-    results = [corl.solve(instance, solver="slim", iterations=40, seed=5) for _ in range(2)]
+    results = [corl.solve(instance, solver="slim", iterations=40 * 48, seed=5) for _ in range(2)]
     assert (results[0].solution.start == results[1].solution.start).all()
-    assert results[0].objective <= corl.solve(instance, solver="slim", iterations=10, seed=5).objective
-    one = corl.solve(instance, solver="slim", samples=1)
-    assert one.limit == "finished" and one.objective == first_makespan(instance)
+    assert results[0].objective <= corl.solve(instance, solver="slim", iterations=10 * 48, seed=5).objective
+    assert corl.solve(instance, solver="slim", iterations=128 * 48).limit == "finished"
 
 
 class _Stopping(Run):
@@ -184,34 +217,14 @@ def test_there_is_a_schedule_whenever_time_is_over(left):
     assert run.objective is not None
 
 
-def test_the_rule_builds_non_delay_schedules():
-    """Without the network: always what can start first, so that the first operations start at 0."""
-    instance = from_jobs([[[(0, 5)], [(1, 1)]], [[(0, 2)], [(1, 9)]]], 2)
-    shop = slim_instance(instance)
-    partial = new_partial(shop, 1)
-    complete(shop, partial, 0)
-    assert partial.start[0].tolist() == [2, 11, 0, 2]  # job 1 has more work left
-
-
 def test_options_and_instances_that_are_refused():
     """One line each."""
-    for options in ({"samples": -1}, {"temperature": 0.0}):
+    for options in ({"width": -1}, {"temperature": 0.0}, {"spread": 0.0}):
         with pytest.raises(UsageError, match="accepted"):
             Slim(**options)
     assert "choice" in Slim().accepts(flexible()) and "makespan" in Slim().accepts(tardiness())
-    with pytest.raises(UsageError, match="accepted: slim"):
-        Slim(policy="tsp-heatmap").solve(taillard(jobs=2, machines=2), Run(JobShop(), taillard(jobs=2, machines=2), iterations=1))
-
-
-def greedy(network, instances):
-    """[I] the makespans of the likeliest schedules."""
-    weights, found = network.weights(), []
-    for instance in instances:
-        shop = slim_instance(instance)
-        partial, lanes = new_partial(shop, 1), new_lanes(1, instance.jobs)
-        advance(shop, weights, encoded(shop, weights), partial, lanes, 0.0, int(instance.first[-1]))
-        found.append(partial.ready.max())
-    return np.array(found)
+    with pytest.raises(UsageError, match="for tsp, not for jobshop"):
+        Slim(policy="tsp-bq").solve(taillard(jobs=2, machines=2), Run(JobShop(), taillard(jobs=2, machines=2), iterations=1))
 
 
 @pytest.mark.chance
@@ -221,11 +234,11 @@ def test_the_shipped_policy_beats_the_best_rule(shuffled):
     """
     instances = [taillard(jobs=15, machines=12, seed=70 + s) for s in range(16)]
     rules = [[corl.solve(each, solver="dispatch", rule=rule, iterations=1).objective for each in instances] for rule in RULES]
-    shipped = load_policy(NETWORK)
-    found = greedy(shipped, instances).mean()
+    shipped = load_policy("jobshop-slim")
+    found = greedy(JobShop(), instances, shipped).mean()
     assert found < 0.98 * min(np.mean(lengths) for lengths in rules)
     for seed in range(3):
-        assert found < 0.7 * greedy(shuffled(shipped, seed), instances).mean()
+        assert found < 0.7 * greedy(JobShop(), instances, shuffled(shipped, seed)).mean()
 
 
 def test_a_checkpoint_comes_back(network, tmp_path):
@@ -235,7 +248,7 @@ def test_a_checkpoint_comes_back(network, tmp_path):
     for mine, other in zip(network.weights().embed, load(path)[0].weights().embed):
         assert (mine == other).all()
     instance = taillard(jobs=4, machines=4, seed=8)
-    assert corl.solve(instance, solver="slim", samples=3, policy=str(path)).objective > 0
+    assert corl.solve(instance, solver="slim", width=3, policy=str(path)).objective > 0
 
 
 def test_generic_solvers_play_it():
@@ -260,7 +273,7 @@ def test_every_recipe_trains_it(recipe, tmp_path):
     train("jobshop", recipe, output=tmp_path / "other.safetensors", **given | {"rate": 1e-12}, **seen)
     one, other = (load(each)[0].state_dict() for each in (path, tmp_path / "other.safetensors"))
     assert np.isfinite(done.metrics["loss"]) and any((one[name] != other[name]).any() for name in one)
-    assert corl.solve(INSTANCES[0], solver="slim", policy=str(path), iterations=3).verified
+    assert corl.solve(INSTANCES[0], solver="slim", policy=str(path), iterations=30).verified
 
 
 def test_a_search_that_needs_a_value_refuses_it():

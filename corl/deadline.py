@@ -1,6 +1,7 @@
 """How much time is left for work that is hidden in an action: lists made once, integer programs, a look at a thousand states.
 
-Policies and oracles are asked for actions and know no clock; who asks may set one for all that happens below (`time_limited`).
+Policies and oracles are asked for actions and know no clock; who asks may set one for all that happens below: `time_limited`, or
+`in_time` with that of a run.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corl.processes.workers import Workers
 
-__all__ = ["OutOfTime", "program_solved", "seconds_left", "time_limited"]
+if TYPE_CHECKING:
+    from corl.run import Run
+
+__all__ = ["OutOfTime", "in_time", "program_solved", "seconds_left", "time_limited"]
 
 _HERE = 0.3  # seconds that a program may take in this process
 _LARGE = 20_000  # entries of a program that may not look at its limit for over a second
@@ -52,6 +56,26 @@ def time_limited(remaining: Callable[[], float]) -> Iterator[None]:
             yield
         finally:
             _present.reset(token)
+
+
+@contextmanager
+def in_time(run: Run, share: float = 1.0) -> Iterator[None]:
+    """The block is left where a share of the time limit is over, and after Ctrl-C; not because all iterations are done.
+
+    With all of the limit, what was too long for the time that was left ends the run for that reason, some moments before its end.
+    """
+
+    def remaining() -> float:
+        if run.interrupted:
+            return 0.0
+        return math.inf if run.time_limit is None else share * run.time_limit - run.elapsed
+
+    try:
+        with time_limited(remaining):
+            yield
+    except OutOfTime:
+        if share == 1.0:
+            run.stop("time_limit")
 
 
 def seconds_left() -> float:

@@ -1,0 +1,48 @@
+"""`play_rows`: whole episodes by a kernel that plays one row, as `corl.policy.Player.play` asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["play_rows"]
+
+_MOST = 4096  # actions of one call of a kernel, where nobody asks for the time
+
+
+def play_rows(
+    advance: Callable[[int, float, NDArray[np.uint64], NDArray[np.int32]], tuple[int, float]],
+    rows: NDArray[np.int64],
+    temperature: ArrayLike,
+    random: NDArray[np.uint64] | None,
+    most: int,
+    stop: Callable[[], bool] | None,
+    chunk: int,
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Play `rows` [R] one after the other; the arguments and results are those of `Player.play`.
+
+    advance: takes a row, its temperature, its generator, uint64 [1], and an array int32 [n], into which it writes the actions
+    that it takes; it returns how many, less than n only where the episode is over, and the sum of the rewards. chunk: n at most,
+    about 10 ms, where `stop` is asked.
+    """
+    hot = np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)
+    random = np.zeros((len(rows), 1), np.uint64) if random is None else random
+    rewards, parts = np.zeros(len(rows)), list[NDArray[np.int32]]()
+    for i, row in enumerate(rows.tolist()):
+        taken = [np.empty(0, np.int32)]
+        left = most
+        while left > 0 and not (stop is not None and stop()):
+            out = np.empty(min(left, _MOST if stop is None else chunk), np.int32)
+            count, reward = advance(row, hot[i], random[i], out)
+            taken.append(out[:count])
+            rewards[i] += reward
+            left -= count
+            if count < len(out):
+                break
+        parts.append(np.concatenate(taken))
+    actions = np.full((len(rows), max(map(len, parts), default=0)), -1, np.int32)
+    for part, out in zip(parts, actions):
+        out[: len(part)] = part
+    return rewards, actions
