@@ -16,7 +16,7 @@ from corl.jit import kernel
 from corl.routing.metric import EXPLICIT, Metric, distance
 from corl.routing.neighbours import nearest_cities
 
-__all__ = ["GraphPool", "distances_between", "graph_metric", "graph_pool", "insert_nearest", "offsets", "too_far"]
+__all__ = ["GraphPool", "distances_between", "graph_metric", "graph_pool", "offsets"]
 
 
 class GraphPool(NamedTuple):
@@ -90,24 +90,3 @@ def distances_between(metric: Any, nodes: Any, out: Any) -> None:
             if nodes[i] >= 0 and nodes[j] >= 0 and nodes[i] != nodes[j]:
                 out[i, j] = distance(metric, nodes[i], nodes[j])
                 out[j, i] = distance(metric, nodes[j], nodes[i]) if metric.kind == EXPLICIT else out[i, j]
-
-
-@kernel(inline=True, borrow=True)
-def too_far(lengths: Any, nodes: Any, count: Any, length: Any, node: Any) -> Any:
-    """Whether `insert_nearest` would leave this node out."""
-    return count == len(nodes) and (length > lengths[-1] or (length == lengths[-1] and node > nodes[-1]))
-
-
-@kernel(inline=True, borrow=True)
-def insert_nearest(lengths: Any, nodes: Any, count: Any, length: Any, node: Any) -> Any:
-    """Add a node to the `count` nearest found so far, shortest length first, of two as near the lower node; returns how many
-    there are then. Where there is room for no more, the last gives way, or nothing happens."""
-    if too_far(lengths, nodes, count, length, node):
-        return count
-    count = min(count + 1, len(nodes))
-    i = count - 1
-    while i > 0 and (lengths[i - 1] > length or (lengths[i - 1] == length and nodes[i - 1] > node)):
-        lengths[i], nodes[i] = lengths[i - 1], nodes[i - 1]
-        i -= 1
-    lengths[i], nodes[i] = length, node
-    return count

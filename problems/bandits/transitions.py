@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
+from corl.kernels.sorted_lists import insert_sorted
 from corl.problems.bandits.instance import BanditInstance
 from corl.rng import hashed
 
@@ -237,21 +238,13 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     left = state.horizon[instance] - time
     if left <= 0:
         return 0
-    gains = np.empty(len(out))
-    gains[0], out[0], count = 0.0, state.picks[instance], 1
+    keys = np.empty(len(out))
+    keys[0], out[0], count = 0.0, state.picks[instance], 1
     for pick in range(state.picks[instance]):
         if state.chosen[row, time, pick] or not _fits(state, row, pick):
             continue
         gain = _gain(state, row, pick, left, 0) + _gain(state, row, pick, left, 1)
-        at = count
-        while at > 0 and gain > gains[at - 1]:
-            at -= 1
-        if at == len(out):
-            continue
-        count = min(count + 1, len(out))
-        for k in range(count - 1, at, -1):
-            gains[k], out[k] = gains[k - 1], out[k - 1]
-        gains[at], out[at] = gain, pick
+        count = insert_sorted(keys, out, count, -gain, pick)
     return count
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
+from corl.kernels.rotate import rotate
 
 __all__ = ["COLUMNS", "FlowShopState", "look", "reset_rows"]
 
@@ -136,10 +137,8 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     at = count
     while state.sequence[dst, at] != action:
         at += 1
-    for k in range(at, count, -1):
-        state.sequence[dst, k] = state.sequence[dst, k - 1]
-    state.sequence[dst, count], state.placed[dst, action] = action, True
-    state.length[dst] = count + 1
+    rotate(state.sequence[dst], at, count)
+    state.placed[dst, action], state.length[dst] = True, count + 1
     state.ended[dst] += end
     state.estimate[dst] = _bound(state, dst)
     return before - state.estimate[dst]

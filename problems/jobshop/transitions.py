@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
+from corl.kernels.copy import copy_between_rows
 
 __all__ = ["ACTIVE", "ARRIVING", "NON_DELAY", "SEMI_ACTIVE", "JobShopState", "reset_rows", "slots"]
 
@@ -170,16 +171,14 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     return before_estimate - estimate
 
 
-@kernel
+@kernel(borrow=True)
 def _copy(state: Any, src: Any, dst: Any, instance: Any) -> None:
-    """Element by element: with an assignment between slices numba would compile the text of its error message, for a second."""
     state.instance[dst] = instance
-    for j in range(state.jobs[instance]):
-        state.next[dst, j], state.ready[dst, j] = state.next[src, j], state.ready[src, j]
-    for m in range(state.machines[instance]):
-        state.free[dst, m] = state.free[src, m]
-    for i in range(state.operations[instance]):
-        state.start[dst, i], state.chosen[dst, i] = state.start[src, i], state.chosen[src, i]
+    copy_between_rows(state.next, src, dst, state.jobs[instance])
+    copy_between_rows(state.ready, src, dst, state.jobs[instance])
+    copy_between_rows(state.free, src, dst, state.machines[instance])
+    copy_between_rows(state.start, src, dst, state.operations[instance])
+    copy_between_rows(state.chosen, src, dst, state.operations[instance])
 
 
 @attach(hooks.actions, JobShopState)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from corl.jit import kernel
+from corl.kernels.rotate import rotate
 from corl.problems.memory.timing import lowest_offset
 
 __all__ = ["pack"]
@@ -50,10 +51,7 @@ def pack(rects: Any, over: Any, count: Any, capacity: Any) -> Any:
             best[:] = rects[:count, 2]
         if missed == 0:
             break
-        r, to = order[first], first // 2 if number % 2 == 0 else 0
-        for q in range(first, to, -1):
-            order[q] = order[q - 1]
-        order[to] = r
+        rotate(order, first, first // 2 if number % 2 == 0 else 0)
     rects[:count, 2] = best
     return least
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from corl.jit import kernel
+from corl.kernels.sorted_lists import insert_sorted
 
 __all__ = ["lowest_offset", "serve"]
 
@@ -69,12 +70,7 @@ def lowest_offset(rects: Any, count: Any, low: Any, high: Any, size: Any, capaci
     begin, end, found = np.empty(count, np.int64), np.empty(count, np.int64), 0
     for r in range(count):
         if rects[r, 0] < high and low < rects[r, 1] and rects[r, 3] > 0:
-            k = found
-            while k > 0 and begin[k - 1] > rects[r, 2]:
-                begin[k], end[k] = begin[k - 1], end[k - 1]
-                k -= 1
-            begin[k], end[k] = rects[r, 2], rects[r, 2] + rects[r, 3]
-            found += 1
+            found = insert_sorted(begin, end, found, rects[r, 2], rects[r, 2] + rects[r, 3])
     offset = floor
     for k in range(found):
         if begin[k] - offset >= size:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
+from corl.kernels.rotate import rotate
+from corl.kernels.search import bisect_right_by
 
 __all__ = ["StaticState", "look", "reset_rows"]
 
@@ -61,14 +63,12 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
         bases[k] = -float(state.height[row])
 
 
-@kernel
+@kernel(borrow=True)
 def _put(state: Any, row: Any, buffer: Any, offset: Any) -> None:
     """Place a buffer at an offset, and keep `placed` sorted."""
-    at = state.filled[row]
-    while at > 0 and state.offset[row, state.placed[row, at - 1]] > offset:
-        state.placed[row, at] = state.placed[row, at - 1]
-        at -= 1
-    state.placed[row, at] = buffer
+    placed, filled = state.placed[row], state.filled[row]
+    placed[filled] = buffer
+    rotate(placed, filled, bisect_right_by(state.offset[row], placed, 0, filled, offset))
     state.filled[row] += 1
     state.offset[row, buffer] = offset
     end = offset + state.size[state.first[state.instance[row]] + buffer]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from corl.errors import Infeasible
 from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.routing.edge_weights import edge_lengths
+from corl.routing.shortest_paths import dijkstra
 from corl.tolerance import LIMIT, keeps
 
 __all__ = ["check_path", "path_length", "shortest_path", "total_score"]
@@ -66,20 +67,19 @@ def shortest_path(instance: OrienteeringInstance) -> NDArray[np.int64] | None:
     limit = instance.limit * (1.0 + LIMIT)
     if instance.closed or path_length(instance, direct) <= limit:
         return direct
-    far, before, settled = np.full(n, np.inf), np.full(n, -1), np.zeros(n, bool)
-    far[start] = 0.0
     everyone = np.arange(n)
-    while True:
-        at = int(np.where(settled, np.inf, far).argmin())
-        if far[at] > limit or settled[at]:
+
+    def row(node: int) -> NDArray[np.float64]:
+        return edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, np.full(n, node), everyone)
+
+    length, left, before = row(start), np.ones(n, bool), np.full(n, start)
+    left[start] = False
+    for node in dijkstra(row, length, left, before):
+        if length[node] > limit:
             return None
-        if at == end:
-            break
-        settled[at] = True
-        there = far[at] + edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, np.full(n, at), everyone)
-        shorter = ~settled & (there < far)
-        far[shorter], before[shorter] = there[shorter], at
-    path = [end]
-    while path[-1] != start:
-        path.append(int(before[path[-1]]))
-    return np.array(path[::-1])
+        if node == end:
+            path = [end]
+            while path[-1] != start:
+                path.append(int(before[path[-1]]))
+            return np.array(path[::-1])
+    return None

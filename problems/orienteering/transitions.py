@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
+from corl.kernels.sorted_lists import insert_nearest
 from corl.problems.orienteering.insertion import TURNS, plan_anew
-from corl.routing.graph_pool import GraphPool, distances_between, graph_metric, insert_nearest
+from corl.routing.graph_pool import GraphPool, distances_between, graph_metric
 from corl.routing.metric import distance
 
 __all__ = ["OrienteeringState", "look", "reset_rows"]

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
+from corl.kernels.sorted_lists import insert_nearest
 from corl.problems.tsp.metric import distance
-from corl.routing.graph_pool import GraphPool, graph_metric, insert_nearest
+from corl.routing.graph_pool import GraphPool, graph_metric
 
 __all__ = ["TspState", "reset_rows", "surroundings"]
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from corl.problems.vrp.evaluation_rules import opened
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.rules import Rules
+from corl.routing.shortest_paths import dijkstra
 from corl.tolerance import LIMIT, keeps
 
 __all__ = ["LIMITS", "NO_RULES", "Ways", "able", "driven", "hours", "is_back", "latest_back", "passes"]
@@ -96,20 +97,15 @@ class Ways:
             ways = self.row(time, node, towards)
             return np.where(keeps(ways, most), ways, np.inf)
 
-        length, left, steps = row(node).copy(), self.stops.copy(), 0
+        length, left = row(node), self.stops.copy()
         left[node] = False
         most_steps = _MOST_LENGTHS[self._matrices[time] is not None] / (self.instance.n * self.instance.vehicles.types)
-        while left.any():
-            nearest = int(np.where(left, length, np.inf).argmin())
-            if not left[nearest] or length[nearest] == np.inf:
-                break
-            if (steps := steps + 1) > most_steps:
+        for steps, nearest in enumerate(dijkstra(row, length, left)):
+            if steps + 1 > most_steps:
                 length = np.minimum(length, length[nearest])
                 if self._matrices[time] is None and self.instance.edge_weight_type in _METRICS:
                     length = np.maximum(length, self.row(time, node, towards) * (1.0 - LIMIT))
                 break
-            left[nearest] = False
-            length = np.minimum(length, length[nearest] + row(nearest))
         self.known[time, node, towards] = length
         return length
 

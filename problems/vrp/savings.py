@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.savings import merge_routes
 from corl.routing.graph_pool import graph_metric
 from corl.routing.metric import Metric, distance
 from corl.routing.neighbours import nearest_cities
@@ -140,19 +141,8 @@ def _join(work: Any, m: Any, shape: Any, start: Any, load: Any, capacity: Any) -
     if start >= 0:
         total += work.home[start] if start == m else -work.home[start]
         degree[start], loads[start] = 1, load
-    for k in range(work.counts[shape]):
-        i, j = work.pairs[shape, k, 0], work.pairs[shape, k, 1]
-        if degree[i] > 1 or degree[j] > 1 or other[i] == j or loads[i] + loads[j] > capacity:
-            continue
-        a, b, both = other[i], other[j], loads[i] + loads[j]
-        other[a], other[b] = b, a
-        loads[a] = loads[b] = both
-        links[i, 0 if links[i, 0] < 0 else 1] = j
-        links[j, 0 if links[j, 0] < 0 else 1] = i
-        degree[i] += 1
-        degree[j] += 1
-        total -= work.saved[shape, k]
-    return total
+    pairs, saved, count = work.pairs[shape], work.saved[shape], work.counts[shape]
+    return merge_routes(pairs, saved, count, capacity, links, degree, other, loads, total)
 
 
 @kernel

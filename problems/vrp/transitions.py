@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
-from corl.routing.graph_pool import GraphPool, graph_metric, insert_nearest, too_far
+from corl.kernels.sorted_lists import insert_nearest, too_far
+from corl.routing.graph_pool import GraphPool, graph_metric
 from corl.routing.metric import distance
 from corl.tolerance import LIMIT
 

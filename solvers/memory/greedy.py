@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.arrays import copy
 from corl.jit import kernel
+from corl.kernels.copy import copy
 from corl.problems.memory.timing import lowest_offset
 from corl.solvers.memory.layout import EPSILON, Program, evaluate, latest_start, put
 

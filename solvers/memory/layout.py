@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.arrays import copy
 from corl.jit import kernel
+from corl.kernels.copy import copy
 from corl.problems.memory.timing import serve
 
 if TYPE_CHECKING:

@@ -7,6 +7,8 @@ import math
 import numpy as np
 
 from corl.jit import kernel
+from corl.kernels.annealing import geometric, metropolis
+from corl.kernels.search import bisect_right
 from corl.problems.memory.timing import lowest_offset
 from corl.rng import below, uniform
 from corl.solvers.memory.greedy import compatible, repack, span
@@ -37,13 +39,13 @@ def anneal(program, layout, kept, best, values, moves, done, total, schedule, ra
         if phase > schedule[3]:  # every cooling begins with the best layout so far
             schedule[3], values[0] = phase, values[1]
             copy_runs(best, layout)
-        heat = schedule[0] * (schedule[1] / schedule[0]) ** (spent - phase)
+        heat = geometric(schedule[0], schedule[1], spent - phase)
         copy_runs(layout, kept)
         if not _change(program, layout, random):
             copy_runs(kept, layout)
             continue
         value = evaluate(program, layout)
-        if value <= values[0] or uniform(random) < math.exp((values[0] - value) / heat):
+        if metropolis(value - values[0], heat, random):
             values[0] = value
             if value < values[1]:
                 values[1] = value
@@ -126,15 +128,7 @@ def _other_end(program, t, k, high, random):
 @kernel
 def _insert(program, layout, a, random):
     """A run that begins with a random access and holds a random number of those that follow, or a whole alias group."""
-    t = 0
-    below_, above = 0, len(program.sizes)
-    while above - below_ > 1:  # the tensor of access a
-        middle = (below_ + above) // 2
-        if program.first[middle] <= a:
-            below_ = middle
-        else:
-            above = middle
-    t = below_
+    t = bisect_right(program.first, 1, len(program.sizes), a) - 1  # the tensor of access a
     if program.sizes[t] > program.capacity:
         return False
     if program.group[t] >= 0:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.arrays import copy
 from corl.jit import kernel
+from corl.kernels.copy import copy
+from corl.kernels.rotate import rotate
 from corl.problems.memory_static.instance import StaticInstance, sections
 from corl.rng import below, uniform
 from corl.solvers.memory_static.windows import Windows, add, clear, new_windows
@@ -182,7 +183,7 @@ def _promote(fit):
     What is hard to place comes to be placed early (squeaky wheel optimisation, Joslin & Clements, JAIR 10, 1999).
     """
     k = fit.at[NEXT]
-    b, fixed = fit.order[k], 0
+    fixed = 0
     while fixed < k and fit.fixed[fit.order[fixed]] >= 0:
         fixed += 1
     if k == fixed:
@@ -190,6 +191,4 @@ def _promote(fit):
     to = fixed + below(fit.random, k - fixed)
     if uniform(fit.random) < 0.1:
         to = max(fixed, k - 1 - int(-3.0 * np.log(1.0 - uniform(fit.random))))
-    for j in range(k, to, -1):
-        fit.order[j] = fit.order[j - 1]
-    fit.order[to] = b
+    rotate(fit.order, k, to)

@@ -18,6 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.heap import heap_pop, heap_push, heap_replace
+from corl.kernels.search import bisect_left_by
+from corl.kernels.union_find import find
 from corl.problems.memory_static.instance import Sections, StaticInstance
 
 __all__ = ["LEFT", "TOP", "Niches", "advance", "new_niches"]
@@ -86,7 +89,7 @@ def new_niches(
     )  # fmt: skip
 
 
-@kernel(nogil=True)
+@kernel(borrow=True, nogil=True)
 def advance(niches, steps, ceiling):
     """Place a buffer or do away with a niche, `steps` times or until all are placed; False: one would end above the ceiling."""
     for _ in range(steps):
@@ -94,7 +97,7 @@ def advance(niches, steps, ceiling):
             break
         s = np.int64(niches.heap[0])
         if niches.level[s] < 0:
-            _pop(niches)
+            niches.at[HEAP] = heap_pop(niches.key, niches.heap, niches.at[HEAP], False)
             continue
         _merge(niches, s)
         place = _longest(niches, niches.begin[s], niches.begin[niches.after[s]])
@@ -106,7 +109,7 @@ def advance(niches, steps, ceiling):
         if niches.before[s] >= 0:
             wall = min(wall, niches.level[niches.before[s]])
         niches.level[s] = wall
-        _sift(niches, wall, s)
+        heap_replace(niches.key, niches.heap, niches.at[HEAP], wall, s, False)
     return True
 
 
@@ -133,15 +136,9 @@ def _longest(niches, begin, end):
     for c in range(len(niches.shortest)):
         if niches.shortest[c] > end - begin:
             continue
-        low, high = niches.start[c], niches.start[c + 1]
-        while low < high:
-            middle = (low + high) // 2
-            if niches.first[niches.member[middle]] < begin:
-                low = middle + 1
-            else:
-                high = middle
+        low = bisect_left_by(niches.first, niches.member, niches.start[c], niches.start[c + 1], begin)
         best, highest, seen = -1, -np.inf, 0
-        k = _left(niches, low)
+        k = np.int64(find(niches.following, low))
         while seen < _LOOKED_AT and k < niches.start[c + 1]:
             b = niches.member[k]
             if niches.first[b] >= end:
@@ -151,19 +148,10 @@ def _longest(niches, begin, end):
                 score = niches.score[b] - _GAP * min(niches.first[b] - begin, end - niches.last[b])
                 if score > highest:
                     best, highest = k, score
-            k = _left(niches, k + 1)
+            k = np.int64(find(niches.following, k + 1))
         if best >= 0:
             return best
     return -1
-
-
-@kernel(borrow=True)
-def _left(niches, k):
-    """The first place from k on whose buffer is not placed."""
-    while niches.following[k] != k:
-        niches.following[k] = niches.following[niches.following[k]]
-        k = np.int64(niches.following[k])
-    return k
 
 
 @kernel(borrow=True)
@@ -184,7 +172,7 @@ def _put(niches, s, place, ceiling):
         _split(niches, s, niches.first[b], top)
     else:
         niches.level[s] = top
-        _sift(niches, top, s)
+        heap_replace(niches.key, niches.heap, niches.at[HEAP], top, s, False)
     return True
 
 
@@ -195,32 +183,4 @@ def _split(niches, s, begin, level):
     niches.at[SPANS] = q + 1
     niches.begin[q], niches.level[q], niches.before[q], niches.after[q] = begin, level, s, after
     niches.before[after] = niches.after[s] = q
-    i = niches.at[HEAP]
-    niches.at[HEAP] = i + 1
-    while i > 0 and niches.key[(i - 1) // 2] > level:
-        niches.heap[i], niches.key[i] = niches.heap[(i - 1) // 2], niches.key[(i - 1) // 2]
-        i = (i - 1) // 2
-    niches.heap[i], niches.key[i] = q, level
-
-
-@kernel(borrow=True)
-def _pop(niches):
-    """Take the first span out of the heap."""
-    niches.at[HEAP] -= 1
-    end = niches.at[HEAP]
-    _sift(niches, niches.key[end], np.int64(niches.heap[end]))
-
-
-@kernel(borrow=True)
-def _sift(niches, key, s):
-    """Put the span s, of this key, in place of the first of the heap, and let it sink."""
-    i, count = 0, niches.at[HEAP]
-    while 2 * i + 1 < count:
-        child = 2 * i + 1
-        if child + 1 < count and niches.key[child + 1] < niches.key[child]:
-            child += 1
-        if niches.key[child] >= key:
-            break
-        niches.heap[i], niches.key[i] = niches.heap[child], niches.key[child]
-        i = child
-    niches.heap[i], niches.key[i] = s, key
+    niches.at[HEAP] = heap_push(niches.key, niches.heap, niches.at[HEAP], level, q, False)

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.rotate import rotate
+from corl.kernels.search import bisect_right_by
 from corl.problems.memory_static.instance import StaticInstance, sections
 
 __all__ = ["Windows", "add", "clear", "new_windows"]
@@ -87,7 +89,7 @@ def clear(windows):
     windows.listed[:] = 0
 
 
-@kernel
+@kernel(borrow=True)
 def add(windows, b, offset):
     """List a buffer that has been placed, at offset[b], in all homes that it lives in; the lists stay sorted."""
     low = offset[b]
@@ -99,14 +101,6 @@ def add(windows, b, offset):
                 continue
             begin = windows.start[w]
             end = begin + windows.listed[w]
-            left, right = begin, end  # the first place whose offset is above
-            while left < right:
-                middle = (left + right) // 2
-                if offset[windows.placed[middle]] <= low:
-                    left = middle + 1
-                else:
-                    right = middle
-            for k in range(end, left, -1):
-                windows.placed[k] = windows.placed[k - 1]
-            windows.placed[left] = b
+            windows.placed[end] = b
+            rotate(windows.placed, end, bisect_right_by(offset, windows.placed, begin, end, low))
             windows.listed[w] += 1

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.vrp.instance import VrpInstance
+from corl.routing.shortest_paths import dijkstra
 
 if TYPE_CHECKING:
     from corl.run import Run
@@ -70,11 +71,8 @@ def _distances_there_and_back(instance: VrpInstance) -> NDArray[np.float64] | No
 
 
 def _shortest(matrix: NDArray[np.float64], start: int) -> NDArray[np.float64]:
-    """float64 [n]: lengths of shortest paths from a node (Dijkstra; a distance of 0 is an arc as any other)."""
-    reached = np.array(matrix[start])
-    left = np.ones(len(matrix), bool)
-    for _ in range(len(matrix)):
-        node = int(np.where(left, reached, np.inf).argmin())
-        left[node] = False
-        reached = np.minimum(reached, reached[node] + matrix[node])
-    return reached
+    """float64 [n]: lengths of shortest paths from a node (a distance of 0 is an arc as any other)."""
+    length = np.array(matrix[start])
+    for _ in dijkstra(lambda node: np.asarray(matrix[node]), length, np.ones(len(matrix), bool)):
+        pass
+    return length

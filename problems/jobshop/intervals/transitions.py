@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
+from corl.kernels.copy import copy_between_rows
+from corl.kernels.sorted_lists import insert_sorted
 
 __all__ = ["NEVER", "IntervalState", "clock", "clocks", "copy_row", "look", "reset_rows", "rivals"]
 
@@ -132,18 +134,15 @@ def clock(state: Any, row: Any) -> Any:
     return now, then
 
 
-@kernel
+@kernel(borrow=True)
 def copy_row(state: Any, src: Any, dst: Any) -> None:
     """Make row `dst` the same as row `src`."""
     instance = state.instance[src]
     state.instance[dst], state.left[dst], state.estimate[dst] = instance, state.left[src], state.estimate[src]
     state.waits[dst] = state.waits[src]
-    for m in range(state.machines[instance]):
-        state.work[dst, m] = state.work[src, m]
-    for j in range(state.jobs[instance]):
-        state.next[dst, j] = state.next[src, j]
-    for i in range(state.operations[instance]):
-        state.start[dst, i] = state.start[src, i]
+    copy_between_rows(state.work, src, dst, state.machines[instance])
+    copy_between_rows(state.next, src, dst, state.jobs[instance])
+    copy_between_rows(state.start, src, dst, state.operations[instance])
 
 
 @attach(hooks.step, IntervalState)
@@ -264,22 +263,12 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     if state.left[row] == 0:
         return 0
     now, _ = clock(state, row)
-    ends = np.empty(len(out), np.int64)
+    keys = np.empty(len(out), np.int64)
     count = 0
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
         if i < state.closing[state.job_at[instance] + j] and state.start[row, i] == now:
-            end = _job_end(state, row, j)
-            if count == len(out):
-                if end <= ends[-1]:
-                    continue
-                count -= 1
-            k = count
-            while k > 0 and ends[k - 1] < end:
-                ends[k], out[k] = ends[k - 1], out[k - 1]
-                k -= 1
-            ends[k], out[k] = end, j
-            count += 1
+            count = insert_sorted(keys, out, count, -_job_end(state, row, j), j)
     if state.waits[row] and count < len(out):
         out[count] = state.jobs[instance]
         count += 1

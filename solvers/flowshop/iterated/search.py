@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corl.jit import kernel
+from corl.kernels.annealing import metropolis
+from corl.kernels.rotate import rotate
 from corl.problems.flowshop.instance import FlowShopInstance
-from corl.rng import below, random_state, shuffle, uniform
+from corl.rng import below, random_state, shuffle
 from corl.solvers.flowshop.iterated.insertion import extend, makespans, quietest, totals
 from corl.solvers.flowshop.iterated.shop import Side, sides
 
@@ -163,25 +165,23 @@ def _best_place(state, job, ties):
     return place
 
 
-@kernel
+@kernel(borrow=True)
 def insert(state, place, job):
     """Put a job into the sequence at a place."""
     length = state.at[LENGTH]
     for side, k in ((state.front, place), (state.back, length - place)):
-        for i in range(length, k, -1):
-            side.jobs[i] = side.jobs[i - 1]
-        side.jobs[k] = job
+        side.jobs[length] = job
+        rotate(side.jobs, length, k)
         side.known[0] = min(side.known[0], k)
     state.at[LENGTH] = length + 1
 
 
-@kernel
+@kernel(borrow=True)
 def remove(state, place):
     """Take the job at a place out of the sequence; returns it."""
     length, job = state.at[LENGTH] - 1, state.front.jobs[place]
     for side, k in ((state.front, place), (state.back, length - place)):
-        for i in range(k, length):
-            side.jobs[i] = side.jobs[i + 1]
+        rotate(side.jobs, k, length)
         side.known[0] = min(side.known[0], k)
     state.at[LENGTH] = length
     return job
@@ -221,7 +221,7 @@ def _accept(state, temperature):
         at[BEST] = at[VALUE]
         state.best[:] = state.front.jobs[:n]
     worse = at[VALUE] - at[CURRENT]
-    if at[CURRENT] < 0 or worse <= 0 or uniform(state.random) < np.exp(-worse / temperature):
+    if at[CURRENT] < 0 or metropolis(worse, temperature, state.random):
         at[CURRENT] = at[VALUE]
         state.current[:] = state.front.jobs[:n]
         return

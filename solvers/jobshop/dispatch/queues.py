@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.heap import heap_pop, heap_push
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.rng import uniform
 from corl.solvers.jobshop.dispatch.rules import ATC, LOOK_AHEAD, priority
@@ -63,13 +64,13 @@ def _build(shop, queues, times, waiting, rule, noise, look, random, start, end):
     ends[:], busy[:], at[:] = -1, -1, -1
     count = np.int64(0)  # a literal 0 would make signatures of its own
     for j in range(jobs):
-        count = _push(times, waiting, count, release[j], j)
+        count = heap_push(times, waiting, count, release[j], j, True)
     while count > 0:
         now = times[0]
         touched = -1  # the free machines to look at, chained through `busy`: -3 - next
         while count > 0 and times[0] == now:
             j = waiting[0]
-            count = _pop(times, waiting, count)
+            count = heap_pop(times, waiting, count, True)
             if at[j] >= 0:
                 m = machine[first[j] + at[j]]
                 busy[m] = -3 - touched
@@ -89,7 +90,7 @@ def _build(shop, queues, times, waiting, rule, noise, look, random, start, end):
             j = _take(shop, queues, m, now, rule, noise, look, random, end)
             i = first[j] + at[j]
             start[i], busy[m] = now, 0
-            count = _push(times, waiting, count, now + duration[i], j)
+            count = heap_push(times, waiting, count, now + duration[i], j, True)
 
 
 @kernel
@@ -133,37 +134,3 @@ def _take(shop, queues, m, now, rule, noise, look, random, ready):
     if ends[1, m] == chosen:
         ends[1, m] = before_chosen
     return chosen
-
-
-@kernel
-def _push(times, items, count, time, item):
-    """Into a binary heap of `count` entries, the least time first, of equal ones the lower item; returns the new count."""
-    k = count
-    while k > 0:
-        up = (k - 1) // 2
-        if times[up] < time or (times[up] == time and items[up] < item):
-            break
-        times[k], items[k] = times[up], items[up]
-        k = up
-    times[k], items[k] = time, item
-    return count + 1
-
-
-@kernel
-def _pop(times, items, count):
-    """Drop the first entry of the heap; returns the new count."""
-    count -= 1
-    time, item, k = times[count], items[count], 0
-    while True:
-        child = 2 * k + 1
-        if child >= count:
-            break
-        right = child + 1
-        if right < count and (times[right] < times[child] or (times[right] == times[child] and items[right] < items[child])):
-            child = right
-        if time < times[child] or (time == times[child] and item < items[child]):
-            break
-        times[k], items[k] = times[child], items[child]
-        k = child
-    times[k], items[k] = time, item
-    return count

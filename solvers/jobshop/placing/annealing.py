@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from corl.jit import kernel
-from corl.rng import below, uniform
+from corl.kernels.annealing import allowance, geometric
+from corl.kernels.rotate import rotate
+from corl.rng import below
 from corl.solvers.jobshop.placing.building import decode
 
 __all__ = ["BEST", "CURRENT", "anneal", "spread"]
@@ -24,8 +24,8 @@ def anneal(shop, base, plan, fixed, state, values, cooling, done, units, random)
     word, wanted, best_word, best_wanted, free = state
     first, last, changes = cooling
     for unit in range(done, done + units):
-        temperature = first * (last / first) ** (unit / changes)
-        allowed = values[CURRENT] - temperature * math.log(1.0 - uniform(random))
+        temperature = geometric(first, last, unit / changes)
+        allowed = values[CURRENT] + allowance(temperature, random)
         if len(free) > 0 and below(random, _CHOICES) == 0:
             i = free[below(random, len(free))]
             before = wanted[i]
@@ -37,10 +37,10 @@ def anneal(shop, base, plan, fixed, state, values, cooling, done, units, random)
                 continue
         else:
             p, q = _positions(shop, word, random)
-            _move(word, p, q)
+            rotate(word, p, q)
             value = decode(shop, base, plan, fixed, word, wanted)
             if value > allowed:
-                _move(word, q, p)
+                rotate(word, q, p)
                 continue
         values[CURRENT] = value
         if value < values[BEST]:
@@ -53,9 +53,9 @@ def spread(shop, base, plan, fixed, word, wanted, value, tries, costs, random):
     """Add what changes that are for the worse cost, of so many random ones, and how many they are, to costs [2]."""
     for _ in range(tries):
         p, q = _positions(shop, word, random)
-        _move(word, p, q)
+        rotate(word, p, q)
         changed = decode(shop, base, plan, fixed, word, wanted)
-        _move(word, q, p)
+        rotate(word, q, p)
         if value < changed < 1e17:
             costs[0], costs[1] = costs[0] + changed - value, costs[1] + 1.0
 
@@ -72,16 +72,3 @@ def _positions(shop, word, random):
         if 0 <= q < n and word[q] != word[p]:
             return p, q
     return p, p
-
-
-@kernel(borrow=True)
-def _move(word, p, q):
-    """Take what stands at p out and put it in at q."""
-    moved = word[p]
-    if p < q:
-        for k in range(p, q):
-            word[k] = word[k + 1]
-    else:
-        for k in range(p, q, -1):
-            word[k] = word[k - 1]
-    word[q] = moved

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from corl.jit import kernel
+from corl.kernels.rotate import rotate
+from corl.kernels.search import bisect_left_by
 from corl.problems.jobshop.rules import FOREVER
 
 __all__ = ["begin", "copy_plan", "fits", "gap", "latest_fit", "lines_hold", "place", "remove", "setup"]
@@ -57,14 +59,8 @@ def _ready(shop, m, before, time, i):
 def gap(shop, plan, m, i, length, low):
     """(start, place in the line): the first gap of machine m in which operation i fits, from `low` on; FOREVER without one."""
     at, count = plan.line_at[m], plan.filled[m]
-    left, right = 0, count
-    while left < right:  # those that start before it could end stand before it
-        middle = (left + right) // 2
-        if plan.start[plan.line[at + middle]] < low + length:
-            left = middle + 1
-        else:
-            right = middle
-    for k in range(left, count + 1):
+    first = bisect_left_by(plan.start, plan.line, at, at + count, low + length) - at  # all before start before it could end
+    for k in range(first, count + 1):
         before, time = -1, 0
         if k > 0:
             before = plan.line[at + k - 1]
@@ -84,9 +80,8 @@ def gap(shop, plan, m, i, length, low):
 def _insert(shop, plan, i, choice, start, k):
     m = shop.machine[choice]
     at = plan.line_at[m]
-    for p in range(at + plan.filled[m], at + k, -1):
-        plan.line[p] = plan.line[p - 1]
-    plan.line[at + k] = i
+    plan.line[at + plan.filled[m]] = i
+    rotate(plan.line, at + plan.filled[m], at + k)
     plan.filled[m] += 1
     plan.start[i], plan.end[i], plan.choice[i] = start, start + shop.duration[choice], choice
 
@@ -97,8 +92,7 @@ def _take_out(shop, plan, i):
     at, k = plan.line_at[m], 0
     while plan.line[at + k] != i:
         k += 1
-    for p in range(at + k, at + plan.filled[m] - 1):
-        plan.line[p] = plan.line[p + 1]
+    rotate(plan.line, at + k, at + plan.filled[m] - 1)
     plan.filled[m] -= 1
     plan.choice[i] = -1
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from corl.jit import kernel
+from corl.kernels.copy import copy
 from corl.rng import below
 from corl.solvers.jobshop.tabu import neighbourhood, reassignment
-from corl.solvers.jobshop.tabu.longest_paths import copy_into
 from corl.solvers.jobshop.tabu.makespan_search import IDLE, MOVES, NOW, VALUE, WRAP, Search, begin, forbid
 from corl.solvers.jobshop.tabu.neighbourhood import choose_move
 from corl.solvers.jobshop.tabu.reassignment import Choices, choose_reassignment, reassign
@@ -25,7 +25,7 @@ _ON, _FREE, _BARRED = 0, reassignment.OPERATION, reassignment.BARRED_OPERATION
 def begin_flexible(search: Search, choices: Choices) -> None:
     """Start from the choices taken and the orders in `search.selection.sequence`."""
     begin(search)
-    copy_into(choices.best, choices.taken)
+    copy(choices.taken, choices.best, len(choices.taken))
 
 
 @kernel(nogil=True)
@@ -61,8 +61,8 @@ def advance_flexible(search: Search, choices: Choices, weight: int, cut: int, sh
         counts[IDLE] += 1
         if counts[NOW] < counts[VALUE]:
             counts[VALUE], counts[IDLE] = counts[NOW], 0
-            copy_into(search.best, selection.sequence)
-            copy_into(choices.best, choices.taken)
+            copy(selection.sequence, search.best, len(selection.sequence))
+            copy(choices.taken, choices.best, len(choices.taken))
     return units
 
 

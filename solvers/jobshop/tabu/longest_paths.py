@@ -16,7 +16,7 @@ from corl.jit import kernel
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
 
-__all__ = ["copy_into", "job_links", "latest", "reorder_backward", "reorder_forward", "sweep_ends", "sweep_rests", "topological"]
+__all__ = ["job_links", "latest", "reorder_backward", "reorder_forward", "sweep_ends", "sweep_rests", "topological"]
 
 
 def job_links(instance: JobShopInstance) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
@@ -28,13 +28,6 @@ def job_links(instance: JobShopInstance) -> tuple[NDArray[np.uint32], NDArray[np
     earlier, later = np.arange(n, dtype=np.uint32) - np.uint32(1), np.arange(1, n + 1, dtype=np.uint32)
     earlier[instance.first[:-1]], later[last] = np.arange(n + 1, n + 1 + instance.jobs), n
     return earlier, later, last
-
-
-@kernel(borrow=True)
-def copy_into(target, source):
-    """target[:] = source, for arrays of one length; numba's own compiles the text of an error message with it, for a second."""
-    for k in range(len(source)):
-        target[k] = source[k]
 
 
 @kernel(borrow=True)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.copy import copy
 from corl.rng import below
-from corl.solvers.jobshop.tabu.longest_paths import copy_into
 from corl.solvers.jobshop.tabu.neighbourhood import Scan, choose_move, new_scan
 from corl.solvers.jobshop.tabu.selection import Selection, Shop, new_selection, rebuild, shift
 from corl.solvers.jobshop.tabu.windows import FIRST, STOP, Window, new_window, open_window, sort_order
@@ -59,8 +59,8 @@ def begin(search: Search) -> None:
     search.counts[NOW] = search.counts[VALUE] = rebuild(search.shop, search.selection)
     search.counts[IDLE] = 0
     open_window(search.shop, search.selection, search.window, np.int64(0), np.int64(len(search.best)))
-    copy_into(search.best, search.selection.sequence)
-    copy_into(search.latest, search.selection.sequence)
+    copy(search.selection.sequence, search.best, len(search.selection.sequence))
+    copy(search.selection.sequence, search.latest, len(search.selection.sequence))
 
 
 def next_window(search: Search, first: int, stop: int) -> None:
@@ -97,9 +97,9 @@ def advance(search: Search, cut: int, shortest: int, longest: int, units: int) -
         counts[IDLE] += 1
         if counts[NOW] < counts[VALUE]:
             counts[VALUE], counts[IDLE] = counts[NOW], 0
-            copy_into(search.best, selection.sequence)
+            copy(selection.sequence, search.best, len(selection.sequence))
         if part and counts[NOW] == counts[VALUE]:
-            copy_into(search.latest, selection.sequence)
+            copy(selection.sequence, search.latest, len(selection.sequence))
     return units
 
 

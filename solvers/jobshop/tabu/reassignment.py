@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.rotate import rotate
+from corl.kernels.search import bisect_left_falling_by, bisect_right_by
 from corl.rng import below
 from corl.solvers.jobshop.tabu.longest_paths import reorder_backward, reorder_forward
-from corl.solvers.jobshop.tabu.selection import Shop, members, rotate
+from corl.solvers.jobshop.tabu.selection import Shop, members
 
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
@@ -126,13 +128,7 @@ def _best_place(shop, selection, m, head, tail, random):
     longest before and after it there takes `around`."""
     sequence, end, rest = selection.sequence, selection.end, selection.rest
     low = soonest(shop, selection, m, head)
-    high, stop = np.int64(shop.first[m]), np.int64(shop.first[m + 1])
-    while high < stop:  # to the first that has no more left than `tail`
-        middle = (high + stop) // 2
-        if rest[sequence[middle]] > tail:
-            high = middle + 1
-        else:
-            stop = middle
+    high = bisect_left_falling_by(rest, sequence, shop.first[m], shop.first[m + 1], tail)  # has no more left than `tail`
     if high <= low:
         return head + tail, high + below(random, low - high + 1)
     around, to = head + rest[sequence[low]], low
@@ -146,14 +142,7 @@ def _best_place(shop, selection, m, head, tail, random):
 @kernel(borrow=True)
 def soonest(shop, selection, m, head):
     """The place on machine m of the first operation that ends after `head`, or behind the last one."""
-    low, stop = np.int64(shop.first[m]), np.int64(shop.first[m + 1])
-    while low < stop:
-        middle = (low + stop) // 2
-        if selection.end[selection.sequence[middle]] > head:
-            stop = middle
-        else:
-            low = middle + 1
-    return low
+    return bisect_right_by(selection.end, selection.sequence, shop.first[m], shop.first[m + 1], head)
 
 
 @kernel(borrow=True)

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.copy import copy
 from corl.rng import uniform
-from corl.solvers.jobshop.tabu.longest_paths import copy_into
 from corl.solvers.jobshop.tabu.selection import Selection, Shop, rebuild, set_sequence
 
 __all__ = ["distance", "relink"]
@@ -40,7 +40,7 @@ def relink(
 @kernel
 def _add_times(shop: Shop, sequence: NDArray[np.uint32], share: int, selection: Selection, key: NDArray[np.int64]) -> None:
     """Add `share` times the heads in a selection to `key`, in units so fine that places in a topological order break ties."""
-    copy_into(selection.sequence, sequence)
+    copy(sequence, selection.sequence, len(sequence))
     rebuild(shop, selection)
     end, rank, p = selection.end, selection.rank, shop.duration
     for i in range(len(key)):

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.rotate import rotate
 from corl.solvers.jobshop.tabu.longest_paths import (
     job_links,
     latest,
@@ -39,7 +40,6 @@ __all__ = [
     "members",
     "new_selection",
     "rebuild",
-    "rotate",
     "set_sequence",
     "shift",
     "shop_of",
@@ -206,19 +206,6 @@ def update(shop, selection, window, lowest, highest):
     sweep_ends(order, shop.earlier, selection.before, selection.end, shop.duration, max(lowest, first), stop)
     sweep_rests(order, shop.later, selection.after, selection.rest, shop.duration, min(highest, stop - 1), first)
     return longest_path(shop, selection, window)
-
-
-@kernel(borrow=True)
-def rotate(sequence, a, b):
-    """Move what stands at place a to place b."""
-    moved = sequence[a]
-    if a < b:
-        for at in range(a, b):
-            sequence[at] = sequence[at + 1]
-    else:
-        for at in range(a, b, -1):
-            sequence[at] = sequence[at - 1]
-    sequence[b] = moved
 
 
 @kernel(borrow=True)

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.copy import copy
 from corl.rng import below
-from corl.solvers.jobshop.tabu.longest_paths import copy_into, reorder_forward, sweep_ends
+from corl.solvers.jobshop.tabu.longest_paths import reorder_forward, sweep_ends
 from corl.solvers.jobshop.tabu.makespan_search import IDLE, MOVES, NOW, VALUE, WRAP, Search
 from corl.solvers.jobshop.tabu.reassignment import Choices, reassign, soonest
 from corl.solvers.jobshop.tabu.selection import link, rebuild
@@ -38,8 +39,8 @@ def begin_tardiness(search: Search, choices: Choices, due: NDArray[np.int64], we
     rebuild(search.shop, search.selection)
     search.counts[NOW] = search.counts[VALUE] = tardiness(search.shop.last, search.selection.end, due, weight)
     search.counts[IDLE] = 0
-    copy_into(search.best, search.selection.sequence)
-    copy_into(choices.best, choices.taken)
+    copy(search.selection.sequence, search.best, len(search.selection.sequence))
+    copy(choices.taken, choices.best, len(choices.taken))
 
 
 @kernel(nogil=True)
@@ -77,8 +78,8 @@ def advance_tardiness(
         counts[IDLE] += 1
         if counts[NOW] < counts[VALUE]:
             counts[VALUE], counts[IDLE] = counts[NOW], 0
-            copy_into(search.best, selection.sequence)
-            copy_into(choices.best, choices.taken)
+            copy(selection.sequence, search.best, len(selection.sequence))
+            copy(choices.taken, choices.best, len(choices.taken))
     return units
 
 

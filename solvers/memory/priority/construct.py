@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.arrays import copy
 from corl.jit import kernel
+from corl.kernels.copy import copy
 from corl.networks.compiled import dense
 from corl.problems.memory.timing import lowest_offset
 from corl.rng import uniform

@@ -10,14 +10,15 @@ before it gives up another, and the ends of a run differ less. What is allowed a
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.arrays import copy
 from corl.jit import kernel
+from corl.kernels.annealing import allowance, geometric
+from corl.kernels.copy import copy
+from corl.kernels.sorted_lists import sort_pairs
 from corl.rng import below, next_u64, uniform
 from corl.routing.metric import distance
 from corl.solvers.orienteering.ruin.path import LENGTH, SCORE, Path, insert, remove, undo
@@ -105,7 +106,7 @@ def advance(search, steps):
         done = search.counts[_ITERATION]
         if step == 0 or done % every == 0:
             share = min(1.0, (done - done % every) / max(1.0, plan[_PLANNED]))  # whatever the chunk
-            temperature = plan[_HOT] * (plan[_COLD] / plan[_HOT]) ** share
+            temperature = geometric(plan[_HOT], plan[_COLD], share)
         if done % every == 0:
             _steer(search)
             plan[_CAP] = plan[_LIMIT] * (1.0 + plan[_EXCESS] * max(0.0, 1.0 - share / _STRICT))
@@ -117,7 +118,7 @@ def advance(search, steps):
         _recreate(search, count, price)
         gain = path.sums[SCORE] - score - price * (path.sums[LENGTH] - length)
         late = length > plan[_CAP] and path.sums[LENGTH] < length  # it has to get shorter, whatever it costs
-        if gain < 0.0 and not late and gain < temperature * math.log(1.0 - uniform(random)):
+        if gain < 0.0 and not late and -gain > allowance(temperature, random):
             undo(path, length, score)
         elif path.sums[SCORE] > MORE * search.record[SCORE] and path.sums[LENGTH] <= plan[_LIMIT]:
             # of paths alike the first, whatever is reported when
@@ -208,7 +209,7 @@ def _recreate(search, count, price):
             keys[k] = -path.scores[node] * (0.5 + uniform(random))
         else:
             keys[k] = _cheapest(search, node)[0] / path.scores[node]
-    _sort(keys, candidates, count)
+    sort_pairs(keys, candidates, count)
     for k in range(count):
         node = candidates[k]
         cost, behind = _cheapest(search, node)
@@ -256,15 +257,3 @@ def _cheapest(search, node):
                 least, place = detour, at
             at = following
     return least, place
-
-
-@kernel(borrow=True)
-def _sort(keys, items, count):
-    """Insertion sort of the first `count`, least key first."""
-    for i in range(1, count):
-        key, item = keys[i], items[i]
-        j = i
-        while j > 0 and keys[j - 1] > key:
-            keys[j], items[j] = keys[j - 1], items[j - 1]
-            j -= 1
-        keys[j], items[j] = key, item

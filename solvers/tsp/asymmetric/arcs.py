@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.sorted_lists import insert_sorted
 from corl.problems.tsp.metric import EXPLICIT, Metric
 
 __all__ = ["Arcs"]
@@ -105,18 +106,8 @@ class Arcs:
 def _nearest(cost, first, last, near, near_cost):
     """The K least entries of rows first..last-1 off the diagonal, ties by index."""
     n = len(cost)
-    most = near.shape[1]
     for i in range(first, last):
-        m = 0
+        heads, costs, count = near[i], near_cost[i], 0
         for j in range(n):
-            c = cost[i, j]
-            if j == i or (m == most and c >= near_cost[i, m - 1]):
-                continue
-            q = m if m < most else most - 1
-            while q > 0 and near_cost[i, q - 1] > c:
-                near[i, q] = near[i, q - 1]
-                near_cost[i, q] = near_cost[i, q - 1]
-                q -= 1
-            near[i, q] = j
-            near_cost[i, q] = c
-            m = min(m + 1, most)
+            if j != i:
+                count = insert_sorted(costs, heads, count, cost[i, j], j)

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.search import bisect_left
 from corl.rng import shuffle, uniform
 from corl.solvers.tsp.eax.population import count_changes, gain_per_entropy
-from corl.solvers.tsp.eax.subtours import SEARCHED, absorb, first_cut, smallest_subtour
+from corl.solvers.tsp.eax.subtours import SEARCHED, absorb, smallest_subtour
 
 __all__ = ["Work", "mate", "new_work", "tour_of"]
 
@@ -85,7 +86,7 @@ def _ab_cycles(after_a, after_b, work):
 @kernel
 def _segment(cuts, k, p):
     """The index of the first of the k sorted cuts at or behind position p, cyclically: p's segment ends there."""
-    low = first_cut(cuts, k, p)
+    low = bisect_left(cuts, 0, k, p)
     return low if low < k else 0
 
 

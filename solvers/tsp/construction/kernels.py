@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.savings import join_ends
 from corl.problems.tsp.metric import EXPLICIT, Metric, distance
 from corl.rng import below, uniform
 from corl.solvers.tsp.neighbours.candidates import nearest_among
@@ -153,10 +154,7 @@ def join_edges(first, second, order, link, far):
         a, b = first[e], second[e]
         if link[a, 1] >= 0 or link[b, 1] >= 0 or far[a] == b:
             continue
-        link[a, 0 if link[a, 0] < 0 else 1] = b
-        link[b, 0 if link[b, 0] < 0 else 1] = a
-        end_a, end_b = far[a], far[b]
-        far[end_a], far[end_b] = end_b, end_a
+        join_ends(link, far, a, b)
 
 
 @kernel

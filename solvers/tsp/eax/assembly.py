@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.search import bisect_left
+from corl.kernels.sorted_lists import sort_keys
 from corl.problems.tsp.metric import distance
-from corl.solvers.tsp.eax.subtours import SEARCHED, absorb, first_cut, smallest_subtour
+from corl.solvers.tsp.eax.subtours import SEARCHED, absorb, smallest_subtour
 
 __all__ = ["Assembly", "apply", "assemble", "assembly_of", "order_of"]
 
@@ -128,16 +130,12 @@ def _cut(work, segments):
     for t in range(segments):
         p, q = position[city[2 * t]], position[city[2 * t + 1]]
         if q == p + 1 or (p == n - 1 and q == 0):
-            new = (np.int64(p) << 32) | (t << 1)
+            key[t] = (np.int64(p) << 32) | (t << 1)
         else:
-            new = (np.int64(q) << 32) | (t << 1) | 1
-        at = t
-        if segments <= 40:  # insertion sort
-            while at > 0 and key[at - 1] > new:
-                key[at] = key[at - 1]
-                at -= 1
-        key[at] = new
-    if segments > 40:
+            key[t] = (np.int64(q) << 32) | (t << 1) | 1
+    if segments <= 40:
+        sort_keys(key, segments)
+    else:
         key[:segments].sort()
     for r in range(segments):
         work.cut[r] = key[r] >> 32
@@ -248,5 +246,5 @@ def _best_exchange(metric, neighbours, lengths, links, work, segments, smallest,
 @kernel(inline=True)
 def _segment(cut, segments, position):
     """The segment that a position of A's order lies in."""
-    low = first_cut(cut, segments, position)
+    low = bisect_left(cut, 0, segments, position)
     return low - 1 if low > 0 else segments - 1

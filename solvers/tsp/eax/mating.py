@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.arrays import copy_rows
 from corl.jit import kernel
+from corl.kernels.copy import copy_rows
 from corl.rng import next_u64, shuffle
 from corl.solvers.tsp.eax.ab_cycles import Cycles, cycles_of, find_cycles
 from corl.solvers.tsp.eax.assembly import Assembly, apply, assemble, assembly_of, order_of

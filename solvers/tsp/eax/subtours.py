@@ -8,23 +8,10 @@ from __future__ import annotations
 
 from corl.jit import kernel
 
-__all__ = ["SEARCHED", "absorb", "first_cut", "smallest_subtour"]
+__all__ = ["SEARCHED", "absorb", "smallest_subtour"]
 
 SEARCHED = 25
 """Cities looked at from either end of a long segment when a sub-tour is merged (tuned)."""
-
-
-@kernel(inline=True)
-def first_cut(cuts, count, position):
-    """The index of the first of `count` sorted cuts at or behind a position; `count` where there is none."""
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) >> 1
-        if cuts[middle] < position:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @kernel(inline=True)

@@ -13,8 +13,8 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.arrays import copy
 from corl.jit import kernel
+from corl.kernels.copy import copy
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import EXPLICIT, Metric, distance
 from corl.run import Run

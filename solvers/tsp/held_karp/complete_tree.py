@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.union_find import find, number_sets
 from corl.problems.tsp.metric import ATT, CEIL, EUCLIDEAN, GEO, MANHATTAN, ROUNDED, distance
-from corl.solvers.tsp.held_karp.sparse_tree import find, rename
 
 __all__ = ["Boxes", "Forest", "boxes", "fit", "forest", "grow", "prim"]
 
@@ -203,7 +203,7 @@ def _join(state):
                 k = state.counts[1]
                 state.edges[k, 0], state.edges[k, 1] = i, j
                 state.counts[1] = k + 1
-    state.counts[0] = rename(root, name, parts)
+    state.counts[0] = number_sets(root, name, parts)
     for i in range(len(state.part)):
         state.part[i] = name[state.part[i]]
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from corl.jit import kernel
+from corl.kernels.union_find import find, number_sets
 
-__all__ = ["find", "rename", "sparse_edges", "sparse_tree"]
+__all__ = ["sparse_edges", "sparse_tree"]
 
 
 @kernel
@@ -84,7 +85,7 @@ def sparse_tree(u, v, d, pi, edge_u, edge_v, edge_w, best, name, degree):
                 joined += 1
         if joined == 0:
             break
-        parts = rename(root, name, parts)
+        parts = number_sets(root, name, parts)
         for c in range(parts):
             best[c] = -1
         kept = 0
@@ -108,25 +109,3 @@ def sparse_tree(u, v, d, pi, edge_u, edge_v, edge_w, best, name, degree):
         degree[leaf] += 1
         degree[other[leaf]] += 1
     return total
-
-
-@kernel(inline=True)
-def find(root, a):
-    """The representative of a, halving paths."""
-    while root[a] != a:
-        root[a] = root[root[a]]
-        a = root[a]
-    return a
-
-
-@kernel
-def rename(root, name, parts):
-    """Number the sets 0.. in the order of their representatives, which are each set's smallest member; returns how many."""
-    count = 0
-    for c in range(parts):
-        if root[c] == c:
-            name[c] = count
-            count += 1
-        else:
-            name[c] = name[find(root, c)]
-    return count

@@ -3,14 +3,14 @@ double bridge, repair it with Lin-Kernighan moves, keep it or take it back."""
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.rng import below, uniform
+from corl.kernels.annealing import allowance
+from corl.rng import below
 from corl.solvers.tsp.ils.lin_kernighan import LinKernighan, lin_kernighan, settle
 from corl.solvers.tsp.tours.array_tour import forget, set_order, undo
 from corl.solvers.tsp.tours.city_queue import enqueue
@@ -68,7 +68,7 @@ def iterate(metric, neighbours, lengths, search, least, most, stretch, units):
             continue
         cost = _kick(metric, search, stretch)
         cost -= settle(metric, neighbours, lengths, local, least, most, n * n)
-        if cost <= _allowance(search):
+        if cost <= _tolerated(search):
             search.length[0] += cost
             forget(local.tour)
         else:
@@ -77,10 +77,10 @@ def iterate(metric, neighbours, lengths, search, least, most, stretch, units):
 
 
 @kernel(inline=True)
-def _allowance(search):
+def _tolerated(search):
     """How much longer a tour may get: exponential with the temperature's mean, as in simulated annealing."""
     temperature = search.cooling[0] * (1.0 - search.done[0] / search.cooling[1])
-    return -temperature * math.log(1.0 - uniform(search.random)) if temperature > 0.0 else 0.0
+    return allowance(temperature, search.random) if temperature > 0.0 else 0.0
 
 
 @kernel(borrow=True)

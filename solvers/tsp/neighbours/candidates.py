@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.sorted_lists import insert_sorted
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import EXPLICIT, MANHATTAN, MAXIMUM, Metric, distance
 from corl.solvers.tsp.neighbours.spatial import hilbert_order, live_tree, nearest_in_quadrant
@@ -197,10 +198,7 @@ def _sorted_lengths(metric, cities, found):
     """float64 [m, K]: the distance from cities[i] to each of found[i]; sorts the rows of both, which nearly are."""
     out = np.empty(found.shape)
     for i in range(found.shape[0]):
-        for c in range(found.shape[1]):
-            city, length, at = found[i, c], distance(metric, cities[i], found[i, c]), c
-            while at > 0 and out[i, at - 1] > length:
-                out[i, at], found[i, at] = out[i, at - 1], found[i, at - 1]
-                at -= 1
-            out[i, at], found[i, at] = length, city
+        near, lengths = found[i], out[i]
+        for c in range(len(near)):
+            insert_sorted(lengths, near, c, distance(metric, cities[i], near[c]), near[c])
     return out

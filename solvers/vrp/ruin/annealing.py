@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 
-from corl.arrays import copy
 from corl.jit import kernel
+from corl.kernels.copy import copy
 from corl.rng import below, uniform
 from corl.solvers.vrp.ruin.depots import change_depots
 from corl.solvers.vrp.ruin.joining import touched_keep

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.savings import merge_routes
 from corl.problems.vrp.instance import VrpInstance
 from corl.solvers.vrp.ruin.routes import distance
 from corl.solvers.vrp.ruin.state import RoutingData
@@ -28,7 +29,7 @@ def savings_plan(instance: VrpInstance, data: RoutingData) -> NDArray[np.int32]:
     pairs, gains = _savings(data, data.close)
     kept = np.flatnonzero(gains > 0.0)
     order = kept[np.argsort(-gains[kept], kind="stable")]
-    return np.asarray(_merge(data, pairs[order], float(instance.vehicles.capacity[0])))
+    return np.asarray(_merge(data, pairs[order], gains[order], float(instance.vehicles.capacity[0])))
 
 
 @kernel
@@ -50,23 +51,12 @@ def _savings(data, close):
 
 
 @kernel
-def _merge(data, pairs, capacity):
+def _merge(data, pairs, gains, capacity):
     """Join routes end to end, pair by pair in the given order, as long as the load fits; see `savings_plan`."""
     n = data.clients
     link = np.full((n, 2), -1, np.int32)  # neighbours in the route; an end has a -1
-    root = np.arange(n).astype(np.int32)  # disjoint sets
-    load = data.demand.copy()
-    for k in range(len(pairs)):
-        i, j = pairs[k, 0], pairs[k, 1]
-        if link[i, 1] >= 0 or link[j, 1] >= 0:  # inside a route
-            continue
-        a, b = _find(root, i), _find(root, j)
-        if a == b or load[a] + load[b] > capacity:
-            continue
-        root[b] = a
-        load[a] += load[b]
-        for one, two in ((i, j), (j, i)):
-            link[one, 0 if link[one, 0] < 0 else 1] = two
+    degree, far = np.zeros(n, np.int32), np.arange(n).astype(np.int32)
+    merge_routes(pairs, gains, len(pairs), capacity, link, degree, far, data.demand.copy(), 0.0)
     before, routes = np.full(n, -1, np.int32), 0
     for end in range(n):
         if before[end] < 0 and link[end, 1] < 0:
@@ -77,11 +67,3 @@ def _merge(data, pairs, capacity):
                 before[node] = last
                 last, node = node, (link[node, 0] if link[node, 0] != last else link[node, 1])
     return before
-
-
-@kernel
-def _find(root, i):
-    while root[i] != i:
-        root[i] = root[root[i]]
-        i = root[i]
-    return i

@@ -1,0 +1,58 @@
+"""Simulated annealing: acceptance and cooling.
+
+S. Kirkpatrick, C. D. Gelatt and M. P. Vecchi, Optimization by simulated annealing, Science 220, 1983; acceptance after N.
+Metropolis et al., Equation of state calculations by fast computing machines, Journal of Chemical Physics 21, 1953.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from corl.jit import kernel
+from corl.rng import uniform
+
+__all__ = ["allowance", "geometric", "metropolis"]
+
+
+@kernel(inline=True, borrow=True)
+def metropolis(worse: Any, temperature: Any, random: Any) -> Any:
+    """Decide whether a candidate is accepted: always if it is not worse, else with probability exp(-worse / temperature).
+
+    Args:
+        worse: the candidate's objective value minus the current one, of a minimisation.
+        temperature: above 0, in the unit of `worse`.
+        random: uint64 [1], a state of corl.rng; advanced, only if the candidate is worse.
+
+    Returns:
+        Whether to accept.
+    """
+    return worse <= 0 or uniform(random) < math.exp(-worse / temperature)
+
+
+@kernel(inline=True, borrow=True)
+def allowance(temperature: Any, random: Any) -> Any:
+    """Draw by how much a candidate may be worse: to accept what is worse by less than that is Metropolis' rule.
+
+    The threshold is exponentially distributed with mean `temperature`. It can be drawn before the candidate is known, which may
+    then be given up as soon as it is too expensive.
+
+    Args:
+        temperature: at least 0, in the unit of the objective.
+        random: uint64 [1], a state of corl.rng; advanced.
+
+    Returns:
+        A float64, at least 0.
+    """
+    return -temperature * math.log(1.0 - uniform(random))
+
+
+@kernel(inline=True, borrow=True)
+def geometric(first: Any, last: Any, share: Any) -> Any:
+    """Return the temperature of a geometric cooling: first * (last / first) ** share.
+
+    Args:
+        first, last: temperatures at the beginning and the end, above 0.
+        share: the share of the cooling that is over, 0..1.
+    """
+    return first * (last / first) ** share

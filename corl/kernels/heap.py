@@ -1,0 +1,89 @@
+"""A binary heap of pairs (key, item) in two arrays, the least key first (Williams, Communications of the ACM 7, 1964).
+
+The names are those of Python's `heapq`. A heap of `count` entries fills keys[:count] and items[:count]; place k has the children
+2 k + 1 and 2 k + 2, and keys[0], items[0] is the first entry. All functions modify both arrays in place, in O(log count) steps.
+
+`by_item` decides between equal keys: with it the lower item comes first, so that the order is the same whatever was done before;
+without it the order depends on the order of insertion. A heap must be given the same value at every call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corl.jit import kernel
+
+__all__ = ["heap_pop", "heap_push", "heap_replace"]
+
+
+@kernel(inline=True, borrow=True)
+def _precedes(key: Any, item: Any, other_key: Any, other_item: Any, by_item: Any) -> Any:
+    return key < other_key or (by_item and key == other_key and item < other_item)
+
+
+@kernel(inline=True, borrow=True)
+def heap_push(keys: Any, items: Any, count: Any, key: Any, item: Any, by_item: Any) -> Any:
+    """Add an entry to a heap.
+
+    Args:
+        keys: array [> count], in place.
+        items: integer array [> count], in place.
+        count: number of entries before.
+        key, item: the new entry.
+        by_item: whether the lower item comes first where keys are equal.
+
+    Returns:
+        The number of entries, count + 1.
+    """
+    k = np.int64(count)
+    while k > 0:
+        parent = (k - 1) // 2
+        if not _precedes(key, item, keys[parent], items[parent], by_item):
+            break
+        keys[k], items[k] = keys[parent], items[parent]
+        k = parent
+    keys[k], items[k] = key, item
+    return np.int64(count) + 1
+
+
+@kernel(inline=True, borrow=True)
+def heap_replace(keys: Any, items: Any, count: Any, key: Any, item: Any, by_item: Any) -> None:
+    """Remove the first entry of a heap and add another one.
+
+    Args:
+        keys: array [>= count], in place.
+        items: integer array [>= count], in place.
+        count: number of entries, at least 1.
+        key, item: the new entry.
+        by_item: whether the lower item comes first where keys are equal.
+    """
+    k = np.int64(0)
+    while 2 * k + 1 < count:
+        child = 2 * k + 1
+        if child + 1 < count and _precedes(keys[child + 1], items[child + 1], keys[child], items[child], by_item):
+            child += 1
+        if not _precedes(keys[child], items[child], key, item, by_item):
+            break
+        keys[k], items[k] = keys[child], items[child]
+        k = child
+    keys[k], items[k] = key, item
+
+
+@kernel(inline=True, borrow=True)
+def heap_pop(keys: Any, items: Any, count: Any, by_item: Any) -> Any:
+    """Remove the first entry of a heap; read keys[0] and items[0] before.
+
+    Args:
+        keys: array [>= count], in place.
+        items: integer array [>= count], in place.
+        count: number of entries before, at least 1.
+        by_item: whether the lower item comes first where keys are equal.
+
+    Returns:
+        The number of entries, count - 1.
+    """
+    left = np.int64(count) - 1
+    heap_replace(keys, items, left, keys[left], items[left], by_item)
+    return left

@@ -1,0 +1,32 @@
+"""Move one element of an array to another place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corl.jit import kernel
+
+__all__ = ["rotate"]
+
+_ONE = np.uint64(1)  # an index without a sign is never counted from the end: loops over it become vector code
+
+
+@kernel(borrow=True)
+def rotate(sequence: Any, source: Any, target: Any) -> None:
+    """Move the element at one place to another one; those between move by one place towards where it was.
+
+    Args:
+        sequence: array [n], modified in place.
+        source: the place of the element, 0..n - 1.
+        target: the place where it is put, 0..n - 1.
+    """
+    moved, k, last = sequence[source], np.uint64(source), np.uint64(target)
+    while k < last:
+        sequence[k] = sequence[k + _ONE]
+        k += _ONE
+    while k > last:
+        sequence[k] = sequence[k - _ONE]
+        k -= _ONE
+    sequence[last] = moved
