@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from corl import registry
 from corl.errors import InputError, UsageError
+from corl.fields import Anything, Array, Choice, Either, Flag, Integer, Kind, Null, Number, Row, String, Table, Worded
 from corl.files import json_values
 from corl.files.opening import replacing
 from corl.formatting import value
@@ -211,62 +213,29 @@ def relative_gap(objective: float | None, bound: float | None) -> float | None:
     return abs(objective - bound) / abs(objective) if objective else None
 
 
-def _is_number_or_null(value: Any) -> bool:
-    return value is None or json_values.is_number(value)
-
-
-def _is_trace(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(row, list) and len(row) == 3 and json_values.is_number(row[0]) and all(map(_is_number_or_null, row))
-        for row in value
-    )
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _holds_texts(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
-
-
-class _Kind(NamedTuple):
-    """What the value of a key may be: in words, as a test, and as a JSON schema."""
-
-    words: str
-    fits: Callable[[Any], bool]
-    schema: dict[str, Any]
-
-
-def _one_of(*words: str) -> _Kind:
-    return _Kind(", ".join(words), lambda value: isinstance(value, str) and value in words, {"enum": list(words)})
-
-
-_TRACE_ROW = {
-    "type": "array", "prefixItems": [{"type": "number"}], "items": {"type": ["number", "null"]}, "minItems": 3, "maxItems": 3,
-}  # fmt: skip
-_TEXT = _Kind("text", lambda value: isinstance(value, str), {"type": "string"})
-_NUMBER = _Kind("a number", json_values.is_number, {"type": "number"})
-_NUMBER_OR_NULL = _Kind("a number or null", _is_number_or_null, {"type": ["number", "null"]})
-_ACCEPTED: dict[str, _Kind] = {  # by JSON key
+_ANY_INTEGER = Integer(-math.inf, math.inf)
+_NUMBER, _TEXT = Number(), Worded(String(), "text")
+_NUMBER_OR_NULL = Either(_NUMBER, Null())
+_TRACE = Array(Row(_NUMBER, _NUMBER_OR_NULL, _NUMBER_OR_NULL))
+_ACCEPTED: dict[str, Kind] = {  # by JSON key
     "problem": _TEXT,
     "instance": _TEXT,
-    "status": _one_of(*STATUSES),
-    "limit": _one_of(*LIMITS),
+    "status": Choice(STATUSES),
+    "limit": Choice(LIMITS),
     "reason": _TEXT,
-    "sense": _one_of("min", "max"),
+    "sense": Choice(("min", "max")),
     "objective": _NUMBER_OR_NULL,
     "bound": _NUMBER_OR_NULL,
     "gap": _NUMBER_OR_NULL,
     "runtime": _NUMBER,
     "setup_seconds": _NUMBER,
-    "solution": _Kind("any JSON value", lambda value: True, {}),
-    "trace": _Kind("a list of [seconds, objective or null, bound or null]", _is_trace, {"type": "array", "items": _TRACE_ROW}),
+    "solution": Anything(),
+    "trace": Worded(_TRACE, "a list of [seconds, objective or null, bound or null]"),
     "solver": _TEXT,
-    "options": _Kind("an object", lambda value: isinstance(value, dict), {"type": "object"}),
-    "seed": _Kind("an integer", _is_integer, {"type": "integer"}),
-    "versions": _Kind("an object of texts", _holds_texts, {"type": "object", "additionalProperties": {"type": "string"}}),
-    "verified": _Kind("true or false", lambda value: isinstance(value, bool), {"type": "boolean"}),
+    "options": Table(Anything()),
+    "seed": _ANY_INTEGER,
+    "versions": Worded(Table(String()), "an object of texts"),
+    "verified": Flag(),
     "tolerated": _TEXT,
-    "discarded": _Kind("an integer", _is_integer, {"type": "integer"}),
+    "discarded": _ANY_INTEGER,
 }

@@ -1,28 +1,32 @@
 """Instances in JSON, read field by field: every fault names file, line and field, and what is accepted there.
 
-The reader of a format looks like this; `read_object` gives it the whole text as a Field.
+The reader of a format looks like this; `read_object` gives it the whole text as a Field. Keys, ranges and lengths are declared
+once, as kinds (corl.fields), from which the JSON schema comes as well.
+
+    JOB = fields.Object({"operations": Array(Array(Integer(0), 2, 2), 1)}, {"release": Integer(0, HORIZON)})
+    INSTANCE = fields.Object({"machines": Integer(1, LARGEST_MACHINES), "jobs": Array(JOB, 1)},
+                             {"problem": Constant("jobshop"), "name": String(), "comment": String()})
 
     def read_text(text: Text, name: str = "") -> JobShopInstance:
         return read_object(text, lambda field: _instance(field, name))
 
     def _instance(field: Field, name: str) -> JobShopInstance:
-        given = field.record(("problem", "name", "comment", "machines", "objective", "jobs"))
+        given = field.record(INSTANCE)
         name, comment = heading(given, "jobshop", name)
-        machines = given["machines"].integer(1, LARGEST_MACHINES)
-        objective = given.get("objective", "makespan").choice(OBJECTIVES)
-        for job in given["jobs"].entries(least=1):                       # job.place is "jobs[3]"
-            facts = job.record(("operations", "release"))
-            release = facts.get("release", 0).integer(0, HORIZON)
-            pairs = facts["operations"].integers(None, 2, low=0)      # int64 [any length, 2]
+        machines = given["machines"].integer()
+        for job in given["jobs"].entries():                       # job.place is "jobs[3]"
+            facts = job.record()
+            release = facts.get("release", 0).integer()
+            pairs = facts["operations"].integers(None, 2)         # int64 [any length, 2]
             ...
 
-A fault that the reader finds itself is raised as `job.error("...; accepted: ...")`. A key that is null is as good as missing.
+What depends on other fields is given with the call, and then counts instead of what is declared. A fault that the reader finds
+itself is raised as `job.error("...; accepted: ...")`. A key that is null is as good as missing.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -32,15 +36,18 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from corl import options
+from corl import fields, options
 from corl.errors import InputError, UsageError, hint
+from corl.fields import Integer, Kind, Number
 from corl.files.json_values import FLAT, from_json, is_number
 from corl.files.text import Text, quoted
 
 __all__ = ["Field", "Record", "generated", "heading", "plain", "read_object"]
 
 _T = TypeVar("_T")
-_LARGEST = 2**53
+_K = TypeVar("_K", bound=Kind)
+_N = TypeVar("_N", bound=Number)
+_ANYTHING = fields.Anything()
 _STEP = re.compile(r"[^.\[\]]+|\[\d+\]")  # of a place such as jobs[3].operations[2].machine
 _BETWEEN = re.compile(r"[\s,:]*")  # what may stand before a key or a value of a JSON text
 
@@ -80,9 +87,9 @@ def heading(record: Record, problem: str, name: str = "") -> tuple[str, str]:
 
 def generated(field: Field, generators: Mapping[str, Callable[..., Any]], problem: str, name: str = "") -> Any:
     """The instance that a call of a generator makes: {"problem":, "name":, "comment":, "generator":, "parameters": {...}}."""
-    record = field.record(("problem", "name", "comment", "generator", "parameters"))
+    record = field.record(fields.generator_call(problem, generators))
     name, comment = heading(record, problem, name)
-    kind, parameters = record["generator"].choice(generators), record.get("parameters", {})
+    kind, parameters = record["generator"].choice(), record.get("parameters", {})
     if not isinstance(parameters.value, dict):
         raise parameters.error("accepted: an object")
     try:
@@ -93,15 +100,22 @@ def generated(field: Field, generators: Mapping[str, Callable[..., Any]], proble
 
 
 class Field:
-    """A value of a JSON text, and its place there; the methods return it as what they are called, or raise InputError."""
+    """A value of a JSON text, its place there and its kind; the methods return it as what they are called, or raise InputError.
 
-    __slots__ = ("_step", "_where", "value")
+    What they are not told (a range, a length, keys) is as the kind declares it.
+    """
+
+    __slots__ = ("_step", "_where", "kind", "value")
     value: Any
     """None where it is missing."""
+    kind: Kind
+    """What is declared of it."""
 
-    def __init__(self, value: Any, where: str | Field | Record = "", step: int | str | None = None) -> None:
+    def __init__(
+        self, value: Any, where: str | Field | Record = "", step: int | str | None = None, kind: Kind = _ANYTHING
+    ) -> None:
         """`where`: its place, or with `step`, a key or a number in a list, what it is an entry of."""
-        self.value, self._where, self._step = value, where, step
+        self.value, self._where, self._step, self.kind = value, where, step, kind
 
     @property
     def place(self) -> str:
@@ -117,23 +131,38 @@ class Field:
         """The InputError for a fault in this value."""
         return InputError(message, field=self.place or None)
 
-    def record(self, keys: Collection[str], refused: Mapping[str, str] | None = None) -> Record:
-        """An object with these keys alone. `refused` maps keys that others' files may have to what is not supported."""
+    def record(self, kind: fields.Object | None = None) -> Record:
+        """An object with the keys of that kind, or of the kind declared, alone."""
+        kind = kind or self._declared(fields.Object) or fields.Object({})
+        keys = kind.keys
         if not isinstance(self.value, dict):
-            raise self._refusal(f"an object with the keys {', '.join(keys)}")
-        record = Record(self.value, self)
+            raise self._refusal(kind.words)
+        record = Record(self.value, self, keys)
         for key in self.value:
-            if refused and key in refused and key not in keys:
-                raise record[key].error(f"{refused[key]}: not supported")
-            if key not in keys:
+            if key in kind.refused and key not in keys:
+                raise record[key].error(f"{kind.refused[key]}: not supported")
+            if key not in keys and not kind.open:
                 raise self.error(f"there is no key {quoted(key)}{hint(key, keys)}; accepted: {', '.join(keys)}")
         return record
 
-    def entries(self, count: int | None = None, least: int = 0) -> list[Field]:
+    def entries(self, count: int | None = None, least: int | None = None) -> list[Field]:
         """The entries of a list, `count` or `least` of them."""
-        if not isinstance(self.value, list) or len(self.value) < least or count not in (None, len(self.value)):
-            raise self._refusal(f"a list{_counted(count, least)}")
-        return [Field(entry, self, k) for k, entry in enumerate(self.value)]
+        kind, value = self.kind, self.value
+        if count is None and least is None:
+            count, least = kind.lengths
+        if not isinstance(value, list) or len(value) < (least or 0) or count not in (None, len(value)):
+            raise self._refusal(f"a list{_counted(count, least or 0)}")
+        for row in kind.rows:
+            if len(row.of) == len(value):
+                return [Field(entry, self, k, of) for k, (entry, of) in enumerate(zip(value, row.of))]
+        of = kind.entries
+        return [Field(entry, self, k, of) for k, entry in enumerate(value)]
+
+    def _declared(self, kind: type[_K]) -> _K | None:
+        """The alternative of that class that is declared, if there is one."""
+        if type(self.kind) is kind:
+            return self.kind
+        return next((each for each in self.kind.alternatives if type(each) is kind), None)
 
     def text(self) -> str:
         """A text, perhaps an empty one."""
@@ -147,45 +176,70 @@ class Field:
             raise self._refusal("true or false")
         return self.value
 
-    def choice(self, accepted: Collection[str]) -> str:
+    def choice(self, accepted: Collection[str] | None = None) -> str:
         """One of some words."""
+        if accepted is None:
+            declared = self._declared(fields.Choice)
+            accepted = declared.of if declared else ()
         if isinstance(self.value, str) and self.value in accepted:
             return self.value
         near = hint(self.value, accepted) if isinstance(self.value, str) else ""
         raise self._refusal(", ".join(accepted), near)
 
-    def integer(self, low: int = -_LARGEST, high: int = _LARGEST) -> int:
+    def integer(self, low: float | None = None, high: float | None = None) -> int:
         """An integer in low..high."""
-        if type(self.value) is not int or not low <= self.value <= high:
-            raise self._refusal(_range("an integer", low, high))
-        return self.value
+        value = self.value
+        if type(value) is not int or not self._within(value, Integer, low, high):
+            raise self._refusal(self._range(Integer, low, high).words)
+        return value
 
-    def number(self, low: float = -math.inf, high: float = math.inf) -> float:
+    def number(self, low: float | None = None, high: float | None = None) -> float:
         """A finite float64 in low..high."""
-        if not is_number(self.value) or not low <= self.value <= high:
-            raise self._refusal(_range("a number", low, high))
+        if not is_number(self.value) or not self._within(self.value, Number, low, high):
+            raise self._refusal(self._range(Number, low, high).words)
         return float(self.value)
 
-    def numbers(self, *shape: int | None, low: float = -math.inf, high: float = math.inf) -> NDArray[np.float64]:
+    def _within(self, value: float, kind: type[Number], low: float | None, high: float | None) -> bool:
+        """Whether a number is in the range given, or in the one declared."""
+        if low is not None and high is not None:
+            return low <= value <= high
+        declared = self.kind if type(self.kind) is kind and low is None and high is None else self._range(kind, low, high)
+        assert isinstance(declared, Number)
+        return declared.holds(value)
+
+    def _range(self, kind: type[_N], low: float | None, high: float | None) -> _N:
+        """What is accepted of a number: the range given, else the one declared, else any."""
+        if low is None and high is None:
+            return self._declared(kind) or kind()
+        return _ranged(kind, low, high)
+
+    def numbers(self, *shape: int | None, low: float | None = None, high: float | None = None) -> NDArray[np.float64]:
         """Nested lists of finite numbers in low..high as float64 of a shape; None stands for any length from 1."""
-        return self._array(Field.number, np.float64, shape, low, high)
+        return self._array(Field.number, np.float64, shape, self._inside(Number, len(shape), low, high))
 
-    def integers(self, *shape: int | None, low: int = -_LARGEST, high: int = _LARGEST) -> NDArray[np.int64]:
+    def integers(self, *shape: int | None, low: int | None = None, high: int | None = None) -> NDArray[np.int64]:
         """Nested lists of integers in low..high as int64 of a shape; None stands for any length from 1."""
-        return self._array(Field.integer, np.int64, shape, low, high)
+        return self._array(Field.integer, np.int64, shape, self._inside(Integer, len(shape), low, high))
 
-    def _array(self, read: Callable[..., Any], dtype: Any, shape: tuple[int | None, ...], low: Any, high: Any) -> NDArray[Any]:
+    def _inside(self, kind: type[_N], depth: int, low: float | None, high: float | None) -> _N:
+        """As `_range`, of the numbers within so many levels of lists."""
+        if low is None and high is None:
+            return _inside(self.kind, depth, kind) or kind()
+        return _ranged(kind, low, high)
+
+    def _array(self, read: Callable[..., Any], dtype: Any, shape: tuple[int | None, ...], kind: Number) -> NDArray[Any]:
+        low, high = kind.low, kind.high
         found = self._at_once(dtype, shape, low, high)
         if found is not None:
             return found
         lists, lengths = [self], list[int]()
         for level, count in enumerate(shape):
             if level:
-                lists = [entry for each in lists for entry in each.entries()]
+                lists = [entry for each in lists for entry in each.entries(least=0)]
             lengths.append(len(lists[0].entries(least=1)) if count is None else count)
             for each in lists:
                 each.entries(lengths[-1])
-        return np.array([read(entry, low, high) for each in lists for entry in each.entries()], dtype).reshape(lengths)
+        return np.array([read(entry, low, high) for each in lists for entry in each.entries(least=0)], dtype).reshape(lengths)
 
     def _at_once(self, dtype: Any, shape: tuple[int | None, ...], low: Any, high: Any) -> NDArray[Any] | None:
         """The array where nothing is wrong with it; None where the entries must be looked at one by one to say what is."""
@@ -214,11 +268,11 @@ class Field:
 class Record:
     """A JSON object whose keys are known to be accepted ones."""
 
-    __slots__ = ("_where", "values")
+    __slots__ = ("_kinds", "_where", "values")
 
-    def __init__(self, values: Mapping[str, Any], where: str | Field = "") -> None:
-        """`where`: its place, or the field that it is the value of."""
-        self.values, self._where = values, where
+    def __init__(self, values: Mapping[str, Any], where: str | Field = "", kinds: Mapping[str, Kind] | None = None) -> None:
+        """`where`: its place, or the field that it is the value of. kinds: by key what is declared of the values."""
+        self.values, self._where, self._kinds = values, where, kinds or {}
 
     @property
     def place(self) -> str:
@@ -234,7 +288,7 @@ class Record:
     def get(self, key: str, default: Any = None) -> Field:
         """The value of a key, `default` where it is missing or null (None: reading it then raises)."""
         value = self.values.get(key)
-        return Field(default if value is None else value, self, key)
+        return Field(default if value is None else value, self, key, self._kinds.get(key, _ANYTHING))
 
 
 def _counted(count: int | None, least: int) -> str:
@@ -243,14 +297,17 @@ def _counted(count: int | None, least: int) -> str:
     return f" of at least {least:,}" if least else ""
 
 
-def _range(what: str, low: float, high: float) -> str:
-    """Such as "an integer from 1 to 1,000", without a bound that says nothing."""
-    bottom = "" if low <= -_LARGEST else f" from {_bound(low)}"
-    return what + bottom + ("" if high >= _LARGEST else f" {'to' if bottom else 'up to'} {_bound(high)}")
+def _ranged(kind: type[_N], low: float | None, high: float | None) -> _N:
+    bounds: dict[str, Any] = {"low": low, "high": high}
+    return kind(**{key: bound for key, bound in bounds.items() if bound is not None})
 
 
-def _bound(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+def _inside(kind: Kind, depth: int, wanted: type[_N]) -> _N | None:
+    """The numbers declared within so many levels of lists, if there are any."""
+    if not depth:
+        return next((each for each in kind.alternatives if type(each) is wanted), None)
+    inner = (_inside(each.of, depth - 1, wanted) for each in kind.alternatives if isinstance(each, fields.Array))
+    return next((each for each in inner if each is not None), None)
 
 
 def _shown(value: Any) -> str:

@@ -7,19 +7,43 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.fields import Array, Choice, Constant, Either, Integer, Number, Object, String, document
 from corl.files.json_instances import Field, Record, heading, read_object
 from corl.files.json_values import to_json
 from corl.files.opening import plain_name, writing
 from corl.files.text import Text
 from corl.problems.bandits.constraints import KINDS, Capacity, Constraint, Routing, Scheduling
+from corl.problems.bandits.constraints.constraint import LARGEST_INTEGER
 from corl.problems.bandits.instance import LARGEST, BanditInstance
 
-__all__ = ["FORMAT", "from_json_value", "read_instance", "write_instance"]
+__all__ = ["FORMAT", "SCHEMAS", "from_json_value", "read_instance", "write_instance"]
 
 FORMAT = "corl-bandits-1"
 _PUBLISHED = "cormab-0"
-_KEYS = ("problem", "format", "name", "comment", "horizon", "discount", "seed", "constraint", "arms", "initial")
-_LARGEST_INTEGER = 2**31 - 1
+_COUNT = Integer(0, LARGEST_INTEGER)
+_ARM = Object(
+    {
+        "transitions": Array(Array(Array(Number(), 1), 1), 1),
+        "rewards": Array(Array(Number(-LARGEST, LARGEST), 1), 1),
+    }
+)
+_CONSTRAINTS = {kind: Object({"kind": Constant(kind), **each.form.required}, each.form.optional) for kind, each in KINDS.items()}
+_OURS = Object(
+    {
+        "format": Constant(FORMAT),
+        "constraint": Either(*_CONSTRAINTS.values()),
+        "arms": Array(_ARM, 1),
+        "initial": Array(Array(_COUNT, 1), 1),
+    },
+    {
+        "problem": Constant("bandits"),
+        "name": String(),
+        "comment": String(),
+        "horizon": _COUNT,
+        "discount": Number(),
+        "seed": _COUNT,
+    },
+)
 _PUBLISHED_KEYS: dict[str, tuple[type[Constraint], dict[str, str]]] = {  # theirs of ours, kind by kind
     "constrained": (Capacity, {"costs": "arm_costs", "capacities": "worker_capacity"}),
     "scheduling": (
@@ -27,6 +51,26 @@ _PUBLISHED_KEYS: dict[str, tuple[type[Constraint], dict[str, str]]] = {  # their
         {"slots": "n_timeslots", "arm_slots": "arm_avail", "worker_slots": "worker_avail", "budget": "budget"},
     ),
     "routing": (Routing, {"edges": "edges", "source": "source", "length": "max_path_length", "budget": "budget"}),
+}
+_THEIRS = Object(
+    {
+        "format": Constant(_PUBLISHED),
+        "p_up": Array(Array(Number(), 2, 2), 1),
+        "state_reward": Array(Array(Number(), 1), 1),
+        "init_states": Array(String(), 1),
+        "kind": Choice(tuple(_PUBLISHED_KEYS)),
+    },
+    {
+        "seed": _COUNT,
+        "horizon": _COUNT,
+        **{theirs: kind.form.keys[ours] for kind, names in _PUBLISHED_KEYS.values() for ours, theirs in names.items()},
+    },
+    open=True,
+)
+_POLICY = Object({"policy": Object({"kind": String()}, open=True)}, open=True)
+SCHEMAS = {
+    "instance": document("corl bandits instance", Either(_OURS, _THEIRS)),
+    "solution": document("corl bandits policy, what it earned and its interval", _POLICY),
 }
 
 
@@ -38,7 +82,7 @@ def read_instance(path: Path) -> BanditInstance:
 def from_json_value(field: Field, name: str = "") -> BanditInstance:
     """The instance of a JSON object, in either layout. Raises InputError with the field."""
     layout = Record(field.value)["format"].choice((FORMAT, _PUBLISHED))
-    return _ours(field.record(_KEYS), name) if layout == FORMAT else _published(Record(field.value), name)
+    return _ours(field.record(_OURS), name) if layout == FORMAT else _published(Record(field.value, "", _THEIRS.keys), name)
 
 
 def write_instance(instance: BanditInstance, path: Path) -> None:
@@ -47,7 +91,7 @@ def write_instance(instance: BanditInstance, path: Path) -> None:
     for j, (levels, states) in enumerate(zip(instance.levels.tolist(), instance.states.tolist())):
         chances = instance.transitions[j, :levels, :states, :states]
         arms.append({"transitions": chances.tolist(), "rewards": instance.rewards[j, :levels, :states].tolist()})
-    document = {
+    whole = {
         "format": FORMAT,
         "name": instance.name,
         "comment": instance.comment,
@@ -58,14 +102,14 @@ def write_instance(instance: BanditInstance, path: Path) -> None:
         "arms": arms,
         "initial": instance.initial.tolist(),
     }
-    lines = ",\n".join(f' "{key}": {to_json(value)}' for key, value in document.items())
+    lines = ",\n".join(f' "{key}": {to_json(value)}' for key, value in whole.items())
     with writing(path) as stream:
         stream.write(f"{{\n{lines}\n}}\n")
 
 
 def _ours(given: Record, name: str) -> BanditInstance:
     name, comment = heading(given, "bandits", name)
-    each = [_arm(field) for field in given["arms"].entries(least=1)]
+    each = [_arm(field) for field in given["arms"].entries()]
     sizes = np.array([rewards.shape for _, rewards in each], np.int32)
     levels, states = sizes.max(axis=0).tolist()
     transitions, rewards = np.zeros((len(each), levels, states, states)), np.zeros((len(each), levels, states))
@@ -77,27 +121,27 @@ def _ours(given: Record, name: str) -> BanditInstance:
         transitions,
         rewards,
         _constraint(given["constraint"], len(each)),
-        given["initial"].integers(None, len(each), low=0, high=_LARGEST_INTEGER),  # type: ignore[arg-type]  # made int32 there
-        given.get("horizon", 20).integer(0, _LARGEST_INTEGER),
+        given["initial"].integers(None, len(each)),  # type: ignore[arg-type]  # made int32 there
+        given.get("horizon", 20).integer(),
         given.get("discount", 1.0).number(),
         sizes[:, 1],
         sizes[:, 0],
-        given.get("seed", 0).integer(0, _LARGEST_INTEGER),
+        given.get("seed", 0).integer(),
         comment,
     )
 
 
 def _arm(field: Field) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Transitions [levels, states, states] and rewards [levels, states]."""
-    arm = field.record(("transitions", "rewards"))
-    rewards = arm["rewards"].numbers(None, None, low=-LARGEST, high=LARGEST)
+    arm = field.record()
+    rewards = arm["rewards"].numbers(None, None)
     levels, states = rewards.shape
     return arm["transitions"].numbers(levels, states, states), rewards
 
 
 def _constraint(field: Field, arms: int) -> Constraint:
     kind = KINDS[Record(field.value if isinstance(field.value, dict) else {}, field.place)["kind"].choice(KINDS)]
-    return kind.from_json(field.record(("kind", *kind.keys)), arms)
+    return kind.from_json(field.record(_CONSTRAINTS[kind.kind]), arms)
 
 
 def _published(given: Record, name: str) -> BanditInstance:
@@ -110,10 +154,10 @@ def _published(given: Record, name: str) -> BanditInstance:
         transitions[:, :, state, min(state + 1, states - 1)] += up
         transitions[:, :, state, max(state - 1, 0)] += 1.0 - up
     rewards = np.einsum("jasn,jn->jas", transitions, worth)
-    initial = np.array([_digits(each, arms) for each in given["init_states"].entries(least=1)], np.int32)
-    kind, names = _PUBLISHED_KEYS[given["kind"].choice(_PUBLISHED_KEYS)]
+    initial = np.array([_digits(each, arms) for each in given["init_states"].entries()], np.int32)
+    kind, names = _PUBLISHED_KEYS[given["kind"].choice()]
     constraint = kind.from_json({ours: given[theirs] for ours, theirs in names.items()}, arms)
-    horizon, seed = (given.get(key, default).integer(0, _LARGEST_INTEGER) for key, default in (("horizon", 20), ("seed", 0)))
+    horizon, seed = (given.get(key, default).integer() for key, default in (("horizon", 20), ("seed", 0)))
     return BanditInstance(name, transitions, rewards, constraint, initial, horizon, seed=seed)
 
 

@@ -119,7 +119,7 @@ class Bandits(Problem):
 
     def schemas(self) -> dict[str, dict[str, Any]]:
         """See Problem.schemas."""
-        from corl.problems.bandits.schemas import SCHEMAS
+        from corl.problems.bandits.formats import SCHEMAS
 
         return SCHEMAS
 

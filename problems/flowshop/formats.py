@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import InputError
+from corl.fields import Array, Choice, Constant, Either, Integer, Object, String, document, generator_call
 from corl.files.json_instances import Field, generated, heading, read_object
 from corl.files.json_values import dumps
 from corl.files.opening import plain_name, writing
@@ -29,11 +30,25 @@ from corl.files.text import Text, quoted
 from corl.problems.flowshop.generators import GENERATORS
 from corl.problems.flowshop.instance import HORIZON, LARGEST_OPERATIONS, OBJECTIVES, FlowShopInstance
 
-__all__ = ["from_json_value", "read_instance", "read_text", "recognises", "write_instance"]
+__all__ = ["SCHEMAS", "from_json_value", "read_instance", "read_text", "recognises", "write_instance"]
 
 _JSON = re.compile(r'\s*\{.*?"problem"\s*:\s*"flowshop"', re.DOTALL)
 _TITLE = re.compile(r"number of jobs, *number of machines", re.IGNORECASE)
-_KEYS = ("problem", "name", "comment", "objective", "durations", "setups")
+_TABLE = Array(Array(Integer(0, HORIZON), 1), 1)
+_INSTANCE = Object(
+    {"durations": _TABLE},
+    {
+        "problem": Constant("flowshop"),
+        "name": String(),
+        "comment": String(),
+        "objective": Choice(OBJECTIVES),
+        "setups": Array(_TABLE, 1),
+    },
+)
+SCHEMAS = {
+    "instance": document("corl flowshop instance", Either(_INSTANCE, generator_call("flowshop", GENERATORS))),
+    "solution": document("corl flowshop solution: the jobs in their sequence, from 0", Array(Integer(0))),
+}
 
 _HEAD = 4096  # characters that `recognises` sees
 _Line = tuple[int, list[str]]
@@ -136,15 +151,15 @@ def from_json_value(field: Field, name: str = "") -> FlowShopInstance:
     if "generator" in field.value:
         made: FlowShopInstance = generated(field, GENERATORS, "flowshop", name)
         return made
-    given = field.record(_KEYS)
+    given = field.record(_INSTANCE)
     name, comment = heading(given, "flowshop", name)
-    chosen: Any = given.get("objective", "makespan").choice(OBJECTIVES)
-    duration, setup = given["durations"].integers(None, None, low=0, high=HORIZON), None
+    chosen: Any = given.get("objective", "makespan").choice()
+    duration, setup = given["durations"].integers(None, None), None
     if "setups" in given:
         jobs, machines = duration.shape
         tables = given["setups"].entries(machines)
         rows = jobs + 1 if isinstance(tables[0].value, list) and len(tables[0].value) == jobs + 1 else jobs
-        setup = given["setups"].integers(machines, rows, jobs, low=0, high=HORIZON)
+        setup = given["setups"].integers(machines, rows, jobs)
     return FlowShopInstance(name, duration, setup, chosen, comment)
 
 

@@ -94,7 +94,7 @@ class FlowShop(Problem):
 
     def schemas(self) -> dict[str, dict[str, Any]]:
         """See Problem.schemas."""
-        from corl.problems.flowshop.schemas import SCHEMAS
+        from corl.problems.flowshop.formats import SCHEMAS
 
         return SCHEMAS
 

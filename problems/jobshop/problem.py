@@ -152,7 +152,7 @@ class JobShop(Problem):
 
     def schemas(self) -> dict[str, dict[str, Any]]:
         """See Problem.schemas."""
-        from corl.problems.jobshop.schemas import SCHEMAS
+        from corl.problems.jobshop.formats.json_format import SCHEMAS
 
         return SCHEMAS
 

@@ -20,16 +20,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import InputError
+from corl.fields import Array, Constant, Either, Integer, Number, Object, String, document
 from corl.files.json_instances import Field, heading, read_object
 from corl.files.json_values import dumps
 from corl.files.opening import plain_name, writing
 from corl.files.text import Text, quoted
 from corl.problems.knapsack.instance import LARGEST, LARGEST_CONSTRAINTS, LARGEST_ITEMS, KnapsackInstance
 
-__all__ = ["from_json_value", "read_instance", "read_text", "recognises", "write_instance"]
+__all__ = ["SCHEMAS", "from_json_value", "read_instance", "read_text", "recognises", "write_instance"]
 
 _JSON = re.compile(r'\s*\{.*?"problem"\s*:\s*"knapsack"', re.DOTALL)
-_KEYS = ("problem", "name", "comment", "values", "weights", "capacities", "first_item")
+_NUMBERS = Array(Number(0, LARGEST), 1)
+_INSTANCE = Object(
+    {
+        "values": _NUMBERS,
+        "weights": Either(_NUMBERS, Array(_NUMBERS, 1)),
+        "capacities": Either(Number(0, LARGEST), _NUMBERS),
+    },
+    {"problem": Constant("knapsack"), "name": String(), "comment": String(), "first_item": Integer(0, 1)},
+)
+SCHEMAS = {
+    "instance": document("corl knapsack instance", _INSTANCE),
+    "solution": document("corl knapsack solution: the items taken, in the file's numbers", Array(Integer())),
+}
 _SPLIT = re.compile(r"[\s,;]+")
 
 _Line = tuple[int, list[str]]
@@ -154,21 +167,17 @@ def _items(text: Text, rows: list[_Line], n: int, m: int) -> NDArray[np.float64]
 # -------------------------------------------------------------------- JSON
 def from_json_value(field: Field, name: str = "") -> KnapsackInstance:
     """The instance in a JSON object. Raises InputError, naming the key."""
-    given = field.record(_KEYS)
+    given = field.record(_INSTANCE)
     name, comment = heading(given, "knapsack", name)
-    first_item = given.get("first_item", 0).integer(0, 1)
+    first_item = given.get("first_item", 0).integer()
     one = not isinstance(given["capacities"].value, list)
-    capacities = np.array([given["capacities"].number(0.0, LARGEST)]) if one else _numbers(given["capacities"], None)
-    values = _numbers(given["values"], None)
+    capacities = np.array([given["capacities"].number()]) if one else given["capacities"].numbers(None)
+    values = given["values"].numbers(None)
     flat = not isinstance(given["weights"].entries(least=1)[0].value, list)
     if flat and len(capacities) > 1:
         raise given["weights"].error(f"accepted: {len(capacities):,} lists of {len(values):,} numbers, one for each capacity")
-    weights = _numbers(given["weights"], *([] if flat else [len(capacities)]), len(values)).reshape(len(capacities), len(values))
+    weights = given["weights"].numbers(*([] if flat else [len(capacities)]), len(values)).reshape(len(capacities), len(values))
     return KnapsackInstance(name, values, weights, capacities, first_item, comment)
-
-
-def _numbers(field: Field, *shape: int | None) -> NDArray[np.float64]:
-    return field.numbers(*shape, low=0.0, high=LARGEST)
 
 
 # -------------------------------------------------------------------- the writer

@@ -105,7 +105,7 @@ class Knapsack(Problem):
 
     def schemas(self) -> dict[str, dict[str, Any]]:
         """See Problem.schemas."""
-        from corl.problems.knapsack.schemas import SCHEMAS
+        from corl.problems.knapsack.formats import SCHEMAS
 
         return SCHEMAS
 

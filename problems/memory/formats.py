@@ -17,20 +17,76 @@ from pathlib import Path
 from typing import Any
 
 from corl.errors import hint
+from corl.fields import (
+    Anything,
+    Array,
+    Choice,
+    Constant,
+    Either,
+    Flag,
+    Integer,
+    Kind,
+    Number,
+    Object,
+    Row,
+    Schema,
+    String,
+    document,
+    generator_call,
+)
 from corl.files.json_instances import Field, generated, heading, read_object
 from corl.files.json_values import dumps
 from corl.files.opening import plain_name, writing
 from corl.files.text import Text, quoted
 from corl.problems.memory.instance import KINDS, LARGEST, Machine, MappingInstance, Op, from_program
 
-__all__ = ["from_json_value", "read_instance", "recognises", "write_instance"]
+__all__ = ["from_json_value", "instance_schema", "read_instance", "recognises", "write_instance"]
 
-_KEYS = ("problem", "name", "comment", "machine", "tensors", "ops", "aliases")
-_TENSOR_KEYS, _OP_KEYS = ("name", "size", "kind"), ("name", "unit", "flops", "reads", "writes")
 _TRACED = "corl-memmap-1"
-_TRACED_KEYS = ("problem", "format", "name", "comment", "machine", "ops", "tensors")
-_TRACED_TENSOR_KEYS, _TRACED_OP_KEYS = ("id", *_TENSOR_KEYS), ("name", "kind", "flops", "mat", "ins", "outs")
 _TRACED_KINDS = {kind: kind for kind in KINDS} | {"act": "activation"}
+_BYTES = Integer(0, LARGEST)
+_MACHINE = Object({}, {each.name: _BYTES if each.name == "fast_bytes" else Number() for each in dataclasses.fields(Machine)})
+_HEADING = {"problem": Constant("memory"), "name": String(), "comment": String(), "machine": _MACHINE}
+
+
+def _accesses(name: Kind) -> Array:
+    """Tensors whose bytes all go through memory, or [tensor, bytes]."""
+    return Array(Either(name, Row(name, _BYTES)))
+
+
+_NAMED = _accesses(String())
+_INSTANCE = Object(
+    {
+        "tensors": Array(Object({"name": String(), "size": _BYTES}, {"kind": Choice(KINDS)})),
+        "ops": Array(
+            Object(
+                {},
+                {
+                    "name": String(),
+                    "unit": Choice(("matrix", "vector")),
+                    "flops": Number(0),
+                    "reads": _NAMED,
+                    "writes": _NAMED,
+                },
+            )
+        ),
+    },
+    {**_HEADING, "aliases": Array(Array(String()))},
+)
+_NUMBERED = _accesses(Integer())
+_TRACED_INSTANCE = Object(
+    {
+        "format": Constant(_TRACED),
+        "tensors": Array(Object({"id": Integer(), "size": _BYTES, "kind": Choice(tuple(_TRACED_KINDS))}, {"name": String()})),
+        "ops": Array(
+            Object(
+                {"mat": Flag(), "ins": _NUMBERED, "outs": _NUMBERED},
+                {"name": String(), "kind": Anything(), "flops": Number(0)},
+            )
+        ),
+    },
+    dict(_HEADING),
+)
 _HEAD = re.compile(r'\s*\{\s*("problem"\s*:\s*"memory"|"format"\s*:\s*"corl-memmap-)')
 _Generators = Mapping[str, Callable[..., MappingInstance]]
 
@@ -38,6 +94,11 @@ _Generators = Mapping[str, Callable[..., MappingInstance]]
 def recognises(head: str) -> bool:
     """Whether this is the head of a program: its first key is "problem", "memory", or "format", "corl-memmap-..."."""
     return _HEAD.match(head) is not None
+
+
+def instance_schema(generators: _Generators) -> Schema:
+    """The JSON schema of files of both forms, and of calls of these generators."""
+    return document("corl memory instance", Either(_INSTANCE, _TRACED_INSTANCE, generator_call("memory", generators)))
 
 
 def read_instance(path: Path, generators: _Generators) -> MappingInstance:
@@ -58,21 +119,21 @@ def from_json_value(field: Field, stem: str, generators: _Generators) -> Mapping
 
 def _program(field: Field, stem: str) -> MappingInstance:
     """The instance of our own form."""
-    given = field.record(_KEYS)
+    given = field.record(_INSTANCE)
     name, comment = heading(given, "memory", stem)
     numbers: dict[Any, int] = {}
     tensors: list[tuple[str, int, str]] = []
     ops = []
     for entry in given["tensors"].entries():
-        facts = entry.record(_TENSOR_KEYS)
+        facts = entry.record()
         tensor = facts["name"].text()
         if not tensor or tensor in numbers:
             raise facts["name"].error(f"{quoted(tensor)} is not accepted; accepted: a name that no other tensor has")
         numbers[tensor] = len(tensors)
-        tensors.append((tensor, facts["size"].integer(0, LARGEST), facts.get("kind", "activation").choice(KINDS)))
+        tensors.append((tensor, facts["size"].integer(), facts.get("kind", "activation").choice()))
     for entry in given["ops"].entries():
-        facts = entry.record(_OP_KEYS)
-        matrix, flops = facts.get("unit", "vector").choice(("matrix", "vector")) == "matrix", facts.get("flops", 0).number(0)
+        facts = entry.record()
+        matrix, flops = facts.get("unit", "vector").choice() == "matrix", facts.get("flops", 0).number()
         reads, writes = (
             [_access(access, numbers, tensors) for access in facts.get(key, []).entries()] for key in ("reads", "writes")
         )
@@ -85,8 +146,8 @@ def _access(field: Field, numbers: Mapping[Any, int], tensors: list[tuple[str, i
     """(tensor, bytes) of its name, which stands for all its bytes, or of [name, bytes]."""
     if not isinstance(field.value, list):
         return (t := _tensor(field, numbers)), tensors[t][1]
-    tensor, count = field.entries(2)
-    return _tensor(tensor, numbers), count.integer(0, LARGEST)
+    tensor, count = field.entries()
+    return _tensor(tensor, numbers), count.integer()
 
 
 def _tensor(field: Field, numbers: Mapping[Any, int]) -> int:
@@ -100,29 +161,29 @@ def _tensor(field: Field, numbers: Mapping[Any, int]) -> int:
 
 
 def _machine(field: Field) -> Machine:
-    record = field.record([each.name for each in dataclasses.fields(Machine)])
+    record = field.record(_MACHINE)
     given: dict[str, Any] = {key: record[key].number() for key in record.values if key in record and key != "fast_bytes"}
-    return Machine(record.get("fast_bytes", Machine.fast_bytes).integer(0, LARGEST), **given)
+    return Machine(record.get("fast_bytes", Machine.fast_bytes).integer(), **given)
 
 
 def _traced(field: Field, stem: str) -> MappingInstance:
     """The instance of a traced program: tensors have numbers, "mat" marks the matrix unit, "act" is an activation."""
-    given = field.record(_TRACED_KEYS)
+    given = field.record(_TRACED_INSTANCE)
     given["format"].choice((_TRACED,))
     numbers: dict[Any, int] = {}
     tensors: list[tuple[str, int, str]] = []
     taken, ops = set(), []
     for entry in given["tensors"].entries():
-        facts = entry.record(_TRACED_TENSOR_KEYS)
+        facts = entry.record()
         identity, name = facts["id"].integer(), facts.get("name", "").text()
         if identity in numbers:
             raise facts["id"].error(f"{identity} is not accepted; accepted: an integer that no other tensor has")
         name = name if name and name not in taken else f"{name}#{identity}"
         taken.add(name)
         numbers[identity] = len(tensors)
-        tensors.append((name, facts["size"].integer(0, LARGEST), _TRACED_KINDS[facts["kind"].choice(_TRACED_KINDS)]))
+        tensors.append((name, facts["size"].integer(), _TRACED_KINDS[facts["kind"].choice()]))
     for entry in given["ops"].entries():
-        facts = entry.record(_TRACED_OP_KEYS)
+        facts = entry.record()
         lists = []
         for key in ("ins", "outs"):
             summed: dict[int, int] = {}  # a tensor may be read twice by one operation
@@ -130,7 +191,7 @@ def _traced(field: Field, stem: str) -> MappingInstance:
                 tensor, count = _access(access, numbers, tensors)
                 summed[tensor] = summed.get(tensor, 0) + count
             lists.append(list(summed.items()))
-        ops.append(Op(facts.get("name", "").text(), facts["mat"].flag(), facts.get("flops", 0).number(0), *lists))
+        ops.append(Op(facts.get("name", "").text(), facts["mat"].flag(), facts.get("flops", 0).number(), *lists))
     name, comment = heading(given, "memory", stem)
     return from_program(ops, tensors, _machine(given.get("machine", {})), name=name, comment=comment)
 

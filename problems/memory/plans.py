@@ -16,15 +16,30 @@ from typing import Any
 import numpy as np
 
 from corl.errors import Infeasible, InputError, hint
+from corl.fields import Array, Choice, Integer, Number, Object, String, document
 from corl.files.json_instances import Field, Record
 from corl.files.opening import writing
 from corl.files.text import Text, quoted
 from corl.problems.memory.instance import IN, OUT, MappingInstance, MappingPlan
 
-__all__ = ["plan_from_json", "plan_to_json", "read_plan", "write_plan"]
+__all__ = ["SCHEMA", "plan_from_json", "plan_to_json", "read_plan", "write_plan"]
 
 _PLACE = ("tensor", "bytes", "offset", "from", "to", "from_op", "to_op")
 _SECONDS = ("start", "end")
+_SPAN = {"from": Integer(0), "to": Integer(0)}
+_FACTS = {"bytes": Integer(), "from_op": String(), "to_op": String()}
+_PLAN = Object(
+    {
+        "residencies": Array(Object({"tensor": String(), **_SPAN, "offset": Integer(0)}, _FACTS)),
+        "copies": Array(
+            Object(
+                {"tensor": String(), "direction": Choice(("in", "out")), **_SPAN},
+                {**_FACTS, "start": Number(), "end": Number()},
+            )
+        ),
+    }
+)
+SCHEMA = document("corl memory plan: operations half-open, bytes, seconds", _PLAN)
 _KEYS = {"residencies": _PLACE, "copies": ("tensor", "direction", "bytes", "from", "to", "from_op", "to_op", *_SECONDS)}
 _ARRAYS = {"residencies": ("from", "to", "offset"), "copies": ("direction", "from", "to")}
 """What must be there beside the tensor, in the order of a MappingPlan's columns."""
@@ -65,11 +80,11 @@ def plan_from_json(instance: MappingInstance, value: Any) -> MappingPlan:
 
     Raises InputError for anything else, and for bytes, names and seconds that are not the instance's or the simulator's.
     """
-    given = Field(value, "solution").record(("residencies", "copies"))
+    given = Field(value, "solution").record(_PLAN)
     numbers = {name: t for t, name in enumerate(instance.tensor_names)}
     tables = []
-    for part, keys in _KEYS.items():
-        rows, records = [], [entry.record(keys) for entry in given[part].entries()]
+    for part in _KEYS:
+        rows, records = [], [entry.record() for entry in given[part].entries()]
         for record in records:
             name = record["tensor"].text()
             if name not in numbers:
@@ -78,7 +93,7 @@ def plan_from_json(instance: MappingInstance, value: Any) -> MappingPlan:
             row = [numbers[name]]
             for key in _ARRAYS[part]:
                 field = record[key]
-                row.append(_DIRECTIONS[field.choice(_DIRECTIONS)] if key == "direction" else field.integer(0))
+                row.append(_DIRECTIONS[field.choice()] if key == "direction" else field.integer())
             _check_facts(record, _row(instance, row[0], record["from"].value, record["to"].value))
             rows.append(row)
         tables.append(np.array(rows, np.int64).reshape(-1, 4))

@@ -127,9 +127,10 @@ class Mapping(Problem):
 
     def schemas(self) -> dict[str, dict[str, Any]]:
         """See Problem.schemas."""
-        from corl.problems.memory.schemas import SCHEMAS
+        from corl.problems.memory.formats import instance_schema
+        from corl.problems.memory.plans import SCHEMA
 
-        return SCHEMAS
+        return {"instance": instance_schema(self.generators), "solution": SCHEMA}
 
     def describe(self, instance: MappingInstance) -> dict[str, Any]:
         """Facts for `corl info`."""

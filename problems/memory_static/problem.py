@@ -125,9 +125,9 @@ class StaticAllocation(Problem):
 
     def schemas(self) -> dict[str, dict[str, Any]]:
         """See Problem.schemas."""
-        from corl.problems.memory_static.schemas import SCHEMAS
+        from corl.fields import Integer, Table, document
 
-        return SCHEMAS
+        return {"solution": document("corl memory-static solution: {buffer: offset}", Table(Integer()))}
 
     def describe(self, instance: StaticInstance) -> dict[str, Any]:
         """Facts for `corl info`."""

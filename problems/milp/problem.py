@@ -115,9 +115,9 @@ class Milp(Problem):
 
     def schemas(self) -> dict[str, dict[str, Any]]:
         """See Problem.schemas."""
-        from corl.problems.milp.schemas import SCHEMAS
+        from corl.fields import Number, Table, document
 
-        return SCHEMAS
+        return {"solution": document("corl milp solution: {variable: value}, zeros left out", Table(Number()))}
 
     def describe(self, instance: MilpInstance) -> dict[str, Any]:
         """Facts for `corl info`."""

@@ -84,9 +84,11 @@ class MilpBranching(Problem):
 
     def schemas(self) -> dict[str, dict[str, Any]]:
         """See Problem.schemas."""
-        from corl.problems.milp_branching.schemas import SCHEMAS
+        from corl.fields import Array, Choice, Either, Null, Number, Object, Row, String, Table, document
 
-        return SCHEMAS
+        node = Row(String(), Number(), Choice(("up", "down")))
+        tree = Object({"tree": Array(Either(node, Null())), "incumbent": Either(Table(Number()), Null())}, open=True)
+        return {"solution": document("corl milp-branching solution: a tree in preorder, null for a leaf", tree)}
 
     def describe(self, instance: BranchingInstance) -> dict[str, Any]:
         """Facts for `corl info`: those of the program."""

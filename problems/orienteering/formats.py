@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import InputError
+from corl.fields import Array, Choice, Constant, Integer, Number, Object, String, document
 from corl.files.json_instances import Field, heading, read_object
 from corl.files.json_values import dumps
 from corl.files.opening import plain_name, writing
@@ -27,7 +28,7 @@ from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.problems.tsp import formats as tsplib
 from corl.problems.tsp.instance import COORDINATE_TYPES, LARGEST, TspInstance
 
-__all__ = ["from_json_value", "read_instance", "read_text", "recognises", "write_instance"]
+__all__ = ["SCHEMAS", "from_json_value", "read_instance", "read_text", "recognises", "write_instance"]
 
 _JSON = re.compile(r'\s*\{.*?"problem"\s*:\s*"orienteering"', re.DOTALL)
 _TYPE = re.compile(r"^\s*TYPE\s*:?\s*OP\b", re.IGNORECASE | re.MULTILINE)
@@ -36,9 +37,19 @@ _OWN = ("COST_LIMIT", "NODE_SCORE_SECTION", "DEPOT_SECTION")
 _KEYWORDS = (*tsplib.KEYWORDS, *_OWN)
 _VEHICLES = "belongs to a vehicle routing problem, which is no orienteering problem; accepted: TYPE OP"
 _REFUSED = dict.fromkeys(("CAPACITY", "VEHICLES", "DISTANCE", "DEMAND_SECTION", "TIME_WINDOW_SECTION"), _VEHICLES)
-_KEYS = (
-    "problem", "name", "comment", "edge_weight_type", "points", "matrix", "ids", "scores", "limit", "start", "end",
+_INSTANCE = Object(
+    {"scores": Array(Number(), 1), "limit": Number(0)},
+    {
+        "problem": Constant("orienteering"), "name": String(), "comment": String(),
+        "edge_weight_type": Choice([*COORDINATE_TYPES, "EXPLICIT"]), "points": Array(Array(Number(), 2, 3), 1),
+        "matrix": Array(Array(Number(), 1), 1), "ids": Array(Integer(), 1), "start": Integer(), "end": Integer(),
+    },
 )  # fmt: skip
+_EITHER = {"oneOf": [{"properties": {key: {"type": "array"}}, "required": [key]} for key in ("points", "matrix")]}
+SCHEMAS = {
+    "instance": document("corl orienteering instance", _INSTANCE) | _EITHER,
+    "solution": document("corl orienteering solution: nodes in order, start and end listed, in the file's ids", Array(Integer())),
+}
 
 
 def recognises(head: str) -> bool:
@@ -114,7 +125,7 @@ def _depots(part: Text, place: dict[int, int]) -> tuple[int, int]:
 # -------------------------------------------------------------------- JSON
 def from_json_value(field: Field, name: str = "") -> OrienteeringInstance:
     """The instance in a JSON object. Raises InputError, naming the key."""
-    given = field.record(_KEYS)
+    given = field.record(_INSTANCE)
     name, comment = heading(given, "orienteering", name)
     if ("points" in given) == ("matrix" in given):
         raise given["points"].error("accepted: either points or a matrix")
@@ -125,7 +136,7 @@ def from_json_value(field: Field, name: str = "") -> OrienteeringInstance:
         n = len(points)
     else:
         kind = given.get("edge_weight_type", "EXPLICIT").choice(("EXPLICIT",))
-        n = len(given["matrix"].entries(least=1))
+        n = len(given["matrix"].entries())
         matrix = given["matrix"].numbers(n, n)
     ids = given.get("ids", list(range(n))).integers(n)
     graph = TspInstance(name, kind, points, matrix, ids=ids)
@@ -133,7 +144,7 @@ def from_json_value(field: Field, name: str = "") -> OrienteeringInstance:
     start = given.get("start", int(ids[0]))
     first, last = _node(start, place), _node(given.get("end", start.value), place)
     scores = given["scores"].numbers(None)
-    return OrienteeringInstance(graph, scores, given["limit"].number(0.0), first, last, name, comment)
+    return OrienteeringInstance(graph, scores, given["limit"].number(), first, last, name, comment)
 
 
 def _node(field: Field, place: dict[int, int]) -> int:

@@ -126,7 +126,7 @@ class Orienteering(Problem):
 
     def schemas(self) -> dict[str, dict[str, Any]]:
         """See Problem.schemas."""
-        from corl.problems.orienteering.schemas import SCHEMAS
+        from corl.problems.orienteering.formats import SCHEMAS
 
         return SCHEMAS
 

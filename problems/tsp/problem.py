@@ -145,9 +145,10 @@ class Tsp(Problem):
 
     def schemas(self) -> dict[str, dict[str, Any]]:
         """See Problem.schemas."""
-        from corl.problems.tsp.schemas import SCHEMAS
+        from corl.fields import Array, Either, Integer, String, document
 
-        return SCHEMAS
+        tour = Either(Array(Integer()), Array(String()))
+        return {"solution": document("corl tsp solution: cities in visiting order, by their ids or names", tour)}
 
     def describe(self, instance: TspInstance) -> dict[str, Any]:
         """Facts for `corl info`."""

@@ -117,7 +117,7 @@ class Vrp(Problem):
 
     def schemas(self) -> dict[str, dict[str, Any]]:
         """See Problem.schemas."""
-        from corl.problems.vrp.schemas import SCHEMAS
+        from corl.problems.vrp.formats.json_format import SCHEMAS
 
         return SCHEMAS
 

@@ -9,9 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from corl import fields
 from corl.errors import InputError
 from corl.files.json_instances import Field, generated, heading, plain, read_object
 from corl.files.text import Text
+
+
+def keys(*names: str, **more: Any) -> fields.Object:
+    """An object of anything under these keys."""
+    return fields.Object({}, dict.fromkeys(names, fields.Anything()), **more)
+
 
 CONTENT = """{"problem": "plants", "name": "garden", "beds": [
   {"row": 1, "open": true, "kind": "herb"},
@@ -19,8 +26,8 @@ CONTENT = """{"problem": "plants", "name": "garden", "beds": [
    "pairs": [[1, 2],
              [3, 4]]}]}
 """
-KEYS = ("problem", "name", "comment", "beds")
-BED = ("row", "open", "kind", "area", "pairs")
+BED = keys("row", "open", "kind", "area", "pairs")
+KEYS = keys("problem", "name", "comment", "beds")
 
 
 def test_what_is_read():
@@ -49,7 +56,7 @@ FAULTS: list[tuple[str, str, str, Callable[[Field], Any], str]] = [
     ('"row": 2', '"row": "2"', "row", lambda row: row.integer(1, 9), "'2' is not accepted; accepted: an integer from 1 to 9"),
     ('"row": 2, ', "", "row", lambda row: row.integer(0), "missing; accepted: an integer from 0"),
     ("", "", "row", lambda row: row.text(), "2 is not accepted; accepted: a text"),
-    ("", "", "row", lambda row: row.record(("x", "y")), "2 is not accepted; accepted: an object with the keys x, y"),
+    ("", "", "row", lambda row: row.record(keys("x", "y")), "2 is not accepted; accepted: an object with the keys x, y"),
     ("", "", "pairs", lambda pairs: pairs.integers(3, 2), "a list of 2 is not accepted; accepted: a list of 3"),
     ("3, 4", "3", "pairs[1]", lambda pairs: pairs.integers(None, None), "a list of 1 is not accepted; accepted: a list of 2"),
     ("3, 4", "3, 4.0", "pairs[1][1]", lambda pairs: pairs.integers(2, 2), "4.0 is not accepted; accepted: an integer"),
@@ -81,9 +88,10 @@ def test_faults(old: str, new: str, place: str, read: Callable[[Field], Any], me
 def test_faults_that_a_reader_finds():
     """Keys that are not known, or not supported; what the reader says of a field; a field that is not in the text."""
     for read, message in (
-        (lambda bed: bed.record(("row", "area", "pears")),
+        (lambda bed: bed.record(keys("row", "area", "pears")),
          "beds.json:3: beds[1]: there is no key 'pairs' (did you mean 'pears'?); accepted: row, area, pears"),
-        (lambda bed: bed.record(("row", "pairs"), {"area": "areas"}), "beds.json:3: beds[1].area: areas: not supported"),
+        (lambda bed: bed.record(keys("row", "pairs", refused={"area": "areas"})),
+         "beds.json:3: beds[1].area: areas: not supported"),
         (lambda bed: bed.error("too far; accepted: near"), "beds.json:3: beds[1]: too far; accepted: near"),
         (lambda bed: InputError("odd", field="elsewhere[3]"), "beds.json: elsewhere[3]: odd"),
     ):  # fmt: skip
@@ -137,7 +145,7 @@ def test_calls_of_generators():
         ({"generator": "gardn"}, "generator: 'gardn' is not accepted (did you mean 'garden'?); accepted: garden"),
         ({"parameters": {"bed": 3}}, "parameters: "),
         ({"parameters": []}, "parameters: accepted: an object"),
-        ({"seed": 1}, "there is no key 'seed'; accepted: problem, name, comment, generator, parameters"),
+        ({"seed": 1}, "there is no key 'seed'; accepted: generator, problem, name, comment, parameters"),
     ):
         with pytest.raises(InputError) as raised:
             generated(Field(call | change), {"garden": garden}, "plants")
@@ -158,6 +166,7 @@ def test_a_matrix_is_looked_at_as_a_whole(monkeypatch):
     monkeypatch.setattr(Field, "__init__", lambda self, value, *where: made.append(value))
     for n in (2, 30):
         field = Field.__new__(Field)
+        field.kind = fields.Anything()
         field.value = [[float(i * j) for i in range(n)] for j in range(n)]
         assert field.numbers(n, n).shape == (n, n)
     assert made == []
@@ -190,3 +199,31 @@ def test_a_fault_in_a_matrix_is_named(value, message):
     with pytest.raises(InputError) as error:
         Field(value).numbers(2, 2, low=0.0)
     assert message in str(error.value)
+
+
+def test_kinds_are_declared_once():
+    """Ranges, lengths, words and keys are those of the declared kind, of entries too; what a call is told counts instead."""
+    bed = fields.Object(
+        {"row": fields.Integer(1, 9)}, {"area": fields.Either(fields.Number(0), fields.Array(fields.Number(0), 2))}
+    )
+    kind = fields.Object({"beds": fields.Array(bed, 1), "kind": fields.Choice(("herb", "tree"))})
+
+    def read(**changes: Any) -> list[Any]:
+        given = Field({"beds": [{"row": 3, "area": [1, 2]}], "kind": "herb"} | changes, kind=kind).record()
+        first = given["beds"].entries()[0].record()
+        area = first["area"]
+        size = area.numbers(None).tolist() if isinstance(area.value, list) else area.number()
+        return [first["row"].integer(), size, given["kind"].choice()]
+
+    assert read() == [3, [1.0, 2.0], "herb"] and read(beds=[{"row": 1, "area": 5}]) == [1, 5.0, "herb"]
+    for change, message in (
+        ({"beds": []}, "beds: a list of 0 is not accepted; accepted: a list of at least 1"),
+        ({"beds": [{"row": 10}]}, r"beds\[0\].area: missing; accepted: a number from 0"),
+        ({"beds": [{"row": 10, "area": 1}]}, r"beds\[0\].row: 10 is not accepted; accepted: an integer from 1 to 9"),
+        ({"beds": [{"row": 1, "area": [1, -2]}]}, r"beds\[0\].area\[1\]: -2 is not accepted; accepted: a number from 0"),
+        ({"kind": "bush"}, "kind: 'bush' is not accepted; accepted: herb, tree"),
+        ({"kinds": 1}, "there is no key 'kinds'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read(**change)
+    assert Field(12, kind=fields.Integer(1, 9)).integer(1, 20) == 12

@@ -85,7 +85,7 @@ def read_runs(file: Path) -> list[Run]:
     whole, runs = read_toml(file), list[Run]()
     for table in whole.tables("run"):
         name, task, recipe = (table.text(key) for key in ("name", "task", "recipe"))
-        options = table.take("options", "a table of options", lambda value: isinstance(value, dict), {})
+        options = table.table("options").rest()
         options = {key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}
         size, minutes, best_of = table.integer("size", 100), table.number("minutes", 30.0), tuple(table.texts("best_of"))
         table.close()

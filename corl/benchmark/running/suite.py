@@ -30,6 +30,7 @@ cores = 1                               # default
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -43,6 +44,7 @@ from corl.adapter import Problem
 from corl.benchmark.running.sources import Source, read_sources
 from corl.benchmark.running.tables import Table, read_toml
 from corl.errors import InputError, UsageError, hint, unknown
+from corl.fields import Array, Flag, Integer, Number, Worded
 
 __all__ = ["Lineup", "Suite", "read_suite"]
 
@@ -150,7 +152,7 @@ def read_suite(name: str | os.PathLike[str]) -> Suite:
         seeds=tuple(table.seeds("seeds", [0])),
         setup_allowance=table.number("setup_allowance", _SETUP_ALLOWANCE),
         patience=table.number("patience", _PATIENCE),
-        keep_solutions=table.take("keep_solutions", "true or false", lambda value: isinstance(value, bool), True),
+        keep_solutions=table.take("keep_solutions", Flag(), True),
         notices=tuple(notices),
     )
     table.close()
@@ -233,21 +235,13 @@ def _registered(problem: Problem, name: str, labels: list[str]) -> Lineup:
 
 
 def _limits(table: Table) -> tuple[float, ...]:
-    accepted = "a list of seconds, each above 0"
-    values = table.take("time_limits", accepted, lambda v: isinstance(v, list) and bool(v) and all(map(_positive, v)), [])
+    values = table.take("time_limits", Worded(Array(Number(above=0), 1), "a list of seconds, each above 0"), [])
     return tuple(sorted({float(value) for value in values}))
 
 
 def _iterations(table: Table) -> tuple[int, ...]:
-    accepted = "a list of integers from 1 up"
-    values = table.take(
-        "iterations", accepted, lambda v: isinstance(v, list) and bool(v) and all(type(n) is int and n > 0 for n in v), []
-    )
+    values = table.take("iterations", Worded(Array(Integer(1, math.inf), 1), "a list of integers from 1 up"), [])
     return tuple(sorted(set(values)))
-
-
-def _positive(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < float("inf")
 
 
 def _further(seeds: tuple[int, ...], count: int) -> list[int]:

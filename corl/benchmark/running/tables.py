@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from corl import fields
 from corl.errors import InputError
-from corl.files.json_values import is_number
+from corl.fields import Array, Either, Integer, Kind, Number, String, Worded
 from corl.files.opening import reading
 
 __all__ = ["Table", "read_toml"]
 
-_SEEDS = 10_000  # one number may stand for
+_MOST = 10_000  # seeds that one number may stand for
+_TEXT = Worded(String("."), "a text")
+_TEXTS = Worded(Either(String(), Array(String(), 1)), "a text or a list of texts")
+_SEEDS = Worded(
+    Either(Integer(1, _MOST), Array(Integer(0, math.inf), 1)), f"how many, up to {_MOST}, or a list of integers from 0 up"
+)
+_TABLE = Worded(fields.Table(fields.Anything()), "a table")
 _LINE = re.compile(r" \(at line (\d+), column \d+\)")
 
 
@@ -47,54 +54,50 @@ class Table:
     def __contains__(self, key: str) -> bool:
         return key in self._values
 
-    def take(self, key: str, accepted: str, fits: Callable[[Any], bool], default: Any = None) -> Any:
-        """The value of a key, or `default`. Raises InputError unless it `fits`, naming what is `accepted`."""
+    def take(self, key: str, kind: Kind, default: Any = None) -> Any:
+        """The value of a key, or `default`. Raises InputError unless it is of that kind, naming what is accepted."""
         self._known.append(key)
         if key not in self._values:
             return default
         value = self._values.pop(key)
-        if not fits(value):
-            raise self.error(key, f"{_short(value)} is not accepted; accepted: {accepted}")
+        if not kind.fits(value):
+            raise self.error(key, f"{_short(value)} is not accepted; accepted: {kind.words}")
         return value
 
     def text(self, key: str, default: str = "") -> str:
         """A text that is not empty."""
-        return str(self.take(key, "a text", lambda value: isinstance(value, str) and bool(value), default))
+        return str(self.take(key, _TEXT, default))
 
     def number(self, key: str, default: float) -> float:
         """A number above 0."""
-        return float(self.take(key, "a number above 0", lambda value: is_number(value) and value > 0, default))
+        return float(self.take(key, Number(above=0), default))
 
     def integer(self, key: str, default: int | None) -> int | None:
-        """An integer from 1 up."""
-        value: int | None = self.take(key, "an integer from 1 up", lambda value: type(value) is int and value > 0, default)
+        """An integer from 1."""
+        value: int | None = self.take(key, Integer(1), default)
         return value
 
     def texts(self, key: str) -> list[str]:
         """A text or a list of them, as a list."""
-        value = self.take(key, "a text or a list of texts", lambda value: _listed(value, lambda item: isinstance(item, str)), [])
+        value = self.take(key, _TEXTS, [])
         return [value] if isinstance(value, str) else value
 
     def seeds(self, key: str, default: list[int]) -> list[int]:
         """How many (then 0, 1, 2 ...), or which, without repetition."""
-        accepted = f"how many, up to {_SEEDS}, or a list of integers from 0 up"
-        fits: Callable[[Any], bool] = lambda value: _listed(value, lambda item: type(item) is int and item >= 0)  # noqa: E731
-        few: Callable[[Any], bool] = lambda value: not isinstance(value, int) or 0 < value <= _SEEDS  # noqa: E731
-        value = self.take(key, accepted, lambda value: fits(value) and few(value), default)
+        value = self.take(key, _SEEDS, default)
         return list(range(value)) if isinstance(value, int) else list(dict.fromkeys(value))
 
     def table(self, key: str) -> Table:
         """A table, empty if it is not there."""
-        value = self.take(key, "a table", lambda value: isinstance(value, dict), {})
+        value = self.take(key, _TABLE, {})
         return Table(value, self.file, ".".join(part for part in (self._path, key) if part))
 
     def tables(self, key: str) -> list[Table]:
         """The tables of `[[key]]`, at least one."""
-        accepted = f"at least one [[{key}]]"
-        fits: Callable[[Any], bool] = lambda value: isinstance(value, list) and all(isinstance(t, dict) for t in value)  # noqa: E731
-        values = self.take(key, accepted, fits, [])
+        kind = Worded(Array(_TABLE), f"at least one [[{key}]]")
+        values = self.take(key, kind, [])
         if not values:
-            raise self.error(key, f"missing; accepted: {accepted}")
+            raise self.error(key, f"missing; accepted: {kind.words}")
         return [Table(value, self.file, f"{key}[{k}]") for k, value in enumerate(values, 1)]
 
     def rest(self) -> dict[str, Any]:
@@ -106,11 +109,6 @@ class Table:
         """Refuse what nobody has taken: a mistyped key must not pass in silence."""
         for key in self._values:
             raise self.error(key, f"not a known key; accepted: {', '.join(self._known)}")
-
-
-def _listed(value: Any, fits: Callable[[Any], bool]) -> bool:
-    """One value that fits, or a list of them that is not empty."""
-    return all(map(fits, value)) and bool(value) if isinstance(value, list) else fits(value)
 
 
 def _short(value: Any) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible, InputError
+from corl.fields import Array, Integer, Object
 from corl.problems.bandits.constraints.constraint import LARGEST_INTEGER, Fields, Oracle, PullConstraint, Relaxation, Rooms
 
 __all__ = ["Budget"]
@@ -25,7 +26,7 @@ class Budget(PullConstraint):
     budget: int
 
     kind = "budget"
-    keys = ("costs", "budget")
+    form = Object({"budget": Integer()}, {"costs": Array(Integer(1, LARGEST_INTEGER), 1)})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "costs", np.asarray(self.costs, np.int64))
@@ -82,5 +83,5 @@ class Budget(PullConstraint):
     def from_json(cls, fields: Fields, arms: int) -> Budget:
         """`budget`, and `costs` where they are not all 1."""
         given = fields["costs"].value is not None
-        costs = fields["costs"].integers(arms, low=1, high=LARGEST_INTEGER) if given else np.ones(arms, np.int64)
+        costs = fields["costs"].integers(arms) if given else np.ones(arms, np.int64)
         return cls(costs, fields["budget"].integer())

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from corl.deadline import seconds_left
 from corl.errors import Infeasible, InputError, UsageError
+from corl.fields import Array, Integer, Object
 from corl.problems.bandits.constraints.constraint import LARGEST_INTEGER, Fields, Oracle, PullConstraint, Relaxation, Rooms
 
 __all__ = ["Capacity"]
@@ -31,7 +32,7 @@ class Capacity(PullConstraint):
     """[W] of the workers, from 0."""
 
     kind = "capacity"
-    keys = ("costs", "capacities")
+    form = Object({"costs": Array(Integer(1, LARGEST_INTEGER), 1), "capacities": Array(Integer(0, LARGEST_INTEGER), 1)})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "costs", np.asarray(self.costs, np.int64))
@@ -138,8 +139,8 @@ class Capacity(PullConstraint):
     @classmethod
     def from_json(cls, fields: Fields, arms: int) -> Capacity:
         """The inverse of `to_json`."""
-        costs = fields["costs"].integers(arms, low=1, high=LARGEST_INTEGER)
-        return cls(costs, fields["capacities"].integers(None, low=0, high=LARGEST_INTEGER))
+        costs = fields["costs"].integers(arms)
+        return cls(costs, fields["capacities"].integers(None))
 
 
 def _fits(costs: list[int], capacities: list[int], failed: set[tuple[int, ...]]) -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from corl.deadline import seconds_left
 from corl.errors import Infeasible, InputError, UsageError
+from corl.fields import Object
 from corl.files.json_instances import Field, Record
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ class Constraint(abc.ABC):
 
     kind: ClassVar[str]
     """Its name in files."""
-    keys: ClassVar[tuple[str, ...]]
-    """The names of its numbers in files."""
+    form: ClassVar[Object]
+    """Its numbers in files, without "kind"."""
 
     @property
     @abc.abstractmethod

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible, InputError, UsageError
+from corl.fields import Array, Integer, Object
 from corl.problems.bandits.constraints.constraint import LARGEST_INTEGER, Constraint, Fields, Oracle, Relaxation, Rooms
 
 __all__ = ["TOUCHED_MOST", "Interventions"]
@@ -35,7 +36,7 @@ class Interventions(Constraint):
     budget: int
 
     kind = "interventions"
-    keys = ("count", "touching", "budget")
+    form = Object({"count": Integer(0, LARGEST_INTEGER), "touching": Array(Array(Integer(0))), "budget": Integer()})
 
     def __post_init__(self) -> None:
         for arm, each in enumerate(self.touching):
@@ -153,6 +154,6 @@ class Interventions(Constraint):
     @classmethod
     def from_json(cls, fields: Fields, arms: int) -> Interventions:
         """The inverse of `to_json`."""
-        count = fields["count"].integer(0, LARGEST_INTEGER)
-        touching = [[entry.integer(0) for entry in each.entries()] for each in fields["touching"].entries(arms)]
+        count = fields["count"].integer()
+        touching = [[entry.integer() for entry in each.entries()] for each in fields["touching"].entries(arms)]
         return cls(count, tuple(map(tuple, touching)), fields["budget"].integer())

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from corl.deadline import seconds_left
 from corl.errors import Infeasible, InputError, UsageError
+from corl.fields import Array, Integer, Object
 from corl.problems.bandits.constraints.constraint import Fields, Oracle, PullConstraint, Relaxation, Rooms
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Routing(PullConstraint):
     budget: int
 
     kind = "routing"
-    keys = ("edges", "source", "length", "budget")
+    form = Object({"edges": Array(Array(Integer(), 2, 2)), "source": Integer(), "length": Integer(), "budget": Integer()})
 
     def __post_init__(self) -> None:
         import networkx as nx

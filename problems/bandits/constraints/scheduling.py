@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible, InputError
+from corl.fields import Array, Integer, Object
 from corl.files.json_instances import Field
 from corl.problems.bandits.constraints.constraint import Fields, Oracle, PullConstraint, Relaxation, Rooms
 
@@ -33,7 +34,14 @@ class Scheduling(PullConstraint):
     budget: int
 
     kind = "scheduling"
-    keys = ("slots", "arm_slots", "worker_slots", "budget")
+    form = Object(
+        {
+            "slots": Integer(1, _SLOTS_MOST),
+            "arm_slots": Array(Array(Integer(0))),
+            "worker_slots": Array(Array(Integer(0))),
+            "budget": Integer(),
+        }
+    )
 
     def __post_init__(self) -> None:
         slots = self.arm_slots.shape[1]
@@ -130,7 +138,7 @@ class Scheduling(PullConstraint):
     @classmethod
     def from_json(cls, fields: Fields, arms: int) -> Scheduling:
         """The inverse of `to_json`."""
-        slots = fields["slots"].integer(1, _SLOTS_MOST)
+        slots = fields["slots"].integer()
         workers = len(fields["worker_slots"].entries())
         there, working = _table(fields["arm_slots"], slots, arms), _table(fields["worker_slots"], slots, workers)
         return cls(there, working, fields["budget"].integer())

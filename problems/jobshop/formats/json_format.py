@@ -14,6 +14,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from corl.fields import Array, Choice, Constant, Either, Integer, Object, String, document, generator_call
 from corl.files.json_instances import Field, Record, generated, heading, read_object
 from corl.files.json_values import dumps
 from corl.files.opening import writing
@@ -22,10 +23,29 @@ from corl.problems.jobshop.formats.json_rules import FACTS, JOB, REFUSED, REFUSE
 from corl.problems.jobshop.generators import GENERATORS
 from corl.problems.jobshop.instance import HORIZON, LARGEST_MACHINES, OBJECTIVES, JobShopInstance, from_jobs
 
-__all__ = ["from_json_value", "read_json", "write_json"]
+__all__ = ["SCHEMAS", "from_json_value", "read_json", "write_json"]
 
-_KEYS = ("problem", "name", "comment", "machines", "first_machine", "machine_names", "objective", "jobs", *FACTS)
-_JOB_KEYS = ("name", "operations", "release", "due", "weight", *JOB)
+_TIME, _PAIR = Integer(0, HORIZON), Array(Integer(0), 2, 2)
+_OPERATIONS = Array(Either(_PAIR, Array(_PAIR, 1)), 1)
+_JOB = Object(
+    {"operations": _OPERATIONS}, {"name": String(), "release": _TIME, "due": _TIME, "weight": _TIME, **JOB}, REFUSED_OF_JOBS
+)
+_INSTANCE = Object(
+    {"machines": Integer(1, LARGEST_MACHINES), "jobs": Array(Either(_JOB, _OPERATIONS), 1)},
+    {
+        "problem": Constant("jobshop"), "name": String(), "comment": String(), "first_machine": Integer(0, 1),
+        "machine_names": Array(String(), 1), "objective": Choice(OBJECTIVES), **FACTS,
+    },
+    REFUSED,
+)  # fmt: skip
+_ROWS = Array(Array(Integer()))
+SCHEMAS = {
+    "instance": document("corl jobshop instance", Either(_INSTANCE, generator_call("jobshop", GENERATORS))),
+    "solution": document(
+        "corl jobshop schedule: start and machine of each operation, a list a job",
+        Object({"start": _ROWS, "machine": Array(Array(Either(Integer(), String())))}, {"job": Array(String())}),
+    ),
+}
 _DEFAULTS = {"release": 0, "due": None, "weight": 1}
 
 
@@ -39,21 +59,21 @@ def from_json_value(field: Field, name: str = "") -> JobShopInstance:
     if "generator" in field.value:
         made: JobShopInstance = generated(field, GENERATORS, "jobshop", name)
         return made
-    given = field.record(_KEYS, REFUSED)
+    given = field.record(_INSTANCE)
     name, comment = heading(given, "jobshop", name)
-    base = given.get("first_machine", 0).integer(0, 1)
-    machines = given["machines"].integer(1, LARGEST_MACHINES)
-    objective: Any = given.get("objective", "makespan").choice(OBJECTIVES)
-    jobs = [_job(job) for job in given["jobs"].entries(least=1)]
-    rows = [[_choices(each, machines, base) for each in job["operations"].entries(least=1)] for job in jobs]
+    base = given.get("first_machine", 0).integer()
+    machines = given["machines"].integer()
+    objective: Any = given.get("objective", "makespan").choice()
+    jobs = [_job(job) for job in given["jobs"].entries()]
+    rows = [[_choices(each, machines, base) for each in job["operations"].entries()] for job in jobs]
     dated = [job for job in jobs if "due" in job]
     return from_jobs(
         rows,
         machines,
         name=name,
-        release=[job.get("release", _DEFAULTS["release"]).integer(0, HORIZON) for job in jobs],
+        release=[job.get("release", _DEFAULTS["release"]).integer() for job in jobs],
         due=[_due(job) for job in jobs] if dated else None,
-        weight=[job.get("weight", _DEFAULTS["weight"]).integer(0, HORIZON) for job in jobs],
+        weight=[job.get("weight", _DEFAULTS["weight"]).integer() for job in jobs],
         objective=objective,
         first_machine=base,
         comment=comment,
@@ -76,14 +96,14 @@ def _names(fields: list[Field]) -> list[str]:
 def _job(field: Field) -> Record:
     """An object with operations and dates; a list is one of operations alone."""
     if isinstance(field.value, list):
-        return Record({"operations": field.value}, field.place)
-    return field.record(_JOB_KEYS, REFUSED_OF_JOBS)
+        return Record({"operations": field.value}, field.place, _JOB.keys)
+    return field.record()
 
 
 def _due(job: Record) -> int:
     if "due" not in job:
         raise job["due"].error("missing; accepted: one for every job, or for none")
-    return job["due"].integer(0, HORIZON)
+    return job["due"].integer()
 
 
 def _choices(field: Field, machines: int, base: int) -> list[tuple[int, int]]:

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from corl.fields import Array, Either, Flag, Integer, Kind, Null, Object, Row
 from corl.files.json_instances import Field, Record
 from corl.problems.jobshop.instance import HORIZON, JobShopInstance
 from corl.problems.jobshop.rules import FOREVER, Rules
 
 __all__ = ["FACTS", "JOB", "REFUSED", "REFUSED_OF_JOBS", "rules_of", "write_rules"]
 
-FACTS = ("now", "unavailable", "setups")
-JOB = ("earliest", "no_wait", "family", "early", "earliness", "fixed")
 REFUSED = {
     "resumable": "operations that go on after a break", "preemption": "operations that are interrupted",
     "resources": "resources beside machines", "transport": "transport between machines", "batches": "batches",
@@ -24,6 +23,23 @@ REFUSED_OF_JOBS = {
 }  # fmt: skip
 _LONGEST = 10**9
 _HEAVIEST = 10**6
+_SPAN, _TIME = Integer(0, _LONGEST), Integer(0, HORIZON)
+_SETUPS = Object({"between": Array(Array(_SPAN, 1), 1)}, {"first": Array(_SPAN, 1)})
+FACTS: dict[str, Kind] = {
+    "now": _TIME,
+    "unavailable": Array(Array(Row(_SPAN, Either(_SPAN, Null())))),
+    "setups": Array(Either(_SETUPS, Null())),
+}
+"""Of an instance: what rules it may have."""
+JOB: dict[str, Kind] = {
+    "earliest": Array(_TIME, 1),
+    "no_wait": Either(Flag(), Array(Flag(), 1)),
+    "family": Either(_TIME, Array(_TIME, 1)),
+    "early": Integer(0, 2 * _LONGEST),
+    "earliness": Integer(0, _HEAVIEST),
+    "fixed": Array(Either(Array(Integer(0), 2, 2), Null()), 1),
+}
+"""Of a job."""
 
 
 # -------------------------------------------------------------------- the reader
@@ -31,7 +47,7 @@ def rules_of(
     given: Record, jobs: list[Record], rows: list[list[list[tuple[int, int]]]], machines: int, base: int
 ) -> Rules | None:
     """The rules that an instance's JSON has, None where it has none. rows: the operations of its jobs. Raises InputError."""
-    rules: dict[str, Any] = {"now": given["now"].integer(0, HORIZON)} if "now" in given else {}
+    rules: dict[str, Any] = {"now": given["now"].integer()} if "now" in given else {}
     lengths = [len(row) for row in rows]
     if "unavailable" in given:
         lines = [(m, *_spell(spell)) for m, each in enumerate(given["unavailable"].entries(machines)) for spell in each.entries()]
@@ -47,14 +63,14 @@ def rules_of(
         whole = [each for job, n, j in zip(jobs, lengths, range(len(jobs))) for each in _family(job, n, j, most)]
         rules["family"] = np.array(whole, np.int64)
     if has("earliest"):
-        starts = [job.get("earliest", [0] * n).integers(n, low=0, high=HORIZON) for job, n in zip(jobs, lengths)]
+        starts = [job.get("earliest", [0] * n).integers(n) for job, n in zip(jobs, lengths)]
         rules["earliest"] = np.concatenate(starts)
     if has("no_wait"):
         rules["no_wait"] = np.array([flag for job, n in zip(jobs, lengths) for flag in _no_wait(job, n)], bool)
     if has("early"):
-        rules["early"] = np.array([job.get("early", job["due"].value).integer(0, 2 * _LONGEST) for job in jobs])
+        rules["early"] = np.array([job.get("early", job["due"].value).integer() for job in jobs])
     if has("earliness"):
-        rules["earliness"] = np.array([job.get("earliness", 1).integer(0, _HEAVIEST) for job in jobs])
+        rules["earliness"] = np.array([job.get("earliness", 1).integer() for job in jobs])
     if has("fixed"):
         pairs = [pair for job, row in zip(jobs, rows) for pair in _fixed(job, row, machines, base)]
         rules["fixed_machine"], rules["fixed_start"] = np.array(pairs, np.int64).T
@@ -63,24 +79,24 @@ def rules_of(
 
 def _spell(field: Field) -> tuple[int, int]:
     """From when to when a machine is not available; to null: for good."""
-    begin, end = field.entries(2)
-    return begin.integer(0, _LONGEST), FOREVER if end.value is None else end.integer(0, _LONGEST)
+    begin, end = field.entries()
+    return begin.integer(), FOREVER if end.value is None else end.integer()
 
 
 def _setups(fields: list[Field]) -> dict[str, Any]:
     """The matrices of all machines; null where there are no set-ups."""
-    records = [None if each.value is None else each.record(("first", "between")) for each in fields]
+    records = [None if each.value is None else each.record() for each in fields]
     given = [record for record in records if record is not None]
     if not given:
         raise fields[0].error('accepted: null for a machine without set-ups, for one at least {"between": [[...]]}')
-    families = len(given[0]["between"].entries(least=1))
+    families = len(given[0]["between"].entries())
     none = np.zeros((families, families), np.int64)
-    between = [none if each is None else each["between"].integers(families, families, low=0, high=_LONGEST) for each in records]
+    between = [none if each is None else each["between"].integers(families, families) for each in records]
     rules = {"setups": np.array(between)}
     if any("first" in each for each in given):
         first = [{} if each is None else each.values for each in records]
-        rows = [Record(each, field).get("first", [0] * families) for each, field in zip(first, fields)]
-        rules["first_setups"] = np.array([row.integers(families, low=0, high=_LONGEST) for row in rows])
+        rows = [Record(each, field, _SETUPS.keys).get("first", [0] * families) for each, field in zip(first, fields)]
+        rules["first_setups"] = np.array([row.integers(families) for row in rows])
     return rules
 
 
@@ -111,7 +127,7 @@ def _fixed(job: Record, row: list[list[tuple[int, int]]], machines: int, base: i
         if field.value is None:
             found.append((-1, -1))
             continue
-        machine, start = field.entries(2)
+        machine, start = field.entries()
         found.append((machine.integer(base, machines - 1 + base) - base, start.integer(0, HORIZON)))
         if found[-1][0] not in dict(choices):
             raise machine.error(f"{machine.value} cannot do it; accepted: {', '.join(str(m + base) for m, _ in choices)}")

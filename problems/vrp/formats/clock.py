@@ -6,13 +6,16 @@ import math
 import re
 from dataclasses import dataclass
 
+from corl.fields import Array, Either, Null, Number, String
 from corl.files.json_instances import Field, Record
 from corl.files.text import quoted
 
-__all__ = ["Clock"]
+__all__ = ["WINDOW", "Clock"]
 
 _CLOCK = {"s": 1.0, "min": 1 / 60, "h": 1 / 3600}
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+WINDOW = Array(Either(Number(0), String(r"^\d{1,2}:\d{2}(:\d{2})?$"), Null()), 2, 2)
+"""From when to when: a number, "HH:MM" or null for each."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,12 @@ class Clock:
         """(earliest, latest): of several windows from the begin of the first to the end of the last."""
         if "windows" not in node:
             return self.ends(node.get("window", [None, None]))
-        windows = [self.ends(each) for each in node["windows"].entries(least=1)]
+        windows = [self.ends(each) for each in node["windows"].entries()]
         return windows[0][0], windows[-1][1]
 
     def ends(self, field: Field) -> tuple[float, float]:
         """The two ends of a window: a number, "HH:MM" or null for either."""
-        ends = field.entries(2)
+        ends = field.entries()
         early, late = (default if end.value is None else self._end(end) for end, default in zip(ends, (0.0, math.inf)))
         if late < early:
             raise field.error(f"ends at {ends[1].value}, before it begins at {ends[0].value}")
@@ -45,7 +48,7 @@ class Clock:
 
     def _end(self, end: Field) -> float:
         if not isinstance(end.value, str):
-            return end.number(0.0)
+            return end.number()
         if (match := _TIME.fullmatch(end.value)) is None:
             raise end.error(f'{quoted(end.value)} is not accepted; accepted: a number from 0, "HH:MM" or null')
         if self.unit not in _CLOCK:

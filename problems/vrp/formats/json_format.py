@@ -10,33 +10,57 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.fields import Array, Choice, Constant, Either, Flag, Integer, Kind, Number, Object, String, document
 from corl.files.json_instances import Field, Record, heading, read_object
 from corl.files.json_values import dumps
 from corl.files.opening import writing
 from corl.files.text import Text, quoted
 from corl.problems.vrp.formats import json_rules
-from corl.problems.vrp.formats.clock import Clock
+from corl.problems.vrp.formats.clock import WINDOW, Clock
 from corl.problems.vrp.formats.vrplib import rounded
 from corl.problems.vrp.instance import FLEETS, Vehicles, VrpInstance
 from corl.routing.edge_weights import COORDINATE_TYPES, LARGEST
 
-__all__ = ["from_json_value", "read_text", "recognises", "write_instance"]
+__all__ = ["SCHEMAS", "from_json_value", "read_text", "recognises", "write_instance"]
 
-_KEYS = (
-    "problem", "name", "comment", "units", "coordinates", "edge_weight_type", "rounding", "matrix", "speed", "fleet", "depots",
-    "clients", "vehicles", *json_rules.FACTS,
-)  # fmt: skip
-_UNITS = ("distance", "time", "load")
-_NODE = ("id", "name", "x", "y", "z", "lat", "lon", "window", "at")
-_CLIENT = (*_NODE, "demand", "service", "prize", "required", *json_rules.CLIENT)
-_VEHICLE = (
-    "name", "capacity", "count", "depot", "end_depot", "fixed_cost", "unit_cost", "max_distance", "max_duration",
-    *json_rules.VEHICLE,
-)  # fmt: skip
+_UNITS = Object({}, {"distance": String(), "time": String(), "load": String()})
+_NODE: dict[str, Kind] = {
+    "id": Integer(0), "name": String(), **dict.fromkeys("xyz", Number(-LARGEST, LARGEST)), "lat": Number(-90, 90),
+    "lon": Number(-360, 360), "window": WINDOW, "at": Array(Number(), 2, 2),
+}  # fmt: skip
+_CLIENT: dict[str, Kind] = {
+    **_NODE, "demand": json_rules.LOAD, "service": json_rules.AMOUNT, "prize": json_rules.AMOUNT, "required": Flag(),
+    **json_rules.CLIENT,
+}  # fmt: skip
+_VEHICLE: dict[str, Kind] = {
+    "name": String(), "capacity": json_rules.LOAD, "count": Integer(-1), "depot": Integer(), "end_depot": Integer(),
+    "fixed_cost": json_rules.AMOUNT, "unit_cost": json_rules.AMOUNT, "max_distance": Number(0), "max_duration": Number(0),
+    **json_rules.VEHICLE,
+}  # fmt: skip
 _REFUSED = {
     "skills": 'skills (a vehicle\'s "allowed" names its clients)', "split": "split deliveries", "lifo": "last in, first out",
     "soft_window": "soft windows",
 }  # fmt: skip
+_INSTANCE = Object(
+    {
+        "depots": Array(Object({}, _NODE, _REFUSED), 1), "clients": Array(Object({}, _CLIENT, _REFUSED)),
+        "vehicles": Array(Object({}, _VEHICLE, _REFUSED), 1),
+    },
+    {
+        "problem": Constant("vrp"), "name": String(), "comment": String(), "units": _UNITS,
+        "coordinates": Choice(("plane", "latlon")),
+        "edge_weight_type": Choice(tuple(COORDINATE_TYPES)), "rounding": Choice(("nint", "exact", "dimacs")),
+        "matrix": Array(Array(Number(), 1), 1), "speed": Number(), "fleet": Choice(FLEETS), **json_rules.FACTS,
+    },
+    _REFUSED,
+)  # fmt: skip
+_CALLED = Either(Integer(), String())
+_VISITS = Array(_CALLED)
+_ROUTE = Object({"vehicle": Either(Integer(0), String()), "visits": _VISITS}, {"depot": _CALLED, "end_depot": _CALLED})
+SCHEMAS = {
+    "instance": document("corl vrp instance", _INSTANCE),
+    "solution": document("corl vrp solution: a list of the file's ids or names for each route", Array(Either(_VISITS, _ROUTE))),
+}
 _RADIUS = {"km": 6371.0088, "m": 6371008.8, "mi": 3958.7613}  # the Earth's mean radius
 
 _Array = NDArray[np.float64]
@@ -54,23 +78,23 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
 
 def from_json_value(field: Field, name: str = "") -> VrpInstance:
     """The instance that a JSON object describes. Raises InputError, naming the field and what is accepted."""
-    given = field.record(_KEYS, _REFUSED)
+    given = field.record(_INSTANCE)
     name, comment = heading(given, "vrp", name)
-    named = given.get("units", {}).record(_UNITS)
+    named = given.get("units", {}).record()
     units = (named.get("distance", "").text(), named.get("time", "").text(), named.get("load", "").text())
-    depots = [each.record(_NODE, _REFUSED) for each in given["depots"].entries(least=1)]
-    clients = [each.record(_CLIENT, _REFUSED) for each in given["clients"].entries()]
-    vehicles = [each.record(_VEHICLE, _REFUSED) for each in given["vehicles"].entries(least=1)]
+    depots = [each.record() for each in given["depots"].entries()]
+    clients = [each.record() for each in given["clients"].entries()]
+    vehicles = [each.record() for each in given["vehicles"].entries()]
     nodes, q = [*depots, *clients], json_rules.dimensions(given, clients, vehicles)
-    ids = [node.get("id", i).integer(0) for i, node in enumerate(nodes)]
+    ids = [node.get("id", i).integer() for i, node in enumerate(nodes)]
     kind, points, matrix, display = _distances(given, nodes, units[0])
-    kind, scale = rounded(kind, given.get("rounding", "nint").choice(("nint", "exact", "dimacs")).upper(), False, "")
+    kind, scale = rounded(kind, given.get("rounding", "nint").choice().upper(), False, "")
     speed = given.get("speed", 1.0)
     if not speed.number() > 0:
         raise speed.error("accepted: a number above 0")
     clock = Clock(speed.number(), scale, units[1])
     windows = np.array([clock.window(node) for node in nodes])
-    service = np.array([clock.held(node.get("service", 0.0).number(0.0, LARGEST)) for node in nodes])
+    service = np.array([clock.held(node.get("service", 0.0).number()) for node in nodes])
     timed = any("window" in node or "windows" in node for node in nodes)
     rules = json_rules.rules_of(given, nodes, vehicles, ids, len(depots), clock)
     grouped = np.full(len(nodes), -1) if rules is None or rules.groups is None else rules.groups
@@ -88,7 +112,7 @@ def from_json_value(field: Field, name: str = "") -> VrpInstance:
         service=service if timed or service.any() else None,
         prize=_column(nodes, "prize") * scale,
         required=required & (grouped < 0),
-        fleet=given.get("fleet", "distance").choice(FLEETS),
+        fleet=given.get("fleet", "distance").choice(),
         ids=np.array(ids, np.int64),
         scale=scale,
         display=display,
@@ -118,9 +142,9 @@ def _distances(given: Record, nodes: list[Record], unit: str) -> tuple[str, _Arr
     if "matrix" in given:
         shown = all("x" in node and "y" in node for node in nodes)
         return "EXPLICIT", None, given["matrix"].numbers(len(nodes), len(nodes)), _coordinates(nodes, "xy") if shown else None
-    if given.get("coordinates", "plane").choice(("plane", "latlon")) == "latlon":
+    if given.get("coordinates", "plane").choice() == "latlon":
         return _on_the_globe(given, nodes, unit)
-    kind = given.get("edge_weight_type", "EXACT_2D").choice(COORDINATE_TYPES)
+    kind = given.get("edge_weight_type", "EXACT_2D").choice()
     display = np.array([node["at"].numbers(2) for node in nodes]) if all("at" in node for node in nodes) else None
     return kind, _coordinates(nodes, "xyz"[: COORDINATE_TYPES[kind]]), None, display
 
@@ -128,9 +152,9 @@ def _distances(given: Record, nodes: list[Record], unit: str) -> tuple[str, _Arr
 def _on_the_globe(given: Record, nodes: list[Record], unit: str) -> tuple[str, _Array, None, _Array]:
     """Points on a sphere, between which distances go straight: 0.001 % too short at 100 km, 0.1 % at 1000 km."""
     if unit not in _RADIUS:
-        units = given.get("units", {}).record(_UNITS)
+        units = given.get("units", {}).record()
         raise units["distance"].error('accepted with latlon coordinates: "km", "m" or "mi"')
-    degrees = np.array([[node["lat"].number(-90, 90), node["lon"].number(-360, 360)] for node in nodes])
+    degrees = np.array([[node["lat"].number(), node["lon"].number()] for node in nodes])
     latitude, longitude = np.radians(degrees).T
     flat = np.cos(latitude)
     points = np.column_stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)])
@@ -138,11 +162,11 @@ def _on_the_globe(given: Record, nodes: list[Record], unit: str) -> tuple[str, _
 
 
 def _coordinates(nodes: list[Record], axes: str) -> _Array:
-    return np.array([[node[axis].number(-LARGEST, LARGEST) for axis in axes] for node in nodes])
+    return np.array([[node[axis].number() for axis in axes] for node in nodes])
 
 
 def _column(nodes: list[Record], key: str) -> _Array:
-    return np.array([node.get(key, 0.0).number(0.0, LARGEST) for node in nodes])
+    return np.array([node.get(key, 0.0).number() for node in nodes])
 
 
 def _vehicles(vehicles: list[Record], capacity: _Array, depots: list[int], clock: Clock) -> Vehicles:
@@ -152,14 +176,14 @@ def _vehicles(vehicles: list[Record], capacity: _Array, depots: list[int], clock
     for vehicle in vehicles:
 
         def limit(key: str, vehicle: Record = vehicle) -> float:
-            return vehicle[key].number(0.0) if key in vehicle else math.inf
+            return vehicle[key].number() if key in vehicle else math.inf
 
         start = _depot(vehicle.get("depot", depots[0]), depots)
         columns["start"].append(start)
         columns["end"].append(_depot(vehicle.get("end_depot", depots[start]), depots))
-        columns["count"].append(vehicle.get("count", -1).integer(-1))
-        columns["fixed_cost"].append(vehicle.get("fixed_cost", 0.0).number(0.0, LARGEST) * clock.scale)
-        columns["unit_cost"].append(vehicle.get("unit_cost", 1.0).number(0.0, LARGEST))
+        columns["count"].append(vehicle.get("count", -1).integer())
+        columns["fixed_cost"].append(vehicle.get("fixed_cost", 0.0).number() * clock.scale)
+        columns["unit_cost"].append(vehicle.get("unit_cost", 1.0).number())
         columns["max_distance"].append(limit("max_distance") * clock.scale)
         columns["max_duration"].append(clock.held(limit("max_duration")))
     return Vehicles(capacity=capacity, **{key: np.array(values) for key, values in columns.items()})

@@ -9,29 +9,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.fields import Array, Either, Flag, Integer, Kind, Number, Object
 from corl.files.json_instances import Field, Record
-from corl.problems.vrp.formats.clock import Clock
+from corl.problems.vrp.formats.clock import WINDOW, Clock
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.rules import Rules
 from corl.routing.edge_weights import LARGEST
 
-__all__ = ["CLIENT", "FACTS", "VEHICLE", "dimensions", "first_loads", "rules_of", "written"]
+__all__ = ["AMOUNT", "CLIENT", "FACTS", "LOAD", "VEHICLE", "dimensions", "first_loads", "rules_of", "written"]
 
-CLIENT = ("pickup", "release", "windows")
-VEHICLE = (
-    "allowed", "shift", "stays_out", "reloads", "reload_depots", "duration_cost", "overtime_from", "overtime_cost", "breaks",
-    "max_driving", "rest", "profile", "begun", "aboard",
-)  # fmt: skip
-FACTS = ("shipments", "groups", "backhauls_last", "profiles")
+_MOST = 2**31
+AMOUNT = Number(0, LARGEST)
+LOAD = Either(Number(0), Array(Number(0), 1))
+"""A number, or one for each dimension of loads."""
+_IDS = Array(Integer())
+_MATRIX = Array(Array(AMOUNT, 1), 1)
+CLIENT: dict[str, Kind] = {"pickup": LOAD, "release": AMOUNT, "windows": Array(WINDOW, 1)}
+VEHICLE: dict[str, Kind] = {
+    "allowed": _IDS, "shift": WINDOW, "stays_out": Flag(), "reloads": Integer(0, _MOST), "reload_depots": _IDS,
+    "duration_cost": AMOUNT, "overtime_from": AMOUNT, "overtime_cost": AMOUNT,
+    "breaks": Array(Object({"window": WINDOW, "duration": AMOUNT})), "max_driving": AMOUNT, "rest": AMOUNT,
+    "profile": Integer(0), "begun": _IDS, "aboard": LOAD,
+}  # fmt: skip
+FACTS: dict[str, Kind] = {
+    "shipments": Array(Object({"from": Integer(), "to": Integer()}, {"amount": LOAD})),
+    "groups": Array(Object({"clients": Array(Integer(), 1)}, {"required": Flag()})), "backhauls_last": Flag(),
+    "profiles": Array(Object({}, {"distances": _MATRIX, "durations": _MATRIX})),
+}  # fmt: skip
 
 _Floats = NDArray[np.float64]
-_MOST = 2**31
 
 
 # -------------------------------------------------------------------- loads
 def dimensions(given: Record, clients: list[Record], vehicles: list[Record]) -> int:
     """How long the first list among the loads is; 1 where all are numbers."""
-    shipments = [each.record(("from", "to", "amount")) for each in given.get("shipments", []).entries()]
+    shipments = [each.record() for each in given.get("shipments", []).entries()]
     loads = [record[key] for records, keys in ((clients, ("demand", "pickup")), (vehicles, ("capacity", "aboard")),
              (shipments, ("amount",))) for record in records for key in keys if key in record]  # fmt: skip
     return next((len(each.entries(least=1)) for each in loads if isinstance(each.value, list)), 1)
@@ -46,8 +58,8 @@ def _loads(records: list[Record], key: str, q: int, default: float) -> _Floats:
     """float64 [records, Q]: a number where there is one dimension, else a list."""
     rows = [
         [default] * q if key not in each
-        else each[key].numbers(q, low=0.0) if q > 1 or isinstance(each[key].value, list)
-        else [each[key].number(0.0)]
+        else each[key].numbers(q) if q > 1 or isinstance(each[key].value, list)
+        else [each[key].number()]
         for each in records
     ]  # fmt: skip
     return np.array(rows, np.float64).reshape(len(records), q)
@@ -70,17 +82,17 @@ def rules_of(
     if any("aboard" in each for each in vehicles):
         rules["aboard"] = _loads(vehicles, "aboard", q, 0.0)
     if "shipments" in given:
-        shipments = [each.record(("from", "to", "amount")) for each in given["shipments"].entries()]
+        shipments = [each.record() for each in given["shipments"].entries()]
         ends = [[_client(each[key], place, depots) for key in ("from", "to")] for each in shipments]
         rules["shipments"] = np.array(ends, np.int64).reshape(-1, 2)
         rules["amounts"] = _loads(shipments, "amount", q, 0.0)
     if any("release" in each for each in clients):
-        rules["release"] = np.array([clock.held(each.get("release", 0.0).number(0.0, LARGEST)) for each in nodes])
+        rules["release"] = np.array([clock.held(each.get("release", 0.0).number()) for each in nodes])
     if "groups" in given:
-        groups = [each.record(("clients", "required")) for each in given["groups"].entries()]
+        groups = [each.record() for each in given["groups"].entries()]
         rules["groups"] = np.full(n, -1)
         for g, each in enumerate(groups):
-            rules["groups"][[_client(client, place, depots) for client in each["clients"].entries(least=1)]] = g
+            rules["groups"][[_client(client, place, depots) for client in each["clients"].entries()]] = g
         rules["group_required"] = np.array([each.get("required", True).flag() for each in groups], bool)
     if any("windows" in each for each in clients):
         rules["closed"] = np.array(_closed(clients, depots, clock), np.float64).reshape(-1, 3)
@@ -99,7 +111,7 @@ def _closed(clients: list[Record], depots: int, clock: Clock) -> list[tuple[floa
     found = []
     for node, each in enumerate(clients, depots):
         if "windows" in each:
-            windows = [clock.ends(window) for window in each["windows"].entries(least=1)]
+            windows = [clock.ends(window) for window in each["windows"].entries()]
             for (_, end), (begin, _) in pairwise(windows):
                 if begin < end:
                     raise each["windows"].error("accepted: windows by time, none before the one before it ends")
@@ -113,7 +125,7 @@ def _of_vehicles(
     rules: dict[str, Any] = {}
 
     def times(key: str) -> _Floats:
-        return np.array([clock.held(each[key].number(0.0, LARGEST)) if key in each else math.inf for each in vehicles])
+        return np.array([clock.held(each[key].number()) if key in each else math.inf for each in vehicles])
 
     def has(key: str) -> bool:
         return any(key in each for each in vehicles)
@@ -129,7 +141,7 @@ def _of_vehicles(
     if has("stays_out"):
         rules["stays_out"] = np.array([each.get("stays_out", False).flag() for each in vehicles])
     if has("reloads"):
-        rules["reloads"] = np.array([each.get("reloads", 0).integer(0, _MOST) for each in vehicles])
+        rules["reloads"] = np.array([each.get("reloads", 0).integer() for each in vehicles])
     if has("reload_depots"):
         rules["reload_depots"] = np.zeros((len(vehicles), depots), bool)
         for row, each in zip(rules["reload_depots"], vehicles):
@@ -143,15 +155,15 @@ def _of_vehicles(
         rules["overtime_from"] = times("overtime_from")
         rules["overtime_cost"] = _numbers(vehicles, "overtime_cost", 0.0) / clock.speed
     if has("breaks"):
-        entries = [(k, each.record(("window", "duration"))) for k, vehicle in enumerate(vehicles)
+        entries = [(k, each.record()) for k, vehicle in enumerate(vehicles)
                    for each in vehicle.get("breaks", []).entries()]  # fmt: skip
-        rows = [(k, *clock.ends(each["window"]), clock.held(each["duration"].number(0.0, LARGEST))) for k, each in entries]
+        rows = [(k, *clock.ends(each["window"]), clock.held(each["duration"].number())) for k, each in entries]
         rules["breaks"] = np.array(rows, np.float64).reshape(-1, 4)
     if has("max_driving") or has("rest"):
         rules["max_driving"] = times("max_driving")
         for each in vehicles:
             if "max_driving" in each:
-                each["rest"].number(0.0, LARGEST)  # it is needed
+                each["rest"].number()  # it is needed
         rules["rest"] = np.where(np.isinf(rest := times("rest")), 0.0, rest)
     if has("begun"):
         begun = [[_client(client, place, depots) for client in each.get("begun", []).entries()] for each in vehicles]
@@ -160,15 +172,15 @@ def _of_vehicles(
 
 
 def _numbers(records: list[Record], key: str, default: float) -> _Floats:
-    return np.array([each.get(key, default).number(0.0, LARGEST) for each in records])
+    return np.array([each.get(key, default).number() for each in records])
 
 
 def _profiles(given: Record, vehicles: list[Record], n: int, clock: Clock) -> dict[str, Any]:
     rules: dict[str, Any] = {}
-    profiles = [each.record(("distances", "durations")) for each in given.get("profiles", []).entries()]
+    profiles = [each.record() for each in given.get("profiles", []).entries()]
     for key in ("distances", "durations"):
         if any(key in each for each in profiles):
-            rules[key] = np.array([each[key].numbers(n, n, low=0.0, high=LARGEST) for each in profiles])
+            rules[key] = np.array([each[key].numbers(n, n) for each in profiles])
     if "durations" in rules:
         held = np.vectorize(clock.held, otypes=[np.float64])
         rules["durations"] = held(rules["durations"])

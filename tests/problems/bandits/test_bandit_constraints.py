@@ -146,7 +146,10 @@ def test_json_round_trip(kind):
     for _ in range(5):
         constraint = make(kind, random)
         arms = 6
-        assert KINDS[kind].from_json(Record(constraint.to_json(), "constraint"), arms).to_json() == constraint.to_json()
+        assert (
+            KINDS[kind].from_json(Record(constraint.to_json(), "constraint", KINDS[kind].form.keys), arms).to_json()
+            == constraint.to_json()
+        )
 
 
 @pytest.mark.parametrize(
@@ -166,7 +169,7 @@ def test_json_round_trip(kind):
 def test_bad_numbers_are_named(kind, values, words):
     """What does not fit is an InputError that names the field and what is accepted."""
     with pytest.raises(InputError, match="constraint") as error:
-        KINDS[kind].from_json(Record(values, "constraint"), 6)
+        KINDS[kind].from_json(Record(values, "constraint", KINDS[kind].form.keys), 6)
     assert words in str(error.value)
 
 

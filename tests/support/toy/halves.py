@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import corl
-from corl.files.json_schemas import array, constant, document, either
+from corl.fields import Array, Constant, Either, document
 from corl.files.opening import writing
 from corl.files.text import Text
 from corl.tokens import Tokens
@@ -135,7 +135,7 @@ class Halves(corl.Problem):
         return Placing(instances, rows, 2 if width is None else width)
 
     def schemas(self):
-        return {"solution": document("halves solution: 1 or -1 for every number", array(either(constant(1), constant(-1)), 1))}
+        return {"solution": document("halves solution: 1 or -1 for every number", Array(Either(Constant(1), Constant(-1)), 1))}
 
     def decisions(self, instance, solution, key=0, name=""):
         return (np.asarray(solution, np.int64) + 1) // 2
