@@ -11,6 +11,9 @@ from corl.errors import UsageError
 from corl.learning.recipe import recipe_names
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from corl.decoding import Decoded, Decoder
     from corl.environment import Environment
     from corl.policy import Policy
@@ -154,9 +157,18 @@ class Session:
             if self.run.iterations is not None:
                 self._complete(pool)
             return False
-        if not self.steps:  # an episode without choice: there is no other solution
+        if not self.steps or not self._chose(pool, found.actions[0]):  # there is no other solution
             return False
         return not self.run.should_stop
+
+    def _chose(self, pool: Environment, actions: NDArray[np.int32]) -> bool:
+        """Whether any state of an episode, which row 0 plays again as far as that, has more than one action."""
+        pool.reset([0], [0])
+        for action in actions:
+            if (pool.actions([0])[0] >= 0).sum() > 1:
+                return True
+            pool.step([0], [0], [action])
+        return False
 
     def _complete(self, pool: Environment) -> bool:
         """Play row 0 to its end by the first action listed and report it; False where the run ended _GRACE seconds before."""

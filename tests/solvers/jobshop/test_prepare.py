@@ -17,7 +17,7 @@ INSTANCES = {
     "flexible tardiness": lambda: flexible(tightness=1.3),
     "tardiness": tardiness,
 }
-OPTIONS = {"tabu": {"cut": 20, "population": 3}, "dispatch": {"noise": 0.3}, "cp-sat": {}, "cp-agent": {"schedules": 0}}
+OPTIONS = {"tabu": {"cut": 20, "population": 3}, "dispatch": {"noise": 0.3}, "cp-sat": {}, "cp-agent": {"rounds": 0}}
 
 
 def compiled():

@@ -261,6 +261,13 @@ def test_generic_solvers_play_it():
         assert result.verified and result.objective <= likeliest.objective
 
 
+@pytest.mark.parametrize("solver", ["slim", "cp-agent", "policy", "tree-search"])
+def test_a_run_without_a_choice_ends_at_once(solver):
+    """One job: every state has one action, and there is no other schedule to look for."""
+    result = corl.solve(from_jobs([[[(0, 2)], [(1, 3)], [(0, 1)]]], 2), solver=solver, iterations=10**6)
+    assert result.objective == 6 and result.limit in ("finished", "optimal")
+
+
 @pytest.mark.parametrize("recipe", ["imitation", "policy-gradient", "self-improvement"])
 def test_every_recipe_trains_it(recipe, tmp_path):
     """Two steps change the weights, by a finite loss; what was trained solves by the solver `slim` too."""
