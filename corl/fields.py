@@ -90,8 +90,9 @@ class Number(Kind):
     def limits(self) -> str:
         """The range, to follow the noun: " from 0 to 1", " above 0 and below 1"; "" where there is none."""
         first = f" from {_bound(self.low)}" if self.low > -LARGEST else ""
-        first = f" above {_bound(self.above)}" if self.above > -LARGEST else first
         last = f" {'to' if first else 'up to'} {_bound(self.high)}" if self.high < LARGEST else ""
+        if self.above > -LARGEST:
+            first, last = f" above {_bound(self.above)}", f" and{last}" if last else ""
         last = f"{' and' if first else ''} below {_bound(self.below)}" if self.below < LARGEST else last
         return first + last
 

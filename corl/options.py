@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from corl.errors import UsageError, unknown
+from corl.fields import Number
 
 __all__ = [
     "Declared", "Options", "Row", "arguments", "build", "call", "changed", "declarations", "defaults",
@@ -44,6 +45,7 @@ _NOUNS = {
     bool: ("true or false", ""), int: ("an integer", "integers"), float: ("a number", "numbers"), str: ("a text", "texts"),
 }  # fmt: skip
 _PLAIN = (str, int, float, bool, tuple, list, dict, type(None))
+_ANY = Number()
 _LONGEST = 80  # characters of a value in a message
 _hints = functools.lru_cache(maxsize=512)(typing.get_type_hints)
 
@@ -53,10 +55,7 @@ class Declared:
     """What is known of an option beside its type and default; of one that is a plain field, nothing."""
 
     help: str = ""
-    low: float | None = None
-    high: float | None = None
-    above: float | None = None
-    below: float | None = None
+    range: Number = _ANY
     also: object = None
     choices: Iterable[str] | Callable[[], Iterable[str]] = ()
     scale: Literal["linear", "log"] = "linear"
@@ -67,15 +66,6 @@ class Declared:
         """The choices."""
         return list(self.choices() if callable(self.choices) else self.choices)
 
-    @property
-    def limits(self) -> str:
-        """The range, to follow "a number": " from 0 to 1", " above 0 and below 1", "" where there is none."""
-        first = f" from {self.low}" if self.low is not None else f" above {self.above}" if self.above is not None else ""
-        last = f" below {self.below}" if self.below is not None else f" to {self.high}" if self.high is not None else ""
-        if self.high is not None and self.low is None:
-            last = f" up{last}"
-        return first + (" and" if first and last and not last.startswith(" to") else "") + last
-
     def holds(self, value: Any) -> bool:
         """Whether the range and the choices admit a value of the option's type."""
         if value is None or (self.also is not None and value == self.also):
@@ -84,15 +74,7 @@ class Declared:
             return all(map(self.holds, value))
         if isinstance(value, str):
             return not (texts := self.texts) or value in texts
-        if not self.limits or not isinstance(value, (int, float)):
-            return True
-        return (
-            math.isfinite(value)
-            and (self.low is None or value >= self.low)
-            and (self.above is None or value > self.above)
-            and (self.high is None or value <= self.high)
-            and (self.below is None or value < self.below)
-        )
+        return self.range == _ANY or not isinstance(value, (int, float)) or (math.isfinite(value) and self.range.holds(value))
 
 
 def option(
@@ -122,7 +104,11 @@ def option(
         scale: "log" if a factor, not a difference, is what changes results: whoever tunes it draws so.
         accepted: What is accepted, in words that say more than the type and the range do.
     """
-    known = Declared(" ".join(help.split()), low, high, above, below, also, choices, scale, accepted)
+    bounds = {"low": low, "high": high, "above": above, "below": below}
+    known = Declared(
+        " ".join(help.split()), Number(**{name: bound for name, bound in bounds.items() if bound is not None}),
+        also, choices, scale, accepted,
+    )  # fmt: skip
     field: Any = dataclasses.field(default=default, metadata={"option": known})
     return field  # type: ignore[no-any-return]
 
@@ -192,7 +178,7 @@ def arguments(function: Callable[..., Any], options: Mapping[str, Any], needed: 
     """Return `options` as values of the types of a function's parameters, with the errors of `build`; `needed` are there."""
     hints = typing.get_type_hints(function)
     names = inspect.signature(function).parameters
-    known = {name: (hints.get(name, object), Declared(low=0) if name == "seed" else None) for name in names}
+    known = {name: (hints.get(name, object), Declared(range=Number(0)) if name == "seed" else None) for name in names}
     return _arguments(getattr(function, "__name__", "function"), known, needed, options)
 
 
@@ -328,7 +314,7 @@ def _accepted(hint: Any, known: Declared) -> str:
         words = ", ".join(texts)
     else:
         one, several = _NOUNS.get(item, (_name(item), _name(item)))
-        words = (several if many else one) + known.limits
+        words = (several if many else one) + known.range.limits
     words += "".join(f" or a {_name(kind)}" for kind in hints if _is_object(kind) and kind is not hint)
     extra = [text for text, there in (("none", type(None) in hints), (str(known.also), known.also is not None)) if there]
     return ", ".join([*extra, f"or {words}" if extra else words]) + (", separated by commas" if many else "")

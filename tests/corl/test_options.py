@@ -206,6 +206,6 @@ def test_every_registered_option_is_declared(kind):
         assert known is not None, f"{name} has no help: declare it by corl.options.option"
         assert known.help.endswith(".") and len(known.help) <= 400, f"{name}: {known.help}"
         assert known.holds(defaults[name]), name
-        if known.limits:
+        if known.range.limits:
             with pytest.raises(UsageError, match=f"^option {name} is inf; accepted: "):
                 kind(**{name: float("inf")})

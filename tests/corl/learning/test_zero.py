@@ -98,4 +98,4 @@ def test_it_does_not_learn_with_the_sign_flipped(knapsack, name, monkeypatch):
         return total - 2 * loss(network, batch, nothing, *rest)[0], terms
 
     monkeypatch.setattr(module, "loss", flipped)
-    assert gap(knapsack, name) > 10.0
+    assert gap(knapsack, name) > 8.0

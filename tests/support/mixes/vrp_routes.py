@@ -107,7 +107,7 @@ class Routes:
     def cost(self, kind: int, trips: _Trips) -> float:
         """Of one route (times `scale`); inf where it breaks a rule."""
         clients = [i for _, part in trips for i in part]
-        if not (self._may_serve(kind, clients) and all(self._loads_fit(kind, part) for _, part in trips)):
+        if not (self._may_serve(kind, clients, trips[0][1]) and all(self._loads_fit(kind, part) for _, part in trips)):
             return math.inf
         vehicles, rules = self._instance.vehicles, self._rules
         path = [node for depot, part in trips for node in (depot, *part)] + [int(vehicles.end[kind])]
@@ -130,11 +130,12 @@ class Routes:
         return cost
 
     # ---------------------------------------------------------------- who, in what order, with what load
-    def _may_serve(self, kind: int, clients: list[int]) -> bool:
+    def _may_serve(self, kind: int, clients: list[int], first: tuple[int, ...]) -> bool:
+        """first: the clients before any reload, among which are those that the vehicle is under way to."""
         rules = self._rules
         if rules.allowed is not None and not rules.allowed[kind, clients].all():
             return False
-        if self.under_way(kind) and clients[: len(rules.begun[kind])] != rules.begun[kind].tolist():
+        if self.under_way(kind) and list(first[: len(rules.begun[kind])]) != rules.begun[kind].tolist():
             return False
         pairs = [] if rules.shipments is None else rules.shipments.tolist()
         for one, other in pairs:
