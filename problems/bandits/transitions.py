@@ -102,7 +102,7 @@ def thresholds(instance: BanditInstance) -> NDArray[np.float64]:
 @kernel(inline=True)
 def _successor(thresholds: Any, begin: Any, key: Any, time: Any, arm: Any) -> Any:
     """The state that an arm moves to; the thresholds of its level and state are those from `begin` on."""
-    draw = hashed(key, time, arm)  # type: ignore[no-untyped-call]
+    draw = hashed(key, time, arm)
     following = 0
     while thresholds[begin + following] <= draw:
         following += 1

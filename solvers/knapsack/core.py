@@ -6,6 +6,9 @@ removed on the left in turn; a state is a weight and a value that can be reached
 item outside the core can make better than the incumbent; items that the same bound fixes are passed over.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

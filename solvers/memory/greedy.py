@@ -1,5 +1,8 @@
 """Kernels that build layouts tensor by tensor: in the order of the definitions, or as a compiler does by priority."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

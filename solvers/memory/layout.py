@@ -5,6 +5,9 @@ its rectangle. All else follows: copies into fast memory end before their run's 
 needed in slow memory later, or at the end, is copied out between its definition and the end of its rectangle.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple

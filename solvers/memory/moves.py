@@ -1,5 +1,8 @@
 """The kernel of simulated annealing: put a run in place of whatever is in its way, take one away, change one; then simulate."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

@@ -14,6 +14,9 @@ back all decisions that do not touch it. What the kernels work on is in canonica
 canonical_moves.py.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from corl.jit import kernel

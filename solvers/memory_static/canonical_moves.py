@@ -5,17 +5,19 @@ The kernels count no references to arrays, as those of sections.py.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from corl.jit import kernel
-from corl.solvers.memory_static.canonical_state import BEGIN, END, FINAL
+from corl.solvers.memory_static.canonical_state import BEGIN, END, FINAL, Tree
 from corl.solvers.memory_static.sections import INFINITE, NEXT_CHOICE, STAMP, TOUCHED, note, shift, touch
 
 __all__ = ["place", "raise_floors"]
 
 
 @kernel(borrow=True)
-def place(tree, d, capacity):
+def place(tree: Tree, d: int, capacity: int) -> bool:
     """Take the next choice of decision d; False where it is plain to see that it leads nowhere."""
     b = np.int64(tree.choice[tree.frame[d, NEXT_CHOICE]])
     tree.frame[d, NEXT_CHOICE] += 1
@@ -42,7 +44,7 @@ def place(tree, d, capacity):
 
 
 @kernel(borrow=True)
-def _lift(tree, q, offset, capacity):
+def _lift(tree: Tree, q: int, offset: int, capacity: int) -> Any:
     """The lowest offset of q becomes this one, or the next that is aligned; False where that is too high.
 
     A section is to be looked at if q was the lowest there: otherwise its floor stays.
@@ -58,7 +60,7 @@ def _lift(tree, q, offset, capacity):
 
 
 @kernel(borrow=True)
-def _support_all(tree, d, b, capacity):
+def _support_all(tree: Tree, d: int, b: int, capacity: int) -> bool:
     """Lift what was passed over by the choice of b; False where something has nothing to lie on, or lies too high."""
     tree.at[TOUCHED] = 0
     tree.at[STAMP] += 1
@@ -78,7 +80,7 @@ def _support_all(tree, d, b, capacity):
 
 
 @kernel(borrow=True)
-def raise_floors(tree, capacity):
+def raise_floors(tree: Tree, capacity: int) -> bool:
     """Raise the floors of the sections touched to the lowest offset of what may come; False where too much is to come there."""
     for k in range(tree.at[TOUCHED]):
         s = tree.touched[k]

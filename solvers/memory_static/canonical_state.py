@@ -126,7 +126,9 @@ def _alike(kind: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @kernel
-def _pairs(first, last, start, member):
+def _pairs(
+    first: NDArray[np.int64], last: NDArray[np.int64], start: NDArray[np.int64], member: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """For every buffer the others that live in one of its sections: those there at its first, and those that begin later."""
     n = len(first)
     counts = np.zeros(n + 1, np.int64)
@@ -154,7 +156,7 @@ def _pairs(first, last, start, member):
 
 
 @kernel
-def by_load(listed, key, rank):
+def by_load(listed: NDArray[np.int32], key: NDArray[np.int64], rank: NDArray[np.int64]) -> None:
     """Sort buffers by (key, rank), the least first: Shell's sort, in place (gaps by Ciura)."""
     for gap in (1750, 701, 301, 132, 57, 23, 10, 4, 1):
         for i in range(gap, len(listed)):

@@ -1,5 +1,8 @@
 """First fit: buffers in some order, each to the lowest offset at which it fits; the search over orders."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple

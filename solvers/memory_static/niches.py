@@ -10,6 +10,9 @@ Buffers are kept in classes of lifetimes that differ by a tenth at most, sorted 
 that are halved (union-find). So a long one that fits is found among the first few of each class, from long to short.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -11,6 +11,9 @@ from one section to the next the search falls into parts; a part that fails take
 What the kernels work on is in skyline_state.py, what a decision does in skyline_moves.py.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import numpy as np

@@ -9,13 +9,13 @@ import numpy as np
 
 from corl.jit import kernel
 from corl.solvers.memory_static.sections import INFINITE, NEXT_CHOICE, STAMP, TOUCHED, note, shift, touch
-from corl.solvers.memory_static.skyline_state import FROM, RISE, SECTION, TO
+from corl.solvers.memory_static.skyline_state import FROM, RISE, SECTION, TO, Skyline
 
 __all__ = ["place", "raise_floors"]
 
 
 @kernel(borrow=True)
-def place(sky, d, capacity):
+def place(sky: Skyline, d: int, capacity: int) -> bool:
     """Take the next choice of decision d; False where it is plain to see that it leads nowhere."""
     b = np.int64(sky.choice[sky.frame[d, NEXT_CHOICE]])
     sky.frame[d, NEXT_CHOICE] += 1
@@ -48,7 +48,7 @@ def place(sky, d, capacity):
 
 
 @kernel(borrow=True)
-def raise_floors(sky, capacity, level):
+def raise_floors(sky: Skyline, capacity: int, level: int) -> bool:
     """Raise the floors of the sections touched to the lowest offset of what may come; False where too much is to come.
 
     Over a section must fit what is not placed, and above `level` what cannot be below it.
@@ -73,7 +73,7 @@ def raise_floors(sky, capacity, level):
 
 
 @kernel(borrow=True)
-def _set_floor(sky, s, level, under):
+def _set_floor(sky: Skyline, s: int, level: int, under: int) -> None:
     """The floor of a section becomes `level`, the upper end of the buffer `under` (-1: of none)."""
     note(sky, s, sky.floor[s])
     note(sky, len(sky.floor) + s, sky.under[s])

@@ -72,7 +72,14 @@ def new_windows(instance: StaticInstance) -> Windows:
 
 
 @kernel
-def _count(first, last, half, base, number, counts):
+def _count(
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    half: NDArray[np.int64],
+    base: NDArray[np.int64],
+    number: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> None:
     """How many buffers live in each home."""
     for level in range(len(half)):
         h = half[level]
@@ -84,13 +91,13 @@ def _count(first, last, half, base, number, counts):
 
 
 @kernel
-def clear(windows):
+def clear(windows: Windows) -> None:
     """Nothing is placed."""
     windows.listed[:] = 0
 
 
 @kernel(borrow=True)
-def add(windows, b, offset):
+def add(windows: Windows, b: int, offset: NDArray[np.int64]) -> None:
     """List a buffer that has been placed, at offset[b], in all homes that it lives in; the lists stay sorted."""
     low = offset[b]
     for level in range(len(windows.half)):

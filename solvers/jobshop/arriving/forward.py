@@ -1,5 +1,8 @@
 """QueueNetwork in numba: what it sees of a row of the pool, and its logits."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from collections.abc import Callable

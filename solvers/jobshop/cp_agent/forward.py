@@ -3,6 +3,9 @@
 After Tassel, Gebser and Schekotihin (ICAPS 2023, section 4).
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

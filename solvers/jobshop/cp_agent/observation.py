@@ -5,7 +5,7 @@ Tokens are those of Tassel, Gebser and Schekotihin (ICAPS 2023, section 4), with
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +115,7 @@ def tokens(state: IntervalState, row: int, view: View) -> None:
 
 
 @kernel
-def _longest(state, row, view, machine):
+def _longest(state: IntervalState, row: int, view: View, machine: int) -> int:
     """The longest duration of what can start on a machine now."""
     base, longest = state.operation_at[state.instance[row]], 0
     for c in range(view.counts[0]):
@@ -126,7 +126,7 @@ def _longest(state, row, view, machine):
 
 
 @kernel
-def _describe(state, row, view, c):
+def _describe(state: IntervalState, row: int, view: View, c: int) -> None:
     """The tokens of the c-th listed job. Times are in mean durations, on a logarithmic scale where they may be long.
 
     The share of an operation is the work that its machine has still to start, of the span from now to the latest end that
@@ -156,5 +156,5 @@ def _describe(state, row, view, c):
 
 
 @kernel(inline=True)
-def _signed_log(value):
+def _signed_log(value: float) -> Any:
     return np.log(1.0 + value) if value >= 0.0 else -np.log(1.0 - value)

@@ -1,5 +1,8 @@
 """Schedules by dispatching rules: by queues where nothing is chosen and nothing delayed, else in the dispatching environment."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -4,6 +4,9 @@ The context of a job depends on all jobs that are not done, listed or not, so wh
 of them the listed actions are.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator

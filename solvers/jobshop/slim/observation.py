@@ -9,6 +9,9 @@ follow for the job and for the machine beside the largest ones, which say how cr
 bounded, so that what the network sees at 100 jobs it has seen at 20.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -4,6 +4,9 @@
 corl.solvers.jobshop.tabu.selection: an operation that is not there has a number from N on.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -8,6 +8,9 @@ A block has no gaps, so a path through the one that moves is known at once; wher
 looked at. Only what is in the search's window (windows.py) is looked at.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -1,5 +1,8 @@
 """The greedy that a learned priority leads: items in the order of their scores, scored anew as fast memory fills up."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

@@ -134,5 +134,5 @@ def observe(
 
 
 @kernel
-def _logarithm(x):
+def _logarithm(x: float) -> float:
     return max(-_LONG, min(_LONG, math.log(x + 1e-9)))

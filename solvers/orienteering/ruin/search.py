@@ -8,6 +8,9 @@ While it is hot, a path may be longer than the limit, which only the price holds
 before it gives up another, and the ends of a run differ less. What is allowed above the limit falls to nothing with time.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

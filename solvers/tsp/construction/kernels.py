@@ -1,5 +1,8 @@
 """Constructions: tours made once, in a few seconds for a million cities, for the searches to begin from."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import numpy as np

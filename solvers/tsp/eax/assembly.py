@@ -5,6 +5,9 @@ sub-tours merged, not with n (their section 3.1): parent A's order of the cities
 sub-tours are found and merged by these segments.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

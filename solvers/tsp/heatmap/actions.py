@@ -4,6 +4,9 @@ Fu, Qiu & Zha, Generalize a small pre-trained model to arbitrarily large TSP ins
 learning by Monte Carlo tree search"; Pan et al., Rethinking the "heatmap + Monte Carlo tree search" paradigm, 2024.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

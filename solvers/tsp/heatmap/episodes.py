@@ -4,6 +4,9 @@ Fu, Qiu & Zha (2021): "state initialisation" is construction and 2-opt, which le
 to the next. Nothing here costs O(n) an action.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

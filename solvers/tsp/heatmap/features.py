@@ -72,7 +72,7 @@ def turned(edges: NDArray[np.float32], angle: float, mirrored: bool) -> NDArray[
 
 
 @kernel
-def symmetric(near, logits):
+def symmetric(near: NDArray[np.int32], logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """float64 [n, K]: the mean of an edge's logits in both directions, where both cities list it."""
     n, k = near.shape
     out = np.empty((n, k))
@@ -86,7 +86,9 @@ def symmetric(near, logits):
 
 
 @kernel
-def _describe(metric: Metric, near, lengths, link):
+def _describe(
+    metric: Metric, near: NDArray[np.int32], lengths: NDArray[np.float64], link: NDArray[np.int32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Node and edge features; `link` int32 [n, 2]: the greedy tour's neighbours, -1 where there is none."""
     n, k = near.shape
     nodes, edges = np.zeros((n, 3), np.float32), np.zeros((n * k, 9), np.float32)

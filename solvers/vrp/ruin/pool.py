@@ -4,6 +4,9 @@ A route's name is the sum of random numbers of its clients, so that the order of
 cheaper one is kept. To keep a heuristic's routes goes back to Rochat & Taillard (1995); see choice.py.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple
