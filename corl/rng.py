@@ -27,7 +27,7 @@ def random_state(seed: int, stream: int = 0) -> NDArray[np.uint64]:
 
 
 @kernel(inline=True)
-def mix(z: np.uint64) -> np.uint64:
+def mix(z: np.uint64) -> Any:
     """SplitMix64's finaliser: a bijection of uint64 whose output bits look independent."""
     z = (z ^ (z >> _S30)) * _M1
     z = (z ^ (z >> _S27)) * _M2
@@ -35,20 +35,20 @@ def mix(z: np.uint64) -> np.uint64:
 
 
 @kernel(inline=True)
-def next_u64(state: NDArray[np.uint64]) -> np.uint64:
+def next_u64(state: NDArray[np.uint64]) -> Any:
     """64 random bits; advances `state`."""
     state[0] += _GAMMA
     return mix(state[0])
 
 
 @kernel(inline=True)
-def uniform(state: NDArray[np.uint64]) -> float:
+def uniform(state: NDArray[np.uint64]) -> np.float64:
     """A float64 uniform on [0, 1)."""
     return np.float64(next_u64(state) >> _S11) * (1.0 / 9007199254740992.0)
 
 
 @kernel(inline=True)
-def below(state: NDArray[np.uint64], n: int) -> np.int64:
+def below(state: NDArray[np.uint64], n: int) -> Any:
     """An int64 uniform on 0..n-1, for 0 < n < 2**32 (Lemire's multiply-shift; bias under n / 2**32)."""
     return np.int64(((next_u64(state) & _LOW) * np.uint64(n)) >> _S32)
 
@@ -62,7 +62,7 @@ def shuffle(state: NDArray[np.uint64], array: NDArray[Any]) -> None:
 
 
 @kernel(inline=True)
-def hashed(key: np.uint64, time: int, arm: int) -> float:
+def hashed(key: np.uint64, time: int, arm: int) -> Any:
     """Counter-based draw: a float64 uniform on [0, 1) that depends on (key, time, arm) alone, so batching never changes it."""
     z = mix(np.uint64(key) + _GAMMA * (np.uint64(time) + np.uint64(1)))
     z = mix(z ^ (_GAMMA * (np.uint64(arm) + np.uint64(1))))

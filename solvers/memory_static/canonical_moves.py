@@ -60,7 +60,7 @@ def _lift(tree: Tree, q: int, offset: int, capacity: int) -> Any:
 
 
 @kernel(borrow=True)
-def _support_all(tree: Tree, d: int, b: int, capacity: int) -> bool:
+def _support_all(tree: Tree, d: int, b: np.int64, capacity: int) -> bool:
     """Lift what was passed over by the choice of b; False where something has nothing to lie on, or lies too high."""
     tree.at[TOUCHED] = 0
     tree.at[STAMP] += 1

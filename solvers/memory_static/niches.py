@@ -140,7 +140,7 @@ def _longest(niches, begin, end):
         if niches.shortest[c] > end - begin:
             continue
         low = bisect_left_by(niches.first, niches.member, niches.start[c], niches.start[c + 1], begin)
-        best, highest, seen = -1, -np.inf, 0
+        best, highest, seen = np.int64(-1), -np.inf, 0
         k = np.int64(find(niches.following, low))
         while seen < _LOOKED_AT and k < niches.start[c + 1]:
             b = niches.member[k]

@@ -73,7 +73,7 @@ def raise_floors(sky: Skyline, capacity: int, level: int) -> bool:
 
 
 @kernel(borrow=True)
-def _set_floor(sky: Skyline, s: int, level: int, under: int) -> None:
+def _set_floor(sky: Skyline, s: int, level: int, under: int | np.int64) -> None:
     """The floor of a section becomes `level`, the upper end of the buffer `under` (-1: of none)."""
     note(sky, s, sky.floor[s])
     note(sky, len(sky.floor) + s, sky.under[s])

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-EXEMPTION = "# mypy: allow-untyped-defs"
-"""The only one. What such functions do is still checked (check_untyped_defs, of `strict`)."""
+KERNELS, NUMBA = "# mypy: allow-untyped-defs", "# mypy: allow-untyped-calls"
+"""The only exemptions: kernels may have no annotations, and corl/compilation may call numba's functions, which have none.
+
+What such kernels do is still checked (check_untyped_defs, of `strict`).
+"""
 
 
 def exemptions() -> Iterator[tuple[Path, str]]:
@@ -49,7 +52,9 @@ def test_files_exempt_themselves_for_kernels_alone():
     assert found
     for file, line in found:
         name = file.relative_to(ROOT)
-        assert line == EXEMPTION, f"{name}: {line}"
+        if line == NUMBA and name.parts[:2] == ("corl", "compilation"):
+            continue
+        assert line == KERNELS, f"{name}: {line}"
         tree = ast.parse(file.read_text(encoding="utf-8"))
         bare = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and not is_annotated(node)]
         assert bare, f"{name} needs no exemption"

@@ -90,7 +90,8 @@ class QueueEvaluator:
         """See corl.policy.Player."""
 
         def advance(row: int, hot: float, state: NDArray[np.uint64], out: NDArray[np.int32]) -> tuple[int, float]:
-            return _play(self._environment.state, row, self._weights, self._scratch, hot, state, out)
+            done: tuple[int, float] = _play(self._environment.state, row, self._weights, self._scratch, hot, state, out)
+            return done
 
         return play_rows(advance, rows, temperature, random, most, stop, _CHUNK)
 

@@ -96,7 +96,7 @@ def check(environment: Environment) -> None:
 def _evaluate(
     state: IntervalState,
     rows: NDArray[np.int64],
-    actions: NDArray[np.int64],
+    actions: NDArray[np.int32],
     view: Observation,
     weights: Weights,
     scratch: Scratch,
@@ -123,7 +123,7 @@ def _play(
     scratch: Scratch,
     temperature: float,
     random: NDArray[np.uint64],
-    out: NDArray[np.int64],
+    out: NDArray[np.int32],
 ) -> tuple[int, float]:
     """Take up to as many actions as `out` [n] has room for, and write them there; (how many, the sum of the rewards)."""
     count, total = 0, 0.0
@@ -147,7 +147,7 @@ def _place(view: Observation, action: int, count: int) -> int:
 def _see(
     state: IntervalState,
     rows: NDArray[np.int64],
-    actions: NDArray[np.int64],
+    actions: NDArray[np.int32],
     view: Observation,
     counts: NDArray[np.int32],
     x: NDArray[np.float32],

@@ -135,12 +135,12 @@ def _within(view, weights, scratch):
         view.at[view.jobs[c]] = present
     for k in range(view.counts[2]):
         c, s = divmod(view.keys[k], SLOTS)
-        token, present = scratch.embedded[c, s], np.int64(view.at[view.jobs[c]])
+        token, keys = scratch.embedded[c, s], np.int64(view.at[view.jobs[c]])
         here = scratch.small[0]
         for i in range(d):
             token[i] = weights.slot[s, i]
         add_product(view.x[c, s], FEATURES, weights.embed, token)
-        _attend(token, scratch.key[c], scratch.value[c], present, weights.inside, scratch.score, scratch.small, here)
+        _attend(token, scratch.key[c], scratch.value[c], keys, weights.inside, scratch.score, scratch.small, here)
         _between(here, weights.inside_up, weights.inside_down, scratch.small)
         for i in range(d):
             token[i] = here[i]

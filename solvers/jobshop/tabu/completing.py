@@ -63,7 +63,7 @@ def improved(environment: IntervalEnvironment, moves: int, random: NDArray[np.ui
     """
     state, instance = environment.state, environment.instances[0]
     n, job = instance.operations, instance.job
-    start = state.start[_BEST, :n].copy()
+    start: NDArray[np.int64] = state.start[_BEST, :n].copy()
     left = np.flatnonzero(np.arange(n) >= state.next[_START, job])
     if len(left) < 2:
         return start

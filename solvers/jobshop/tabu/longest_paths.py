@@ -124,7 +124,7 @@ def sweep_rests(order, later, after, rest, p, last, first):
 
 
 @kernel(borrow=True)
-def latest(last, end):
+def latest(last: NDArray[np.uint32], end: NDArray[np.int32]) -> int:
     """The latest end of a job: the makespan."""
     c = 0
     for i in last:

@@ -61,24 +61,24 @@ def _as_pointer(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
 
 @intrinsic
 def _pointer_to_pointers(typing_context: Any, address: Any) -> Any:
-    return types.CPointer(types.int64)(types.int64), _as_pointer
+    return types.CPointer(types.int64)(types.int64), _as_pointer  # type: ignore[no-untyped-call]
 
 
 @intrinsic
 def _pointer_to_doubles(typing_context: Any, address: Any) -> Any:
-    return types.CPointer(types.float64)(types.int64), _as_pointer
+    return types.CPointer(types.float64)(types.int64), _as_pointer  # type: ignore[no-untyped-call]
 
 
 @kernel(inline=True)
 def pointers(address: int, count: int) -> Any:
     """The C array of `count` pointers at `address`, as int64; only while SCIP leaves it where it is."""
-    return carray(_pointer_to_pointers(address), count)
+    return carray(_pointer_to_pointers(address), count)  # type: ignore[call-arg]  # numba passes the context
 
 
 @kernel(inline=True)
 def doubles(address: int, count: int) -> Any:
     """The C array of `count` doubles at `address`."""
-    return carray(_pointer_to_doubles(address), count)
+    return carray(_pointer_to_doubles(address), count)  # type: ignore[call-arg]  # numba passes the context
 
 
 @kernel

@@ -212,7 +212,7 @@ def _second(metric: Metric, pi: NDArray[np.float64], i: int) -> float:
 
 
 @kernel
-def _distances(metric: Metric, i: NDArray[np.int32], j: NDArray[np.int32]) -> NDArray[np.float64]:
+def _distances(metric: Metric, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.float64]:
     """float64 [m]: the distances from city i[k] to city j[k]."""
     out = np.empty(len(i))
     for k in range(len(i)):

@@ -111,7 +111,7 @@ def _query(metric: Metric, k: int, per_quadrant: int) -> NDArray[np.int32]:
         cities = by_leaf[first : first + _CHUNK]
         near = tree.query(points[cities], wide + 1, p=norm, workers=1)[1].reshape(len(cities), wide + 1)
         others = _without_self(cities, near)
-        found[cities] = _pick_quadrants(metric, boxes, cities, others, k, per_quadrant) if quadrants else others
+        found[cities] = others if boxes is None else _pick_quadrants(metric, boxes, cities, others, k, per_quadrant)
     return found
 
 
@@ -196,7 +196,7 @@ def _spread(order: NDArray[np.int64], starts: NDArray[np.int64], near: NDArray[n
 
 
 @kernel(nogil=True)
-def _sorted_lengths(metric: Metric, cities: NDArray[np.int64], found: NDArray[np.int32]) -> NDArray[np.float64]:
+def _sorted_lengths(metric: Metric, cities: NDArray[np.integer], found: NDArray[np.int32]) -> NDArray[np.float64]:
     """float64 [m, K]: the distance from cities[i] to each of found[i]; sorts the rows of both, which nearly are."""
     out = np.empty(found.shape)
     for i in range(found.shape[0]):

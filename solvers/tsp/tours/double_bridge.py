@@ -20,7 +20,7 @@ __all__ = ["bridge_cost", "bridge_ends", "draw_sizes", "exchange"]
 
 
 @kernel(inline=True)
-def draw_sizes(random: NDArray[np.uint64], most: int) -> tuple[np.int64, np.int64, np.int64]:
+def draw_sizes(random: NDArray[np.uint64], most: int) -> tuple[int, int, int]:
     """The cities of B, C and D: 1 to `most` each."""
     b = 1 + below(random, most)
     c = 1 + below(random, most)
@@ -45,7 +45,7 @@ def bridge_ends(order: NDArray[np.int32], start: int, b: int, c: int, d: int, en
 def bridge_cost(metric: Metric, ends: NDArray[np.int32]) -> float:
     """How much longer the tour gets."""
     before, b1, b2, c1, c2, d1, d2, after = ends[0], ends[1], ends[2], ends[3], ends[4], ends[5], ends[6], ends[7]
-    cost = distance(metric, before, d1) + distance(metric, d2, c1) + distance(metric, c2, b1) + distance(metric, b2, after)
+    cost: float = distance(metric, before, d1) + distance(metric, d2, c1) + distance(metric, c2, b1) + distance(metric, b2, after)
     cost -= distance(metric, before, b1) + distance(metric, b2, c1) + distance(metric, c2, d1) + distance(metric, d2, after)
     return cost
 

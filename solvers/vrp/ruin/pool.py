@@ -91,7 +91,7 @@ def _keep(data, plan, pool, slot, now):
         node = plan.next[node]
     cost = data.unit[kind] * distance + data.fixed[kind]
     first = np.int64(tag & np.uint64(len(pool.tag) - 1)) & ~(_WAYS - 1)
-    place = first
+    place: int | np.int64 = first
     for at in range(first, first + _WAYS):
         if pool.tag[at] == tag:
             pool.seen[at] = now
