@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corl.files.drawing import whole_ticks
-from corl.problems.flowshop.evaluation import check_sequence, completion, objective
+from corl.problems.flowshop.evaluation import check, completion, objective
 from corl.problems.flowshop.instance import FlowShopInstance
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def draw_sequence(instance: FlowShopInstance, solution: Any, axes: Axes) -> None
     """
     import matplotlib
 
-    sequence = np.arange(instance.jobs) if solution is None else check_sequence(instance, solution)
+    sequence = np.arange(instance.jobs) if solution is None else check(instance, solution)
     end, duration = completion(instance, sequence), instance.duration[sequence]
     # the golden ratio's steps round the colour wheel keep neighbours apart, however many there are
     colours = matplotlib.colormaps["hsv"]((sequence * 0.6180339887) % 1.0) * [0.8, 0.8, 0.8, 1.0]

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from corl.errors import Infeasible
 from corl.problems.flowshop.instance import FlowShopInstance
 
-__all__ = ["check_sequence", "completion", "objective"]
+__all__ = ["check", "completion", "objective"]
 
 
 def objective(instance: FlowShopInstance, sequence: Any) -> float:
     """The makespan or the total completion time. Raises Infeasible for what is no sequence of all jobs."""
-    ends = completion(instance, check_sequence(instance, sequence))[:, -1]
+    ends = completion(instance, check(instance, sequence))[:, -1]
     return float(ends.max() if instance.objective == "makespan" else ends.sum())
 
 
-def check_sequence(instance: FlowShopInstance, sequence: Any) -> NDArray[np.int64]:
+def check(instance: FlowShopInstance, sequence: Any) -> NDArray[np.int64]:
     """`sequence` as int64 [n], if it has every job once. Raises Infeasible naming the first fault."""
     try:
         jobs = np.asarray(sequence)

@@ -132,10 +132,10 @@ class FlowShop(Problem):
 
     def decisions(self, instance: FlowShopInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """The jobs in their sequence."""
-        from corl.problems.flowshop.evaluation import check_sequence
+        from corl.problems.flowshop.evaluation import check
 
         self.environment_name(name)
-        return check_sequence(instance, solution)
+        return check(instance, solution)
 
     def miniature(self, instance: FlowShopInstance) -> FlowShopInstance:
         """Its first six jobs on its first four machines."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.problems.flowshop.evaluation import check_sequence, completion
+from corl.problems.flowshop.evaluation import check, completion
 from corl.problems.flowshop.instance import FlowShopInstance
 from corl.view.scene import Group, Scene
 
@@ -18,7 +18,7 @@ def scene_of(instance: FlowShopInstance, solution: Any) -> Scene | None:
     """A row a machine, a box an operation, a group a job; without a solution there is nothing to see."""
     if solution is None:
         return None
-    sequence = check_sequence(instance, solution)
+    sequence = check(instance, solution)
     end, duration = completion(instance, sequence), instance.duration[sequence]
     scene = Scene(f"{instance.name or 'flow shop'}: {instance.jobs:,} jobs on {instance.machines:,} machines", "time", "machine")
     scene.rows = [str(i) for i in range(instance.machines)]

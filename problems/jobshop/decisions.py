@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.jobshop.environment import JobShopEnvironment
-from corl.problems.jobshop.evaluation import check_schedule
+from corl.problems.jobshop.evaluation import check
 from corl.problems.jobshop.instance import JobShopInstance
 
 __all__ = ["decisions"]
@@ -21,7 +21,7 @@ def decisions(instance: JobShopInstance, schedule: Any) -> NDArray[np.int64]:
     before that end, what ends first goes before it, though the schedule may have it elsewhere: it is in nobody's way. Raises
     Infeasible for what is no schedule.
     """
-    start, machine = check_schedule(instance, schedule)
+    start, machine = check(instance, schedule)
     environment = JobShopEnvironment([instance], 1, width=len(instance.choice_machine))
     owner = np.repeat(np.arange(instance.operations), np.diff(instance.choice_first))
     chosen = np.flatnonzero(instance.choice_machine == machine[owner])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.files.drawing import whole_ticks
-from corl.problems.jobshop.evaluation import check_schedule, completion, ends, objective
+from corl.problems.jobshop.evaluation import check, completion, ends, objective
 from corl.problems.jobshop.evaluation_rules import setup_begin, setups_before
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.rules import Rules
@@ -35,7 +35,7 @@ def draw_schedule(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
     """
     if solution is None:
         return _draw_jobs(instance, axes)
-    schedule = check_schedule(instance, solution)
+    schedule = check(instance, solution)
     _bars(instance, schedule, schedule.machine, instance.job, _jobs(instance), axes)
     told = [] if instance.rules is None else _rules(instance, instance.rules, schedule, axes)
     end = completion(instance, schedule)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.problems.jobshop.evaluation import check_schedule, completion
+from corl.problems.jobshop.evaluation import check, completion
 from corl.problems.jobshop.evaluation_rules import setup_begin, setups_before
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.rules import FOREVER, Rules
@@ -20,7 +20,7 @@ def scene_of(instance: JobShopInstance, solution: Any) -> Scene | None:
     """A row a machine, a box an operation, a group a job; without a solution there is nothing to see."""
     if solution is None:
         return None
-    schedule = check_schedule(instance, solution)
+    schedule = check(instance, solution)
     duration, end = _durations(instance, schedule), completion(instance, schedule)
     scene = Scene(f"{instance.name or 'job shop'}: {instance.jobs:,} jobs on {instance.machines:,} machines", "time", "machine")
     scene.rows = instance.machine_names or [str(machine + instance.first_machine) for machine in range(instance.machines)]

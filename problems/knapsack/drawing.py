@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corl.problems.knapsack.evaluation import check_items, total_value
+from corl.problems.knapsack.evaluation import check, objective
 from corl.problems.knapsack.instance import KnapsackInstance
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ def draw_items(instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
     taken = np.zeros(instance.n, bool)
     title = f"{instance.name or 'knapsack'}: {instance.n:,} item{'s' if instance.n > 1 else ''}"
     if solution is not None:
-        items = check_items(instance, solution)
+        items = check(instance, solution)
         taken[items] = True
         used = instance.weights[:, items].sum(axis=1)
         full = 100.0 * float((used / np.where(instance.capacities > 0, instance.capacities, 1.0)).max())
-        title += f", {len(items):,} taken, value {total_value(instance, items):,.10g}, {full:.4g} % full"
+        title += f", {len(items):,} taken, value {objective(instance, items):,.10g}, {full:.4g} % full"
     for chosen, colour, name in ((~taken, _LEFT, "left"), (taken, _TAKEN, "taken")):
         if chosen.any():
             axes.scatter(x[chosen], instance.values[chosen], s=size, color=colour, linewidths=0, label=name)

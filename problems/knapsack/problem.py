@@ -59,9 +59,9 @@ class Knapsack(Problem):
 
     def evaluate(self, instance: KnapsackInstance, solution: Any) -> float:
         """The value of the items taken. Raises Infeasible, naming the first fault in the file's numbers."""
-        from corl.problems.knapsack.evaluation import total_value
+        from corl.problems.knapsack.evaluation import objective
 
-        return total_value(instance, solution)
+        return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
         """Whether this is the head of a knapsack in JSON (its key "problem" first) or in Pisinger's text."""

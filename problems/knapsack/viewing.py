@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from corl.problems.knapsack.evaluation import check_items
+from corl.problems.knapsack.evaluation import check
 from corl.problems.knapsack.instance import KnapsackInstance
 from corl.view.scene import Group, Scene, short
 
@@ -22,7 +22,7 @@ def scene_of(instance: KnapsackInstance, solution: Any) -> Scene:
     scene = Scene(f"{instance.name or 'knapsack'}: {instance.n:,} items", axis, "value")
     taken = np.full(instance.n, solution is None)
     if solution is not None:
-        items = check_items(instance, solution)
+        items = check(instance, solution)
         taken[items] = True
         scene.head = ("capacity", "used", "full")
         for k in range(instance.m):

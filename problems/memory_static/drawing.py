@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corl.files.drawing import whole_ticks
-from corl.problems.memory_static.evaluation import check_offsets
+from corl.problems.memory_static.evaluation import check
 from corl.problems.memory_static.instance import StaticInstance, sections
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def draw_allocation(instance: StaticInstance, solution: Any, axes: Axes) -> None
     title = f"{instance.name or 'allocation'}: {instance.n:,} buffer{'s' if instance.n > 1 else ''}, load {bound:,}"
     top = float(bound)
     if solution is not None:
-        offsets = check_offsets(instance, solution)
+        offsets = check(instance, solution)
         _rectangles(instance, offsets, axes)
         top = float((offsets + instance.size).max())
         title += f", height {int(top):,}"

@@ -51,9 +51,9 @@ class StaticAllocation(Problem):
 
     def evaluate(self, instance: StaticInstance, solution: Any) -> float:
         """The height. Raises Infeasible, naming the first fault in the file's ids."""
-        from corl.problems.memory_static.evaluation import height
+        from corl.problems.memory_static.evaluation import objective
 
-        return height(instance, solution)
+        return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
         """Whether the first line that is no comment names the columns of minimalloc's CSV."""
@@ -171,9 +171,9 @@ class StaticAllocation(Problem):
 
     def decisions(self, instance: StaticInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """The buffers that are not fixed, the lowest first: placed so, each comes to its offset or below it."""
-        from corl.problems.memory_static.evaluation import check_offsets
+        from corl.problems.memory_static.evaluation import check
 
-        order = np.argsort(check_offsets(instance, solution), kind="stable")
+        order = np.argsort(check(instance, solution), kind="stable")
         return order[instance.fixed[order] < 0]
 
     def miniature(self, instance: StaticInstance) -> StaticInstance:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from corl.problems.memory_static.evaluation import check_offsets
+from corl.problems.memory_static.evaluation import check
 from corl.problems.memory_static.instance import StaticInstance, sections
 from corl.view.scene import Scene
 
@@ -17,7 +17,7 @@ def scene_of(instance: StaticInstance, solution: Any) -> Scene:
     found = sections(instance)
     scene = Scene(f"{instance.name or 'allocation'}: {instance.n:,} buffers", "time", "memory")
     if solution is not None:
-        offsets = check_offsets(instance, solution)
+        offsets = check(instance, solution)
         columns = (instance.ids, instance.lower.tolist(), instance.upper.tolist(), instance.size.tolist(), offsets.tolist())
         for k, (name, low, high, size, offset) in enumerate(zip(*columns)):
             text = f"{name}\n{size:,} at {offset:,}, alive from {low} to {high}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corl.files.drawing import whole_ticks
-from corl.problems.milp.evaluation import check_solution, objective_of
+from corl.problems.milp.evaluation import check, objective_of
 from corl.problems.milp.instance import MilpInstance
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def draw_matrix(instance: MilpInstance, solution: Any, axes: Axes) -> None:
     colours = np.where(instance.integer, _INTEGER, _CONTINUOUS)
     title = f"{instance.name or 'program'}: {instance.m:,} rows, {instance.n:,} columns"
     if solution is not None:
-        x = check_solution(instance, solution)
+        x = check(instance, solution)
         colours = np.where(x == 0.0, _ZERO, colours)
         title += f", objective {objective_of(instance, x):,.10g}"
     size = float(np.clip(60_000 / max(1, max(instance.m, instance.n)) ** 2, 0.2, 30.0))

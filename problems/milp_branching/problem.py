@@ -45,9 +45,9 @@ class MilpBranching(Problem):
 
     def evaluate(self, instance: BranchingInstance, solution: Any) -> float:
         """The number of nodes of a tree that is a proof. Raises Infeasible, naming the first node that is none."""
-        from corl.problems.milp_branching.evaluation import check_tree
+        from corl.problems.milp_branching.evaluation import objective
 
-        return float(check_tree(instance, solution))
+        return objective(instance, solution)
 
     def read(self, path: Path) -> BranchingInstance:
         """The program in an MPS or LP file; it must be asked for by name, since such files are `milp`'s. Raises InputError."""

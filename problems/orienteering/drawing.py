@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corl.files.drawing import note, write_ids
-from corl.problems.orienteering.evaluation import check_path, path_length, total_score
+from corl.problems.orienteering.evaluation import check, objective, path_length
 from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.problems.tsp.drawing import layout_of, positions
 
@@ -29,10 +29,10 @@ def draw_path(instance: OrienteeringInstance, solution: Any, axes: Axes) -> None
     visited = np.full(n, solution is None)
     title = f"{instance.name or 'orienteering'}: {n:,} node{'s' if n > 1 else ''}, limit {instance.limit:,.10g}"
     if solution is not None:
-        path = check_path(instance, solution)
+        path = check(instance, solution)
         visited[path] = True
         axes.plot(xy[path, 0], xy[path, 1], color=_PATH, linewidth=float(np.clip(30 / np.sqrt(n), 0.2, 1.5)))
-        title += f"\nscore {total_score(instance, path):,.10g}, length {path_length(instance, path):,.10g}"
+        title += f"\nscore {objective(instance, path):,.10g}, length {path_length(instance, path):,.10g}"
     most = float(instance.scores.max()) or 1.0
     size = float(np.clip(8000 / n, 0.2, 40)) * (0.15 + 0.85 * instance.scores / most)
     for chosen, colour in ((~visited, _LEFT), (visited, _NODE)):

@@ -69,9 +69,9 @@ class Orienteering(Problem):
 
     def evaluate(self, instance: OrienteeringInstance, solution: Any) -> float:
         """The scores on the path, each node once. Raises Infeasible, naming the first fault in the file's ids."""
-        from corl.problems.orienteering.evaluation import total_score
+        from corl.problems.orienteering.evaluation import objective
 
-        return total_score(instance, solution)
+        return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
         """Whether this is the head of an OPLib file or of one in JSON (its key "problem" first)."""
@@ -174,10 +174,10 @@ class Orienteering(Problem):
         to the end is too long (rounded distances break the triangle inequality) is left out, as no episode goes there.
         """
         from corl.problems.orienteering.environment import OrienteeringEnvironment
-        from corl.problems.orienteering.evaluation import check_path
+        from corl.problems.orienteering.evaluation import check
 
         environment, taken = OrienteeringEnvironment([instance], 1, 1), []
-        for node in check_path(instance, solution)[1:-1].tolist():
+        for node in check(instance, solution)[1:-1].tolist():
             with contextlib.suppress(UsageError):
                 environment.step([0], [0], [node])
                 taken.append(node)

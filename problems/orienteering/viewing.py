@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from corl.problems.orienteering.evaluation import check_path, path_length
+from corl.problems.orienteering.evaluation import check, path_length
 from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.problems.tsp.drawing import layout_of, positions
 from corl.view.scene import Scene, short
@@ -20,7 +20,7 @@ def scene_of(instance: OrienteeringInstance, solution: Any) -> Scene:
     scene = Scene(f"{instance.name or 'orienteering'}: {instance.n:,} nodes", equal=True, note=layout_of(graph) or "")
     visited = np.full(instance.n, solution is None)
     if solution is not None:
-        path = check_path(instance, solution)
+        path = check(instance, solution)
         visited[path] = True
         length = path_length(instance, path)
         scene.lines.append((xy[path, 0].tolist(), xy[path, 1].tolist(), f"length {short(length)} of {short(instance.limit)}", 0))

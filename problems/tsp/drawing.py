@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.files.drawing import note
-from corl.problems.tsp.evaluation import check_tour, tour_length
+from corl.problems.tsp.evaluation import check, objective
 from corl.problems.tsp.instance import TspInstance
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def draw_tour(instance: TspInstance, solution: Any, axes: Axes) -> None:
     Markers and lines get finer as cities get more; from 20,000 on the cities of a tour have no marker of their own.
     """
     n = instance.n
-    tour = None if solution is None else check_tour(instance, solution)
+    tour = None if solution is None else check(instance, solution)
     xy = positions(instance, tour)
     if tour is not None:
         closed = xy[np.append(tour, tour[0])]
@@ -40,7 +40,7 @@ def draw_tour(instance: TspInstance, solution: Any, axes: Axes) -> None:
     if tour is None or n < 20_000:
         size = float(np.clip(4000 / n, 0.05, 18))
         axes.scatter(xy[:, 0], xy[:, 1], s=size, color=_CITY, linewidths=0, zorder=3, rasterized=n > 20_000)
-    length = "" if tour is None else f", length {tour_length(instance, tour):,.10g}"
+    length = "" if tour is None else f", length {objective(instance, tour):,.10g}"
     axes.set_title(f"{instance.name or 'TSP'}: {n:,} {'city' if n == 1 else 'cities'}{length}")
     if told := layout_of(instance):
         note(axes, told)

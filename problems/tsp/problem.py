@@ -79,9 +79,9 @@ class Tsp(Problem):
 
     def evaluate(self, instance: TspInstance, solution: Any) -> float:
         """The length of the closed tour, by TSPLIB's formulas. Raises Infeasible, naming the first fault in the file's ids."""
-        from corl.problems.tsp.evaluation import tour_length
+        from corl.problems.tsp.evaluation import objective
 
-        return tour_length(instance, solution)
+        return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
         """Whether this is the head of a TSPLIB file other than a vehicle routing one.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from corl.problems.tsp.drawing import layout_of, positions
-from corl.problems.tsp.evaluation import check_tour
+from corl.problems.tsp.evaluation import check
 from corl.problems.tsp.instance import TspInstance
 from corl.view.scene import Scene
 
@@ -18,7 +18,7 @@ _NAMED = 20_000  # cities up to which each is a point of its own
 
 def scene_of(instance: TspInstance, solution: Any) -> Scene:
     """Cities at `positions`, and the closed tour."""
-    tour = None if solution is None else check_tour(instance, solution)
+    tour = None if solution is None else check(instance, solution)
     xy = positions(instance, tour)
     scene = Scene(f"{instance.name or 'TSP'}: {instance.n:,} cities", equal=True, note=layout_of(instance) or "")
     if tour is not None:

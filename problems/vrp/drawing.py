@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.files.drawing import note, write_ids
-from corl.problems.vrp.evaluation import evaluate, routes_of, schedule
+from corl.problems.vrp.evaluation import objective, routes_of, schedule
 from corl.problems.vrp.instance import VrpInstance
 
 if TYPE_CHECKING:
@@ -66,7 +66,9 @@ def draw_routes(instance: VrpInstance, solution: Any, axes: Axes) -> None:
     axes.scatter(
         xy[:depots, 0], xy[:depots, 1], s=max(40.0, 3 * size), color=_DEPOT, marker="s", linewidths=0, zorder=4, label="depot"
     )
-    cost = "" if solution is None else f", {len(routes)} route{'s' * (len(routes) != 1)}, cost {evaluate(instance, routes):,.10g}"
+    cost = (
+        "" if solution is None else f", {len(routes)} route{'s' * (len(routes) != 1)}, cost {objective(instance, routes):,.10g}"
+    )
     write_ids(axes, xy[depots:], instance.names[depots:] or instance.ids[depots:])
     axes.set_title(f"{instance.name or 'VRP'}: {_clients(instance.clients)}{cost}")
     placed = instance.display is not None or instance.points is not None

@@ -63,9 +63,9 @@ class Vrp(Problem):
 
     def evaluate(self, instance: VrpInstance, solution: Any) -> float:
         """Distance, fixed costs and missed prizes. Raises Infeasible, naming the first broken limit in the file's ids."""
-        from corl.problems.vrp.evaluation import evaluate
+        from corl.problems.vrp.evaluation import objective
 
-        return evaluate(instance, solution)
+        return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
         """Whether this is the head of a VRPLIB file, of Solomon's or Li and Lim's, or of JSON that says "problem": "vrp"."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from corl.errors import UsageError
 from corl.jit import kernel
 from corl.problems.jobshop.environment import JobShopEnvironment
-from corl.problems.jobshop.evaluation import check_schedule
+from corl.problems.jobshop.evaluation import check
 from corl.problems.jobshop.instance import JobShopInstance
 
 __all__ = ["OF_JOBS", "OF_SHOP", "ArrivingEnvironment", "decisions", "look"]
@@ -58,7 +58,7 @@ def decisions(instance: JobShopInstance, schedule: Any) -> NDArray[np.int64]:
     Where operations take no time, several orders may look alike, not all of which go on; the last such choice is then another.
     Raises Infeasible for what is no schedule, and UsageError for one in which a machine waits while a job waits for it.
     """
-    start, machine = check_schedule(instance, schedule)
+    start, machine = check(instance, schedule)
     environment = ArrivingEnvironment([instance], 1, len(instance.choice_machine))
     owner = np.repeat(np.arange(instance.operations), np.diff(instance.choice_first))
     wanted = instance.choice_machine == machine[owner]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.problems.jobshop.evaluation import check_schedule
+from corl.problems.jobshop.evaluation import check
 from corl.problems.jobshop.instance import JobShopInstance
 from corl.problems.jobshop.intervals.environment import IntervalEnvironment
 from corl.problems.jobshop.intervals.transitions import clock, rivals
@@ -22,7 +22,7 @@ def decisions(instance: JobShopInstance, schedule: Any) -> NDArray[np.int64]:
     Raises UsageError for an instance that the environment does not take, and Infeasible for what is no schedule.
     """
     environment = IntervalEnvironment([instance], 1)
-    start, _ = check_schedule(instance, schedule)
+    start, _ = check(instance, schedule)
     wanted, taken = np.zeros(instance.jobs, np.bool_), []
     while environment.state.left[0]:
         action = int(follow(environment.state, 0, start, wanted))
