@@ -14,7 +14,7 @@ from corl.errors import UsageError
 from corl.problems.bandits.facts import facts
 from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.recorded import RecordedPolicy
-from corl.problems.bandits.transitions import BanditState, Offsets, look, place_rows
+from corl.problems.bandits.transitions import Offsets, State, look, place_rows
 
 __all__ = ["BanditEnvironment", "episode_of"]
 
@@ -107,7 +107,7 @@ class BanditEnvironment(Environment):
         return RecordedPolicy(self.instances[which], state.chosen[at, : state.horizon[which], : state.picks[which]].copy())
 
 
-def _pool(instances: list[BanditInstance], rows: int) -> BanditState:
+def _pool(instances: list[BanditInstance], rows: int) -> State:
     """The pool over `instances`; the rows are for `reset`."""
     known = [facts(instance) for instance in instances]
     tables: dict[str, list[NDArray[Any]]] = {
@@ -133,7 +133,7 @@ def _pool(instances: list[BanditInstance], rows: int) -> BanditState:
         "depth": [len(each.outlook) for each in known],
     }
     widest = {name: max(numbers) for name, numbers in sizes.items()}
-    return BanditState(
+    return State(
         **{name: np.array(numbers, np.int64) for name, numbers in sizes.items()},  # type: ignore[arg-type]  # all are integers
         first=Offsets(**{name: np.cumsum(length) - length for name, length in lengths.items()}),
         **{name: np.concatenate([array.ravel() for array in arrays]) for name, arrays in tables.items()},

@@ -16,7 +16,7 @@ from corl.kernels.sorted_lists import insert_sorted
 from corl.problems.bandits.instance import BanditInstance
 from corl.rng import hashed
 
-__all__ = ["BanditState", "Offsets", "advance", "look", "place_rows", "thresholds"]
+__all__ = ["Offsets", "State", "advance", "look", "place_rows", "thresholds"]
 
 
 class Offsets(NamedTuple):
@@ -32,7 +32,7 @@ class Offsets(NamedTuple):
     touched: NDArray[np.int64]
 
 
-class BanditState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances (sizes of the widest: J arms, N picks, T times, M needs), R rows. Tables are flat, an instance's
     entries together; what belongs to (arm, level, state) is at (arm * A + level) * S + state.
     """
@@ -184,7 +184,7 @@ def _gain(state: Any, row: Any, pick: Any, steps: Any, cared: Any) -> Any:
     return total
 
 
-@attach(hooks.step, BanditState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """A pick of an entry, or (action N) commit: the arms earn what they are expected to, and move."""
     instance, time = state.instance[src], state.time[src]
@@ -231,7 +231,7 @@ def _commit(state: Any, row: Any) -> Any:
     return state.weight[state.first.weight[instance] + time] * total
 
 
-@attach(hooks.actions, BanditState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The legal picks and commit (worth 0), by what they add to arms left alone and cared for together."""
     instance, time = state.instance[row], state.time[row]

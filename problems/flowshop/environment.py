@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.flowshop.instance import FlowShopInstance
-from corl.problems.flowshop.transitions import COLUMNS, FlowShopState, look, reset_rows
+from corl.problems.flowshop.transitions import COLUMNS, State, look, reset_rows
 
 __all__ = ["FlowShopEnvironment"]
 
@@ -67,7 +67,7 @@ class FlowShopEnvironment(Environment):
         return self.state.sequence[at, : instance.jobs].astype(np.int64)  # type: ignore[no-any-return]
 
 
-def _pool(instances: list[FlowShopInstance], rows: int) -> FlowShopState:
+def _pool(instances: list[FlowShopInstance], rows: int) -> State:
     """The pool over `instances`; the rows are for `reset`."""
     jobs = np.array([instance.jobs for instance in instances], np.int64)
     machines = np.array([instance.machines for instance in instances], np.int64)
@@ -76,7 +76,7 @@ def _pool(instances: list[FlowShopInstance], rows: int) -> FlowShopState:
     n, m = int(jobs.max()), int(machines.max())
     tails = [np.cumsum(i.duration[:, ::-1], axis=1)[:, ::-1] - i.duration for i in instances]
     orders = [np.argsort(i.duration.sum(axis=1), kind="stable") for i in instances]
-    return FlowShopState(
+    return State(
         jobs=jobs,
         machines=machines,
         total=np.array([instance.objective == "total_completion_time" for instance in instances]),

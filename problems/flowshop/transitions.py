@@ -13,13 +13,13 @@ from corl.hooks import attach
 from corl.jit import kernel
 from corl.kernels.rotate import rotate
 
-__all__ = ["COLUMNS", "FlowShopState", "look", "reset_rows"]
+__all__ = ["COLUMNS", "State", "look", "reset_rows"]
 
 COLUMNS = ("end", "idle", "late_idle", "growth", "work", "slope", "setup")
 """What `look` fills of each listed job: see FlowShopEnvironment.observe."""
 
 
-class FlowShopState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances of n jobs (N at most) and m machines (M at most), R rows."""
 
     jobs: NDArray[np.int64]
@@ -116,7 +116,7 @@ def _bound(state: Any, row: Any) -> Any:
     return float(best)
 
 
-@attach(hooks.step, FlowShopState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Put a job behind the sequence; the reward is minus what the estimate grows by."""
     instance = state.instance[src]
@@ -144,7 +144,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     return before - state.estimate[dst]
 
 
-@attach(hooks.actions, FlowShopState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The jobs that are left, the least work first."""
     count = state.length[row]

@@ -12,7 +12,7 @@ from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.rules import first_rule
-from corl.problems.jobshop.transitions import ACTIVE, ARRIVING, NON_DELAY, SEMI_ACTIVE, JobShopState, reset_rows, slots
+from corl.problems.jobshop.transitions import ACTIVE, ARRIVING, NON_DELAY, SEMI_ACTIVE, State, reset_rows, slots
 
 __all__ = ["JobShopEnvironment", "refuse"]
 
@@ -93,7 +93,7 @@ def _most_choices(instance: JobShopInstance) -> int:
     return int(np.maximum.reduceat(np.diff(instance.choice_first), instance.first[:-1]).sum())
 
 
-def _pool(instances: list[JobShopInstance], rows: int, kind: int) -> JobShopState:
+def _pool(instances: list[JobShopInstance], rows: int, kind: int) -> State:
     """The pool over `instances`; the rows are for `reset`."""
 
     def sizes(of: str) -> NDArray[np.int64]:
@@ -107,7 +107,7 @@ def _pool(instances: list[JobShopInstance], rows: int, kind: int) -> JobShopStat
     never = 2**62
     dues = [np.full(i.jobs, never) if i.due is None else i.due for i in instances]
     j, m, o = int(jobs.max()), int(machines.max()), int(operations.max())
-    return JobShopState(
+    return State(
         kind=np.array([kind], np.int64),
         tardy=np.array([instance.objective == "weighted_tardiness" for instance in instances]),
         jobs=jobs,

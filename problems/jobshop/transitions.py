@@ -16,13 +16,13 @@ from corl.hooks import attach
 from corl.jit import kernel
 from corl.kernels.copy import copy_between_rows
 
-__all__ = ["ACTIVE", "ARRIVING", "NON_DELAY", "SEMI_ACTIVE", "JobShopState", "reset_rows", "slots"]
+__all__ = ["ACTIVE", "ARRIVING", "NON_DELAY", "SEMI_ACTIVE", "State", "reset_rows", "slots"]
 
 SEMI_ACTIVE, ACTIVE, NON_DELAY, ARRIVING = 0, 1, 2, 3
 _NEVER = 2**62
 
 
-class JobShopState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances of J jobs, M machines, O operations, C choices each (at most); R rows.
 
     Jobs, operations and choices are numbered within their instance; its `job_at`, `operation_at`, `choice_at` say where they
@@ -140,7 +140,7 @@ def _conflict(state: Any, row: Any) -> Any:
     return (-1, before) if kind == NON_DELAY else (machine, before)
 
 
-@attach(hooks.step, JobShopState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Append an operation to a machine; the reward is minus what the estimate grows by."""
     instance = state.instance[src]
@@ -181,7 +181,7 @@ def _copy(state: Any, src: Any, dst: Any, instance: Any) -> None:
     copy_between_rows(state.chosen, src, dst, state.operations[instance])
 
 
-@attach(hooks.actions, JobShopState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The legal choices, those that can start first before others, of these the job's with most work left, then by number."""
     instance = state.instance[row]

@@ -12,7 +12,7 @@ from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.knapsack.core import Outlook, certain, look_ahead
 from corl.problems.knapsack.instance import KnapsackInstance
-from corl.problems.knapsack.transitions import KnapsackState, look, reset_rows, take_rows
+from corl.problems.knapsack.transitions import State, look, reset_rows, take_rows
 from corl.tolerance import LIMIT
 
 __all__ = ["CoreEnvironment", "KnapsackEnvironment", "core_of", "density"]
@@ -109,13 +109,13 @@ def density(instance: KnapsackInstance) -> NDArray[np.float64]:
         return np.where(share > 0, instance.values / share, np.where(instance.values > 0, np.inf, 0.0))
 
 
-def _pool(instances: list[KnapsackInstance], rows: int) -> KnapsackState:
+def _pool(instances: list[KnapsackInstance], rows: int) -> State:
     """The pool over `instances`; the rows are for `reset`."""
     size = np.array([instance.n for instance in instances], np.int64)
     constraints = np.array([instance.m for instance in instances], np.int64)
     n, m = int(size.max()), int(constraints.max())
     orders = [np.argsort(-density(instance), kind="stable") for instance in instances]
-    return KnapsackState(
+    return State(
         size=size,
         constraints=constraints,
         first=np.cumsum(size) - size,

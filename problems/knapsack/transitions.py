@@ -12,10 +12,10 @@ from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
 
-__all__ = ["KnapsackState", "look", "reset_rows", "take_rows"]
+__all__ = ["State", "look", "reset_rows", "take_rows"]
 
 
-class KnapsackState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances of n items (N at most) and m capacities (M at most), R rows."""
 
     size: NDArray[np.int64]
@@ -82,7 +82,7 @@ def _keep(state: Any, row: Any, items: Any, without: Any) -> Any:
     return kept
 
 
-@attach(hooks.step, KnapsackState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Take an item that fits; the reward is its value."""
     found = False
@@ -133,7 +133,7 @@ def take_rows(state: Any, rows: Any, items: Any, ends: Any, worth: Any) -> None:
         begin = ends[k]
 
 
-@attach(hooks.actions, KnapsackState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The items that fit, the densest first."""
     count = min(len(out), state.fitting[row])

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.problems.memory.instance import MappingInstance
 
-__all__ = ["ACTIONS", "COPY", "COPY_KEEP", "KEEP", "PASS", "MappingState", "new_pool"]
+__all__ = ["ACTIONS", "COPY", "COPY_KEEP", "KEEP", "PASS", "State", "new_pool"]
 
 KEEP, COPY_KEEP, COPY, PASS = range(4)
 """Actions, in the order in which they are listed. PASS drops what is not in fast memory and releases what is."""
 ACTIONS = 4
 
 
-class MappingState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances with O operations, T tensors, A accesses and G alias groups (at most); R rows.
 
     Operations, tensors and accesses are numbered within their instance; `op_at`, `tensor_at`, `access_at` say where they begin in
@@ -93,7 +93,7 @@ class MappingState(NamedTuple):
     """[R, A] the action at each access before `at`."""
 
 
-def new_pool(instances: list[MappingInstance], rows: int) -> MappingState:
+def new_pool(instances: list[MappingInstance], rows: int) -> State:
     """The pool over `instances`, with so many rows; they are for `reset_rows` to fill."""
 
     def joined(parts: list[Any], dtype: type) -> NDArray[Any]:
@@ -105,7 +105,7 @@ def new_pool(instances: list[MappingInstance], rows: int) -> MappingState:
     groups = np.array([int(i.group.max(initial=-1)) + 1 for i in instances], np.int64)
     totals = [np.bincount(i.access_op, i.access_bytes.astype(float), i.ops) for i in instances]
     o, t, a, g = int(ops.max()), int(tensors.max()), int(accesses.max()), int(groups.max())
-    return MappingState(
+    return State(
         rates=np.array([[m.slow_bandwidth, m.fast_bandwidth, m.copy_bandwidth, m.overhead] for m in machines], np.float64),
         capacity=np.array([m.fast_bytes for m in machines], np.int64),
         ops=ops,

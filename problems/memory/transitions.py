@@ -11,7 +11,7 @@ from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
 from corl.problems.memory.packing import pack
-from corl.problems.memory.pool import ACTIONS, COPY, COPY_KEEP, KEEP, PASS, MappingState
+from corl.problems.memory.pool import ACTIONS, COPY, COPY_KEEP, KEEP, PASS, State
 from corl.problems.memory.room import copied_out, copy_start, fits, is_resident, kept_until, next_use, rectangle_under
 from corl.problems.memory.timing import serve
 
@@ -264,7 +264,7 @@ def _take_back(state: Any, row: Any) -> Any:
     return False
 
 
-@attach(hooks.step, MappingState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Decide an access; the reward is what that makes the program faster by, in microseconds."""
     out, legal = np.empty(ACTIONS, np.int64), False
@@ -298,7 +298,7 @@ def _copy(state: Any, src: Any, dst: Any) -> None:
     state.log[dst, : state.at[src]] = state.log[src, : state.at[src]]
 
 
-@attach(hooks.actions, MappingState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The legal actions: keep, copy and keep, copy, pass; none where the game is over. With fewer slots PASS is the last."""
     if state.at[row] >= state.accesses[state.instance[row]]:

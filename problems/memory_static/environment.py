@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.memory_static.instance import StaticInstance, sections
-from corl.problems.memory_static.transitions import StaticState, look, reset_rows
+from corl.problems.memory_static.transitions import State, look, reset_rows
 
 __all__ = ["StaticEnvironment"]
 
@@ -64,13 +64,13 @@ class StaticEnvironment(Environment):
         return offsets
 
 
-def _pool(instances: list[StaticInstance], rows: int) -> StaticState:
+def _pool(instances: list[StaticInstance], rows: int) -> State:
     """The pool over `instances`; the rows are for `reset`."""
     count = np.array([instance.n for instance in instances], np.int64)
     most = int(count.max())
     flat = {key: np.concatenate([getattr(i, key) for i in instances]) for key in ("lower", "upper", "size", "alignment", "fixed")}
     areas = [(instance.upper - instance.lower).astype(np.float64) * instance.size for instance in instances]
-    return StaticState(
+    return State(
         size_of=count,
         first=np.cumsum(count) - count,
         **flat,

@@ -14,10 +14,10 @@ from corl.jit import kernel
 from corl.kernels.rotate import rotate
 from corl.kernels.search import bisect_right_by
 
-__all__ = ["StaticState", "look", "reset_rows"]
+__all__ = ["State", "look", "reset_rows"]
 
 
-class StaticState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances of n buffers (N at most), R rows."""
 
     size_of: NDArray[np.int64]
@@ -94,7 +94,7 @@ def _lowest(state: Any, row: Any, buffer: Any) -> Any:
     return edge
 
 
-@attach(hooks.step, StaticState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Place a buffer at its lowest offset; the reward is minus what the height grows by."""
     instance = state.instance[src]
@@ -110,7 +110,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     return float(before - state.height[dst])
 
 
-@attach(hooks.actions, StaticState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The buffers that are not placed, the largest area first."""
     instance = state.instance[row]

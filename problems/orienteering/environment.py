@@ -14,7 +14,7 @@ from corl.problems.orienteering.evaluation import path_length
 from corl.problems.orienteering.insertion import Outlook, look_ahead, plan_anew
 from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.problems.orienteering.metric import metric_of
-from corl.problems.orienteering.transitions import OrienteeringState, look, reset_rows
+from corl.problems.orienteering.transitions import State, look, reset_rows
 from corl.routing.graph_pool import graph_pool
 from corl.tolerance import LIMIT
 
@@ -103,11 +103,11 @@ class InsertionEnvironment(OrienteeringEnvironment):
         return super()._observe(rows, actions) | seen._asdict()
 
 
-def _pool(instances: list[OrienteeringInstance], rows: int, plans: bool) -> OrienteeringState:
+def _pool(instances: list[OrienteeringInstance], rows: int, plans: bool) -> State:
     """The pool over `instances`; the rows are for `reset`."""
     graphs = graph_pool([metric_of(instance) for instance in instances])
     n = int(graphs.size.max())
-    return OrienteeringState(
+    return State(
         graphs=graphs,
         scores=np.concatenate([instance.scores for instance in instances]),
         limit=np.array([instance.limit * (1.0 + 0.5 * LIMIT) for instance in instances]),

@@ -16,10 +16,10 @@ from corl.problems.orienteering.insertion import TURNS, plan_anew
 from corl.routing.graph_pool import GraphPool, distances_between, graph_metric
 from corl.routing.metric import distance
 
-__all__ = ["OrienteeringState", "look", "reset_rows"]
+__all__ = ["State", "look", "reset_rows"]
 
 
-class OrienteeringState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances of n nodes each (N at most), R rows."""
 
     graphs: GraphPool
@@ -78,7 +78,7 @@ def _keep(state: Any, row: Any, nodes: Any) -> Any:
     return kept
 
 
-@attach(hooks.step, OrienteeringState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Go to a node that can be visited; the reward is its score."""
     t, count = state.visited[src], state.open[src]
@@ -111,7 +111,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     return state.scores[state.graphs.first[instance] + action]
 
 
-@attach(hooks.actions, OrienteeringState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The nodes that can be visited, the most score (to `power`) for the distance first; of two alike the lower one."""
     instance, t = state.instance[row], state.visited[row]

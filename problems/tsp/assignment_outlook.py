@@ -53,7 +53,7 @@ def least_estimate(seen: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
 
 @kernel
 def describe(state: Any, rows: Any, slots: Any, seen: Any) -> None:
-    """The remainders of rows of the pool (TspState) into `seen`, an Outlook.
+    """The remainders of rows of the pool (State) into `seen`, an Outlook.
 
     slots: int32 [R, K + 2] cities. Rows of instances without a matrix, and those at the end, are left as they are.
     """

@@ -18,7 +18,7 @@ from corl.problems.tsp.assignment import Assignment, assignment_of
 from corl.problems.tsp.assignment_outlook import Outlook, describe
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import metric_of
-from corl.problems.tsp.transitions import TspState, reset_rows, surroundings
+from corl.problems.tsp.transitions import State, reset_rows, surroundings
 from corl.routing.graph_pool import graph_pool, offsets
 
 __all__ = ["SURROUNDINGS", "TspEnvironment"]
@@ -100,14 +100,14 @@ class TspEnvironment(Environment):
         return np.array(self.state.order[at, :n])
 
 
-def _pool(instances: list[TspInstance], rows: int, width: int) -> TspState:
+def _pool(instances: list[TspInstance], rows: int, width: int) -> State:
     """The pool over `instances`; the rows are states of instance 0 with the tour at city 0."""
     solved = [assignment_of(instance.matrix) if instance.matrix is not None else _NOTHING for instance in instances]
     into = [found.into if len(found.into) else None for found in solved]
     graphs = graph_pool([metric_of(instance) for instance in instances], _LISTED * width, into)
     priced = np.array([len(found.into) for found in solved])
     order = np.tile(np.arange(int(graphs.size.max()), dtype=np.int32), (rows, 1))
-    return TspState(
+    return State(
         graphs=graphs,
         priced_first=np.where(priced > 0, offsets(priced), -1),
         prices=np.array([np.concatenate([found.out for found in solved]), np.concatenate([found.into for found in solved])]),

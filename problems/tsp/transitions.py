@@ -15,10 +15,10 @@ from corl.kernels.sorted_lists import insert_nearest
 from corl.problems.tsp.metric import distance
 from corl.routing.graph_pool import GraphPool, graph_metric
 
-__all__ = ["TspState", "reset_rows", "surroundings"]
+__all__ = ["State", "reset_rows", "surroundings"]
 
 
-class TspState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances of n cities each (N at most), R rows."""
 
     graphs: GraphPool
@@ -66,7 +66,7 @@ def surroundings(state: Any, rows: Any, wanted: Any, cities: Any, out: Any) -> N
                 count += 1
 
 
-@attach(hooks.step, TspState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Go to an unvisited city; the reward is minus the distance, and minus the way back with the last one."""
     instance, t = state.instance[src], state.visited[src]
@@ -87,7 +87,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     return -length
 
 
-@attach(hooks.actions, TspState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The nearest unvisited cities: from the origin's list, or from a scan where the list has too few left.
 

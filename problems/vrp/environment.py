@@ -19,7 +19,7 @@ from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.metric import metric_of
 from corl.problems.vrp.observation import Seen, describe
 from corl.problems.vrp.savings import Outlook, look_ahead, savings_of
-from corl.problems.vrp.transitions import VrpState, alone, reset_rows
+from corl.problems.vrp.transitions import State, alone, reset_rows
 from corl.routing.graph_pool import graph_pool
 
 __all__ = ["SavingsEnvironment", "VrpEnvironment", "refusal"]
@@ -121,7 +121,7 @@ def _beyond(instance: VrpInstance) -> str:
     return ""
 
 
-def _pool(instances: list[VrpInstance], rows: int, width: int) -> VrpState:
+def _pool(instances: list[VrpInstance], rows: int, width: int) -> State:
     """The pool over `instances`; the rows are for `reset`."""
     graphs = graph_pool([metric_of(instance) for instance in instances], _LISTED * width)
     limits = [_limits(instance) for instance in instances]
@@ -132,7 +132,7 @@ def _pool(instances: list[VrpInstance], rows: int, width: int) -> VrpState:
 
     required = np.concatenate([instance.required for instance in instances])
     largest = int(graphs.size.max())
-    return VrpState(
+    return State(
         graphs=graphs,
         limits=np.array(limits, np.float64),
         demand=nodes("demand", 0.0),
@@ -155,7 +155,7 @@ def _pool(instances: list[VrpInstance], rows: int, width: int) -> VrpState:
 
 
 def _limits(instance: VrpInstance) -> list[float]:
-    """A row of VrpState.limits."""
+    """A row of State.limits."""
     v = instance.vehicles
     cost = float(v.fixed_cost[0]) + instance.route_weight
     return [

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.problems.vrp.transitions import VrpState, at_depot, look, under_way
+from corl.problems.vrp.transitions import State, at_depot, look, under_way
 from corl.routing.graph_pool import distances_between, graph_metric
 from corl.routing.metric import distance
 
@@ -64,7 +64,7 @@ class Seen(NamedTuple):
 
 
 @kernel
-def describe(state: VrpState, rows: Any, actions: Any, seen: Any) -> None:
+def describe(state: State, rows: Any, actions: Any, seen: Any) -> None:
     """Fill `seen` for `rows` [R], whose `actions` [R, K] are listed."""
     k = actions.shape[1]
     for r in range(len(rows)):

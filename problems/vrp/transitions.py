@@ -16,12 +16,12 @@ from corl.routing.graph_pool import GraphPool, graph_metric
 from corl.routing.metric import distance
 from corl.tolerance import LIMIT
 
-__all__ = ["Position", "VrpState", "alone", "at_depot", "look", "reset_rows", "under_way"]
+__all__ = ["Position", "State", "alone", "at_depot", "look", "reset_rows", "under_way"]
 
 _SLACK = 0.5 * LIMIT  # half the judge's, so that no rounding is between them
 
 
-class VrpState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances, each of node 0, the depot, and clients 1..n-1 (n at most N); R rows. Costs are times `scale`."""
 
     graphs: GraphPool
@@ -162,7 +162,7 @@ def _leave_out(state: Any, src: Any, dst: Any) -> Any:
     return -state.limits[instance, 4] * back / state.limits[instance, 5]
 
 
-@attach(hooks.step, VrpState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Serve a client next (1..n-1), or by a new vehicle (n + client); 0 leaves out the others, where none is required."""
     instance, t = state.instance[src], state.visited[src]
@@ -200,7 +200,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     return (state.prize[node] - cost) / limits[5]
 
 
-@attach(hooks.actions, VrpState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The nearest clients that can be served next, then the nearest that a new vehicle can serve, then 0 where that is legal.
 

@@ -18,7 +18,7 @@ from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.jobshop.environment import refuse
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
-from corl.problems.jobshop.intervals.transitions import NEVER, IntervalState, clocks, look, reset_rows
+from corl.problems.jobshop.intervals.transitions import NEVER, State, clocks, look, reset_rows
 
 __all__ = ["IntervalEnvironment"]
 
@@ -106,7 +106,7 @@ class IntervalEnvironment(Environment):
         return Schedule(self.state.start[at, : instance.operations].copy(), instance.choice_machine.copy())
 
 
-def _pool(instances: list[JobShopInstance], rows: int) -> IntervalState:
+def _pool(instances: list[JobShopInstance], rows: int) -> State:
     """The pool over `instances`; the rows are for `reset`."""
 
     def joined(parts: list[Any], dtype: type) -> NDArray[Any]:
@@ -117,7 +117,7 @@ def _pool(instances: list[JobShopInstance], rows: int) -> IntervalState:
     operations = np.array([instance.operations for instance in instances], np.int64)
     counts = [np.bincount(instance.choice_machine, minlength=instance.machines) for instance in instances]
     whole = [int(i.choice_duration.sum(dtype=np.int64)) for i in instances]
-    return IntervalState(
+    return State(
         jobs=jobs,
         machines=machines,
         operations=operations,

@@ -22,12 +22,12 @@ from corl.jit import kernel
 from corl.kernels.copy import copy_between_rows
 from corl.kernels.sorted_lists import insert_sorted
 
-__all__ = ["NEVER", "IntervalState", "clock", "clocks", "copy_row", "look", "reset_rows", "rivals"]
+__all__ = ["NEVER", "State", "clock", "clocks", "copy_row", "look", "reset_rows", "rivals"]
 
 NEVER = 2**62
 
 
-class IntervalState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances of J jobs, M machines, O operations each (at most); R rows.
 
     Jobs, machines and operations are numbered within their instance; its `job_at`, `machine_at` and `operation_at` say where
@@ -145,7 +145,7 @@ def copy_row(state: Any, src: Any, dst: Any) -> None:
     copy_between_rows(state.start, src, dst, state.operations[instance])
 
 
-@attach(hooks.step, IntervalState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Fix the next operation of a job at the present time, or (action J) wait, then what may as well start; the reward is minus
     what the estimate grows by."""
@@ -256,7 +256,7 @@ def _wait(state: Any, row: Any, now: Any, then: Any) -> None:
             _raise(state, row, i, then)
 
 
-@attach(hooks.actions, IntervalState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The jobs that can start at the present time, those that can end last before others, by number; then waiting."""
     instance = state.instance[row]

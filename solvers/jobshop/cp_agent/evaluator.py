@@ -16,7 +16,7 @@ from corl.decoding.players import play_rows
 from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.jit import kernel
-from corl.problems.jobshop.intervals.transitions import IntervalState
+from corl.problems.jobshop.intervals.transitions import State
 from corl.solvers.jobshop.cp_agent.forward import Weights, choose, logits_of, new_scratch
 from corl.solvers.jobshop.cp_agent.observation import FEATURES, NEXT, SLOTS, WINDOW, new_view, survey, tokens
 
@@ -87,7 +87,7 @@ def look(states: View) -> dict[str, NDArray[Any]]:
 
 def check(environment: Environment) -> None:
     """Raise UsageError unless a pool is of interval models."""
-    if not isinstance(environment.state, IntervalState):
+    if not isinstance(environment.state, State):
         raise UsageError("a network jobshop-cp plays in the environment intervals; accepted: this one")
 
 

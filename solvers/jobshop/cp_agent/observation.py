@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.problems.jobshop.instance import JobShopInstance
-from corl.problems.jobshop.intervals.transitions import IntervalState, clock
+from corl.problems.jobshop.intervals.transitions import State, clock
 
 __all__ = ["FEATURES", "NEXT", "SLOTS", "WINDOW", "View", "new_view", "survey", "tokens"]
 
@@ -64,7 +64,7 @@ def new_view(instances: list[JobShopInstance]) -> View:
 
 
 @kernel
-def survey(state: IntervalState, row: int, view: View) -> None:
+def survey(state: State, row: int, view: View) -> None:
     """Fill `now` and `jobs[:L]`, by number, of a row whose episode is not over."""
     instance = state.instance[row]
     now, _ = clock(state, row)
@@ -78,7 +78,7 @@ def survey(state: IntervalState, row: int, view: View) -> None:
 
 
 @kernel
-def tokens(state: IntervalState, row: int, view: View) -> None:
+def tokens(state: State, row: int, view: View) -> None:
     """After `survey`: list the competitors and write their tokens.
 
     Those compete that are in their job's window and can start on the machine within a mean duration of the end of what can
