@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corl.adapter import Problem
 from corl.errors import InputError
 from corl.files.json_instances import Field, plain
-from corl.problems.bandits import generators
+from corl.problems.bandits.generators import GENERATORS
 from corl.problems.bandits.instance import BanditInstance
 
 if TYPE_CHECKING:
@@ -45,16 +45,7 @@ class Bandits(Problem):
     title = "restless bandits with combinatorial actions"
     sense = "max"
     instance_type = BanditInstance
-    generators = {  # noqa: RUF012
-        "capacity": generators.capacity,
-        "scheduling": generators.scheduling,
-        "routing": generators.routing,
-        "interventions": generators.interventions,
-        "budget": generators.budget,
-        "machines": generators.machines,
-        "adherence": generators.adherence,
-        "attractor": generators.attractor,
-    }
+    generators = GENERATORS
     size_option = "arms"
     solutions_are_policies = True
     features = {"picks": _picks}  # noqa: RUF012
@@ -184,8 +175,7 @@ class Bandits(Problem):
 
     def miniature(self, instance: BanditInstance) -> BanditInstance:
         """Eight arms, two of them at once, with the same kind of constraint, for one step of two episodes."""
-        makers: Mapping[str, Any] = self.generators
-        return makers[instance.constraint.kind](arms=8, pulls=2, horizon=1, episodes=2)  # type: ignore[no-any-return]
+        return GENERATORS[instance.constraint.kind](arms=8, pulls=2, horizon=1, episodes=2)
 
 
 def _span(counts: np.ndarray) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from corl.adapter import Problem
 from corl.errors import Infeasible, InputError, shortened
-from corl.problems.tsp.generators import asymmetric, atsp, clustered, portcgen, portgen, uniform
+from corl.problems.tsp.generators import GENERATORS
 from corl.problems.tsp.instance import TspInstance
 
 if TYPE_CHECKING:
@@ -56,14 +56,7 @@ class Tsp(Problem):
     title = "travelling salesman problem, symmetric and asymmetric"
     sense = "min"
     instance_type = TspInstance
-    generators = {  # noqa: RUF012
-        "uniform": uniform,
-        "clustered": clustered,
-        "asymmetric": asymmetric,
-        "atsp": atsp,
-        "portgen": portgen,
-        "portcgen": portcgen,
-    }
+    generators = GENERATORS
     features = {  # noqa: RUF012
         "plane": _plane,
         "plane-12": partial(_plane, window=12),

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from corl.adapter import Problem
 from corl.files.json_instances import Field, plain
-from corl.problems.vrp.generators import solomon, uniform, x
-from corl.problems.vrp.generators_rules import day
+from corl.problems.vrp.generators import GENERATORS
 from corl.problems.vrp.instance import VrpInstance
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ class Vrp(Problem):
     title = "vehicle routing: capacities, time windows, fleets, depots, prizes"
     sense = "min"
     instance_type = VrpInstance
-    generators = {"uniform": uniform, "x": x, "solomon": solomon, "day": day}  # noqa: RUF012
+    generators = GENERATORS
     environments = ("routes", "savings")
     features = {"routes": _routes, "savings": _savings}  # noqa: RUF012
     suffixes = (".sol",)
