@@ -131,16 +131,16 @@ class Bandits(Problem):
 
     def draw(self, instance: BanditInstance, solution: Any, axes: Axes) -> None:
         """Draw how often a policy acts on each arm over time, in all episodes."""
-        from corl.problems.bandits.drawing import draw_policy
+        from corl.problems.bandits.drawing import draw
         from corl.problems.bandits.evaluation import check
 
-        draw_policy(instance, None if solution is None else check(instance, solution), axes)
+        draw(instance, None if solution is None else check(instance, solution), axes)
 
     def view(self, instance: BanditInstance, solution: Any) -> Scene | None:
         """See `corl.adapter.Problem.view`."""
-        from corl.problems.bandits.viewing import scene_of
+        from corl.problems.bandits.drawing import scene
 
-        return scene_of(instance, solution)
+        return scene(instance, solution)
 
     def environment(
         self, instances: Sequence[BanditInstance], rows: int, width: int | None = None, name: str = ""
@@ -163,11 +163,9 @@ class Bandits(Problem):
     def decisions(self, instance: BanditInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """The picks and commits by which a policy plays the episode of this key."""
         from corl.problems.bandits.decisions import decisions
-        from corl.problems.bandits.evaluation import check
 
-        environment = self.environment([instance], 1, name=name)
-        environment.reset([0], [0], [key])
-        return decisions(check(instance, solution), environment)
+        self.environment_name(name)
+        return decisions(instance, solution, key)
 
     def starts(self, instance: BanditInstance) -> int:
         """As many as the instance has episodes: they begin with the arms in other states, and with other luck."""

@@ -181,15 +181,15 @@ class JobShop(Problem):
 
     def draw(self, instance: JobShopInstance, solution: Any, axes: Axes) -> None:
         """A Gantt chart, a row a machine and a colour a job; without a solution the jobs' operations one after the other."""
-        from corl.problems.jobshop.drawing import draw_schedule
+        from corl.problems.jobshop.drawing import draw
 
-        draw_schedule(instance, solution, axes)
+        draw(instance, solution, axes)
 
     def view(self, instance: JobShopInstance, solution: Any) -> Scene | None:
         """See `corl.adapter.Problem.view`."""
-        from corl.problems.jobshop.viewing import scene_of
+        from corl.problems.jobshop.drawing import scene
 
-        return scene_of(instance, solution)
+        return scene(instance, solution)
 
     def environment(
         self, instances: Sequence[JobShopInstance], rows: int, width: int | None = None, name: str = ""

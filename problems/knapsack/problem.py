@@ -126,15 +126,15 @@ class Knapsack(Problem):
 
     def draw(self, instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
         """A point an item, by weight and value; those taken stand out."""
-        from corl.problems.knapsack.drawing import draw_items
+        from corl.problems.knapsack.drawing import draw
 
-        draw_items(instance, solution, axes)
+        draw(instance, solution, axes)
 
     def view(self, instance: KnapsackInstance, solution: Any) -> Scene:
         """See `corl.adapter.Problem.view`."""
-        from corl.problems.knapsack.viewing import scene_of
+        from corl.problems.knapsack.drawing import scene
 
-        return scene_of(instance, solution)
+        return scene(instance, solution)
 
     def environment(
         self, instances: Sequence[KnapsackInstance], rows: int, width: int | None = None, name: str = ""

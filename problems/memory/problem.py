@@ -150,15 +150,15 @@ class Mapping(Problem):
 
     def draw(self, instance: MappingInstance, solution: Any, axes: Axes) -> None:
         """Fast memory over time: a rectangle a residency; below it the slow memory's bandwidth, copies and stalls."""
-        from corl.problems.memory.drawing import draw_plan
+        from corl.problems.memory.drawing import draw
 
-        draw_plan(instance, solution, axes)
+        draw(instance, solution, axes)
 
     def view(self, instance: MappingInstance, solution: Any) -> Scene | None:
         """See `corl.adapter.Problem.view`."""
-        from corl.problems.memory.viewing import scene_of
+        from corl.problems.memory.drawing import scene
 
-        return scene_of(instance, solution)
+        return scene(instance, solution)
 
     def environment(
         self, instances: Sequence[MappingInstance], rows: int, width: int | None = None, name: str = ""

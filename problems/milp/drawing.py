@@ -13,12 +13,12 @@ from corl.problems.milp.instance import MilpInstance
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_matrix"]
+__all__ = ["draw"]
 
 _CONTINUOUS, _INTEGER, _ZERO = "#0969da", "#24292f", "#d0d7de"
 
 
-def draw_matrix(instance: MilpInstance, solution: Any, axes: Axes) -> None:
+def draw(instance: MilpInstance, solution: Any, axes: Axes) -> None:
     """A mark for each entry of A, in one colour for integer variables and in another for continuous ones.
 
     With a solution the columns of variables that are zero in it are pale, and the title gives its value.

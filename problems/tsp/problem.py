@@ -164,15 +164,15 @@ class Tsp(Problem):
 
     def draw(self, instance: TspInstance, solution: Any, axes: Axes) -> None:
         """Draw the cities, and the tour through them where there is one."""
-        from corl.problems.tsp.drawing import draw_tour
+        from corl.problems.tsp.drawing import draw
 
-        draw_tour(instance, solution, axes)
+        draw(instance, solution, axes)
 
     def view(self, instance: TspInstance, solution: Any) -> Scene:
         """See `corl.adapter.Problem.view`."""
-        from corl.problems.tsp.viewing import scene_of
+        from corl.problems.tsp.drawing import scene
 
-        return scene_of(instance, solution)
+        return scene(instance, solution)
 
     def environment(
         self, instances: Sequence[TspInstance], rows: int, width: int | None = None, name: str = ""

@@ -134,15 +134,15 @@ class Vrp(Problem):
 
     def draw(self, instance: VrpInstance, solution: Any, axes: Axes) -> None:
         """Draw depots and clients, and the routes where there are any, the most loaded named."""
-        from corl.problems.vrp.drawing import draw_routes
+        from corl.problems.vrp.drawing import draw
 
-        draw_routes(instance, solution, axes)
+        draw(instance, solution, axes)
 
     def view(self, instance: VrpInstance, solution: Any) -> Scene:
         """See `corl.adapter.Problem.view`."""
-        from corl.problems.vrp.viewing import scene_of
+        from corl.problems.vrp.drawing import scene
 
-        return scene_of(instance, solution)
+        return scene(instance, solution)
 
     def environment(
         self, instances: Sequence[VrpInstance], rows: int, width: int | None = None, name: str = ""
