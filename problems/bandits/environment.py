@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.bandits.facts import facts
+from corl.problems.bandits.features import observe
 from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.recorded import RecordedPolicy
-from corl.problems.bandits.transitions import Offsets, State, look, place_rows
+from corl.problems.bandits.transitions import Offsets, State, place_rows
 
 __all__ = ["BanditEnvironment", "episode_of"]
 
@@ -80,7 +81,7 @@ class BanditEnvironment(Environment):
         instance = state.instance[rows]
         gains = np.zeros((*actions.shape, 2, len(_HORIZONS)))
         rooms, arms = np.zeros((len(rows), actions.shape[1] + 1), np.int64), np.zeros((len(rows), 2))
-        look(state, rows, actions, _HORIZONS, gains, rooms, arms)
+        observe(state, rows, actions, _HORIZONS, gains, rooms, arms)
         time, horizon = state.time[rows], state.horizon[instance]
         now = np.minimum(time, horizon - 1)
         return {

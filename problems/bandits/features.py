@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.jit import kernel
+from corl.problems.bandits.transitions import gain
 from corl.tokens import Tokens
 
-__all__ = ["TOKENS", "picks"]
+__all__ = ["TOKENS", "observe", "picks"]
 
 TOKENS = 21
 """F: features of a token."""
@@ -50,3 +52,57 @@ def picks(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     x[:, :slots][~mask] = 0.0
     there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
     return Tokens(x, there, None, scale * weight)
+
+
+@kernel
+def observe(state: Any, rows: Any, actions: Any, horizons: Any, gains: Any, rooms: Any, arms: Any) -> None:
+    """Fill gains [R, K, 2, len(horizons)], rooms [R, K + 1] and arms [R, 2], as BanditEnvironment.observe says."""
+    for r in range(len(rows)):
+        row = rows[r]
+        instance = state.instance[row]
+        left = state.horizon[instance] - state.time[row]
+        if left <= 0:
+            continue
+        rooms[r, actions.shape[1]] = _rooms_left(state, row, -1)
+        for cared in range(2):
+            arms[r, cared] = _all_arms(state, row, left, cared)
+        for slot in range(actions.shape[1]):
+            pick = actions[r, slot]
+            if pick < 0:
+                break
+            if pick == state.picks[instance]:
+                continue
+            rooms[r, slot] = _rooms_left(state, row, pick)
+            for cared in range(2):
+                for h in range(len(horizons)):
+                    gains[r, slot, cared, h] = gain(state, row, pick, min(left, horizons[h]), cared)
+
+
+@kernel
+def _rooms_left(state: Any, row: Any, pick: Any) -> Any:
+    """How many rooms hold what is chosen with a pick besides (-1: none)."""
+    instance = state.instance[row]
+    m, size, found = state.needs[instance], state.first.size[instance], 0
+    need = state.first.need[instance] + pick * m
+    for v in range(state.rooms[instance]):
+        inside = True
+        for i in range(m):
+            more = state.need[need + i] if pick >= 0 else 0
+            if state.used[row, i] + more > state.size[size + v * m + i]:
+                inside = False
+                break
+        found += inside
+    return found
+
+
+@kernel
+def _all_arms(state: Any, row: Any, steps: Any, cared: Any) -> Any:
+    """What all arms earn over `steps` steps at their present levels, left alone afterwards, or (1) cared for."""
+    instance = state.instance[row]
+    width, size = state.levels[instance], state.states[instance]
+    table = (min(steps, state.depth[instance]) - 1) * 2 + cared
+    first = state.first.outlook[instance] + table * state.arms[instance] * width * size
+    total = 0.0
+    for j in range(state.arms[instance]):
+        total += state.outlook[first + (j * width + state.level[row, j]) * size + state.arm[row, j]]
+    return total

@@ -16,7 +16,7 @@ from corl.kernels.sorted_lists import insert_sorted
 from corl.problems.bandits.instance import BanditInstance
 from corl.rng import hashed
 
-__all__ = ["Offsets", "State", "advance", "look", "place_rows", "thresholds"]
+__all__ = ["Offsets", "State", "advance", "gain", "place_rows", "thresholds"]
 
 
 class Offsets(NamedTuple):
@@ -169,7 +169,7 @@ def _touched(state: Any, instance: Any, pick: Any) -> Any:
 
 
 @kernel
-def _gain(state: Any, row: Any, pick: Any, steps: Any, cared: Any) -> Any:
+def gain(state: Any, row: Any, pick: Any, steps: Any, cared: Any) -> Any:
     """What a pick adds over `steps` steps to the arms it touches, left alone after this step, or (1) cared for."""
     instance = state.instance[row]
     width, size = state.levels[instance], state.states[instance]
@@ -243,60 +243,6 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     for pick in range(state.picks[instance]):
         if state.chosen[row, time, pick] or not _fits(state, row, pick):
             continue
-        gain = _gain(state, row, pick, left, 0) + _gain(state, row, pick, left, 1)
-        count = insert_sorted(keys, out, count, -gain, pick)
+        both = gain(state, row, pick, left, 0) + gain(state, row, pick, left, 1)
+        count = insert_sorted(keys, out, count, -both, pick)
     return count
-
-
-@kernel
-def look(state: Any, rows: Any, actions: Any, horizons: Any, gains: Any, rooms: Any, arms: Any) -> None:
-    """Fill gains [R, K, 2, len(horizons)], rooms [R, K + 1] and arms [R, 2], as BanditEnvironment.observe says."""
-    for r in range(len(rows)):
-        row = rows[r]
-        instance = state.instance[row]
-        left = state.horizon[instance] - state.time[row]
-        if left <= 0:
-            continue
-        rooms[r, actions.shape[1]] = _rooms_left(state, row, -1)
-        for cared in range(2):
-            arms[r, cared] = _all_arms(state, row, left, cared)
-        for slot in range(actions.shape[1]):
-            pick = actions[r, slot]
-            if pick < 0:
-                break
-            if pick == state.picks[instance]:
-                continue
-            rooms[r, slot] = _rooms_left(state, row, pick)
-            for cared in range(2):
-                for h in range(len(horizons)):
-                    gains[r, slot, cared, h] = _gain(state, row, pick, min(left, horizons[h]), cared)
-
-
-@kernel
-def _rooms_left(state: Any, row: Any, pick: Any) -> Any:
-    """How many rooms hold what is chosen with a pick besides (-1: none)."""
-    instance = state.instance[row]
-    m, size, found = state.needs[instance], state.first.size[instance], 0
-    need = state.first.need[instance] + pick * m
-    for v in range(state.rooms[instance]):
-        inside = True
-        for i in range(m):
-            more = state.need[need + i] if pick >= 0 else 0
-            if state.used[row, i] + more > state.size[size + v * m + i]:
-                inside = False
-                break
-        found += inside
-    return found
-
-
-@kernel
-def _all_arms(state: Any, row: Any, steps: Any, cared: Any) -> Any:
-    """What all arms earn over `steps` steps at their present levels, left alone afterwards, or (1) cared for."""
-    instance = state.instance[row]
-    width, size = state.levels[instance], state.states[instance]
-    table = (min(steps, state.depth[instance]) - 1) * 2 + cared
-    first = state.first.outlook[instance] + table * state.arms[instance] * width * size
-    total = 0.0
-    for j in range(state.arms[instance]):
-        total += state.outlook[first + (j * width + state.level[row, j]) * size + state.arm[row, j]]
-    return total

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
+from corl.problems.flowshop.features import COLUMNS, observe
 from corl.problems.flowshop.instance import FlowShopInstance
-from corl.problems.flowshop.transitions import COLUMNS, State, look, reset_rows
+from corl.problems.flowshop.transitions import State, reset_rows
 
 __all__ = ["FlowShopEnvironment"]
 
@@ -49,7 +50,7 @@ class FlowShopEnvironment(Environment):
         """
         state = self.state
         table = np.zeros((*actions.shape, len(COLUMNS)))
-        look(state, rows, actions, table)
+        observe(state, rows, actions, table)
         instance = state.instance[rows]
         jobs, machines = state.jobs[instance], state.machines[instance]
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0}

@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.jit import kernel
+from corl.problems.flowshop.transitions import setup
 from corl.tokens import Tokens
 
-__all__ = ["TOKENS", "jobs"]
+__all__ = ["COLUMNS", "TOKENS", "jobs", "observe"]
+
+COLUMNS = ("end", "idle", "late_idle", "growth", "work", "slope", "setup")
+"""What `observe` fills of each listed job: see FlowShopEnvironment.observe."""
+_END, _IDLE, _LATE_IDLE, _GROWTH, _WORK, _SLOPE, _SETUP = range(len(COLUMNS))
 
 TOKENS = 13
 """F: features of a token, of a job and then of the shop."""
@@ -56,3 +62,32 @@ def _above(values: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.f
     """How far each listed value is above the least of its row."""
     least: NDArray[np.float64] = np.where(mask, values, np.inf).min(axis=1, keepdims=True, initial=1e300)
     return values - least
+
+
+@kernel
+def observe(state: Any, rows: Any, actions: Any, table: Any) -> None:
+    """Fill table [R, K, 7] as FlowShopEnvironment.observe says, in the order of COLUMNS."""
+    for r in range(len(rows)):
+        row = rows[r]
+        instance = state.instance[row]
+        n, m, count = state.jobs[instance], state.machines[instance], state.length[row]
+        left = (n - count) / n
+        for slot in range(actions.shape[1]):
+            job = actions[r, slot]
+            if job < 0:
+                break
+            at = state.operations_at[instance] + job * m
+            end, idle, late, growth, setups, slope = 0, 0, 0.0, 0, 0, 0.0
+            for i in range(m):
+                duration, change = state.duration[at + i], setup(state, row, job, i)
+                start = max(end, state.free[row, i] + change)
+                wait = start - state.free[row, i]
+                idle, late = idle + wait, late + wait * (m - i) / m * left
+                end = start + duration
+                growth = max(growth, end + state.tail[at + i])
+                setups += change
+                slope += duration * (2 * i - m + 1)
+            seen = table[r, slot]
+            seen[_END], seen[_IDLE], seen[_LATE_IDLE], seen[_SETUP] = end, idle, late, setups
+            seen[_GROWTH], seen[_WORK] = growth - state.free[row, m - 1], state.duration[at] + state.tail[at]
+            seen[_SLOPE] = slope / max(1, m - 1)

@@ -13,10 +13,7 @@ from corl.hooks import attach
 from corl.jit import kernel
 from corl.kernels.rotate import rotate
 
-__all__ = ["COLUMNS", "State", "look", "reset_rows"]
-
-COLUMNS = ("end", "idle", "late_idle", "growth", "work", "slope", "setup")
-"""What `look` fills of each listed job: see FlowShopEnvironment.observe."""
+__all__ = ["State", "reset_rows", "setup"]
 
 
 class State(NamedTuple):
@@ -75,7 +72,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
 
 
 @kernel
-def _setup(state: Any, row: Any, job: Any, machine: Any) -> Any:
+def setup(state: Any, row: Any, job: Any, machine: Any) -> Any:
     """What a machine needs between the last job of the row's sequence and `job`."""
     instance = state.instance[row]
     at = state.setups_at[instance]
@@ -131,7 +128,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
         state.free[dst, :] = state.free[src, :]
     end = 0
     for i in range(m):
-        end = max(end, state.free[dst, i] + _setup(state, dst, action, i))
+        end = max(end, state.free[dst, i] + setup(state, dst, action, i))
         end += state.duration[state.operations_at[instance] + action * m + i]
         state.free[dst, i] = end
     at = count
@@ -152,31 +149,3 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     for k in range(listed):
         out[k] = state.sequence[row, count + k]
     return listed
-
-
-@kernel
-def look(state: Any, rows: Any, actions: Any, table: Any) -> None:
-    """Fill table [R, K, 7] as FlowShopEnvironment.observe says, in the order of COLUMNS."""
-    for r in range(len(rows)):
-        row = rows[r]
-        instance = state.instance[row]
-        n, m, count = state.jobs[instance], state.machines[instance], state.length[row]
-        left = (n - count) / n
-        for slot in range(actions.shape[1]):
-            job = actions[r, slot]
-            if job < 0:
-                break
-            at = state.operations_at[instance] + job * m
-            end, idle, late, growth, setups, slope = 0, 0, 0.0, 0, 0, 0.0
-            for i in range(m):
-                duration, setup = state.duration[at + i], _setup(state, row, job, i)
-                start = max(end, state.free[row, i] + setup)
-                wait = start - state.free[row, i]
-                idle, late = idle + wait, late + wait * (m - i) / m * left
-                end = start + duration
-                growth = max(growth, end + state.tail[at + i])
-                setups += setup
-                slope += duration * (2 * i - m + 1)
-            table[r, slot, 0], table[r, slot, 1], table[r, slot, 2] = end, idle, late
-            table[r, slot, 3], table[r, slot, 4] = growth - state.free[row, m - 1], state.duration[at] + state.tail[at]
-            table[r, slot, 5], table[r, slot, 6] = slope / max(1, m - 1), setups

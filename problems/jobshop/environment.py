@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
+from corl.problems.jobshop.features import COLUMNS, observe
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.rules import first_rule
-from corl.problems.jobshop.transitions import ACTIVE, ARRIVING, NON_DELAY, SEMI_ACTIVE, State, reset_rows, slots
+from corl.problems.jobshop.transitions import ACTIVE, ARRIVING, NON_DELAY, SEMI_ACTIVE, State, reset_rows
 
 __all__ = ["JobShopEnvironment", "refuse"]
 
 _KINDS = {"semi-active": SEMI_ACTIVE, "active": ACTIVE, "non-delay": NON_DELAY, "arriving": ARRIVING}
-_FEATURES = ("job", "machine", "duration", "start", "ready", "free", "rest", "left", "due", "weight", "least", "work")
 
 
 class JobShopEnvironment(Environment):
@@ -65,11 +65,11 @@ class JobShopEnvironment(Environment):
         remaining: int32 [R], operations that are not scheduled; estimate: float64 [R], the objective if no job waited any more.
         tardy: bool [R], whether the objective is the weighted tardiness.
         """
-        table = np.zeros((*actions.shape, len(_FEATURES)), np.int64)
-        slots(self.state, rows, actions, table)
+        table = np.zeros((*actions.shape, len(COLUMNS)), np.int64)
+        observe(self.state, rows, actions, table)
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "remaining": self.state.left[rows]}
         seen |= {"estimate": self.state.estimate[rows], "tardy": self.state.tardy[self.state.instance[rows]]}
-        return seen | {name: table[:, :, k] for k, name in enumerate(_FEATURES)}
+        return seen | {name: table[:, :, k] for k, name in enumerate(COLUMNS)}
 
     def solution(self, row: int) -> Schedule:
         """The schedule of a row. Raises UsageError while operations are not scheduled."""

@@ -212,7 +212,7 @@ class JobShop(Problem):
 
     def decisions(self, instance: JobShopInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """Those of each environment; no operation of what they build ends later than in the solution."""
-        from corl.problems.jobshop.arriving.environment import decisions as arriving
+        from corl.problems.jobshop.arriving.decisions import decisions as arriving
         from corl.problems.jobshop.decisions import decisions as dispatching
         from corl.problems.jobshop.intervals.decisions import decisions as intervals
 

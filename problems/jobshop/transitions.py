@@ -16,7 +16,7 @@ from corl.hooks import attach
 from corl.jit import kernel
 from corl.kernels.copy import copy_between_rows
 
-__all__ = ["ACTIVE", "ARRIVING", "NON_DELAY", "SEMI_ACTIVE", "State", "reset_rows", "slots"]
+__all__ = ["ACTIVE", "ARRIVING", "NON_DELAY", "SEMI_ACTIVE", "State", "earliest", "reset_rows"]
 
 SEMI_ACTIVE, ACTIVE, NON_DELAY, ARRIVING = 0, 1, 2, 3
 _NEVER = 2**62
@@ -109,7 +109,7 @@ def _lateness(state: Any, job: Any, finish: Any) -> Any:
 
 
 @kernel(inline=True)
-def _earliest(state: Any, row: Any, job: Any, choice: Any) -> Any:
+def earliest(state: Any, row: Any, job: Any, choice: Any) -> Any:
     """When a job's next operation can start on the machine of `choice` (an index into the arrays of all instances)."""
     return max(state.ready[row, job], state.free[row, state.machine[choice]])
 
@@ -133,7 +133,7 @@ def _conflict(state: Any, row: Any) -> Any:
         operation = state.operation_at[instance] + at
         for choice in range(state.begin[operation], state.end[operation]):
             c = state.choice_at[instance] + choice
-            start = _earliest(state, row, j, c)
+            start = earliest(state, row, j, c)
             key = start + state.duration[c] if kind == ACTIVE else start
             if key < best:
                 best, machine, before = key, state.machine[c], max(key, start + 1)
@@ -149,7 +149,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     c = state.choice_at[instance] + action
     operation = state.owner[c]
     job = state.job[state.operation_at[instance] + operation]
-    start = _earliest(state, src, job, c)
+    start = earliest(state, src, job, c)
     machine, before = _conflict(state, src)
     if state.next[src, job] != operation or start >= before or (machine >= 0 and machine != state.machine[c]):
         return math.nan
@@ -196,7 +196,7 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
         rest = state.rest[operation]
         for choice in range(state.begin[operation], state.end[operation]):
             c = state.choice_at[instance] + choice
-            start = _earliest(state, row, j, c)
+            start = earliest(state, row, j, c)
             if start >= before or (machine >= 0 and machine != state.machine[c]):
                 continue
             if count == len(out):
@@ -210,42 +210,3 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
             starts[i], rests[i], out[i] = start, rest, choice
             count += 1
     return count
-
-
-@kernel
-def slots(state: Any, rows: Any, actions: Any, out: Any) -> None:
-    """Of each listed action of `rows`, what JobShopEnvironment.observe tells of it, in that order, into out [R, K, 12]."""
-    work = np.empty(state.free.shape[1], np.int64)
-    for i in range(len(rows)):
-        row, instance = rows[i], state.instance[rows[i]]
-        _load(state, row, work)
-        for k in range(actions.shape[1]):
-            if actions[i, k] < 0:
-                break
-            c = state.choice_at[instance] + actions[i, k]
-            operation = state.owner[c]
-            o = state.operation_at[instance] + operation
-            job, at = state.job[o], state.job_at[instance] + state.job[o]
-            seen = out[i, k]
-            seen[0], seen[1], seen[2] = job, state.machine[c], state.duration[c]
-            seen[3], seen[4], seen[5] = _earliest(state, row, job, c), state.ready[row, job], state.free[row, state.machine[c]]
-            seen[6], seen[7] = state.rest[o], state.closing[at] - operation
-            seen[8], seen[9] = state.due[at], state.weight[at]
-            least = state.rest[o]
-            if operation + 1 < state.closing[at]:
-                least -= state.rest[o + 1]
-            seen[10], seen[11] = least, work[state.machine[c]]
-
-
-@kernel
-def _load(state: Any, row: Any, work: Any) -> None:
-    """Into work [M]: of each machine the durations of all that it can do and that is not scheduled."""
-    instance = state.instance[row]
-    for m in range(state.machines[instance]):
-        work[m] = 0
-    for j in range(state.jobs[instance]):
-        for at in range(state.next[row, j], state.closing[state.job_at[instance] + j]):
-            operation = state.operation_at[instance] + at
-            for choice in range(state.begin[operation], state.end[operation]):
-                c = state.choice_at[instance] + choice
-                work[state.machine[c]] += state.duration[c]

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.knapsack.core import Outlook, certain, look_ahead
+from corl.problems.knapsack.features import observe
 from corl.problems.knapsack.instance import KnapsackInstance
-from corl.problems.knapsack.transitions import State, look, reset_rows, take_rows
+from corl.problems.knapsack.transitions import State, reset_rows, take_rows
 from corl.tolerance import LIMIT
 
 __all__ = ["CoreEnvironment", "KnapsackEnvironment", "core_of", "density"]
@@ -48,7 +49,7 @@ class KnapsackEnvironment(Environment):
         values = np.zeros(actions.shape)
         left = np.zeros((len(rows), state.used.shape[1]))
         weights = np.zeros((*actions.shape, left.shape[1]))
-        look(state, rows, actions, values, weights, left)
+        observe(state, rows, actions, values, weights, left)
         constraints = state.constraints[state.instance[rows]]
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "values": values, "weights": weights}
         return seen | {"left": left, "constraints": constraints, "remaining": state.fitting[rows]}

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import UsageError
+from corl.jit import kernel
 from corl.tokens import Tokens
 
-__all__ = ["CORE", "TOKENS", "core", "items"]
+__all__ = ["CORE", "TOKENS", "core", "items", "observe"]
 
 TOKENS = 9
 """F of `items`: features of a token."""
@@ -84,3 +85,21 @@ def core(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     x[:, slots, k + 2], x[:, slots, k + 3] = np.log(short / mean)[:, 0], np.minimum(gap / heavy, 10.0)[:, 0]
     there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
     return Tokens(x, there, None, np.maximum(observation["bound"], 1e-300))
+
+
+@kernel
+def observe(state: Any, rows: Any, actions: Any, values: Any, weights: Any, left: Any) -> None:
+    """Fill values [R, K] and weights [R, K, M] of the listed actions, and left [R, M], as KnapsackEnvironment.observe says."""
+    for k in range(len(rows)):
+        row = rows[k]
+        instance = state.instance[row]
+        m, limits = state.constraints[instance], state.limits_first[instance]
+        for i in range(m):
+            left[k, i] = max(0.0, state.limits[limits + i] - state.used[row, i])
+        for slot in range(actions.shape[1]):
+            item = actions[k, slot]
+            if item < 0:
+                break
+            values[k, slot] = state.values[state.first[instance] + item]
+            for i in range(m):
+                weights[k, slot, i] = state.weights[state.weights_first[instance] + item * m + i]

@@ -12,7 +12,7 @@ from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
 
-__all__ = ["State", "look", "reset_rows", "take_rows"]
+__all__ = ["State", "reset_rows", "take_rows"]
 
 
 class State(NamedTuple):
@@ -140,21 +140,3 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     for k in range(count):
         out[k] = state.open[row, k]
     return count
-
-
-@kernel
-def look(state: Any, rows: Any, actions: Any, values: Any, weights: Any, left: Any) -> None:
-    """Fill values [R, K] and weights [R, K, M] of the listed actions, and left [R, M], as KnapsackEnvironment.observe says."""
-    for k in range(len(rows)):
-        row = rows[k]
-        instance = state.instance[row]
-        m, limits = state.constraints[instance], state.limits_first[instance]
-        for i in range(m):
-            left[k, i] = max(0.0, state.limits[limits + i] - state.used[row, i])
-        for slot in range(actions.shape[1]):
-            item = actions[k, slot]
-            if item < 0:
-                break
-            values[k, slot] = state.values[state.first[instance] + item]
-            for i in range(m):
-                weights[k, slot, i] = state.weights[state.weights_first[instance] + item * m + i]

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
+from corl.problems.memory_static.features import COLUMNS, observe
 from corl.problems.memory_static.instance import StaticInstance, sections
-from corl.problems.memory_static.transitions import State, look, reset_rows
+from corl.problems.memory_static.transitions import State, reset_rows
 
 __all__ = ["StaticEnvironment"]
 
@@ -48,8 +49,8 @@ class StaticEnvironment(Environment):
         """
         state = self.state
         instance = state.instance[rows]
-        buffers = np.zeros((*actions.shape, 4))
-        look(state, rows, actions, buffers)
+        buffers = np.zeros((*actions.shape, len(COLUMNS)))
+        observe(state, rows, actions, buffers)
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "buffers": buffers}
         seen |= {"height": state.height[rows].astype(np.float64), "load": self.load[instance], "span": self.span[instance]}
         return seen | {"remaining": state.size_of[instance] - state.filled[rows]}

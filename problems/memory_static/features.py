@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.jit import kernel
+from corl.problems.memory_static.transitions import lowest
 from corl.tokens import Tokens
 
-__all__ = ["TOKENS", "buffers"]
+__all__ = ["COLUMNS", "TOKENS", "buffers", "observe"]
+
+COLUMNS = ("start", "end", "size", "offset")
+"""What `observe` fills of each listed buffer: its lifetime, its size, and the lowest offset at which it fits."""
+START, END, SIZE, OFFSET = range(len(COLUMNS))
 
 TOKENS = 8
 """F: features of a token."""
@@ -38,3 +44,19 @@ def buffers(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     x[:, slots, 7] = np.log1p(observation["remaining"]) / 5.0
     there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
     return Tokens(x, there, None, load)
+
+
+@kernel
+def observe(state: Any, rows: Any, actions: Any, values: Any) -> None:
+    """Fill values [R, K, 4] of the listed buffers, in the order of COLUMNS."""
+    for k in range(len(rows)):
+        row = rows[k]
+        first = state.first[state.instance[row]]
+        for slot in range(actions.shape[1]):
+            buffer = actions[k, slot]
+            if buffer < 0:
+                break
+            seen = values[k, slot]
+            seen[START], seen[END] = state.lower[first + buffer], state.upper[first + buffer]
+            seen[SIZE] = state.size[first + buffer]
+            seen[OFFSET] = lowest(state, row, buffer)

@@ -14,7 +14,7 @@ from corl.jit import kernel
 from corl.kernels.rotate import rotate
 from corl.kernels.search import bisect_right_by
 
-__all__ = ["State", "look", "reset_rows"]
+__all__ = ["State", "lowest", "reset_rows"]
 
 
 class State(NamedTuple):
@@ -76,7 +76,7 @@ def _put(state: Any, row: Any, buffer: Any, offset: Any) -> None:
 
 
 @kernel
-def _lowest(state: Any, row: Any, buffer: Any) -> Any:
+def lowest(state: Any, row: Any, buffer: Any) -> Any:
     """The lowest offset at which a buffer fits among those placed: the first gap, in memory, that is wide enough."""
     first = state.first[state.instance[row]]
     at = first + buffer
@@ -106,7 +106,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
         state.offset[dst, :n] = state.offset[src, :n]
         state.placed[dst, :count] = state.placed[src, :count]
     before = state.height[dst]
-    _put(state, dst, action, _lowest(state, dst, action))
+    _put(state, dst, action, lowest(state, dst, action))
     return float(before - state.height[dst])
 
 
@@ -124,19 +124,3 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
             out[count] = buffer
             count += 1
     return count
-
-
-@kernel
-def look(state: Any, rows: Any, actions: Any, values: Any) -> None:
-    """Fill values [R, K, 4] with lower, upper, size and lowest offset of the listed buffers."""
-    for k in range(len(rows)):
-        row = rows[k]
-        first = state.first[state.instance[row]]
-        for slot in range(actions.shape[1]):
-            buffer = actions[k, slot]
-            if buffer < 0:
-                break
-            values[k, slot, 0] = state.lower[first + buffer]
-            values[k, slot, 1] = state.upper[first + buffer]
-            values[k, slot, 2] = state.size[first + buffer]
-            values[k, slot, 3] = _lowest(state, row, buffer)

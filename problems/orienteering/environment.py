@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.orienteering.evaluation import path_length
+from corl.problems.orienteering.features import observe
 from corl.problems.orienteering.insertion import Outlook, look_ahead, plan_anew
 from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.problems.orienteering.metric import metric_of
-from corl.problems.orienteering.transitions import State, look, reset_rows
+from corl.problems.orienteering.transitions import State, reset_rows
 from corl.routing.graph_pool import graph_pool
 from corl.tolerance import LIMIT
 
@@ -60,7 +61,7 @@ class OrienteeringEnvironment(Environment):
         """
         state = self.state
         scores, distances = np.zeros(actions.shape), np.zeros((len(rows), self.width + 2, self.width + 2))
-        look(state, rows, actions, scores, distances)
+        observe(state, rows, actions, scores, distances)
         mask = np.concatenate([actions >= 0, np.ones((len(rows), 2), bool)], axis=1)
         left = state.limit[state.instance[rows]] - state.length[rows]
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": mask, "scores": scores, "distances": distances}

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.jit import kernel
+from corl.routing.graph_pool import distances_between, graph_metric
 from corl.tokens import Tokens
 
-__all__ = ["PAIRS", "TOKENS", "nodes"]
+__all__ = ["PAIRS", "TOKENS", "nodes", "observe"]
 
 TOKENS = 9
 """F: features of a token."""
@@ -49,3 +51,18 @@ def nodes(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     unit = np.maximum(near[:, :, None] + near[:, None, :], 1e-9 * left[:, :, None])
     pairs[..., 1] = np.where(pair, np.minimum(apart / unit, 10.0), 0.0)
     return Tokens(x, mask, pairs, scale)
+
+
+@kernel
+def observe(state: Any, rows: Any, actions: Any, scores: Any, apart: Any) -> None:
+    """Fill scores [R, K] and apart [R, K + 2, K + 2] of the listed actions, as OrienteeringEnvironment.observe says."""
+    k = actions.shape[1]
+    nodes = np.empty(k + 2, np.int64)
+    for i in range(len(rows)):
+        row = rows[i]
+        instance = state.instance[row]
+        nodes[:k], nodes[k], nodes[k + 1] = actions[i], state.order[row, state.visited[row] - 1], state.end[instance]
+        for slot in range(k):
+            if nodes[slot] >= 0:
+                scores[i, slot] = state.scores[state.graphs.first[instance] + nodes[slot]]
+        distances_between(graph_metric(state.graphs, instance), nodes, apart[i])

@@ -13,10 +13,10 @@ from corl.hooks import attach
 from corl.jit import kernel
 from corl.kernels.sorted_lists import insert_nearest
 from corl.problems.orienteering.insertion import TURNS, plan_anew
-from corl.routing.graph_pool import GraphPool, distances_between, graph_metric
+from corl.routing.graph_pool import GraphPool, graph_metric
 from corl.routing.metric import distance
 
-__all__ = ["State", "look", "reset_rows"]
+__all__ = ["State", "reset_rows"]
 
 
 class State(NamedTuple):
@@ -125,18 +125,3 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
         worth /= max(1e-12, distance(metric, here, node))
         count = insert_nearest(lengths, out, count, -worth, node)
     return count
-
-
-@kernel
-def look(state: Any, rows: Any, actions: Any, scores: Any, apart: Any) -> None:
-    """Fill scores [R, K] and apart [R, K + 2, K + 2] of the listed actions, as OrienteeringEnvironment.observe says."""
-    k = actions.shape[1]
-    nodes = np.empty(k + 2, np.int64)
-    for i in range(len(rows)):
-        row = rows[i]
-        instance = state.instance[row]
-        nodes[:k], nodes[k], nodes[k + 1] = actions[i], state.order[row, state.visited[row] - 1], state.end[instance]
-        for slot in range(k):
-            if nodes[slot] >= 0:
-                scores[i, slot] = state.scores[state.graphs.first[instance] + nodes[slot]]
-        distances_between(graph_metric(state.graphs, instance), nodes, apart[i])

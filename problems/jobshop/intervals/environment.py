@@ -18,7 +18,8 @@ from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.jobshop.environment import refuse
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
-from corl.problems.jobshop.intervals.transitions import NEVER, State, clocks, look, reset_rows
+from corl.problems.jobshop.intervals.features import COLUMNS, END, FIRST, JOB, NEXT, SOON, observe
+from corl.problems.jobshop.intervals.transitions import NEVER, State, clocks, reset_rows
 
 __all__ = ["IntervalEnvironment"]
 
@@ -62,14 +63,14 @@ class IntervalEnvironment(Environment):
         """
         state = self.state
         instance = state.instance[rows]
-        table, time = np.zeros((*actions.shape, 5), np.int64), np.empty((len(rows), 2), np.int64)
-        look(state, rows, actions, table)
+        table, time = np.zeros((*actions.shape, len(COLUMNS)), np.int64), np.empty((len(rows), 2), np.int64)
+        observe(state, rows, actions, table)
         clocks(state, rows, time)
         jobs = state.jobs[instance][:, None]
         job = (actions >= 0) & (actions < jobs)
-        following, closing = table[:, :, 2], state.closing[state.job_at[instance][:, None] + table[:, :, 0]]
+        following, closing = table[:, :, NEXT], state.closing[state.job_at[instance][:, None] + table[:, :, JOB]]
         window = following[:, :, None] + np.arange(-1, _WINDOW - 1)
-        there = job[:, :, None] & (window >= table[:, :, 1, None]) & (window < closing[:, :, None])
+        there = job[:, :, None] & (window >= table[:, :, FIRST, None]) & (window < closing[:, :, None])
         window = np.where(there, window, 0)
         operation = state.operation_at[instance][:, None, None] + window
         machine = np.where(there, state.machine[operation], 0)
@@ -87,9 +88,9 @@ class IntervalEnvironment(Environment):
             "duration": shown(state.duration[operation]),
             "machine": machine,
             "work": shown(state.work[rows[:, None, None], machine]),
-            "end": table[:, :, 3],
+            "end": table[:, :, END],
             "left": np.where(job, closing - following, 0),
-            "soon": table[:, :, 4],
+            "soon": table[:, :, SOON],
             "time": time[:, 0],
             "pause": np.where(time[:, 1] < NEVER, time[:, 1] - time[:, 0], 0),
             "estimate": state.estimate[rows],

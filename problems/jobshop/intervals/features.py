@@ -9,10 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import UsageError
+from corl.jit import kernel
 from corl.problems.jobshop.features import signed_log
+from corl.problems.jobshop.intervals.transitions import NEVER, clock, job_end
 from corl.tokens import Tokens
 
-__all__ = ["TOKENS", "intervals"]
+__all__ = ["COLUMNS", "TOKENS", "intervals", "observe"]
+
+COLUMNS = ("job", "first", "next", "end", "soon")
+"""What `observe` fills of each listed job: its number, its first and its next operation, the span to its end, and how soon
+something else can want its machine (NEVER: nothing will)."""
+JOB, FIRST, NEXT, END, SOON = range(len(COLUMNS))
 
 TOKENS = 32
 """F: features of a token: five of each operation in the window, those of `_columns`, and the last of the clock."""
@@ -53,7 +60,7 @@ def intervals(observation: Mapping[str, NDArray[Any]]) -> Tokens:
 def _columns(seen: Mapping[str, NDArray[Any]], unit: NDArray[np.float64], span: NDArray[np.float64]) -> list[NDArray[Any]]:
     """[R, K] (or what broadcasts to it) for each feature; `unit` and `span`, the time left by the bounds, are [R, 1]."""
     job = ~seen["waiting"]
-    contested = job & (seen["soon"] < 2**62)
+    contested = job & (seen["soon"] < NEVER)
     pause = np.broadcast_to(seen["pause"][:, None], job.shape)
     return [
         seen["waiting"],
@@ -63,3 +70,25 @@ def _columns(seen: Mapping[str, NDArray[Any]], unit: NDArray[np.float64], span: 
         signed_log(np.where(contested, seen["soon"] - seen["duration"][:, :, 1], 0), unit),
         signed_log(np.where(job, 0, pause), unit),
     ]
+
+
+@kernel
+def observe(state: Any, rows: Any, actions: Any, out: Any) -> None:
+    """Fill out [R, K, 5] of the listed jobs of `rows`, in the order of COLUMNS."""
+    for k in range(len(rows)):
+        row, instance = rows[k], state.instance[rows[k]]
+        base, now = state.operation_at[instance], clock(state, row)[0]
+        for slot in range(actions.shape[1]):
+            job = actions[k, slot]
+            if job < 0 or job == state.jobs[instance]:
+                break
+            i = state.next[row, job]
+            m = state.machine_at[instance] + state.machine[base + i]
+            soon = NEVER
+            for c in range(state.begin[m], state.end[m]):
+                other = state.members[base + c]
+                if other != i and other >= state.next[row, state.job[base + other]]:
+                    soon = min(soon, state.start[row, other] - now)
+            seen = out[k, slot]
+            seen[JOB], seen[FIRST], seen[NEXT] = job, state.opening[state.job_at[instance] + job], i
+            seen[END], seen[SOON] = job_end(state, row, job) - now, soon

@@ -22,7 +22,7 @@ from corl.jit import kernel
 from corl.kernels.copy import copy_between_rows
 from corl.kernels.sorted_lists import insert_sorted
 
-__all__ = ["NEVER", "State", "clock", "clocks", "copy_row", "look", "reset_rows", "rivals"]
+__all__ = ["NEVER", "State", "clock", "clocks", "copy_row", "job_end", "reset_rows", "rivals"]
 
 NEVER = 2**62
 
@@ -104,7 +104,7 @@ def _latest(state: Any, row: Any) -> Any:
     instance = state.instance[row]
     latest = 0
     for j in range(state.jobs[instance]):
-        latest = max(latest, _job_end(state, row, j))
+        latest = max(latest, job_end(state, row, j))
     return float(latest)
 
 
@@ -268,7 +268,7 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
         if i < state.closing[state.job_at[instance] + j] and state.start[row, i] == now:
-            count = insert_sorted(keys, out, count, -_job_end(state, row, j), j)
+            count = insert_sorted(keys, out, count, -job_end(state, row, j), j)
     if state.waits[row] and count < len(out):
         out[count] = state.jobs[instance]
         count += 1
@@ -276,30 +276,7 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
 
 
 @kernel(inline=True)
-def _job_end(state: Any, row: Any, job: Any) -> Any:
+def job_end(state: Any, row: Any, job: Any) -> Any:
     """When a job can end by the bounds."""
     last = state.closing[state.job_at[state.instance[row]] + job] - 1
     return state.start[row, last] + state.duration[state.operation_at[state.instance[row]] + last]
-
-
-@kernel
-def look(state: Any, rows: Any, actions: Any, out: Any) -> None:
-    """Of each listed job of `rows`, into out [R, K, 5]: its number, first and next operation, the span to its end, and how soon
-    something else can want its machine (NEVER: nothing will)."""
-    for k in range(len(rows)):
-        row, instance = rows[k], state.instance[rows[k]]
-        base, now = state.operation_at[instance], clock(state, row)[0]
-        for slot in range(actions.shape[1]):
-            job = actions[k, slot]
-            if job < 0 or job == state.jobs[instance]:
-                break
-            i = state.next[row, job]
-            m = state.machine_at[instance] + state.machine[base + i]
-            soon = NEVER
-            for c in range(state.begin[m], state.end[m]):
-                other = state.members[base + c]
-                if other != i and other >= state.next[row, state.job[base + other]]:
-                    soon = min(soon, state.start[row, other] - now)
-            seen = out[k, slot]
-            seen[0], seen[1], seen[2] = job, state.opening[state.job_at[instance] + job], i
-            seen[3], seen[4] = _job_end(state, row, job) - now, soon
