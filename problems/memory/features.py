@@ -14,7 +14,7 @@ from corl.problems.memory.pool import COPY, KEEP, PASS
 from corl.problems.memory.room import copy_start
 from corl.tokens import Tokens
 
-__all__ = ["BANDS", "FEATURES", "SPANS", "UNIT", "UPCOMING", "game", "look", "potential"]
+__all__ = ["BANDS", "FEATURES", "SPANS", "UNIT", "UPCOMING", "game", "observe", "potential"]
 
 FEATURES = 20
 """F of every token."""
@@ -45,13 +45,6 @@ def game(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     return Tokens(x, mask, None, observation["scale"])
 
 
-def look(state: Any, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> tuple[NDArray[np.float32], ...]:
-    """slots [R, K, F], upcoming [R, U, F] and times [R, W, F], float32, of `rows` [R] whose actions [R, K] are given."""
-    tables = [np.zeros((len(rows), count, FEATURES), np.float32) for count in (actions.shape[1], UPCOMING, SPANS)]
-    _look(state, rows, actions, *tables)
-    return tuple(tables)
-
-
 @kernel
 def potential(state: Any, rows: Any, out: Any) -> None:
     """Seconds, float64 [R], that a fast memory without limits would save from the present operations on; at least a hundredth of
@@ -68,7 +61,8 @@ def potential(state: Any, rows: Any, out: Any) -> None:
 
 
 @kernel
-def _look(state: Any, rows: Any, actions: Any, slots: Any, upcoming: Any, times: Any) -> None:
+def observe(state: Any, rows: Any, actions: Any, slots: Any, upcoming: Any, times: Any) -> None:
+    """Fill slots [R, K, F], upcoming [R, U, F] and times [R, W, F] of `rows`, whose `actions` [R, K] are listed."""
     for i in range(len(rows)):
         row = rows[i]
         instance = state.instance[row]

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.vrp.evaluation import Route
+from corl.problems.vrp.features import Seen, observe
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.metric import metric_of
-from corl.problems.vrp.observation import Seen, describe
 from corl.problems.vrp.savings import Outlook, look_ahead, savings_of
 from corl.problems.vrp.transitions import State, alone, reset_rows
 from corl.routing.graph_pool import graph_pool
@@ -75,9 +75,9 @@ class VrpEnvironment(Environment):
         return bases
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """The reduced states, see corl.problems.vrp.observation.Seen; the first K slots are those of `actions`."""
+        """The reduced states, see corl.problems.vrp.features.Seen; the first K slots are those of `actions`."""
         seen = Seen.empty(len(rows), self.width)
-        describe(self.state, rows, actions, seen)
+        observe(self.state, rows, actions, seen)
         return seen._asdict()
 
     def solution(self, row: int) -> list[Route]:

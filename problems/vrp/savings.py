@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.kernels.savings import merge_routes
+from corl.problems.vrp.transitions import CAPACITY
 from corl.routing.graph_pool import graph_metric
 from corl.routing.metric import Metric, distance
 from corl.routing.neighbours import nearest_cities
@@ -189,7 +190,7 @@ def _collect(state: Any, row: Any, savings: Any, work: Any, place: Any) -> Any:
 def _look(state: Any, row: Any, actions: Any, savings: Any, work: Any, place: Any, seen: Any, r: Any) -> None:
     """Fill `seen` for one row."""
     instance, t = state.instance[row], state.visited[row]
-    n, capacity, width = state.graphs.size[instance], state.limits[instance, 0], len(actions)
+    n, capacity, width = state.graphs.size[instance], state.limits[instance, CAPACITY], len(actions)
     m = _collect(state, row, savings, work, place)
     if m == 0:
         return

@@ -19,7 +19,6 @@ from corl.problems.jobshop.instance import JobShopInstance
 __all__ = ["ArrivingEnvironment"]
 
 
-
 class ArrivingEnvironment(JobShopEnvironment):
     """A pool of partial schedules. An action is a choice (an index into `choice_machine`): a job that waits for the machine which
     is free first begins its next operation there at once. Rewards and bases are those of JobShopEnvironment."""
