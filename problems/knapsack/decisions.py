@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.problems.knapsack.environment import CoreEnvironment, KnapsackEnvironment, core_of, density
+from corl.problems.knapsack.environment import KnapsackEnvironment, density
+from corl.problems.knapsack.environments.core.environment import CoreEnvironment, core_of
 from corl.problems.knapsack.evaluation import check
 from corl.problems.knapsack.instance import KnapsackInstance
 

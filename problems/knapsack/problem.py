@@ -36,8 +36,8 @@ def _items(observation: Mapping[str, Any]) -> Tokens:
 
 
 def _core(observation: Mapping[str, Any]) -> Tokens:
-    """See corl.problems.knapsack.features.core."""
-    from corl.problems.knapsack.features import core
+    """See corl.problems.knapsack.environments.core.features.core."""
+    from corl.problems.knapsack.environments.core.features import core
 
     return core(observation)
 
@@ -141,7 +141,8 @@ class Knapsack(Problem):
     ) -> KnapsackEnvironment:
         """Filling knapsacks item by item: `rows` states over `instances`; the `width` densest items that fit are listed. In
         "core" the items that are certain are taken already."""
-        from corl.problems.knapsack.environment import CoreEnvironment, KnapsackEnvironment
+        from corl.problems.knapsack.environment import KnapsackEnvironment
+        from corl.problems.knapsack.environments.core.environment import CoreEnvironment
 
         kind = CoreEnvironment if self.environment_name(name) == "core" else KnapsackEnvironment
         return kind(instances, rows) if width is None else kind(instances, rows, width)

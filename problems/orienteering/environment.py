@@ -12,18 +12,13 @@ from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.orienteering.evaluation import path_length
 from corl.problems.orienteering.features import observe
-from corl.problems.orienteering.insertion import Outlook, look_ahead, plan_anew
 from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.problems.orienteering.metric import metric_of
 from corl.problems.orienteering.transitions import State, reset_rows
 from corl.routing.graph_pool import graph_pool
 from corl.tolerance import LIMIT
 
-__all__ = ["InsertionEnvironment", "OrienteeringEnvironment"]
-
-_TURNS = 64  # how often the first plan is taken apart
-_POWER = 0.25  # of the score, in the order of InsertionEnvironment's list
-_RATIO = 1.5  # of the score over the detour, by which plans are filled
+__all__ = ["OrienteeringEnvironment"]
 
 
 class OrienteeringEnvironment(Environment):
@@ -73,35 +68,6 @@ class OrienteeringEnvironment(Environment):
         if state.open[at]:
             raise UsageError(f"{state.open[at]} nodes can still be visited in row {at}")
         return np.append(state.order[at, : state.visited[at]], np.int32(state.end[state.instance[at]]))
-
-
-class InsertionEnvironment(OrienteeringEnvironment):
-    """The same with a plan for the rest of each path, made by insertion and exchanges and mended after every step, and a look at
-    what becomes of it by each listed node. In the list nearness counts for more."""
-
-    plans = True
-
-    def __init__(self, instances: Sequence[OrienteeringInstance], rows: int, width: int = 12) -> None:
-        self._first: dict[int, NDArray[np.int32]] = {}
-        super().__init__(instances, rows, width)
-
-    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        self.state.power[:] = _POWER, _RATIO
-        bases = super()._reset(rows, which, keys)
-        for row, number in zip(rows.tolist(), which.tolist()):
-            if number not in self._first:
-                self.state.planned[row] = 0
-                plan_anew(self.state, row, 0, _TURNS)
-                self._first[number] = self.state.plan[row, : self.state.planned[row]].copy()
-            plan = self._first[number]
-            self.state.planned[row], self.state.plan[row, : len(plan)] = len(plan), plan
-        return bases
-
-    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """What OrienteeringEnvironment has, and the arrays of corl.problems.orienteering.insertion.Outlook."""
-        seen = Outlook.empty(len(rows), self.width)
-        look_ahead(self.state, rows, actions, seen)
-        return super()._observe(rows, actions) | seen._asdict()
 
 
 def _pool(instances: list[OrienteeringInstance], rows: int, plans: bool) -> State:

@@ -34,8 +34,8 @@ def _nodes(observation: Mapping[str, Any]) -> Tokens:
 
 
 def _insertion(observation: Mapping[str, Any]) -> Tokens:
-    """See corl.problems.orienteering.features_insertion.insertion."""
-    from corl.problems.orienteering.features_insertion import insertion
+    """See corl.problems.orienteering.environments.insertion.features.insertion."""
+    from corl.problems.orienteering.environments.insertion.features import insertion
 
     return insertion(observation)
 
@@ -161,7 +161,8 @@ class Orienteering(Problem):
         self, instances: Sequence[OrienteeringInstance], rows: int, width: int | None = None, name: str = ""
     ) -> OrienteeringEnvironment:
         """Building paths node by node: `rows` states over `instances`; the `width` best by score and distance are listed."""
-        from corl.problems.orienteering.environment import InsertionEnvironment, OrienteeringEnvironment
+        from corl.problems.orienteering.environment import OrienteeringEnvironment
+        from corl.problems.orienteering.environments.insertion.environment import InsertionEnvironment
 
         kind = InsertionEnvironment if self.environment_name(name) == "insertion" else OrienteeringEnvironment
         return kind(instances, rows) if width is None else kind(instances, rows, width)

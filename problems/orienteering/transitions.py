@@ -12,7 +12,7 @@ from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
 from corl.kernels.sorted_lists import insert_nearest
-from corl.problems.orienteering.insertion import TURNS, plan_anew
+from corl.problems.orienteering.environments.insertion.insertion import TURNS, plan_anew
 from corl.routing.graph_pool import GraphPool, graph_metric
 from corl.routing.metric import distance
 

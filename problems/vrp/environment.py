@@ -18,11 +18,10 @@ from corl.problems.vrp.evaluation import Route
 from corl.problems.vrp.features import Seen, observe
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.metric import metric_of
-from corl.problems.vrp.savings import Outlook, look_ahead, savings_of
 from corl.problems.vrp.transitions import State, alone, reset_rows
 from corl.routing.graph_pool import graph_pool
 
-__all__ = ["SavingsEnvironment", "VrpEnvironment", "refusal"]
+__all__ = ["VrpEnvironment", "refusal"]
 
 _LISTED = 2  # times K nodes are in a neighbour list: half of them may be visited before a scan is needed
 
@@ -88,37 +87,6 @@ class VrpEnvironment(Environment):
             raise UsageError(f"row {at} has decided on {t} of {clients} clients")
         begins = np.flatnonzero(state.opens[at, :t])
         return [Route(0, part.copy()) for part in np.split(state.order[at, :t], begins[1:])] if t else []
-
-
-class SavingsEnvironment(VrpEnvironment):
-    """Symmetric instances with capacities alone. A new vehicle's clients are listed by their distance from the depot, and a look
-    ahead says what the plan by savings costs after each action. Raises UsageError for other instances."""
-
-    def __init__(self, instances: Sequence[VrpInstance], rows: int, width: int = 24) -> None:
-        for instance in instances:
-            if reason := _beyond(instance):
-                raise UsageError(f"{instance.name or 'vrp'}: {reason}; the environment 'savings' takes capacities alone")
-        super().__init__(instances, rows, width)
-        self.state.from_depot[0] = True
-        self._savings = savings_of([metric_of(instance) for instance in instances])
-
-    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """What VrpEnvironment has, and the arrays of corl.problems.vrp.savings.Outlook."""
-        seen = Outlook.empty(len(rows), self.width)
-        look_ahead(self.state, rows, actions, self._savings, seen)
-        return super()._observe(rows, actions) | seen._asdict()
-
-
-def _beyond(instance: VrpInstance) -> str:
-    """What an instance has that savings do not know of; "" if there is nothing."""
-    vehicles = instance.vehicles
-    if instance.timed or np.isfinite(vehicles.max_distance).any() or not np.isfinite(vehicles.capacity).all():
-        return "time, distance or loads are limited otherwise"
-    if not instance.required[instance.depots :].all():
-        return "there are optional clients"
-    if not instance.symmetric or instance.route_weight or vehicles.fixed_cost.any() or (vehicles.unit_cost != 1.0).any():
-        return "routes cost more than symmetric distances"
-    return ""
 
 
 def _pool(instances: list[VrpInstance], rows: int, width: int) -> State:

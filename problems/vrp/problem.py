@@ -31,8 +31,8 @@ def _routes(observation: Mapping[str, Any]) -> Tokens:
 
 
 def _savings(observation: Mapping[str, Any]) -> Tokens:
-    """See corl.problems.vrp.features_savings.savings."""
-    from corl.problems.vrp.features_savings import savings
+    """See corl.problems.vrp.environments.savings.features.savings."""
+    from corl.problems.vrp.environments.savings.features import savings
 
     return savings(observation)
 
@@ -152,7 +152,8 @@ class Vrp(Problem):
         Raises UsageError, naming it, for what the decision process does not know: several depots or vehicle types, fewer
         vehicles than clients.
         """
-        from corl.problems.vrp.environment import SavingsEnvironment, VrpEnvironment
+        from corl.problems.vrp.environment import VrpEnvironment
+        from corl.problems.vrp.environments.savings.environment import SavingsEnvironment
 
         kind = SavingsEnvironment if self.environment_name(name) == "savings" else VrpEnvironment
         return kind(instances, rows) if width is None else kind(instances, rows, width)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vrp_remaining_routes import NEAREST, new_relaxation, relax
 
 from corl.jit import kernel
-from corl.problems.vrp.environment import SavingsEnvironment
+from corl.problems.vrp.environments.savings.environment import SavingsEnvironment
 from corl.problems.vrp.instance import VrpInstance
 from corl.routing.graph_pool import graph_metric
 from corl.routing.metric import distance

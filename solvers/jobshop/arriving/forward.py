@@ -14,8 +14,15 @@ from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.jit import kernel
 from corl.networks.compiled import dense, draw
-from corl.problems.jobshop.arriving.environment import ArrivingEnvironment
-from corl.problems.jobshop.arriving.features import JOB_FEATURES, OF_JOBS, OF_SHOP, SHOP_FEATURES, describe, observe_row
+from corl.problems.jobshop.environments.arriving.environment import ArrivingEnvironment
+from corl.problems.jobshop.environments.arriving.features import (
+    JOB_FEATURES,
+    OF_JOBS,
+    OF_SHOP,
+    SHOP_FEATURES,
+    describe,
+    observe_row,
+)
 
 __all__ = ["QueueEvaluator", "QueueWeights"]
 

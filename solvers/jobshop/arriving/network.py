@@ -13,7 +13,7 @@ from corl.errors import UsageError
 from corl.networks.compiled import array_of
 from corl.networks.policy import Policy, Shape
 from corl.networks.tokens import TokenBatch
-from corl.problems.jobshop.arriving.features import JOB_FEATURES, SHOP_FEATURES
+from corl.problems.jobshop.environments.arriving.features import JOB_FEATURES, SHOP_FEATURES
 from corl.solvers.jobshop.arriving.forward import QueueEvaluator, QueueWeights
 
 if TYPE_CHECKING:

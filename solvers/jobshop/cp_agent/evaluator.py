@@ -16,7 +16,7 @@ from corl.decoding.players import play_rows
 from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.jit import kernel
-from corl.problems.jobshop.intervals.transitions import State
+from corl.problems.jobshop.environments.intervals.transitions import State
 from corl.solvers.jobshop.cp_agent.forward import Weights, choose, logits_of, new_scratch
 from corl.solvers.jobshop.cp_agent.observation import FEATURES, NEXT, SLOTS, WINDOW, new_view, survey, tokens
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.problems.jobshop.environments.intervals.transitions import State, clock
 from corl.problems.jobshop.instance import JobShopInstance
-from corl.problems.jobshop.intervals.transitions import State, clock
 
 __all__ = ["FEATURES", "NEXT", "SLOTS", "WINDOW", "View", "new_view", "survey", "tokens"]
 

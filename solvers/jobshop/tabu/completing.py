@@ -18,10 +18,10 @@ from corl.decoding.rollouts import play_listed
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.jit import kernel
+from corl.problems.jobshop.environments.intervals.decisions import follow
+from corl.problems.jobshop.environments.intervals.environment import IntervalEnvironment
+from corl.problems.jobshop.environments.intervals.transitions import clock, copy_row
 from corl.problems.jobshop.instance import JobShopInstance
-from corl.problems.jobshop.intervals.decisions import follow
-from corl.problems.jobshop.intervals.environment import IntervalEnvironment
-from corl.problems.jobshop.intervals.transitions import clock, copy_row
 from corl.rng import random_state
 from corl.solvers.jobshop.tabu.makespan_search import advance, begin, new_search
 from corl.solvers.jobshop.tabu.selection import new_selection, rebuild, shop_of, sort_starts

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import corl
 from corl.errors import UsageError
-from corl.problems.jobshop.arriving.decisions import decisions
-from corl.problems.jobshop.arriving.environment import ArrivingEnvironment
-from corl.problems.jobshop.arriving.features import JOB_FEATURES, queue
+from corl.problems.jobshop.environments.arriving.decisions import decisions
+from corl.problems.jobshop.environments.arriving.environment import ArrivingEnvironment
+from corl.problems.jobshop.environments.arriving.features import JOB_FEATURES, queue
 from corl.problems.jobshop.generators import arrivals, taillard
 from corl.problems.jobshop.instance import Schedule, from_jobs
 from corl.problems.jobshop.problem import JobShop

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.problems.jobshop.arriving.features import OF_JOBS, OF_SHOP, observe
 from corl.problems.jobshop.environment import JobShopEnvironment
+from corl.problems.jobshop.environments.arriving.features import OF_JOBS, OF_SHOP, observe
 from corl.problems.jobshop.instance import JobShopInstance
 
 __all__ = ["ArrivingEnvironment"]

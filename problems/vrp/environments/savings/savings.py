@@ -20,7 +20,7 @@ from corl.routing.graph_pool import graph_metric
 from corl.routing.metric import Metric, distance
 from corl.routing.neighbours import nearest_cities
 
-__all__ = ["Outlook", "Savings", "look_ahead", "savings_of"]
+__all__ = ["Outlook", "Savings", "observe", "savings_of"]
 
 SHAPES = (0.8, 1.0, 1.2, 1.4)
 """Weights of the distance between two clients in the order of their savings (tuned on fresh instances of 100 clients)."""
@@ -147,7 +147,7 @@ def _join(work: Any, m: Any, shape: Any, start: Any, load: Any, capacity: Any) -
 
 
 @kernel
-def look_ahead(state: Any, rows: Any, actions: Any, savings: Any, seen: Any) -> None:
+def observe(state: Any, rows: Any, actions: Any, savings: Any, seen: Any) -> None:
     """Fill `seen`, an Outlook, for `rows` of a pool of plans with capacities alone, whose listed actions are `actions` [R, K]."""
     shapes, most = len(savings.first), 0
     for r in range(len(rows)):

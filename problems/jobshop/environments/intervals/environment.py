@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.jobshop.environment import refuse
+from corl.problems.jobshop.environments.intervals.features import COLUMNS, END, FIRST, JOB, NEXT, SOON, observe
+from corl.problems.jobshop.environments.intervals.transitions import NEVER, State, clocks, reset_rows
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
-from corl.problems.jobshop.intervals.features import COLUMNS, END, FIRST, JOB, NEXT, SOON, observe
-from corl.problems.jobshop.intervals.transitions import NEVER, State, clocks, reset_rows
 
 __all__ = ["IntervalEnvironment"]
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.problems.orienteering.completions import LESS, going_by, improve, new_work, repair, sums
+from corl.problems.orienteering.environments.insertion.completions import LESS, going_by, improve, new_work, repair, sums
 from corl.routing.graph_pool import graph_metric
 from corl.routing.metric import distance
 
-__all__ = ["TURNS", "Outlook", "look_ahead", "plan_anew"]
+__all__ = ["TURNS", "Outlook", "observe", "plan_anew"]
 
 TURNS = 4
 """How often a plan is taken apart after a step."""
@@ -82,7 +82,7 @@ def plan_anew(state: Any, row: Any, begin: Any, turns: Any) -> None:
 
 
 @kernel
-def look_ahead(state: Any, rows: Any, actions: Any, seen: Any) -> None:
+def observe(state: Any, rows: Any, actions: Any, seen: Any) -> None:
     """Fill `seen`, an Outlook, for `rows` of a pool of paths, whose listed nodes are `actions` [R, K]."""
     width = actions.shape[1]
     best, kept = np.empty(state.order.shape[1] + 2, np.int64), np.empty(state.order.shape[1] + 2, np.int64)

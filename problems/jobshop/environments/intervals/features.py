@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from corl.errors import UsageError
 from corl.jit import kernel
+from corl.problems.jobshop.environments.intervals.transitions import NEVER, clock, job_end
 from corl.problems.jobshop.features import signed_log
-from corl.problems.jobshop.intervals.transitions import NEVER, clock, job_end
 from corl.tokens import Tokens
 
 __all__ = ["COLUMNS", "TOKENS", "intervals", "observe"]

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.problems.jobshop.environments.intervals.environment import IntervalEnvironment
+from corl.problems.jobshop.environments.intervals.transitions import clock, rivals
 from corl.problems.jobshop.evaluation import check
 from corl.problems.jobshop.instance import JobShopInstance
-from corl.problems.jobshop.intervals.environment import IntervalEnvironment
-from corl.problems.jobshop.intervals.transitions import clock, rivals
 
 __all__ = ["decisions", "follow"]
 

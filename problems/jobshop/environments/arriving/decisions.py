@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import UsageError
-from corl.problems.jobshop.arriving.environment import ArrivingEnvironment
+from corl.problems.jobshop.environments.arriving.environment import ArrivingEnvironment
 from corl.problems.jobshop.evaluation import check
 from corl.problems.jobshop.instance import JobShopInstance
 
