@@ -91,7 +91,7 @@ class BanditEnvironment(Environment):
             "gains": gains,
             "rooms": rooms,
             "arms": arms,
-            "weight": state.weight[state.first.weight[instance] + now],
+            "weight": state.weight[state.start.weight[instance] + now],
             "picked": np.where(time < horizon, state.chosen[rows, now].sum(axis=1, dtype=np.int64), 0),
             "left": horizon - time,
             "room": state.rooms[instance],
@@ -136,7 +136,7 @@ def _pool(instances: list[BanditInstance], rows: int) -> State:
     widest = {name: max(numbers) for name, numbers in sizes.items()}
     return State(
         **{name: np.array(numbers, np.int64) for name, numbers in sizes.items()},  # type: ignore[arg-type]  # all are integers
-        first=Offsets(**{name: np.cumsum(length) - length for name, length in lengths.items()}),
+        start=Offsets(**{name: np.cumsum(length) - length for name, length in lengths.items()}),
         **{name: np.concatenate([array.ravel() for array in arrays]) for name, arrays in tables.items()},
         touched=np.concatenate(touched),
         instance=np.zeros(rows, np.int32),

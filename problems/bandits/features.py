@@ -82,8 +82,8 @@ def observe(state: Any, rows: Any, actions: Any, horizons: Any, gains: Any, room
 def _rooms_left(state: Any, row: Any, pick: Any) -> Any:
     """How many rooms hold what is chosen with a pick besides (-1: none)."""
     instance = state.instance[row]
-    m, size, found = state.needs[instance], state.first.size[instance], 0
-    need = state.first.need[instance] + pick * m
+    m, size, found = state.needs[instance], state.start.size[instance], 0
+    need = state.start.need[instance] + pick * m
     for v in range(state.rooms[instance]):
         inside = True
         for i in range(m):
@@ -101,7 +101,7 @@ def _all_arms(state: Any, row: Any, steps: Any, cared: Any) -> Any:
     instance = state.instance[row]
     width, size = state.levels[instance], state.states[instance]
     table = (min(steps, state.depth[instance]) - 1) * 2 + cared
-    first = state.first.outlook[instance] + table * state.arms[instance] * width * size
+    first = state.start.outlook[instance] + table * state.arms[instance] * width * size
     total = 0.0
     for j in range(state.arms[instance]):
         total += state.outlook[first + (j * width + state.level[row, j]) * size + state.arm[row, j]]

@@ -53,7 +53,7 @@ class State(NamedTuple):
     """[I] V."""
     depth: NDArray[np.int64]
     """[I] H: the outlook is over up to so many steps."""
-    first: Offsets
+    start: Offsets
     reward: NDArray[np.float64]
     """[sum of J A S] the expected reward of a step."""
     threshold: NDArray[np.float64]
@@ -149,7 +149,7 @@ def _fits(state: Any, row: Any, pick: Any) -> Any:
     """Whether a pick may be added to those of the step: some room holds them all."""
     instance = state.instance[row]
     m = state.needs[instance]
-    need, size = state.first.need[instance] + pick * m, state.first.size[instance]
+    need, size = state.start.need[instance] + pick * m, state.start.size[instance]
     for v in range(state.rooms[instance]):
         inside = True
         for i in range(m):
@@ -164,7 +164,7 @@ def _fits(state: Any, row: Any, pick: Any) -> Any:
 @kernel(inline=True)
 def _touched(state: Any, instance: Any, pick: Any) -> Any:
     """Where the arms that a pick touches begin and end in `state.touched`."""
-    at, begin = state.first.reach[instance] + pick, state.first.touched[instance]
+    at, begin = state.start.reach[instance] + pick, state.start.touched[instance]
     return begin + state.reach[at], begin + state.reach[at + 1]
 
 
@@ -174,7 +174,7 @@ def gain(state: Any, row: Any, pick: Any, steps: Any, cared: Any) -> Any:
     instance = state.instance[row]
     width, size = state.levels[instance], state.states[instance]
     table = (min(steps, state.depth[instance]) - 1) * 2 + cared
-    first = state.first.outlook[instance] + table * state.arms[instance] * width * size
+    first = state.start.outlook[instance] + table * state.arms[instance] * width * size
     begin, end = _touched(state, instance, pick)
     total = 0.0
     for k in range(begin, end):
@@ -200,7 +200,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     state.chosen[dst, time, action] = 1
     m = state.needs[instance]
     for i in range(m):
-        state.used[dst, i] += state.need[state.first.need[instance] + action * m + i]
+        state.used[dst, i] += state.need[state.start.need[instance] + action * m + i]
     begin, end = _touched(state, instance, action)
     for k in range(begin, end):
         state.level[dst, state.touched[k, 0]] += state.touched[k, 1]
@@ -221,14 +221,14 @@ def _commit(state: Any, row: Any) -> Any:
     """One step of all arms, as `advance` makes it; returns its reward."""
     instance, time = state.instance[row], state.time[row]
     width, size = state.levels[instance], state.states[instance]
-    reward, threshold = state.first.reward[instance], state.first.threshold[instance]
+    reward, threshold = state.start.reward[instance], state.start.threshold[instance]
     total = 0.0
     for j in range(state.arms[instance]):
         at = (j * width + state.level[row, j]) * size + state.arm[row, j]
         total += state.reward[reward + at]
         state.arm[row, j] = _successor(state.threshold, threshold + at * size, state.key[row], time, j)
     _begin_step(state, row, time + 1)
-    return state.weight[state.first.weight[instance] + time] * total
+    return state.weight[state.start.weight[instance] + time] * total
 
 
 @attach(hooks.actions, State)

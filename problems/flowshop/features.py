@@ -76,7 +76,7 @@ def observe(state: Any, rows: Any, actions: Any, table: Any) -> None:
             job = actions[r, slot]
             if job < 0:
                 break
-            at = state.operations_at[instance] + job * m
+            at = state.operations_start[instance] + job * m
             end, idle, late, growth, setups, slope = 0, 0, 0.0, 0, 0, 0.0
             for i in range(m):
                 duration, change = state.duration[at + i], setup(state, row, job, i)

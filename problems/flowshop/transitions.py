@@ -25,11 +25,11 @@ class State(NamedTuple):
     """[I] m."""
     total: NDArray[np.bool_]
     """[I] whether the objective is the total completion time."""
-    jobs_at: NDArray[np.int64]
+    jobs_start: NDArray[np.int64]
     """[I] where its n jobs begin in `order`."""
-    operations_at: NDArray[np.int64]
+    operations_start: NDArray[np.int64]
     """[I] where its n * m operations begin."""
-    setups_at: NDArray[np.int64]
+    setups_start: NDArray[np.int64]
     """[I] where its m * (n + 1) * n set-ups begin; -1 where there are none."""
     duration: NDArray[np.int64]
     """[sum of n * m] those of a job together."""
@@ -62,7 +62,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
     """Make each of `rows` the empty sequence of instances[i], and bases[i] minus its estimate."""
     for k in range(len(rows)):
         row, instance = rows[k], instances[k]
-        n, first = state.jobs[instance], state.jobs_at[instance]
+        n, first = state.jobs[instance], state.jobs_start[instance]
         state.instance[row], state.length[row], state.ended[row] = instance, 0, 0
         state.placed[row, :] = False
         state.free[row, :] = 0
@@ -75,7 +75,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
 def setup(state: Any, row: Any, job: Any, machine: Any) -> Any:
     """What a machine needs between the last job of the row's sequence and `job`."""
     instance = state.instance[row]
-    at = state.setups_at[instance]
+    at = state.setups_start[instance]
     if at < 0:
         return 0
     n, count = state.jobs[instance], state.length[row]
@@ -92,7 +92,7 @@ def _bound(state: Any, row: Any) -> Any:
     """
     instance = state.instance[row]
     n, m, count = state.jobs[instance], state.machines[instance], state.length[row]
-    at, total = state.operations_at[instance], state.total[instance]
+    at, total = state.operations_start[instance], state.total[instance]
     if count == n:
         return float(state.ended[row] if total else state.free[row, m - 1])
     best, ready = 0, 0
@@ -129,7 +129,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     end = 0
     for i in range(m):
         end = max(end, state.free[dst, i] + setup(state, dst, action, i))
-        end += state.duration[state.operations_at[instance] + action * m + i]
+        end += state.duration[state.operations_start[instance] + action * m + i]
         state.free[dst, i] = end
     at = count
     while state.sequence[dst, at] != action:

@@ -96,10 +96,10 @@ def observe(state: Any, rows: Any, actions: Any, out: Any) -> None:
         for k in range(actions.shape[1]):
             if actions[i, k] < 0:
                 break
-            c = state.choice_at[instance] + actions[i, k]
+            c = state.choices_start[instance] + actions[i, k]
             operation = state.owner[c]
-            o = state.operation_at[instance] + operation
-            job, at = state.job[o], state.job_at[instance] + state.job[o]
+            o = state.operations_start[instance] + operation
+            job, at = state.job[o], state.jobs_start[instance] + state.job[o]
             seen = out[i, k]
             seen[_JOB], seen[_MACHINE], seen[_DURATION] = job, state.machine[c], state.duration[c]
             seen[_START], seen[_READY] = earliest(state, row, job, c), state.ready[row, job]
@@ -119,8 +119,8 @@ def _load(state: Any, row: Any, work: Any) -> None:
     for m in range(state.machines[instance]):
         work[m] = 0
     for j in range(state.jobs[instance]):
-        for at in range(state.next[row, j], state.closing[state.job_at[instance] + j]):
-            operation = state.operation_at[instance] + at
+        for at in range(state.next[row, j], state.closing[state.jobs_start[instance] + j]):
+            operation = state.operations_start[instance] + at
             for choice in range(state.begin[operation], state.end[operation]):
-                c = state.choice_at[instance] + choice
+                c = state.choices_start[instance] + choice
                 work[state.machine[c]] += state.duration[c]

@@ -25,8 +25,8 @@ _NEVER = 2**62
 class State(NamedTuple):
     """The pool. I instances of J jobs, M machines, O operations, C choices each (at most); R rows.
 
-    Jobs, operations and choices are numbered within their instance; its `job_at`, `operation_at`, `choice_at` say where they
-    begin in the arrays that hold those of all instances.
+    Jobs, operations and choices are numbered within their instance; its `jobs_start`, `operations_start` and
+    `choices_start` say where they begin in the arrays that hold those of all instances.
     """
 
     kind: NDArray[np.int64]
@@ -41,9 +41,9 @@ class State(NamedTuple):
     """[I]"""
     choices: NDArray[np.int64]
     """[I]"""
-    job_at: NDArray[np.int64]
-    operation_at: NDArray[np.int64]
-    choice_at: NDArray[np.int64]
+    jobs_start: NDArray[np.int64]
+    operations_start: NDArray[np.int64]
+    choices_start: NDArray[np.int64]
     opening: NDArray[np.int32]
     """Of each job, its first operation."""
     closing: NDArray[np.int32]
@@ -90,9 +90,9 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
         row, instance = rows[i], instances[i]
         estimate = 0.0
         for j in range(state.jobs[instance]):
-            at = state.job_at[instance] + j
+            at = state.jobs_start[instance] + j
             state.next[row, j], state.ready[row, j] = state.opening[at], state.release[at]
-            finish = state.release[at] + state.rest[state.operation_at[instance] + state.opening[at]]
+            finish = state.release[at] + state.rest[state.operations_start[instance] + state.opening[at]]
             if state.tardy[instance]:
                 estimate += _lateness(state, at, finish)
             else:
@@ -128,11 +128,11 @@ def _conflict(state: Any, row: Any) -> Any:
     best, machine, before = _NEVER, -1, _NEVER
     for j in range(state.jobs[instance]):
         at = state.next[row, j]
-        if at == state.closing[state.job_at[instance] + j]:
+        if at == state.closing[state.jobs_start[instance] + j]:
             continue
-        operation = state.operation_at[instance] + at
+        operation = state.operations_start[instance] + at
         for choice in range(state.begin[operation], state.end[operation]):
-            c = state.choice_at[instance] + choice
+            c = state.choices_start[instance] + choice
             start = earliest(state, row, j, c)
             key = start + state.duration[c] if kind == ACTIVE else start
             if key < best:
@@ -146,20 +146,20 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     instance = state.instance[src]
     if action < 0 or action >= state.choices[instance] or state.left[src] == 0:
         return math.nan
-    c = state.choice_at[instance] + action
+    c = state.choices_start[instance] + action
     operation = state.owner[c]
-    job = state.job[state.operation_at[instance] + operation]
+    job = state.job[state.operations_start[instance] + operation]
     start = earliest(state, src, job, c)
     machine, before = _conflict(state, src)
     if state.next[src, job] != operation or start >= before or (machine >= 0 and machine != state.machine[c]):
         return math.nan
     if src != dst:
         _copy(state, src, dst, instance)
-    at, finish = state.job_at[instance] + job, start + state.duration[c]
-    rest = state.rest[state.operation_at[instance] + operation]
+    at, finish = state.jobs_start[instance] + job, start + state.duration[c]
+    rest = state.rest[state.operations_start[instance] + operation]
     expected, after = state.ready[src, job] + rest, finish
     if operation + 1 < state.closing[at]:
-        after += state.rest[state.operation_at[instance] + operation + 1]
+        after += state.rest[state.operations_start[instance] + operation + 1]
     before_estimate = state.estimate[src]
     if state.tardy[instance]:
         estimate = before_estimate + (_lateness(state, at, after) - _lateness(state, at, expected))
@@ -190,12 +190,12 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     count = 0
     for j in range(state.jobs[instance]):
         at = state.next[row, j]
-        if at == state.closing[state.job_at[instance] + j]:
+        if at == state.closing[state.jobs_start[instance] + j]:
             continue
-        operation = state.operation_at[instance] + at
+        operation = state.operations_start[instance] + at
         rest = state.rest[operation]
         for choice in range(state.begin[operation], state.end[operation]):
-            c = state.choice_at[instance] + choice
+            c = state.choices_start[instance] + choice
             start = earliest(state, row, j, c)
             if start >= before or (machine >= 0 and machine != state.machine[c]):
                 continue

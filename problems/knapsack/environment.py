@@ -77,9 +77,9 @@ def _pool(instances: list[KnapsackInstance], rows: int) -> State:
     return State(
         size=size,
         constraints=constraints,
-        first=np.cumsum(size) - size,
-        weights_first=np.cumsum(size * constraints) - size * constraints,
-        limits_first=np.cumsum(constraints) - constraints,
+        items_start=np.cumsum(size) - size,
+        weights_start=np.cumsum(size * constraints) - size * constraints,
+        limits_start=np.cumsum(constraints) - constraints,
         values=np.concatenate([instance.values for instance in instances]),
         weights=np.concatenate([instance.weights.T.ravel() for instance in instances]),
         limits=np.concatenate([instance.capacities * (1.0 + 0.5 * LIMIT) for instance in instances]),

@@ -52,13 +52,13 @@ def observe(state: Any, rows: Any, actions: Any, values: Any, weights: Any, left
     for k in range(len(rows)):
         row = rows[k]
         instance = state.instance[row]
-        m, limits = state.constraints[instance], state.limits_first[instance]
+        m, limits = state.constraints[instance], state.limits_start[instance]
         for i in range(m):
             left[k, i] = max(0.0, state.limits[limits + i] - state.used[row, i])
         for slot in range(actions.shape[1]):
             item = actions[k, slot]
             if item < 0:
                 break
-            values[k, slot] = state.values[state.first[instance] + item]
+            values[k, slot] = state.values[state.items_start[instance] + item]
             for i in range(m):
-                weights[k, slot, i] = state.weights[state.weights_first[instance] + item * m + i]
+                weights[k, slot, i] = state.weights[state.weights_start[instance] + item * m + i]

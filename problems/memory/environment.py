@@ -65,7 +65,7 @@ class MappingEnvironment(Environment):
         which = int(state.instance[at])
         if state.at[at] < state.accesses[which]:
             raise UsageError(f"row {at} has {state.accesses[which] - state.at[at]} accesses to decide")
-        made, output, last = (part[int(state.tensor_at[which]) :] for part in (state.made, state.output, state.last))
+        made, output, last = (part[int(state.tensors_start[which]) :] for part in (state.made, state.output, state.last))
         residencies, copies = [], []
         for r in range(int(state.places[at])):
             t, fill = state.held[at, r].tolist()

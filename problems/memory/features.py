@@ -54,8 +54,8 @@ def potential(state: Any, rows: Any, out: Any) -> None:
         instance = state.instance[row]
         at, rates = min(state.at[row], state.accesses[instance] - 1), state.rates[instance]
         out[i] = 0.0
-        for op in range(state.op[state.access_at[instance] + at] if at >= 0 else 0, state.ops[instance]):
-            compute, slow, fast = state.compute[state.op_at[instance] + op], state.slow[row, op], state.fast[row, op]
+        for op in range(state.op[state.accesses_start[instance] + at] if at >= 0 else 0, state.ops[instance]):
+            compute, slow, fast = state.compute[state.ops_start[instance] + op], state.slow[row, op], state.fast[row, op]
             out[i] += max(compute, slow / rates[0] + fast / rates[1]) - max(compute, (slow + fast) / rates[1])
         out[i] = max(out[i], _LEAST * state.value[row], 1e-12)
 
@@ -69,7 +69,7 @@ def observe(state: Any, rows: Any, actions: Any, slots: Any, upcoming: Any, time
         at = state.at[row]
         if at >= state.accesses[instance]:
             continue
-        a = state.access_at[instance] + at
+        a = state.accesses_start[instance] + at
         seconds = max(1e-30, state.value[row] / state.ops[instance])
         for k in range(actions.shape[1]):
             if actions[i, k] >= 0:
@@ -80,7 +80,7 @@ def observe(state: Any, rows: Any, actions: Any, slots: Any, upcoming: Any, time
                 slots[i, k, 5] = actions[i, k] == PASS
                 slots[i, k, 6] = at / state.accesses[instance]
                 start, left = copy_start(state, row, state.tensor[a], state.op[a])
-                slots[i, k, 2] = left / max(1.0, float(state.sizes[state.tensor_at[instance] + state.tensor[a]]))
+                slots[i, k, 2] = left / max(1.0, float(state.sizes[state.tensors_start[instance] + state.tensor[a]]))
                 slots[i, k, 15] = (state.op[a] - start) / 16.0 if start < state.op[a] else -1.0
         for k in range(min(UPCOMING, state.accesses[instance] - at - 1)):
             _access(state, row, a, a + k + 1, seconds, upcoming[i, k])
@@ -96,7 +96,7 @@ def _access(state: Any, row: Any, now: Any, a: Any, seconds: Any, out: Any) -> N
     """Of access a, seen from access `now`: what it is, its size, what fast memory would save here and at its next use, when that
     is, and how much of the memory is taken, or wanted by what saves more, until then."""
     instance = state.instance[row]
-    t, op, following = state.tensor_at[instance] + state.tensor[a], state.op[a], state.following[a]
+    t, op, following = state.tensors_start[instance] + state.tensor[a], state.op[a], state.following[a]
     capacity = max(1.0, float(state.capacity[instance]))
     out[1] = 1.0
     out[7] = state.sizes[t] / capacity
@@ -106,11 +106,11 @@ def _access(state: Any, row: Any, now: Any, a: Any, seconds: Any, out: Any) -> N
     out[11] = (op - state.op[now]) / 16.0
     out[12] = -1.0
     if following >= 0:
-        until, taken = state.op[state.access_at[instance] + following], 0.0
+        until, taken = state.op[state.accesses_start[instance] + following], 0.0
         for i in range(op, until + 1):
             taken += state.load[row, i]
         out[12] = (until - op) / 16.0
-        out[16] = _saving(state, row, state.access_at[instance] + following) / seconds
+        out[16] = _saving(state, row, state.accesses_start[instance] + following) / seconds
         out[17] = state.crowd[a]
         out[18] = taken / capacity / (until + 1 - op)
         worth = out[16] + (out[8] if state.write[a] else 0.0)
@@ -124,7 +124,7 @@ def _access(state: Any, row: Any, now: Any, a: Any, seconds: Any, out: Any) -> N
 def _saving(state: Any, row: Any, a: Any) -> Any:
     """Seconds by which operation and program would get shorter if fast memory served access a besides what it serves."""
     instance, op = state.instance[row], state.op[a]
-    rates, compute = state.rates[instance], state.compute[state.op_at[instance] + op]
+    rates, compute = state.rates[instance], state.compute[state.ops_start[instance] + op]
     slow, fast = state.slow[row, op], state.fast[row, op]
     less = min(state.traffic[a], slow)
     before, after = slow / rates[0] + fast / rates[1], (slow - less) / rates[0] + (fast + less) / rates[1]
@@ -144,6 +144,6 @@ def _span(state: Any, row: Any, low: Any, high: Any, out: Any) -> None:
         idle += state.idle[row, i]
         for b in range(BANDS):
             out[3 + b] += max(0.0, min(1.0, state.load[row, i] / band - b)) / (high - low)
-        out[16] += min(4.0, state.wanted[state.op_at[instance] + i]) / (high - low)
+        out[16] += min(4.0, state.wanted[state.ops_start[instance] + i]) / (high - low)
     out[11] = idle / capacity / 4.0
-    out[12] = (low - state.op[state.access_at[instance] + state.at[row]]) / 32.0
+    out[12] = (low - state.op[state.accesses_start[instance] + state.at[row]]) / 32.0

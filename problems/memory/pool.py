@@ -20,8 +20,8 @@ ACTIONS = 4
 class State(NamedTuple):
     """The pool. I instances with O operations, T tensors, A accesses and G alias groups (at most); R rows.
 
-    Operations, tensors and accesses are numbered within their instance; `op_at`, `tensor_at`, `access_at` say where they begin in
-    the arrays that hold those of all instances.
+    Operations, tensors and accesses are numbered within their instance; `ops_start`, `tensors_start` and
+    `accesses_start` say where they begin in the arrays that hold those of all instances.
     """
 
     rates: NDArray[np.float64]
@@ -33,9 +33,9 @@ class State(NamedTuple):
     accesses: NDArray[np.int64]
     groups: NDArray[np.int64]
     """[I]"""
-    op_at: NDArray[np.int64]
-    tensor_at: NDArray[np.int64]
-    access_at: NDArray[np.int64]
+    ops_start: NDArray[np.int64]
+    tensors_start: NDArray[np.int64]
+    accesses_start: NDArray[np.int64]
     compute: NDArray[np.float64]
     """Of each operation, seconds."""
     bytes: NDArray[np.float64]
@@ -112,9 +112,9 @@ def new_pool(instances: list[MappingInstance], rows: int) -> State:
         tensors=tensors,
         accesses=accesses,
         groups=groups,
-        op_at=np.cumsum(ops) - ops,
-        tensor_at=np.cumsum(tensors) - tensors,
-        access_at=np.cumsum(accesses) - accesses,
+        ops_start=np.cumsum(ops) - ops,
+        tensors_start=np.cumsum(tensors) - tensors,
+        accesses_start=np.cumsum(accesses) - accesses,
         compute=joined([i.compute for i in instances], np.float64),
         bytes=joined(totals, np.float64),
         sizes=joined([i.sizes for i in instances], np.int64),

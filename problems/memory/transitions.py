@@ -36,7 +36,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
 def _begin(state: Any, row: Any) -> None:
     """Everything in slow memory, nothing decided; banned groups stay so."""
     instance = state.instance[row]
-    n, o, base = state.ops[instance], state.op_at[instance], state.tensor_at[instance]
+    n, o, base = state.ops[instance], state.ops_start[instance], state.tensors_start[instance]
     state.at[row], state.places[row] = 0, 0
     for i in range(n):
         state.slow[row, i], state.fast[row, i], state.load[row, i] = state.bytes[o + i], 0.0, 0
@@ -52,7 +52,7 @@ def _begin(state: Any, row: Any) -> None:
 def _simulate(state: Any, row: Any) -> None:
     """Set `value` and `idle` of a row."""
     instance = state.instance[row]
-    n, o, base = state.ops[instance], state.op_at[instance], state.tensor_at[instance]
+    n, o, base = state.ops[instance], state.ops_start[instance], state.tensors_start[instance]
     copies, found = np.empty((state.places[row], 3), np.int64), 0
     for r in range(state.places[row]):
         low, high = state.rects[row, r, 0], state.rects[row, r, 1]
@@ -74,8 +74,8 @@ def _simulate(state: Any, row: Any) -> None:
 def _options(state: Any, row: Any, out: Any) -> Any:
     """The legal actions at the access to be decided into out [4]; how many. PASS always is."""
     instance = state.instance[row]
-    a = state.access_at[instance] + state.at[row]
-    t, op, base = state.tensor[a], state.op[a], state.tensor_at[instance]
+    a = state.accesses_start[instance] + state.at[row]
+    t, op, base = state.tensor[a], state.op[a], state.tensors_start[instance]
     size, group, found = state.sizes[base + t], state.group[base + t], 0
     if group < 0 or state.side[row, group] != _SLOW:
         high = kept_until(state, row, a)
@@ -117,7 +117,7 @@ def _perform(state: Any, row: Any, action: Any) -> Any:
     """Carry out a legal action; -1, or, with nothing changed, the alias group that it contradicts."""
     instance = state.instance[row]
     here = state.at[row]
-    a, base = state.access_at[instance] + here, state.tensor_at[instance]
+    a, base = state.accesses_start[instance] + here, state.tensors_start[instance]
     t, op = state.tensor[a], state.op[a]
     group, resident = state.group[base + t], not state.write[a] and is_resident(state, row, t, op)
     if group >= 0 and not resident:
@@ -152,7 +152,7 @@ def _perform(state: Any, row: Any, action: Any) -> Any:
         state.load[row, i] += size
     state.rects[row, r, 1], state.free[row, t] = high, high
     if action != COPY and state.following[a] >= 0:
-        _from_fast(state, row, state.access_at[instance] + state.following[a])
+        _from_fast(state, row, state.accesses_start[instance] + state.following[a])
     _simulate(state, row)
     return -1
 
@@ -160,7 +160,7 @@ def _perform(state: Any, row: Any, action: Any) -> Any:
 @kernel
 def _release(state: Any, row: Any, a: Any) -> None:
     """Let a tensor stay after access a for as long as that makes the program faster, because it is still being copied out."""
-    base, t = state.tensor_at[state.instance[row]], state.tensor[a]
+    base, t = state.tensors_start[state.instance[row]], state.tensor[a]
     r, size = state.live[row, t], state.sizes[base + t]
     low, high = state.rects[row, r, 0], state.rects[row, r, 1]
     if low != state.made[base + t] or not (state.output[base + t] or state.last[base + t] >= high):
@@ -236,9 +236,9 @@ def _take_back(state: Any, row: Any) -> Any:
     """Take the rectangles without an offset away from a game that is over; where some are of alias groups, ban these instead, so
     that it has to be played again: whether it has."""
     instance, places, rects = state.instance[row], state.places[row], state.rects[row]
-    first, again = state.access_at[instance], False
+    first, again = state.accesses_start[instance], False
     for r in range(places):
-        group = state.group[state.tensor_at[instance] + state.held[row, r, 0]]
+        group = state.group[state.tensors_start[instance] + state.held[row, r, 0]]
         if rects[r, 2] < 0 and group >= 0:
             state.banned[row, group] = again = True
     if again:

@@ -53,7 +53,7 @@ class StaticEnvironment(Environment):
         observe(state, rows, actions, buffers)
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "buffers": buffers}
         seen |= {"height": state.height[rows].astype(np.float64), "load": self.load[instance], "span": self.span[instance]}
-        return seen | {"remaining": state.size_of[instance] - state.filled[rows]}
+        return seen | {"remaining": state.buffers[instance] - state.filled[rows]}
 
     def solution(self, row: int) -> NDArray[np.int64]:
         """The offsets, int64 [n]. Raises UsageError while a buffer is not placed."""
@@ -72,8 +72,8 @@ def _pool(instances: list[StaticInstance], rows: int) -> State:
     flat = {key: np.concatenate([getattr(i, key) for i in instances]) for key in ("lower", "upper", "size", "alignment", "fixed")}
     areas = [(instance.upper - instance.lower).astype(np.float64) * instance.size for instance in instances]
     return State(
-        size_of=count,
-        first=np.cumsum(count) - count,
+        buffers=count,
+        buffers_start=np.cumsum(count) - count,
         **flat,
         order=np.concatenate([np.argsort(-area, kind="stable") for area in areas]).astype(np.int32),
         instance=np.zeros(rows, np.int32),

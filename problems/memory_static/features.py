@@ -51,7 +51,7 @@ def observe(state: Any, rows: Any, actions: Any, values: Any) -> None:
     """Fill values [R, K, 4] of the listed buffers, in the order of COLUMNS."""
     for k in range(len(rows)):
         row = rows[k]
-        first = state.first[state.instance[row]]
+        first = state.buffers_start[state.instance[row]]
         for slot in range(actions.shape[1]):
             buffer = actions[k, slot]
             if buffer < 0:

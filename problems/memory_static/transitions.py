@@ -20,9 +20,9 @@ __all__ = ["State", "lowest", "reset_rows"]
 class State(NamedTuple):
     """The pool. I instances of n buffers (N at most), R rows."""
 
-    size_of: NDArray[np.int64]
+    buffers: NDArray[np.int64]
     """[I] n."""
-    first: NDArray[np.int64]
+    buffers_start: NDArray[np.int64]
     """[I] where the buffers of an instance begin in the flat arrays."""
     lower: NDArray[np.int64]
     """[sum of n]"""
@@ -54,10 +54,10 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
     for k in range(len(rows)):
         row, instance = rows[k], instances[k]
         state.instance[row], state.filled[row], state.height[row] = instance, 0, 0
-        first = state.first[instance]
-        for buffer in range(state.size_of[instance]):
+        first = state.buffers_start[instance]
+        for buffer in range(state.buffers[instance]):
             state.offset[row, buffer] = -1
-        for buffer in range(state.size_of[instance]):
+        for buffer in range(state.buffers[instance]):
             if state.fixed[first + buffer] >= 0:
                 _put(state, row, buffer, state.fixed[first + buffer])
         bases[k] = -float(state.height[row])
@@ -71,14 +71,14 @@ def _put(state: Any, row: Any, buffer: Any, offset: Any) -> None:
     rotate(placed, filled, bisect_right_by(state.offset[row], placed, 0, filled, offset))
     state.filled[row] += 1
     state.offset[row, buffer] = offset
-    end = offset + state.size[state.first[state.instance[row]] + buffer]
+    end = offset + state.size[state.buffers_start[state.instance[row]] + buffer]
     state.height[row] = max(state.height[row], end)
 
 
 @kernel
 def lowest(state: Any, row: Any, buffer: Any) -> Any:
     """The lowest offset at which a buffer fits among those placed: the first gap, in memory, that is wide enough."""
-    first = state.first[state.instance[row]]
+    first = state.buffers_start[state.instance[row]]
     at = first + buffer
     lower, upper, size, alignment = state.lower[at], state.upper[at], state.size[at], state.alignment[at]
     edge = 0
@@ -98,10 +98,10 @@ def lowest(state: Any, row: Any, buffer: Any) -> Any:
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Place a buffer at its lowest offset; the reward is minus what the height grows by."""
     instance = state.instance[src]
-    if action < 0 or action >= state.size_of[instance] or state.offset[src, action] >= 0:
+    if action < 0 or action >= state.buffers[instance] or state.offset[src, action] >= 0:
         return math.nan
     if src != dst:
-        n, count = state.size_of[instance], state.filled[src]
+        n, count = state.buffers[instance], state.filled[src]
         state.instance[dst], state.filled[dst], state.height[dst] = instance, count, state.height[src]
         state.offset[dst, :n] = state.offset[src, :n]
         state.placed[dst, :count] = state.placed[src, :count]
@@ -114,7 +114,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The buffers that are not placed, the largest area first."""
     instance = state.instance[row]
-    first, n = state.first[instance], state.size_of[instance]
+    first, n = state.buffers_start[instance], state.buffers[instance]
     count = 0
     for k in range(n):
         if count == len(out):

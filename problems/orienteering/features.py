@@ -64,5 +64,5 @@ def observe(state: Any, rows: Any, actions: Any, scores: Any, apart: Any) -> Non
         nodes[:k], nodes[k], nodes[k + 1] = actions[i], state.order[row, state.visited[row] - 1], state.end[instance]
         for slot in range(k):
             if nodes[slot] >= 0:
-                scores[i, slot] = state.scores[state.graphs.first[instance] + nodes[slot]]
+                scores[i, slot] = state.scores[state.graphs.nodes_start[instance] + nodes[slot]]
         distances_between(graph_metric(state.graphs, instance), nodes, apart[i])

@@ -108,14 +108,14 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
             state.planned[dst] = planned
             state.plan[dst, :planned] = state.plan[src, :planned]
         plan_anew(state, dst, 1 if planned > 0 and state.plan[dst, 0] == action else 0, TURNS)
-    return state.scores[state.graphs.first[instance] + action]
+    return state.scores[state.graphs.nodes_start[instance] + action]
 
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The nodes that can be visited, the most score (to `power`) for the distance first; of two alike the lower one."""
     instance, t = state.instance[row], state.visited[row]
-    metric, first, here = graph_metric(state.graphs, instance), state.graphs.first[instance], state.order[row, t - 1]
+    metric, first, here = graph_metric(state.graphs, instance), state.graphs.nodes_start[instance], state.order[row, t - 1]
     lengths = np.empty(len(out))
     count = 0
     for node in state.order[row, t : t + state.open[row]]:

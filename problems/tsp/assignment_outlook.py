@@ -64,7 +64,7 @@ def describe(state: Any, rows: Any, slots: Any, seen: Any) -> None:
     node = np.empty(state.order.shape[1], np.int32)
     for r in range(len(rows)):
         instance, t = state.instance[rows[r]], state.visited[rows[r]]
-        n, start = state.graphs.size[instance], state.priced_first[instance]
+        n, start = state.graphs.size[instance], state.priced_start[instance]
         if start >= 0 and t < n:
             matrix = graph_metric(state.graphs, instance).matrix
             last = start + n

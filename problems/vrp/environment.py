@@ -61,9 +61,9 @@ class VrpEnvironment(Environment):
         alone(self.state)
         lost = self.state.required & ~self.state.alone
         if lost.any():
-            number = int(np.searchsorted(self.state.graphs.first, int(lost.argmax()), side="right")) - 1
+            number = int(np.searchsorted(self.state.graphs.nodes_start, int(lost.argmax()), side="right")) - 1
             given = self.instances[number]
-            node = given.ids[int(lost.argmax()) - self.state.graphs.first[number]]
+            node = given.ids[int(lost.argmax()) - self.state.graphs.nodes_start[number]]
             raise UsageError(f"{given.name or 'vrp'}: client {node} cannot be served by a vehicle of its own")
         self.reset(np.arange(rows), 0)
 

@@ -136,7 +136,7 @@ def observe(state: State, rows: Any, actions: Any, seen: Any) -> None:
     for r in range(len(rows)):
         row = rows[r]
         instance, t = state.instance[row], state.visited[row]
-        n, first, capacity = state.graphs.size[instance], state.graphs.first[instance], state.limits[instance, CAPACITY]
+        n, first, capacity = state.graphs.size[instance], state.graphs.nodes_start[instance], state.limits[instance, CAPACITY]
         count = 0
         while count < k and actions[r, count] >= 0:
             count += 1
@@ -164,7 +164,7 @@ def observe(state: State, rows: Any, actions: Any, seen: Any) -> None:
 def _observe_actions(state: Any, row: Any, origin: Any, seen: Any, r: Any, count: Any) -> None:
     """Costs, waiting and slack of a row's actions, and what the vehicle under way has left."""
     instance = state.instance[row]
-    first, limits, metric = state.graphs.first[instance], state.limits[instance], graph_metric(state.graphs, instance)
+    first, limits, metric = state.graphs.nodes_start[instance], state.limits[instance], graph_metric(state.graphs, instance)
     new = at_depot(state, instance)
     at = under_way(state, row) if origin > 0 else new
     home = distance(metric, origin, 0) if origin > 0 else 0.0

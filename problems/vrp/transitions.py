@@ -95,7 +95,7 @@ def _within(value: Any, limit: Any, size: Any) -> Any:
 @kernel
 def at_depot(state: Any, instance: Any) -> Any:
     """The Position of a vehicle at the depot."""
-    first = state.graphs.first[instance]
+    first = state.graphs.nodes_start[instance]
     return Position(0.0, 0.0, state.earliest[first], 0.0, state.latest[first])
 
 
@@ -109,7 +109,7 @@ def under_way(state: Any, row: Any) -> Any:
 @kernel
 def serve(state: Any, instance: Any, metric: Any, origin: Any, at: Any, client: Any) -> Any:
     """Whether a vehicle at `origin` in Position `at` can serve `client` next and be back in time; and its Position then."""
-    first, limits = state.graphs.first[instance], state.limits[instance]
+    first, limits = state.graphs.nodes_start[instance], state.limits[instance]
     there, back = distance(metric, origin, client), distance(metric, client, 0)
     node = first + client
     begin = max(state.earliest[node], at.ready + there)
@@ -129,7 +129,7 @@ def serve(state: Any, instance: Any, metric: Any, origin: Any, at: Any, client: 
 def alone(state: Any) -> None:
     """Fill `alone`."""
     for instance in range(len(state.graphs.size)):
-        metric, first = graph_metric(state.graphs, instance), state.graphs.first[instance]
+        metric, first = graph_metric(state.graphs, instance), state.graphs.nodes_start[instance]
         for client in range(1, state.graphs.size[instance]):
             fits, _ = serve(state, instance, metric, 0, at_depot(state, instance), client)
             state.alone[first + client] = fits
@@ -140,7 +140,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
     """Make each of `rows` the empty solution of instances[i]; the bases are minus all prizes."""
     for i in range(len(rows)):
         row, instance = rows[i], instances[i]
-        first, wanted, prizes = state.graphs.first[instance], 0, 0.0
+        first, wanted, prizes = state.graphs.nodes_start[instance], 0, 0.0
         for client in range(1, state.graphs.size[instance]):
             state.order[row, client - 1], state.place[row, client] = client, client - 1
             wanted += state.required[first + client]
@@ -205,7 +205,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     order, place = state.order[dst], state.place[dst]
     moved, hole = order[t], place[client]  # the unvisited client at position t gives way
     order[t], order[hole], place[client], place[moved] = client, moved, t, hole
-    node = state.graphs.first[instance] + client
+    node = state.graphs.nodes_start[instance] + client
     state.opens[dst, t], state.visited[dst] = origin == 0, t + 1
     state.wanted[dst] -= state.required[node]
     _move(state, dst, after)
@@ -250,11 +250,11 @@ def _nearest(state: Any, row: Any, fresh: Any, out: Any) -> Any:
     """
     instance, t = state.instance[row], state.visited[row]
     graphs, metric = state.graphs, graph_metric(state.graphs, instance)
-    n, listed, first = graphs.size[instance], graphs.listed[instance], graphs.first[instance]
+    n, listed, first = graphs.size[instance], graphs.listed[instance], graphs.nodes_start[instance]
     origin = state.order[row, t - 1] if t > 0 and not (fresh and state.from_depot[0]) else 0
     at = under_way(state, row) if t > 0 else at_depot(state, instance)
     wanted, count = min(len(out), n - 1 - t), 0
-    begin = graphs.lists_first[instance] + origin * listed
+    begin = graphs.lists_start[instance] + origin * listed
     for i in range(begin, begin + listed):
         if count == wanted:
             return count

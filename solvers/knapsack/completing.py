@@ -34,7 +34,7 @@ def completion(solver: Solver, environment: Environment, row: int, iterations: i
     solver.solve(rest, run)
     chosen = items[np.sort(np.asarray(run.solution))]  # `open` is in the order of density
     used = state.used[row, : instance.m] + instance.weights[:, chosen].sum(axis=1)
-    limits = state.limits[state.limits_first[number] :][: instance.m]
+    limits = state.limits[state.limits_start[number] :][: instance.m]
     more = []
     for item in items[~np.isin(items, chosen)]:
         if (used + instance.weights[:, item] <= limits).all():

@@ -71,7 +71,7 @@ def survey(state: State, row: int, view: View) -> None:
     count = 0
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        if i < state.closing[state.job_at[instance] + j] and state.start[row, i] == now:
+        if i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now:
             view.jobs[count] = j
             count += 1
     view.now[0], view.counts[0] = now, count
@@ -85,7 +85,7 @@ def tokens(state: State, row: int, view: View) -> None:
     start there now.
     """
     instance = state.instance[row]
-    base, machine_at, unit = state.operation_at[instance], state.machine_at[instance], state.unit[instance]
+    base, machines_start, unit = state.operations_start[instance], state.machines_start[instance], state.unit[instance]
     view.at[:] = -1
     view.machine_begin[:] = -1
     listed = view.counts[0]
@@ -97,7 +97,7 @@ def tokens(state: State, row: int, view: View) -> None:
         if view.machine_begin[m] < 0:
             view.machine_begin[m] = filled
             soon = view.now[0] + _longest(state, row, view, m) + unit
-            for k in range(state.begin[machine_at + m], state.end[machine_at + m]):
+            for k in range(state.begin[machines_start + m], state.end[machines_start + m]):
                 other = state.members[base + k]
                 job = state.job[base + other]
                 ahead = other - state.next[row, job]
@@ -117,7 +117,7 @@ def tokens(state: State, row: int, view: View) -> None:
 @kernel
 def _longest(state, row, view, machine):
     """The longest duration of what can start on a machine now."""
-    base, longest = state.operation_at[state.instance[row]], 0
+    base, longest = state.operations_start[state.instance[row]], 0
     for c in range(view.counts[0]):
         i = base + state.next[row, view.jobs[c]]
         if state.machine[i] == machine:
@@ -133,7 +133,7 @@ def _describe(state, row, view, c):
     the bounds allow; that of the job's end is the job's own time to its end; that of its start the operations left, of all.
     """
     instance, job = state.instance[row], view.jobs[c]
-    at, base = state.job_at[instance] + job, state.operation_at[instance]
+    at, base = state.jobs_start[instance] + job, state.operations_start[instance]
     opening, closing, following = state.opening[at], state.closing[at], state.next[row, job]
     now, unit, x = view.now[0], state.unit[instance], view.x[c]
     span = max(1.0, state.estimate[row] - now)

@@ -196,7 +196,7 @@ def _play(state, rows, shop, weights, embedded, tables, lanes, temperature, rand
 
     temperature: [S]; random: [S, 1]; rewards: float64 [S], to which those of the steps are added. The tables are those of `rows`.
     """
-    base = state.operation_at[state.instance[rows[0]]]
+    base = state.operations_start[state.instance[rows[0]]]
     for t in range(begin, end):
         if _observe(state, rows, shop, tables, lanes) == 0:
             break
@@ -217,7 +217,7 @@ def _spread(state, rows, part, actions, lanes, out):
     lane = np.empty(state.next.shape[1], np.int64)
     for s in range(len(part)):
         r = part[s]
-        base = state.operation_at[state.instance[rows[r]]]
+        base = state.operations_start[state.instance[rows[r]]]
         for at in range(lanes.begin[s], lanes.begin[s + 1]):
             lane[lanes.job[at]] = at
         for k in range(actions.shape[1]):

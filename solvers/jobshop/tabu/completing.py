@@ -127,7 +127,7 @@ def _earliest(state, row, start):
     instance, chosen, now = state.instance[row], -1, clock(state, row)[0]
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        able = i < state.closing[state.job_at[instance] + j] and state.start[row, i] == now
+        able = i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now
         if able and (chosen < 0 or start[i] < start[state.next[row, chosen]]):
             chosen = j
     return chosen

@@ -116,9 +116,9 @@ def observe_row(state: Any, row: Any, listed: Any, work: Any, jobs: Any, shop: A
     if listed[0] < 0:
         return 0
     instance = state.instance[row]
-    base, machine = state.choice_at[instance], state.machine[state.choice_at[instance] + listed[0]]
+    base, machine = state.choices_start[instance], state.machine[state.choices_start[instance] + listed[0]]
     operation = state.owner[base + listed[0]]
-    now = max(state.free[row, machine], state.ready[row, state.job[state.operation_at[instance] + operation]])
+    now = max(state.free[row, machine], state.ready[row, state.job[state.operations_start[instance] + operation]])
     shop[NOW], shop[MACHINE], shop[TARDY] = now, machine, state.tardy[instance]
     shop[PRESENT], shop[LOAD] = _queues(state, row, now, work)
     count = 0
@@ -135,7 +135,7 @@ def _queues(state: Any, row: Any, now: Any, work: Any) -> Any:
     for m in range(state.machines[instance]):
         work[m] = max(np.int64(0), state.free[row, m] - now)
     for j in range(state.jobs[instance]):
-        at = state.job_at[instance] + j
+        at = state.jobs_start[instance] + j
         following, end = state.next[row, j], state.closing[at]
         if state.release[at] > now or (following == end and state.ready[row, j] <= now):
             continue
@@ -143,11 +143,11 @@ def _queues(state: Any, row: Any, now: Any, work: Any) -> Any:
         load += max(np.int64(0), state.ready[row, j] - now)
         if following == end:
             continue
-        operation = state.operation_at[instance] + following
+        operation = state.operations_start[instance] + following
         load += state.rest[operation]
         if state.ready[row, j] <= now:
             for choice in range(state.begin[operation], state.end[operation]):
-                c = state.choice_at[instance] + choice
+                c = state.choices_start[instance] + choice
                 work[state.machine[c]] += state.duration[c]
     return present, load
 
@@ -156,9 +156,9 @@ def _queues(state: Any, row: Any, now: Any, work: Any) -> Any:
 def _describe_job(state: Any, row: Any, c: Any, work: Any, seen: Any) -> None:
     """What is known of the job of choice c (an index into the arrays of all instances), into seen [10]."""
     instance = state.instance[row]
-    o = state.operation_at[instance] + state.owner[c]
+    o = state.operations_start[instance] + state.owner[c]
     job = state.job[o]
-    at = state.job_at[instance] + job
+    at = state.jobs_start[instance] + job
     seen[JOB], seen[DURATION], seen[REST] = job, state.duration[c], state.rest[o]
     seen[LEFT], seen[DUE], seen[WEIGHT] = state.closing[at] - state.owner[c], state.due[at], state.weight[at]
     seen[READY], seen[RELEASE] = state.ready[row, job], state.release[at]
@@ -167,6 +167,6 @@ def _describe_job(state: Any, row: Any, c: Any, work: Any, seen: Any) -> None:
         return
     least, queue = np.int64(2**62), np.int64(2**62)
     for choice in range(state.begin[o + 1], state.end[o + 1]):
-        other = state.choice_at[instance] + choice
+        other = state.choices_start[instance] + choice
         least, queue = min(least, state.duration[other]), min(queue, work[state.machine[other]])
     seen[FOLLOWING], seen[QUEUE] = least, queue

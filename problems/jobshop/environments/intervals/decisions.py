@@ -46,7 +46,7 @@ def follow(state: Any, row: Any, start: Any, wanted: Any) -> Any:
     for j in range(jobs):
         i = state.next[row, j]
         wanted[j] = False
-        if i < state.closing[state.job_at[instance] + j] and state.start[row, i] == now:
+        if i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now:
             if _first(state, row, i, now, start):
                 wanted[j] = True
                 if chosen < 0 or start[i] < start[state.next[row, chosen]]:
@@ -67,8 +67,8 @@ def follow(state: Any, row: Any, start: Any, wanted: Any) -> Any:
 def _first(state: Any, row: Any, i: Any, now: Any, start: Any) -> Any:
     """Whether nothing before i in the order of `start` wants i's machine before i, started now, would end."""
     instance = state.instance[row]
-    base = state.operation_at[instance]
-    m, duration = state.machine_at[instance] + state.machine[base + i], state.duration[base + i]
+    base = state.operations_start[instance]
+    m, duration = state.machines_start[instance] + state.machine[base + i], state.duration[base + i]
     for k in range(state.begin[m], state.end[m]):
         other = state.members[base + k]
         if other >= state.next[row, state.job[base + other]] and state.start[row, other] < now + duration:

@@ -68,11 +68,11 @@ class IntervalEnvironment(Environment):
         clocks(state, rows, time)
         jobs = state.jobs[instance][:, None]
         job = (actions >= 0) & (actions < jobs)
-        following, closing = table[:, :, NEXT], state.closing[state.job_at[instance][:, None] + table[:, :, JOB]]
+        following, closing = table[:, :, NEXT], state.closing[state.jobs_start[instance][:, None] + table[:, :, JOB]]
         window = following[:, :, None] + np.arange(-1, _WINDOW - 1)
         there = job[:, :, None] & (window >= table[:, :, FIRST, None]) & (window < closing[:, :, None])
         window = np.where(there, window, 0)
-        operation = state.operation_at[instance][:, None, None] + window
+        operation = state.operations_start[instance][:, None, None] + window
         machine = np.where(there, state.machine[operation], 0)
 
         def shown(values: NDArray[Any]) -> NDArray[Any]:
@@ -123,9 +123,9 @@ def _pool(instances: list[JobShopInstance], rows: int) -> State:
         machines=machines,
         operations=operations,
         unit=np.maximum(1e-9, np.array(whole) / operations),
-        job_at=np.cumsum(jobs) - jobs,
-        machine_at=np.cumsum(machines) - machines,
-        operation_at=np.cumsum(operations) - operations,
+        jobs_start=np.cumsum(jobs) - jobs,
+        machines_start=np.cumsum(machines) - machines,
+        operations_start=np.cumsum(operations) - operations,
         opening=joined([i.first[:-1] for i in instances], np.int32),
         closing=joined([i.first[1:] for i in instances], np.int32),
         low=joined([_earliest(i) for i in instances], np.int64),

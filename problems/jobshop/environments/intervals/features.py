@@ -77,18 +77,18 @@ def observe(state: Any, rows: Any, actions: Any, out: Any) -> None:
     """Fill out [R, K, 5] of the listed jobs of `rows`, in the order of COLUMNS."""
     for k in range(len(rows)):
         row, instance = rows[k], state.instance[rows[k]]
-        base, now = state.operation_at[instance], clock(state, row)[0]
+        base, now = state.operations_start[instance], clock(state, row)[0]
         for slot in range(actions.shape[1]):
             job = actions[k, slot]
             if job < 0 or job == state.jobs[instance]:
                 break
             i = state.next[row, job]
-            m = state.machine_at[instance] + state.machine[base + i]
+            m = state.machines_start[instance] + state.machine[base + i]
             soon = NEVER
             for c in range(state.begin[m], state.end[m]):
                 other = state.members[base + c]
                 if other != i and other >= state.next[row, state.job[base + other]]:
                     soon = min(soon, state.start[row, other] - now)
             seen = out[k, slot]
-            seen[JOB], seen[FIRST], seen[NEXT] = job, state.opening[state.job_at[instance] + job], i
+            seen[JOB], seen[FIRST], seen[NEXT] = job, state.opening[state.jobs_start[instance] + job], i
             seen[END], seen[SOON] = job_end(state, row, job) - now, soon

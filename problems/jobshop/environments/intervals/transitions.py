@@ -30,8 +30,8 @@ NEVER = 2**62
 class State(NamedTuple):
     """The pool. I instances of J jobs, M machines, O operations each (at most); R rows.
 
-    Jobs, machines and operations are numbered within their instance; its `job_at`, `machine_at` and `operation_at` say where
-    they begin in the arrays that hold those of all instances.
+    Jobs, machines and operations are numbered within their instance; its `jobs_start`, `machines_start` and
+    `operations_start` say where they begin in the arrays that hold those of all instances.
     """
 
     jobs: NDArray[np.int64]
@@ -42,9 +42,9 @@ class State(NamedTuple):
     """[I]"""
     unit: NDArray[np.float64]
     """[I] the mean duration of the operations, above 0."""
-    job_at: NDArray[np.int64]
-    machine_at: NDArray[np.int64]
-    operation_at: NDArray[np.int64]
+    jobs_start: NDArray[np.int64]
+    machines_start: NDArray[np.int64]
+    operations_start: NDArray[np.int64]
     opening: NDArray[np.int32]
     """Of each job, its first operation."""
     closing: NDArray[np.int32]
@@ -58,7 +58,7 @@ class State(NamedTuple):
     duration: NDArray[np.int64]
     """Of each operation."""
     begin: NDArray[np.int32]
-    """Of each machine, where its operations begin in `members`, counted from the instance's `operation_at`."""
+    """Of each machine, where its operations begin in `members`, counted from the instance's `operations_start`."""
     end: NDArray[np.int32]
     """Of each machine, where they end."""
     members: NDArray[np.int32]
@@ -84,7 +84,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
     """Make each of `rows` the first state of instances[i] with a decision; bases[i] becomes minus its estimate."""
     for i in range(len(rows)):
         row, instance = rows[i], instances[i]
-        first_operation, first_job = state.operation_at[instance], state.job_at[instance]
+        first_operation, first_job = state.operations_start[instance], state.jobs_start[instance]
         state.instance[row], state.left[row] = instance, state.operations[instance]
         for m in range(state.machines[instance]):  # not slices: numba would compile the text of an error message with them
             state.work[row, m] = 0
@@ -125,7 +125,7 @@ def clock(state: Any, row: Any) -> Any:
     now, then = NEVER, NEVER
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        if i < state.closing[state.job_at[instance] + j]:
+        if i < state.closing[state.jobs_start[instance] + j]:
             at = state.start[row, i]
             if at < now:
                 now, then = at, now
@@ -159,7 +159,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
             return math.nan
     else:
         i = state.next[src, action]
-        if i == state.closing[state.job_at[instance] + action] or state.start[src, i] > now:
+        if i == state.closing[state.jobs_start[instance] + action] or state.start[src, i] > now:
             return math.nan
     if src != dst:
         copy_row(state, src, dst)
@@ -192,7 +192,7 @@ def _survey(state: Any, row: Any) -> Any:
     waits = then < NEVER
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        if i < state.closing[state.job_at[instance] + j] and state.start[row, i] == now:
+        if i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now:
             rival, later = rivals(state, row, i, now)
             if not rival:
                 return j, False
@@ -204,8 +204,8 @@ def _survey(state: Any, row: Any) -> Any:
 def rivals(state: Any, row: Any, i: Any, now: Any) -> Any:
     """Whether something else can start on i's machine before i, started now, would end; and whether such a thing comes later."""
     instance = state.instance[row]
-    base = state.operation_at[instance]
-    m, end = state.machine_at[instance] + state.machine[base + i], now + state.duration[base + i]
+    base = state.operations_start[instance]
+    m, end = state.machines_start[instance] + state.machine[base + i], now + state.duration[base + i]
     rival = False
     for k in range(state.begin[m], state.end[m]):
         other = state.members[base + k]
@@ -222,8 +222,8 @@ def rivals(state: Any, row: Any, i: Any, now: Any) -> Any:
 def _fix(state: Any, row: Any, job: Any) -> None:
     """Fix a job's next operation at its bound: what else its machine has to do starts when it ends, at the earliest."""
     instance, i = state.instance[row], state.next[row, job]
-    base = state.operation_at[instance]
-    m = state.machine_at[instance] + state.machine[base + i]
+    base = state.operations_start[instance]
+    m = state.machines_start[instance] + state.machine[base + i]
     end = state.start[row, i] + state.duration[base + i]
     state.next[row, job] = i + 1
     state.left[row] -= 1
@@ -238,8 +238,8 @@ def _fix(state: Any, row: Any, job: Any) -> None:
 def _raise(state: Any, row: Any, operation: Any, bound: Any) -> None:
     """Raise the bound of an operation, and of those behind it in its job as far as they follow from it."""
     instance = state.instance[row]
-    base = state.operation_at[instance]
-    closing = state.closing[state.job_at[instance] + state.job[base + operation]]
+    base = state.operations_start[instance]
+    closing = state.closing[state.jobs_start[instance] + state.job[base + operation]]
     while operation < closing and state.start[row, operation] < bound:
         state.start[row, operation] = bound
         bound += state.duration[base + operation]
@@ -252,7 +252,7 @@ def _wait(state: Any, row: Any, now: Any, then: Any) -> None:
     instance = state.instance[row]
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        if i < state.closing[state.job_at[instance] + j] and state.start[row, i] == now:
+        if i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now:
             _raise(state, row, i, then)
 
 
@@ -267,7 +267,7 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     count = 0
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        if i < state.closing[state.job_at[instance] + j] and state.start[row, i] == now:
+        if i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now:
             count = insert_sorted(keys, out, count, -job_end(state, row, j), j)
     if state.waits[row] and count < len(out):
         out[count] = state.jobs[instance]
@@ -278,5 +278,5 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
 @kernel(inline=True)
 def job_end(state: Any, row: Any, job: Any) -> Any:
     """When a job can end by the bounds."""
-    last = state.closing[state.job_at[state.instance[row]] + job] - 1
-    return state.start[row, last] + state.duration[state.operation_at[state.instance[row]] + last]
+    last = state.closing[state.jobs_start[state.instance[row]] + job] - 1
+    return state.start[row, last] + state.duration[state.operations_start[state.instance[row]] + last]

@@ -91,11 +91,11 @@ def observe(state: Any, rows: Any, actions: Any, seen: Any) -> None:
     for r in range(len(rows)):
         row = rows[r]
         instance, count = state.instance[row], state.fitting[row]
-        first, weights_first = state.first[instance], state.weights_first[instance]
-        left = max(0.0, state.limits[state.limits_first[instance]] - state.used[row, 0])
+        first, weights_start = state.items_start[instance], state.weights_start[instance]
+        left = max(0.0, state.limits[state.limits_start[instance]] - state.used[row, 0])
         for i in range(count):
             values[i] = state.values[first + state.open[row, i]]
-            weights[i] = state.weights[weights_first + state.open[row, i]]
+            weights[i] = state.weights[weights_start + state.open[row, i]]
         place, gap = break_item(values, weights, count, left)
         seen.place[r], seen.gap[r] = place, gap
         seen.price[r] = values[place] / weights[place] if place < count else 0.0

@@ -146,7 +146,7 @@ def _planned(state: Any, row: Any, m: Any, work: Any, kept: Any) -> Any:
 def _measure(state: Any, row: Any, m: Any, work: Any) -> None:
     """Distances and scores of a row's nodes."""
     instance, t = state.instance[row], state.visited[row]
-    metric, first, order = graph_metric(state.graphs, instance), state.graphs.first[instance], state.order[row]
+    metric, first, order = graph_metric(state.graphs, instance), state.graphs.nodes_start[instance], state.order[row]
     for i in range(m + 2):
         a = order[t - 1 + i] if i <= m else state.end[instance]
         if 0 < i <= m:

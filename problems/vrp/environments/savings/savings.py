@@ -168,7 +168,7 @@ def observe(state: Any, rows: Any, actions: Any, savings: Any, seen: Any) -> Non
 def _collect(state: Any, row: Any, savings: Any, work: Any, place: Any) -> Any:
     """Fill `work` but for a plan, and `place`, each node's number there or -1; how many clients are unvisited."""
     instance, t = state.instance[row], state.visited[row]
-    n, first, metric = state.graphs.size[instance], state.graphs.first[instance], graph_metric(state.graphs, instance)
+    n, first, metric = state.graphs.size[instance], state.graphs.nodes_start[instance], graph_metric(state.graphs, instance)
     m, origin = n - 1 - t, state.order[row, t - 1] if t > 0 else 0
     place[:n] = -1
     for i in range(m + 1):
