@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["draw", "scene", "shares"]
 
 
-def draw(instance: BanditInstance, policy: BanditPolicy | None, axes: Axes) -> None:
+def draw(instance: BanditInstance, solution: BanditPolicy | None, axes: Axes) -> None:
     """The share of episodes in which each arm is acted on (level above 0) at each time; without a policy the mean rewards."""
-    if policy is None:
+    if solution is None:
         image = axes.imshow(instance.rewards.max(axis=1), aspect="auto", cmap="viridis", interpolation="nearest")
         axes.set(xlabel="state", ylabel="arm", title=f"{instance.name}: reward of each arm's best level in each state")
         label = "reward"
     else:
-        image = axes.imshow(shares(instance, policy), aspect="auto", cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
+        image = axes.imshow(shares(instance, solution), aspect="auto", cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
         axes.set(xlabel="time", ylabel="arm", title=f"{instance.name}: how often each arm is acted on")
         label = "share of episodes"
     whole_ticks(axes)
@@ -47,11 +47,11 @@ def shares(instance: BanditInstance, policy: BanditPolicy) -> NDArray[np.float64
     return shares
 
 
-def scene(instance: BanditInstance, policy: BanditPolicy | None) -> Scene | None:
+def scene(instance: BanditInstance, solution: BanditPolicy | None) -> Scene | None:
     """A row an arm; a box as wide as the share of episodes in which it is acted on at a time. None without a policy."""
-    if policy is None:
+    if solution is None:
         return None
-    share = shares(instance, policy)
+    share = shares(instance, solution)
     axis = "time; a box is as wide as the share of episodes with a pull"
     scene = Scene(f"{instance.name}: {instance.arms:,} arms", axis, "arm")
     scene.rows, scene.head = [str(arm) for arm in range(instance.arms)], ("arm", "pulled in a mean episode")

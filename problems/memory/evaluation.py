@@ -42,9 +42,9 @@ class Timeline:
     copy_end: NDArray[np.float64]
 
 
-def objective(instance: MappingInstance, plan: Any) -> float:
+def objective(instance: MappingInstance, solution: Any) -> float:
     """How long the program takes with a plan, in microseconds. Raises Infeasible, naming the first rule that is broken."""
-    return 1e6 * run_plan(instance, plan).total
+    return 1e6 * run_plan(instance, solution).total
 
 
 def run_plan(instance: MappingInstance, plan: Any) -> Timeline:
@@ -106,9 +106,9 @@ def _serve(instance: MappingInstance, copies: NDArray[np.int64], duration: Any, 
 
 
 # -------------------------------------------------------------------- feasibility
-def check(instance: MappingInstance, plan: Any) -> MappingPlan:
+def check(instance: MappingInstance, solution: Any) -> MappingPlan:
     """The plan as arrays. Raises Infeasible, naming the first rule that is broken."""
-    return _checked(instance, plan)[0]
+    return _checked(instance, solution)[0]
 
 
 def _checked(instance: MappingInstance, plan: Any) -> tuple[MappingPlan, NDArray[np.bool_]]:

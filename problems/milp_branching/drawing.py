@@ -77,9 +77,9 @@ def draw_tree(
     axes.legend(loc="best", fontsize="small")
 
 
-def draw(instance: BranchingInstance, tree: BranchingTree, axes: Axes) -> None:
+def draw(instance: BranchingInstance, solution: BranchingTree, axes: Axes) -> None:
     """The tree of a solution, each node at the optimum of its relaxation, which is solved for it."""
-    nodes, bound, value = proof_of(instance, tree)
+    nodes, bound, value = proof_of(instance, solution)
     title = titled(instance, len(nodes), value)
     draw_tree([node.parent for node in nodes], bound, axes, value=value, title=title, sense=instance.program.sense)
 
@@ -99,11 +99,11 @@ def titled(instance: BranchingInstance, nodes: int, value: float | None) -> str:
     return title + ("" if value is None else f", incumbent {value:,.10g}")
 
 
-def scene(instance: BranchingInstance, tree: BranchingTree | None) -> Scene | None:
+def scene(instance: BranchingInstance, solution: BranchingTree | None) -> Scene | None:
     """Infeasible nodes stand a little beyond the worst bound; without a solution there is nothing to see."""
-    if tree is None:
+    if solution is None:
         return None
-    nodes, bounds, value = proof_of(instance, tree)
+    nodes, bounds, value = proof_of(instance, solution)
     height, names = np.array(bounds), instance.program.names
     finite = np.isfinite(height)
     shown = np.append(height[finite], [] if value is None else [value])

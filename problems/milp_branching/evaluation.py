@@ -38,26 +38,26 @@ class Visited(NamedTuple):
     upper: NDArray[np.float64]
 
 
-def objective(instance: BranchingInstance, tree: Any) -> float:
+def objective(instance: BranchingInstance, solution: Any) -> float:
     """How many nodes a tree that is a proof has. Raises Infeasible, naming the first node that is none."""
-    return float(len(check(instance, tree).variable))
+    return float(len(check(instance, solution).variable))
 
 
-def check(instance: BranchingInstance, tree: Any) -> BranchingTree:
+def check(instance: BranchingInstance, solution: Any) -> BranchingTree:
     """The tree, if it is a proof. Raises Infeasible, naming the first node that is none."""
-    if not isinstance(tree, BranchingTree):
+    if not isinstance(solution, BranchingTree):
         raise Infeasible("a solution is a BranchingTree")
     program, cost = instance.scaled.program, instance.scaled.cost
     sign, offset = -1.0 if program.sense == "max" else 1.0, instance.program.offset
     limit = np.inf
-    if tree.incumbent is not None:
-        value = sign * (program_evaluation.objective(instance.program, tree.incumbent) - offset) / cost
+    if solution.incumbent is not None:
+        value = sign * (program_evaluation.objective(instance.program, solution.incumbent) - offset) / cost
         limit = value - FEASIBILITY * max(1.0, abs(value))
-    for k, node in enumerate(nodes_of(program, tree)):
+    for k, node in enumerate(nodes_of(program, solution)):
         if node.variable < 0 and (bound := leaf_bound(program, node.lower, node.upper)) < limit:
-            what = "feasible" if tree.incumbent is None else f"at {sign * bound * cost + offset!r}, better than the incumbent"
+            what = "feasible" if solution.incumbent is None else f"at {sign * bound * cost + offset!r}, better than the incumbent"
             raise Infeasible(f"node {k} is a leaf, but its relaxation is {what}")
-    return tree
+    return solution
 
 
 def nodes_of(program: MilpInstance, tree: BranchingTree) -> Iterator[Visited]:

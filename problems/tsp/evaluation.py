@@ -12,10 +12,10 @@ from corl.routing import edge_weights
 __all__ = ["check", "edge_lengths", "objective"]
 
 
-def check(instance: TspInstance, tour: ArrayLike) -> NDArray[np.int64]:
-    """`tour` as int64 [n], if it visits every city 0..n-1 once. Raises Infeasible naming the first fault in the file's ids."""
+def check(instance: TspInstance, solution: ArrayLike) -> NDArray[np.int64]:
+    """`solution` as int64 [n], if it visits every city 0..n-1 once. Raises Infeasible, naming the first fault by the ids."""
     try:
-        cities = np.asarray(tour)
+        cities = np.asarray(solution)
     except ValueError:  # ragged
         raise Infeasible("a tour is a list of cities") from None
     if cities.ndim != 1:
@@ -40,9 +40,9 @@ def check(instance: TspInstance, tour: ArrayLike) -> NDArray[np.int64]:
     return cities.astype(np.int64)
 
 
-def objective(instance: TspInstance, tour: ArrayLike) -> float:
+def objective(instance: TspInstance, solution: ArrayLike) -> float:
     """The length of the closed tour (0 for one city). Raises Infeasible where it is none."""
-    cities = check(instance, tour)
+    cities = check(instance, solution)
     return float(edge_lengths(instance, cities, np.roll(cities, -1)).sum())
 
 

@@ -17,13 +17,13 @@ __all__ = ["decisions"]
 _TRIES = 1000  # of orders in which operations that take no time may have gone
 
 
-def decisions(instance: JobShopInstance, schedule: Any) -> NDArray[np.int64]:
+def decisions(instance: JobShopInstance, solution: Any) -> NDArray[np.int64]:
     """The choices, int64 [operations], of ArrivingEnvironment that build a schedule.
 
     Where operations take no time, several orders may look alike, not all of which go on; the last such choice is then another.
     Raises Infeasible for what is no schedule, and UsageError for one in which a machine waits while a job waits for it.
     """
-    start, machine = check(instance, schedule)
+    start, machine = check(instance, solution)
     environment = ArrivingEnvironment([instance], 1, len(instance.choice_machine))
     owner = np.repeat(np.arange(instance.operations), np.diff(instance.choice_first))
     wanted = instance.choice_machine == machine[owner]

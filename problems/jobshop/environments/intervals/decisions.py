@@ -16,13 +16,13 @@ from corl.problems.jobshop.instance import JobShopInstance
 __all__ = ["decisions", "follow"]
 
 
-def decisions(instance: JobShopInstance, schedule: Any) -> NDArray[np.int64]:
-    """The actions, int64 [T], of IntervalEnvironment that follow `schedule`: no operation starts later than there.
+def decisions(instance: JobShopInstance, solution: Any) -> NDArray[np.int64]:
+    """The actions, int64 [T], of IntervalEnvironment that follow `solution`: no operation starts later than there.
 
     Raises UsageError for an instance that the environment does not take, and Infeasible for what is no schedule.
     """
     environment = IntervalEnvironment([instance], 1)
-    start, _ = check(instance, schedule)
+    start, _ = check(instance, solution)
     wanted, taken = np.zeros(instance.jobs, np.bool_), []
     while environment.state.left[0]:
         action = int(follow(environment.state, 0, start, wanted))
