@@ -122,9 +122,9 @@ def _columns(relaxations: Relaxations) -> Columns:
 
 def _node(state: State) -> Node:
     """What the features are made of, at an open node."""
-    assert state.node is not None and state.relaxation is not None and state.first is not None
+    assert state.node is not None and state.relaxation is not None and state.root_relaxation is not None
     return Node(
         x=state.relaxation.x, duals=state.relaxation.duals, objective=state.relaxation.objective, depth=state.node.depth,
-        root_x=state.first.x, incumbent=state.incumbent, value=state.value, gain_total=state.pseudocosts.total,
+        root_x=state.root_relaxation.x, incumbent=state.incumbent, value=state.value, gain_total=state.pseudocosts.total,
         gain_count=state.pseudocosts.seen,
     )  # fmt: skip

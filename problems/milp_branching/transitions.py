@@ -64,7 +64,7 @@ class State(NamedTuple):
     """Of the incumbent, minimised and without the constant; inf without one."""
     incumbent: NDArray[np.float64] | None
     pseudocosts: Pseudocosts
-    first: Relaxation | None
+    root_relaxation: Relaxation | None
     """The root's."""
 
 
@@ -117,7 +117,7 @@ def branch(relaxations: Relaxations, state: State, variable: int) -> State:
 def _proceed(relaxations: Relaxations, state: State) -> State:
     """Solve waiting nodes until one must be branched on, or none is left."""
     waiting, log, solved, pending = state.waiting, state.log, state.solved, state.pending
-    value, incumbent, pseudocosts, first = state.value, state.incumbent, state.pseudocosts, state.first
+    value, incumbent, pseudocosts, first = state.value, state.incumbent, state.pseudocosts, state.root_relaxation
     current: tuple[_Waiting, Relaxation] | None = None
     while waiting:
         node, waiting = waiting  # type: ignore[assignment]
