@@ -16,6 +16,8 @@ __all__ = ["TOKENS", "observe", "picks"]
 
 TOKENS = 21
 """F: features of a token."""
+_SHARES = 10  # the first ones: gains over spans of steps, left alone and cared for, in units of the largest; then those of all
+_PLACE, _ROOMS_LEFT, _COMMIT, _ARMS, _STEPS_LEFT, _PICKED, _ALONE, _BEST, _ROOMS = range(_SHARES + 2, TOKENS)
 
 _LARGEST = 10.0
 
@@ -37,17 +39,17 @@ def picks(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     most = np.abs(gains).max(axis=(1, 2, 3), initial=0.0)
     best = np.where(most > 0, most, 1.0)
     x = np.zeros((rows, slots + 1, TOKENS), np.float32)
-    x[:, :slots, :10] = gains.reshape(rows, slots, 10) / best[:, None, None]
-    x[:, :slots, 10:12] = np.sqrt(slots) * gains[:, :, :, -1] / scale[:, None, None]
-    x[:, :slots, 12] = np.where(mask, np.arange(slots) / slots, 0.0)
-    x[:, :slots, 13] = observation["rooms"][:, :slots] / np.maximum(1, observation["rooms"][:, slots:])
-    x[:, :slots, 14] = mask & commit
+    x[:, :slots, :_SHARES] = gains.reshape(rows, slots, _SHARES) / best[:, None, None]
+    x[:, :slots, _SHARES:_PLACE] = np.sqrt(slots) * gains[:, :, :, -1] / scale[:, None, None]
+    x[:, :slots, _PLACE] = np.where(mask, np.arange(slots) / slots, 0.0)
+    x[:, :slots, _ROOMS_LEFT] = observation["rooms"][:, :slots] / np.maximum(1, observation["rooms"][:, slots:])
+    x[:, :slots, _COMMIT] = mask & commit
     whole = x[:, slots]
-    whole[:, 15] = 1.0
-    whole[:, 16] = np.log1p(np.maximum(0, observation["left"])) / 3.0
-    whole[:, 17] = np.log1p(observation["picked"]) / 2.0
-    whole[:, 18], whole[:, 19] = alone / scale, best / scale
-    whole[:, 20] = observation["rooms"][:, slots] / np.maximum(1, observation["room"])
+    whole[:, _ARMS] = 1.0
+    whole[:, _STEPS_LEFT] = np.log1p(np.maximum(0, observation["left"])) / 3.0
+    whole[:, _PICKED] = np.log1p(observation["picked"]) / 2.0
+    whole[:, _ALONE], whole[:, _BEST] = alone / scale, best / scale
+    whole[:, _ROOMS] = observation["rooms"][:, slots] / np.maximum(1, observation["room"])
     np.clip(x, -_LARGEST, _LARGEST, out=x)
     x[:, :slots][~mask] = 0.0
     there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)

@@ -15,6 +15,8 @@ __all__ = ["TOKENS", "items", "observe"]
 
 TOKENS = 9
 """F: features of a token."""
+_PLACE, _SACK, _REMAINING = range(6, TOKENS)
+"""Those after the features of an item's value and shares."""
 
 
 def items(observation: Mapping[str, NDArray[Any]]) -> Tokens:
@@ -39,9 +41,9 @@ def items(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     parts = [worth * np.sqrt(slots), most, mean, worth / np.maximum(mean, 1e-6), np.minimum(filled, 4.0), inside]
     for k, part in enumerate(parts):
         x[:, :slots, k] = np.where(mask, np.minimum(part, 100.0), 0.0)
-    x[:, :slots, 6] = np.where(mask, np.arange(slots) / max(1, slots), 0.0)
-    x[:, slots, 7] = 1.0
-    x[:, slots, 8] = np.log1p(observation["remaining"]) / 5.0
+    x[:, :slots, _PLACE] = np.where(mask, np.arange(slots) / max(1, slots), 0.0)
+    x[:, slots, _SACK] = 1.0
+    x[:, slots, _REMAINING] = np.log1p(observation["remaining"]) / 5.0
     there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
     return Tokens(x, there, None, scale)
 

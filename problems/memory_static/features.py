@@ -20,6 +20,8 @@ START, END, SIZE, OFFSET = range(len(COLUMNS))
 
 TOKENS = 8
 """F: features of a token."""
+_OFFSET, _MEMORY, _REMAINING = 3, 6, 7
+"""Those that the memory's token has."""
 
 
 def buffers(observation: Mapping[str, NDArray[Any]]) -> Tokens:
@@ -33,15 +35,15 @@ def buffers(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     load = np.maximum(observation["load"], 1.0)
     begin, end = observation["span"][:, :1], observation["span"][:, 1:]
     unit, top = load[:, None], observation["height"][:, None]
-    size, offset = seen[:, :, 2], seen[:, :, 3]
+    size, offset = seen[:, :, SIZE], seen[:, :, OFFSET]
     x = np.zeros((rows, slots + 1, TOKENS), np.float32)
-    times = [(seen[:, :, k] - begin) / (end - begin) for k in (0, 1)]
+    times = [(seen[:, :, k] - begin) / (end - begin) for k in (START, END)]
     parts = [*times, size / unit, offset / unit, (offset + size) / unit, np.maximum(offset + size - top, 0.0) / unit]
     for k, part in enumerate(parts):
         x[:, :slots, k] = np.where(mask, part, 0.0)
-    x[:, slots, 3] = observation["height"] / load
-    x[:, slots, 6] = 1.0
-    x[:, slots, 7] = np.log1p(observation["remaining"]) / 5.0
+    x[:, slots, _OFFSET] = observation["height"] / load
+    x[:, slots, _MEMORY] = 1.0
+    x[:, slots, _REMAINING] = np.log1p(observation["remaining"]) / 5.0
     there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
     return Tokens(x, there, None, load)
 

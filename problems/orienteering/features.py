@@ -17,7 +17,9 @@ __all__ = ["PAIRS", "TOKENS", "nodes", "observe"]
 TOKENS = 9
 """F: features of a token."""
 PAIRS = 2
-"""P: features of a pair of tokens."""
+"""P: features of a pair of tokens: the distance over what is left, and over the nearest ones."""
+_LAST, _END = 7, 8
+"""Features of a token that say which kind it is."""
 
 
 def nodes(observation: Mapping[str, NDArray[Any]]) -> Tokens:
@@ -45,11 +47,10 @@ def nodes(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     parts += [share / np.maximum(way, 1e-3), share / np.maximum(detour, 1e-3)]
     for k, part in enumerate(parts):
         x[:, :slots, k] = np.where(there, np.clip(part, -100.0, 100.0), 0.0)
-    x[:, slots, 7] = x[:, slots + 1, 8] = 1.0
-    pairs = np.zeros((*apart.shape, PAIRS), np.float32)
-    pairs[..., 0] = np.where(pair, apart / left[:, :, None], 0.0)
+    x[:, slots, _LAST] = x[:, slots + 1, _END] = 1.0
     unit = np.maximum(near[:, :, None] + near[:, None, :], 1e-9 * left[:, :, None])
-    pairs[..., 1] = np.where(pair, np.minimum(apart / unit, 10.0), 0.0)
+    scales = [apart / left[:, :, None], np.minimum(apart / unit, 10.0)]
+    pairs = np.stack([np.where(pair, each, 0.0) for each in scales], axis=-1).astype(np.float32)
     return Tokens(x, mask, pairs, scale)
 
 

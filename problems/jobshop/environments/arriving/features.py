@@ -21,6 +21,11 @@ NOW, MACHINE, PRESENT, LOAD, TARDY = range(len(OF_SHOP))
 """Columns of an observation, of a job and of the shop: see ArrivingEnvironment.observe."""
 JOB_FEATURES, SHOP_FEATURES = 16, 6
 """Features of a job and of the shop, in the order of `describe`."""
+(
+    _RATE, _WAIT, _SLACK, _LATE, _COST_OVER_TIME, _DURATION, _REST_AFTER, _OPERATIONS_LEFT, _LAST, _NEXT_DURATION,
+    _NEXT_QUEUE, _AWAITED, _WAITED, _AGE, _WEIGHT, _TARDY,
+) = range(JOB_FEATURES)  # fmt: skip
+_SHOP, _WAITING, _PRESENT, _LOAD, _LATE_SHARE, _MEAN_QUEUE = range(SHOP_FEATURES)
 _LATER = 100.0  # an exponent of the apparent tardiness cost beyond which a job may as well wait
 
 
@@ -72,30 +77,30 @@ def describe(jobs: Any, count: Any, shop: Any, out: Any, whole: Any) -> Any:
         slack = jobs[k, DUE] - jobs[k, REST] - now if tardy else 0
         duration, last, wait = jobs[k, DURATION], jobs[k, LEFT] <= 1, max(0, slack)
         seen = out[k]
-        seen[0] = np.log(max(1, jobs[k, WEIGHT]) * unit / (1.0 + duration))
-        seen[1] = -min(wait / (2.0 * mean), _LATER)
-        seen[2] = np.arcsinh(slack / unit)
-        seen[3] = slack <= 0
-        seen[4] = max(0.0, 1.0 - wait / (1.0 + 2.0 * jobs[k, REST]))  # the cost over time (Carroll, 1965)
-        seen[5] = np.arcsinh(duration / unit)
-        seen[6] = np.arcsinh((jobs[k, REST] - duration) / unit)
-        seen[7] = 0.5 * np.log(1.0 + jobs[k, LEFT])
-        seen[8] = last
-        seen[9] = np.arcsinh(jobs[k, FOLLOWING] / unit)
-        seen[10] = np.arcsinh(jobs[k, QUEUE] / unit)
-        seen[11] = jobs[k, QUEUE] < duration and not last  # the next machine would wait for this job
-        seen[12] = np.arcsinh((now - jobs[k, READY]) / unit)
-        seen[13] = np.arcsinh((now - jobs[k, RELEASE]) / unit)
-        seen[14] = np.log(max(1, jobs[k, WEIGHT]))
-        seen[15] = tardy
+        seen[_RATE] = np.log(max(1, jobs[k, WEIGHT]) * unit / (1.0 + duration))
+        seen[_WAIT] = -min(wait / (2.0 * mean), _LATER)
+        seen[_SLACK] = np.arcsinh(slack / unit)
+        seen[_LATE] = slack <= 0
+        seen[_COST_OVER_TIME] = max(0.0, 1.0 - wait / (1.0 + 2.0 * jobs[k, REST]))  # the cost over time (Carroll, 1965)
+        seen[_DURATION] = np.arcsinh(duration / unit)
+        seen[_REST_AFTER] = np.arcsinh((jobs[k, REST] - duration) / unit)
+        seen[_OPERATIONS_LEFT] = 0.5 * np.log(1.0 + jobs[k, LEFT])
+        seen[_LAST] = last
+        seen[_NEXT_DURATION] = np.arcsinh(jobs[k, FOLLOWING] / unit)
+        seen[_NEXT_QUEUE] = np.arcsinh(jobs[k, QUEUE] / unit)
+        seen[_AWAITED] = jobs[k, QUEUE] < duration and not last  # the next machine would wait for this job
+        seen[_WAITED] = np.arcsinh((now - jobs[k, READY]) / unit)
+        seen[_AGE] = np.arcsinh((now - jobs[k, RELEASE]) / unit)
+        seen[_WEIGHT] = np.log(max(1, jobs[k, WEIGHT]))
+        seen[_TARDY] = tardy
         late += slack <= 0
         queues += jobs[k, QUEUE]
-    whole[0] = 1.0
-    whole[1] = 0.5 * np.log(1.0 + count)
-    whole[2] = 0.5 * np.log(1.0 + shop[PRESENT])
-    whole[3] = 0.25 * np.arcsinh(shop[LOAD] / unit)
-    whole[4] = late / count
-    whole[5] = np.arcsinh(queues / count / unit)
+    whole[_SHOP] = 1.0
+    whole[_WAITING] = 0.5 * np.log(1.0 + count)
+    whole[_PRESENT] = 0.5 * np.log(1.0 + shop[PRESENT])
+    whole[_LOAD] = 0.25 * np.arcsinh(shop[LOAD] / unit)
+    whole[_LATE_SHARE] = late / count
+    whole[_MEAN_QUEUE] = np.arcsinh(queues / count / unit)
     return unit * (1.0 + shop[PRESENT]) * (max(heavy / count, 1.0) if tardy else 1.0)
 
 
