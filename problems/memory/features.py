@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.problems.memory.pool import COPY, KEEP, PASS
 from corl.problems.memory.room import copy_start
+from corl.problems.memory.timing import HIGH
 from corl.tokens import Tokens
 
 __all__ = ["BANDS", "FEATURES", "SPANS", "UNIT", "UPCOMING", "game", "observe", "potential"]
@@ -124,7 +125,7 @@ def _access(state: Any, row: Any, now: Any, a: Any, seconds: Any, out: Any) -> N
         worth = out[_NEXT_SAVING] + (out[_SAVING] if state.write[a] else 0.0)
         out[_DENSITY] = max(-2.0, min(2.0, 0.25 * math.log(1e-9 + worth / max(1e-9, out[_SIZE] * (until + 1 - op)))))
     live = state.live[row, state.tensor[a]]
-    out[_RESIDENT] = live >= 0 and state.rects[row, live, 1] > op
+    out[_RESIDENT] = live >= 0 and state.rects[row, live, HIGH] > op
     out[_LAST_USE] = (state.last[t] - op) / 32.0
 
 

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.problems.memory.instance import MappingInstance
 
-__all__ = ["ACTIONS", "COPY", "COPY_KEEP", "KEEP", "PASS", "State", "new_pool"]
+__all__ = ["ACTIONS", "COPY", "COPY_KEEP", "FILLED", "HELD_TENSOR", "KEEP", "PASS", "State", "new_pool"]
 
 KEEP, COPY_KEEP, COPY, PASS = range(4)
 """Actions, in the order in which they are listed. PASS drops what is not in fast memory and releases what is."""
 ACTIONS = 4
+HELD_TENSOR, FILLED = range(2)
+"""Columns of `State.held`: a rectangle's tensor, and the operation from which on it holds the data."""
 
 
 class State(NamedTuple):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from corl.jit import kernel
+from corl.problems.memory.pool import FILLED, HELD_TENSOR
+from corl.problems.memory.timing import HIGH, LOW, SIZE
 
 __all__ = ["copied_out", "copy_start", "fits", "is_resident", "kept_until", "next_use", "rectangle_under"]
 
@@ -28,7 +30,7 @@ def copy_start(state: Any, row: Any, t: Any, op: Any) -> Any:
 def is_resident(state: Any, row: Any, t: Any, op: Any) -> Any:
     """Whether a tensor is in fast memory at an operation (it has a place that has not ended)."""
     r = state.live[row, t]
-    return r >= 0 and state.rects[row, r, 1] > op
+    return r >= 0 and state.rects[row, r, HIGH] > op
 
 
 @kernel
@@ -75,8 +77,13 @@ def rectangle_under(state: Any, row: Any, a: Any) -> Any:
     group, rects = state.group[base + t], state.rects[row]
     if group >= 0:
         for r in range(state.places[row]):
-            old = state.held[row, r, 0]
-            ends = rects[r, 1] == low + 1 and state.held[row, r, 1] <= low and rects[r, 0] < low and state.last[base + old] == low
+            old = state.held[row, r, HELD_TENSOR]
+            ends = (
+                rects[r, HIGH] == low + 1
+                and state.held[row, r, FILLED] <= low
+                and rects[r, LOW] < low
+                and state.last[base + old] == low
+            )
             if state.group[base + old] == group and ends:
                 return r
     return -1
@@ -87,7 +94,7 @@ def fits(state: Any, row: Any, low: Any, high: Any, size: Any, under: Any) -> An
     """Whether fast memory has room for so many bytes more over operations low..high - 1, the first of them over a rectangle."""
     capacity = state.capacity[state.instance[row]]
     for i in range(low, high):
-        shared = min(size, state.rects[row, under, 3]) if under >= 0 and i == low else 0
+        shared = min(size, state.rects[row, under, SIZE]) if under >= 0 and i == low else 0
         if state.load[row, i] - shared + size > capacity:
             return False
     return True

@@ -9,10 +9,10 @@ import numpy as np
 from corl.jit import kernel
 from corl.kernels.annealing import geometric, metropolis
 from corl.kernels.search import bisect_right
-from corl.problems.memory.timing import lowest_offset
+from corl.problems.memory.timing import HIGH, LOW, OFFSET, SIZE, lowest_offset
 from corl.rng import below, uniform
 from corl.solvers.memory.greedy import compatible, repack, span
-from corl.solvers.memory.layout import copy_runs, drop, evaluate, put, remove
+from corl.solvers.memory.layout import RUN_ACCESS, RUN_TENSOR, copy_runs, drop, evaluate, put, remove
 
 __all__ = ["anneal", "begin"]
 
@@ -77,11 +77,11 @@ def _shuffle(program, layout, random):
         rect = layout.rects[r]
         weights[r] = uniform(random)
         if key == 0:
-            weights[r] -= rect[1] - rect[0]
+            weights[r] -= rect[HIGH] - rect[LOW]
         elif key == 1:
-            weights[r] = -np.float64(rect[3])
+            weights[r] = -np.float64(rect[SIZE])
         elif key == 2:
-            weights[r] += rect[0]
+            weights[r] += rect[LOW]
     repack(program, layout, np.argsort(weights))
     return True
 
@@ -89,7 +89,7 @@ def _shuffle(program, layout, random):
 @kernel
 def _shift(program, layout, r, random):
     """Let a run's copy begin earlier or later, or its rectangle end earlier or later, at its offset; what is in the way goes."""
-    t, k = layout.runs[r, 0], layout.runs[r, 1]
+    t, k = layout.runs[r, RUN_TENSOR], layout.runs[r, RUN_ACCESS]
     if program.group[t] >= 0:
         return False
     low, high, offset, size = layout.rects[r]
@@ -157,9 +157,9 @@ def _place(program, layout, low, high, size, random):
     seen, offset = 0, 0
     for r in range(count):
         rect = layout.rects[r]
-        if rect[0] < high and low < rect[1]:
+        if rect[LOW] < high and low < rect[HIGH]:
             for side in range(2):
-                there = rect[2] if side == 0 else rect[2] + rect[3] - size
+                there = rect[OFFSET] if side == 0 else rect[OFFSET] + rect[SIZE] - size
                 if 0 <= there <= program.capacity - size:
                     seen += 1
                     if below(random, seen) == 0:
@@ -176,16 +176,21 @@ def _force(program, layout, t, k, low, high, offset, size):
     r = layout.filled[0] - 1
     while r >= 0:
         rect = layout.rects[r]
-        crossing = rect[0] < high and low < rect[1]
-        if layout.runs[r, 0] == t and (crossing or (first and rect[0] < high)):
+        crossing = rect[LOW] < high and low < rect[HIGH]
+        if layout.runs[r, RUN_TENSOR] == t and (crossing or (first and rect[LOW] < high)):
             remove(layout, r)
-        elif crossing and rect[2] < offset + size and offset < rect[2] + rect[3]:
+        elif crossing and rect[OFFSET] < offset + size and offset < rect[OFFSET] + rect[SIZE]:
             drop(program, layout, r)
             r = min(r, layout.filled[0])
         r -= 1
     if not first:
         for r in range(layout.filled[0]):  # a definition in fast memory is in slow memory only when that run has ended
-            if layout.runs[r, 0] == t and layout.runs[r, 1] == 0 and program.made[t] >= 0 and layout.rects[r, 1] > low:
+            if (
+                layout.runs[r, RUN_TENSOR] == t
+                and layout.runs[r, RUN_ACCESS] == 0
+                and program.made[t] >= 0
+                and layout.rects[r, HIGH] > low
+            ):
                 return False
     put(layout, t, k, low, high, offset, size)
     return True
@@ -198,7 +203,7 @@ def _insert_group(program, layout, g, random):
         return False
     members = program.member[program.member_first[g] : program.member_first[g + 1]]
     for r in range(layout.filled[0]):
-        if program.group[layout.runs[r, 0]] == g:
+        if program.group[layout.runs[r, RUN_TENSOR]] == g:
             drop(program, layout, r)
             break
     size = 0
@@ -216,7 +221,7 @@ def _insert_group(program, layout, g, random):
     r = layout.filled[0] - 1
     while r >= 0:
         rect = layout.rects[r]
-        if rect[0] < high and low < rect[1] and rect[2] < offset + size and offset < rect[2] + rect[3]:
+        if rect[LOW] < high and low < rect[HIGH] and rect[OFFSET] < offset + size and offset < rect[OFFSET] + rect[SIZE]:
             drop(program, layout, r)
             r = min(r, layout.filled[0])
         r -= 1
