@@ -103,7 +103,9 @@ class Chain:
     @property
     def least(self) -> float:
         """Seconds of the best layout."""
-        return float(self._values[1])
+        from corl.solvers.memory.moves import BEST
+
+        return float(self._values[BEST])
 
 
 def first_plan(program: Program, start: str, stop: Callable[[], bool] = never) -> tuple[float, Layout]:

@@ -14,7 +14,11 @@ from corl.rng import below, uniform
 from corl.solvers.memory.greedy import compatible, repack, span
 from corl.solvers.memory.layout import RUN_ACCESS, RUN_TENSOR, copy_runs, drop, evaluate, put, remove
 
-__all__ = ["anneal", "begin"]
+__all__ = ["BEST", "CURRENT", "anneal", "begin"]
+
+CURRENT, BEST = range(2)  # what `values` of `anneal` holds: seconds of the present and of the best layout
+HOT, COLD, COOLINGS, PHASE = range(4)
+"""What `schedule` of `anneal` holds: first and last temperature (seconds) of a cooling, how many coolings, and which it is in."""
 
 
 @kernel
@@ -30,25 +34,24 @@ def anneal(program, layout, kept, best, values, moves, done, total, schedule, ra
     """Make `moves` moves; the first is number `done` of `total`.
 
     layout: the present one; kept: memory to undo in; best: becomes the best layout seen.
-    values: float64 [2], seconds of the present and of the best layout.
-    schedule: float64 [4], the first and last temperature (seconds) of a cooling, how many coolings, and which it is in.
+    values: float64 [2]; schedule: float64 [4].
     """
     for step in range(moves):
-        spent = schedule[2] * (done + step) / total
-        phase = min(math.floor(spent), schedule[2] - 1.0)
-        if phase > schedule[3]:  # every cooling begins with the best layout so far
-            schedule[3], values[0] = phase, values[1]
+        spent = schedule[COOLINGS] * (done + step) / total
+        phase = min(math.floor(spent), schedule[COOLINGS] - 1.0)
+        if phase > schedule[PHASE]:  # every cooling begins with the best layout so far
+            schedule[PHASE], values[CURRENT] = phase, values[BEST]
             copy_runs(best, layout)
-        heat = geometric(schedule[0], schedule[1], spent - phase)
+        heat = geometric(schedule[HOT], schedule[COLD], spent - phase)
         copy_runs(layout, kept)
         if not _change(program, layout, random):
             copy_runs(kept, layout)
             continue
         value = evaluate(program, layout)
-        if metropolis(value - values[0], heat, random):
-            values[0] = value
-            if value < values[1]:
-                values[1] = value
+        if metropolis(value - values[CURRENT], heat, random):
+            values[CURRENT] = value
+            if value < values[BEST]:
+                values[BEST] = value
                 copy_runs(layout, best)
         else:
             copy_runs(kept, layout)

@@ -94,22 +94,22 @@ class RuinRecreate(Solver):
     def _cool(self, search: Search, space: Space, run: Run, part: int, reported: float) -> None:
         """One cooling, over its share of the budget; only paths that score more than `reported` are: of paths alike the first."""
         from corl.solvers.orienteering.ruin.path import SCORE
-        from corl.solvers.orienteering.ruin.search import MORE, advance
+        from corl.solvers.orienteering.ruin.search import ITERATION, MORE, PLANNED, advance
 
         begin, end = part / self.coolings, (part + 1) / self.coolings
         planned = None
         if run.iterations is not None:
             planned = run.iterations * (part + 1) // self.coolings - run.iterations * part // self.coolings
-            search.plan[0] = planned
+            search.plan[PLANNED] = planned
         while True:
-            left = None if planned is None else planned - int(search.counts[0])
+            left = None if planned is None else planned - int(search.counts[ITERATION])
             if end < 1.0 and (run.fraction >= end if left is None else left == 0):
                 return
             steps = run.budget(left or None)  # after the last iteration it says so
             if not steps:
                 return
             if planned is None and run.fraction > begin:
-                search.plan[0] = max(1.0, search.counts[0] * (end - begin) / (run.fraction - begin))
+                search.plan[PLANNED] = max(1.0, search.counts[ITERATION] * (end - begin) / (run.fraction - begin))
             advance(search, steps)
             if search.record[SCORE] > MORE * reported and run.report_due:
                 reported = float(search.record[SCORE])
