@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,6 +82,15 @@ def test_every_family_has_every_role(family):
         if name not in found or found[name][: len(arguments)] != arguments:
             missing.add(f"{family} {name}")
     assert missing == {key for key in EXCEPTIONS if key.split()[0] == family}
+
+
+def test_a_solver_is_a_file_or_a_folder_with_a_solver():
+    """What a method has besides its class lies in its folder, beside its `solver.py`."""
+    entries = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]["corl.solvers"]
+    for name, entry in entries.items():
+        module = entry.partition(":")[0].split(".")[3:]
+        folder = ROOT / "solvers" / name.split(".")[0].replace("-", "_") / module[0]
+        assert not folder.is_dir() if len(module) == 1 else module[-1] == "solver", name
 
 
 @pytest.mark.parametrize("folder", sorted(ROOT.glob("problems/*/environments/*/")), ids=lambda folder: folder.name)

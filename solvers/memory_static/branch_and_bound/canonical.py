@@ -17,9 +17,9 @@ canonical_moves.py.
 from __future__ import annotations
 
 from corl.jit import kernel
-from corl.solvers.memory_static.canonical_moves import place, raise_floors
-from corl.solvers.memory_static.canonical_state import BEGIN, BOUND, END, FINAL, LISTED, POSITION, by_load
-from corl.solvers.memory_static.sections import (
+from corl.solvers.memory_static.branch_and_bound.canonical_moves import place, raise_floors
+from corl.solvers.memory_static.branch_and_bound.canonical_state import BEGIN, BOUND, END, FINAL, LISTED, POSITION, by_load
+from corl.solvers.memory_static.branch_and_bound.sections import (
     CHOICES,
     DEPTH,
     FIRST_CHOICE,

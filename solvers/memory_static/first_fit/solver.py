@@ -46,7 +46,7 @@ class FirstFit(Solver):
         from corl.problems.memory_static.instance import make_instance
         from corl.rng import random_state
         from corl.solvers.memory_static.best_fit import prepare
-        from corl.solvers.memory_static.fitting import new_fit, orders, search
+        from corl.solvers.memory_static.first_fit.fitting import new_fit, orders, search
 
         prepare()
         tiny = make_instance("", [0, 1], [2, 3], [1, 1])
@@ -56,7 +56,7 @@ class FirstFit(Solver):
         from corl.rng import random_state
         from corl.solvers.memory_static.best_fit import best_fit
         from corl.solvers.memory_static.capacity import open_run, report
-        from corl.solvers.memory_static.fitting import BEST, PASSES, new_fit, orders, search
+        from corl.solvers.memory_static.first_fit.fitting import BEST, PASSES, new_fit, orders, search
 
         ceiling = open_run(instance, run, self.capacity)
         if self.order == "all" and not self.passes and not run.should_stop:

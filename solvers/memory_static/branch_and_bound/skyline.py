@@ -17,7 +17,7 @@ import numpy as np
 
 from corl.jit import kernel
 from corl.rng import uniform
-from corl.solvers.memory_static.sections import (
+from corl.solvers.memory_static.branch_and_bound.sections import (
     CHOICES,
     DEPTH,
     FIRST_CHOICE,
@@ -39,8 +39,8 @@ from corl.solvers.memory_static.sections import (
     take_back,
     touch,
 )
-from corl.solvers.memory_static.skyline_moves import place, raise_floors
-from corl.solvers.memory_static.skyline_state import FROM, RISE, SECTION, TO
+from corl.solvers.memory_static.branch_and_bound.skyline_moves import place, raise_floors
+from corl.solvers.memory_static.branch_and_bound.skyline_state import FROM, RISE, SECTION, TO
 
 __all__ = ["FEWEST", "TIGHT", "WEIGHTED", "advance", "restart"]
 

@@ -47,7 +47,7 @@ class Dp(Solver):
     def prepare(self, instance: KnapsackInstance) -> None:
         import numpy as np
 
-        from corl.solvers.knapsack.core import collect, decisions, expand, new_core, upper_bound
+        from corl.solvers.knapsack.dp.core import collect, decisions, expand, new_core, upper_bound
         from corl.solvers.knapsack.filling import fill
 
         fill(np.ones(2), 1.0)
@@ -58,7 +58,7 @@ class Dp(Solver):
         decisions(core, np.array([True, False]))
 
     def complete(self, environment: Environment, row: int, iterations: int, seed: int) -> list[NDArray[np.int64]]:
-        from corl.solvers.knapsack.completing import completion
+        from corl.solvers.knapsack.dp.completing import completion
 
         return completion(self, environment, row, iterations)
 
@@ -96,7 +96,7 @@ class _Search:
         capacity: float,
         unit: float,
     ) -> None:
-        from corl.solvers.knapsack.core import RIGHT, new_core
+        from corl.solvers.knapsack.dp.core import RIGHT, new_core
         from corl.solvers.knapsack.filling import fill
 
         self.instance, self.solve, self.free, self.some = instance, run, free, some
@@ -119,7 +119,7 @@ class _Search:
 
     def run(self, memory: float) -> None:
         """Expand the core until the incumbent is proven optimal, or the budget or the memory ends."""
-        from corl.solvers.knapsack.core import DONE, GOING
+        from corl.solvers.knapsack.dp.core import DONE, GOING
 
         run = self.solve
         while units := run.budget():
@@ -138,7 +138,7 @@ class _Search:
 
         Returns the kernel's status; it is neither GOING nor DONE where the memory is too small.
         """
-        from corl.solvers.knapsack.core import DECIDED, DONE, GOING, enlarge, expand
+        from corl.solvers.knapsack.dp.core import DECIDED, DONE, GOING, enlarge, expand
 
         status: int = GOING
         goal = int(self.core.at[DECIDED]) + units
@@ -159,7 +159,7 @@ class _Search:
     def _tell_incumbent(self) -> None:
         import numpy as np
 
-        from corl.solvers.knapsack.core import BEST, VALUE, decisions
+        from corl.solvers.knapsack.dp.core import BEST, VALUE, decisions
 
         if self.core.at[BEST] >= 0 and self.core.numbers[VALUE] > self.told:
             self.told = float(self.core.numbers[VALUE])
@@ -169,6 +169,6 @@ class _Search:
             self._report(taken)
 
     def _tell_bound(self) -> None:
-        from corl.solvers.knapsack.core import upper_bound
+        from corl.solvers.knapsack.dp.core import upper_bound
 
         self.solve.report_bound(upper_bound(self.core) / self.unit + self.fixed)

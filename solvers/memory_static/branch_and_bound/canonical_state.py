@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.problems.memory_static.instance import StaticInstance
-from corl.solvers.memory_static.sections import TOUCHED, UNDO, members
+from corl.solvers.memory_static.branch_and_bound.sections import TOUCHED, UNDO, members
 
 __all__ = ["Tree", "by_load", "fullest", "new_tree", "set_ranks"]
 

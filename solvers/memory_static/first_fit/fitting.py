@@ -12,7 +12,7 @@ from corl.kernels.copy import copy
 from corl.kernels.rotate import rotate
 from corl.problems.memory_static.instance import StaticInstance, sections
 from corl.rng import below, uniform
-from corl.solvers.memory_static.windows import Windows, add, clear, new_windows
+from corl.solvers.memory_static.first_fit.windows import Windows, add, clear, new_windows
 
 if TYPE_CHECKING:
     from corl.run import Run

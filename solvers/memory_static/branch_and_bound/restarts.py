@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from corl.problems.memory_static.instance import StaticInstance, sections
 from corl.rng import random_state
-from corl.solvers.memory_static import canonical, skyline
-from corl.solvers.memory_static.canonical_state import new_tree, set_ranks
-from corl.solvers.memory_static.fitting import most_loads
-from corl.solvers.memory_static.sections import FOUND, FULL, NONE
-from corl.solvers.memory_static.skyline import FEWEST, TIGHT, WEIGHTED
-from corl.solvers.memory_static.skyline_state import new_skyline
+from corl.solvers.memory_static.branch_and_bound import canonical, skyline
+from corl.solvers.memory_static.branch_and_bound.canonical_state import new_tree, set_ranks
+from corl.solvers.memory_static.branch_and_bound.sections import FOUND, FULL, NONE
+from corl.solvers.memory_static.branch_and_bound.skyline import FEWEST, TIGHT, WEIGHTED
+from corl.solvers.memory_static.branch_and_bound.skyline_state import new_skyline
+from corl.solvers.memory_static.first_fit.fitting import most_loads
 
 __all__ = ["Restarts"]
 

@@ -82,8 +82,8 @@ class Chain:
         import numpy as np
 
         from corl.rng import random_state
+        from corl.solvers.memory.annealing.moves import begin
         from corl.solvers.memory.layout import new_layout
-        from corl.solvers.memory.moves import begin
 
         self._program, self._random = program, random_state(seed)
         self._layout, self._kept, self.best = new_layout(program), new_layout(program), new_layout(program)
@@ -94,7 +94,7 @@ class Chain:
 
     def move(self, moves: int, done: int, total: int) -> None:
         """Make so many moves, the first of them number `done` of `total`."""
-        from corl.solvers.memory.moves import anneal
+        from corl.solvers.memory.annealing.moves import anneal
 
         anneal(
             self._program, self._layout, self._kept, self.best, self._values, moves, done, total, self._schedule, self._random
@@ -103,7 +103,7 @@ class Chain:
     @property
     def least(self) -> float:
         """Seconds of the best layout."""
-        from corl.solvers.memory.moves import BEST
+        from corl.solvers.memory.annealing.moves import BEST
 
         return float(self._values[BEST])
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.memory_static.instance import StaticInstance, sections
-from corl.solvers.memory_static.sections import UNDO, members
+from corl.solvers.memory_static.branch_and_bound.sections import UNDO, members
 
 __all__ = ["Skyline", "new_skyline"]
 

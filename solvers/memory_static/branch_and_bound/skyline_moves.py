@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from corl.jit import kernel
-from corl.solvers.memory_static.sections import INFINITE, NEXT_CHOICE, STAMP, TOUCHED, note, shift, touch
-from corl.solvers.memory_static.skyline_state import FROM, RISE, SECTION, TO
+from corl.solvers.memory_static.branch_and_bound.sections import INFINITE, NEXT_CHOICE, STAMP, TOUCHED, note, shift, touch
+from corl.solvers.memory_static.branch_and_bound.skyline_state import FROM, RISE, SECTION, TO
 
 __all__ = ["place", "raise_floors"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from corl.jit import kernel
-from corl.solvers.memory_static.canonical_state import BEGIN, END, FINAL
-from corl.solvers.memory_static.sections import INFINITE, NEXT_CHOICE, STAMP, TOUCHED, note, shift, touch
+from corl.solvers.memory_static.branch_and_bound.canonical_state import BEGIN, END, FINAL
+from corl.solvers.memory_static.branch_and_bound.sections import INFINITE, NEXT_CHOICE, STAMP, TOUCHED, note, shift, touch
 
 __all__ = ["place", "raise_floors"]
 

@@ -48,8 +48,8 @@ class BranchAndBound(Solver):
 
     def prepare(self, instance: StaticInstance) -> None:
         from corl.problems.memory_static.instance import make_instance
-        from corl.solvers.memory_static.first_fit import FirstFit
-        from corl.solvers.memory_static.restarts import Restarts
+        from corl.solvers.memory_static.branch_and_bound.restarts import Restarts
+        from corl.solvers.memory_static.first_fit.solver import FirstFit
 
         FirstFit().prepare(instance)
         tiny = make_instance("", [0, 1], [2, 3], [1, 1])
@@ -61,9 +61,9 @@ class BranchAndBound(Solver):
     def solve(self, instance: StaticInstance, run: Run) -> None:
         from corl.rng import random_state
         from corl.solvers.memory_static.best_fit import best_fit
+        from corl.solvers.memory_static.branch_and_bound.restarts import Restarts
         from corl.solvers.memory_static.capacity import lower_bound, open_run, report
-        from corl.solvers.memory_static.fitting import BEST, CEILING, first_passes, new_fit, orders, search
-        from corl.solvers.memory_static.restarts import Restarts
+        from corl.solvers.memory_static.first_fit.fitting import BEST, CEILING, first_passes, new_fit, orders, search
 
         ceiling = open_run(instance, run, self.capacity)
         if self.fitting and not run.should_stop:
