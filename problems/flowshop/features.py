@@ -20,6 +20,7 @@ _END, _IDLE, _LATE_IDLE, _GROWTH, _WORK, _SLOPE, _SETUP = range(len(COLUMNS))
 
 TOKENS = 13
 """F: features of a token, of a job and then of the shop."""
+_SHOP, _REMAINING, _TOTAL, _SPREAD = range(TOKENS - 4, TOKENS)
 _SHOWN = 20.0  # asinh of times in mean durations: what is farther looks the same
 
 
@@ -48,11 +49,10 @@ def jobs(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     x = np.zeros((rows, slots + 1, TOKENS), np.float32)
     for k, column in enumerate(columns):
         x[:, :slots, k] = np.where(mask, np.clip(np.arcsinh(2.0 * column), -_SHOWN, _SHOWN), 0.0)
-    k = len(columns)
-    x[:, slots, k] = 1.0
-    x[:, slots, k + 1] = np.log1p(observation["remaining"]) / 5.0
-    x[:, slots, k + 2] = observation["total"]
-    x[:, slots, k + 3] = np.minimum(np.arcsinh((last - first) / (unit * machines)), _SHOWN)[:, 0]
+    x[:, slots, _SHOP] = 1.0
+    x[:, slots, _REMAINING] = np.log1p(observation["remaining"]) / 5.0
+    x[:, slots, _TOTAL] = observation["total"]
+    x[:, slots, _SPREAD] = np.minimum(np.arcsinh((last - first) / (unit * machines)), _SHOWN)[:, 0]
     there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
     grow = np.where(observation["total"], observation["remaining"], 1.0) * np.sqrt(1.0 + observation["remaining"])
     return Tokens(x, there, None, unit[:, 0] * grow)

@@ -21,6 +21,7 @@ _JOB, _MACHINE, _DURATION, _START, _READY, _FREE, _REST, _LEFT, _DUE, _WEIGHT, _
 
 TOKENS = 16
 """F: features of a token, in the order of `_columns`, then the two of the shop."""
+_SHOP, _REMAINING = range(TOKENS - 2, TOKENS)
 _SHOWN = 20.0  # asinh and log1p of times in mean durations: what is farther looks the same
 
 
@@ -40,8 +41,8 @@ def operations(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     x = np.zeros((rows, slots + 1, TOKENS), np.float32)
     for k, column in enumerate(_columns(observation, unit[:, None])):
         x[:, :slots, k] = np.where(mask, column, 0.0)
-    x[:, slots, TOKENS - 2] = 1.0
-    x[:, slots, TOKENS - 1] = np.log1p(observation["remaining"]) / 5.0
+    x[:, slots, _SHOP] = 1.0
+    x[:, slots, _REMAINING] = np.log1p(observation["remaining"]) / 5.0
     there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
     return Tokens(x, there, None, unit * _growth(observation, count))
 

@@ -25,6 +25,8 @@ EXCEPTIONS = {
     "tsp observe": "coordinates are observed by surroundings (transitions.py), matrices by describe (assignment_outlook.py)",
 }
 """FAMILY NAME -> why the family has it elsewhere or not at all."""
+FEATURES = {"edges", "f", "nodes", "out", "pairs", "seen", "slots", "table", "values", "whole", "x"}
+"""What arrays of features, or rows of them, are called where they are written."""
 SIBLINGS = {
     "memory-static memory.problem": "its instances are made of traced programs",
     "milp milp_branching.candidates": "learned branching in SCIP sees the candidates of the environment",
@@ -105,6 +107,18 @@ def test_further_environments_use_the_same_names(folder):
             assert named(here)[name][: len(arguments)] == arguments
     kernels = [named(file).get("observe") for file in sorted(folder.glob("*.py"))]
     assert ["state", "rows", "actions"] in [kernel[:3] for kernel in kernels if kernel]
+
+
+@pytest.mark.parametrize("tier", ["problems", "solvers"])
+def test_feature_columns_have_names(tier):
+    """Nothing is written into a column of features by its number."""
+    files = [file for name in ("features*", "observation", "items") for file in sorted((ROOT / tier).rglob(f"{name}.py"))]
+    assert files
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) in FEATURES:
+                column = node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) else node.slice
+                assert not re.fullmatch(r"-?\d+", ast.unparse(column)), f"{file}, line {node.lineno}: {ast.unparse(node)}"
 
 
 def test_offsets_of_a_pool_say_of_what():

@@ -23,6 +23,8 @@ JOB, FIRST, NEXT, END, SOON = range(len(COLUMNS))
 
 TOKENS = 32
 """F: features of a token: five of each operation in the window, those of `_columns`, and the last of the clock."""
+_REMAINING, _CLOCK = 0, TOKENS - 1
+"""Features of the token of the clock."""
 
 
 def intervals(observation: Mapping[str, NDArray[Any]]) -> Tokens:
@@ -51,8 +53,8 @@ def intervals(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     x[:, :slots, : 5 * there.shape[2]] = np.where(there[..., None], window, 0.0).reshape(rows, slots, -1)
     for k, column in enumerate(_columns(observation, unit, span), 5 * there.shape[2]):
         x[:, :slots, k] = np.where(mask, column, 0.0)
-    x[:, slots, TOKENS - 1] = 1.0
-    x[:, slots, 0] = np.log1p(remaining) / 5.0
+    x[:, slots, _CLOCK] = 1.0
+    x[:, slots, _REMAINING] = np.log1p(remaining) / 5.0
     present = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
     return Tokens(x, present, None, observation["unit"] * np.sqrt(1.0 + remaining))
 

@@ -16,7 +16,8 @@ from corl.tokens import Tokens
 __all__ = ["TOKENS", "Outlook", "core", "observe"]
 
 TOKENS = 21
-"""F: features of a token."""
+"""F: features of a token, of an item and then of the sack."""
+_SACK, _REMAINING, _SHORT, _GAP = range(TOKENS - 4, TOKENS)
 
 
 class Outlook(NamedTuple):
@@ -75,10 +76,9 @@ def core(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     x = np.zeros((rows, slots + 1, TOKENS), np.float32)
     for k, part in enumerate(parts):
         x[:, :slots, k] = np.where(mask, np.clip(part, -100.0, 100.0), 0.0)
-    k = len(parts)
-    x[:, slots, k] = 1.0
-    x[:, slots, k + 1] = np.log1p(observation["remaining"]) / 5.0
-    x[:, slots, k + 2], x[:, slots, k + 3] = np.log(short / mean)[:, 0], np.minimum(gap / heavy, 10.0)[:, 0]
+    x[:, slots, _SACK] = 1.0
+    x[:, slots, _REMAINING] = np.log1p(observation["remaining"]) / 5.0
+    x[:, slots, _SHORT], x[:, slots, _GAP] = np.log(short / mean)[:, 0], np.minimum(gap / heavy, 10.0)[:, 0]
     there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
     return Tokens(x, there, None, np.maximum(observation["bound"], 1e-300))
 

@@ -19,6 +19,8 @@ __all__ = ["PAIRS", "TOKENS", "insertion"]
 
 TOKENS = 28
 """F: features of a token."""
+_END, _LAST = range(TOKENS - 2, TOKENS)
+"""Those that say which token it is."""
 PAIRS = 4
 """P: features of a pair of tokens: distance on two scales, neighbours in the best plan, the same token."""
 _ALIKE = 1e-9  # of the best score: plans that differ by less differ by rounding
@@ -42,7 +44,7 @@ def insertion(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     whole = [np.log1p(home), np.log1p(observation["left"] / unit), np.log1p(observation["remaining"])]
     whole += [np.log1p(observation["open"] / best)]
     x[:, -2, : len(whole)] = np.stack(whole, axis=1)
-    x[:, -2, -1] = x[:, -1, -2] = 1.0
+    x[:, -2, _LAST] = x[:, -1, _END] = 1.0
     lengths = apart / unit[:, None, None]
     same = np.broadcast_to(np.eye(tokens, dtype=bool), apart.shape)
     pairs = np.stack([np.log1p(lengths), np.exp(-lengths), observation["following"], same], axis=-1)

@@ -19,6 +19,8 @@ __all__ = ["PAIRS", "TOKENS", "savings"]
 
 TOKENS = 28
 """F: features of a token."""
+_DEPOT, _ORIGIN = range(TOKENS - 2, TOKENS)
+"""Those that say which token it is."""
 PAIRS = 4
 """P: features of a pair of tokens: distance on two scales, neighbours in the plan, the same client."""
 _ALIKE = 1e-7  # plans that differ by less, in mean edges, differ by rounding
@@ -40,7 +42,7 @@ def savings(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     x = np.zeros((rows, tokens, TOKENS), np.float32)
     x[:, :-2, : columns.shape[2]] = np.where(mask[:, :-2, None], columns, 0.0)
     whole = _whole(observation, unit)
-    x[:, -2, -1] = x[:, -1, -2] = 1.0
+    x[:, -2, _ORIGIN] = x[:, -1, _DEPOT] = 1.0
     x[:, -2, : whole.shape[1]] = whole
     same = observation["clients"][:, :, None] == observation["clients"][:, None, :]
     pairs = np.stack([np.log1p(distances / lengths), np.exp(-distances / lengths), observation["following"], same], axis=-1)
