@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from corl.errors import UsageError
 from corl.jit import kernel
-from corl.problems.tsp.assignment_outlook import Outlook
+from corl.problems.tsp.assignment_outlook import ANY_ARC, CYCLES, HEAD, JOINING, OWN_ARC, REGRET, TAIL, Outlook
 from corl.tokens import Tokens
 
 __all__ = ["PAIRS", "TOKENS", "matrix"]
@@ -49,7 +49,7 @@ def matrix(observation: Mapping[str, NDArray[Any]], level: str = "actions") -> T
         raise UsageError("the features 'matrix' are for instances that are given by a matrix; accepted for others: 'plane'")
     mask = np.ascontiguousarray(observation["mask"]).copy()
     rows, tokens = mask.shape
-    regret = np.where(mask[:, :-2], observation["actions"][..., 0], np.inf)
+    regret = np.where(mask[:, :-2], observation["actions"][..., REGRET], np.inf)
     rank = np.argsort(np.argsort(regret, axis=1, kind="stable"), axis=1)
     mask[:, :-2] &= rank < _SHOWN
     mask[~mask[:, :-2].any(axis=1)] = False  # at the end nothing is left to see
@@ -82,7 +82,7 @@ def _features(
         unit = _unit(cost, m)
         least = np.inf
         for i in range(m - 2):
-            least = min(least, seen.actions[row, slot[i], 0] + seen.actions[row, slot[i], 2])
+            least = min(least, seen.actions[row, slot[i], REGRET] + seen.actions[row, slot[i], JOINING])
         _describe(cost, unit, slot[:m], remaining[row], level, x[row])
         _describe_pairs(cost, unit, slot[:m], pairs[row])
         if level > 1:
@@ -101,7 +101,7 @@ def _costs(distances: Any, prices: Any, slot: Any, level: Any, cost: Any) -> Non
         for j in range(m):
             length = distances[slot[i], slot[j]]
             if level:
-                length = max(0.0, length - prices[slot[i], 0] - prices[slot[j], 1])
+                length = max(0.0, length - prices[slot[i], TAIL] - prices[slot[j], HEAD])
             cost[i, j] = length if i != j and i != m - 1 and j != m - 2 else np.inf
     cost[m - 2, m - 1] = np.inf
 
@@ -187,7 +187,7 @@ def _flag(unit: Any, slot: Any, cities: Any, seen: Any, row: Any, x: Any, pairs:
             f[_FOLLOWS_ORIGIN] = 1.0 if successors[o] == cities[i] else 0.0
             f[_ENDS] = 1.0 if successors[i] == cities[d] else 0.0
         f[_ON_PATH] = 1.0 if cycles[i] == 0 else 0.0
-        f[_PATCH_OUT], f[_PATCH_IN] = _near(patches[i, 0], unit), _near(patches[i, 1], unit)
+        f[_PATCH_OUT], f[_PATCH_IN] = _near(patches[i, OWN_ARC], unit), _near(patches[i, ANY_ARC], unit)
         for j in slot:
             f = pairs[i, j]
             if i != j and i != d and j != o and successors[i] == cities[j]:
@@ -200,7 +200,7 @@ def _look_ahead(unit: Any, slot: Any, rank: Any, actions: Any, least: Any, x: An
     """What each action makes of the assignment, its rank, and its estimate against the best one's."""
     for i in slot[:-2]:
         f = x[i]
-        regret, cycles, joining = actions[i, 0], actions[i, 1], actions[i, 2]
+        regret, cycles, joining = actions[i, REGRET], actions[i, CYCLES], actions[i, JOINING]
         f[_REGRET], f[_REGRET_LOG] = _near(regret, unit), math.log1p(regret / unit)
         f[_RANK], f[_CYCLES] = rank[i] / 16.0, 0.2 * cycles
         f[_JOINING], f[_JOINING_LOG] = _near(joining, unit), math.log1p(joining / unit)
