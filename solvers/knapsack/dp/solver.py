@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Dp"]
 
-_STATES = 5_000_000  # that are looked at between two looks at the clock, in about 30 ms
-
 
 @dataclass(frozen=True)
 class Dp(Solver):
@@ -45,17 +43,9 @@ class Dp(Solver):
         return "" if instance.m == 1 else f"it is made for one capacity, not {instance.m}"
 
     def prepare(self, instance: KnapsackInstance) -> None:
-        import numpy as np
+        from corl.solvers.knapsack.dp.engine import prepare
 
-        from corl.solvers.knapsack.dp.core import collect, decisions, expand, new_core, upper_bound
-        from corl.solvers.knapsack.filling import fill
-
-        fill(np.ones(2), 1.0)
-        core = new_core(np.array([3.0, 2.0]), np.ones(2), 1.0, True, 0.0)
-        expand(core, 2)
-        upper_bound(core)
-        collect(core)
-        decisions(core, np.array([True, False]))
+        prepare()
 
     def complete(self, environment: Environment, row: int, iterations: int, seed: int) -> list[NDArray[np.int64]]:
         from corl.solvers.knapsack.dp.completing import completion
@@ -63,112 +53,6 @@ class Dp(Solver):
         return completion(self, environment, row, iterations)
 
     def solve(self, instance: KnapsackInstance, run: Run) -> None:
-        import numpy as np
+        from corl.solvers.knapsack.dp.engine import solve
 
-        from corl.solvers.integers import exact_integers, integer_capacity
-
-        values, value_unit = exact_integers(instance.values)
-        weights, weight_unit = exact_integers(instance.weights[0])
-        capacity = float(instance.capacities[0])
-        # between two sums of integers there is none; of other numbers, half the judge's tolerance is used
-        capacity = float(integer_capacity(capacity, weight_unit)) if weight_unit else capacity * (1.0 + 5e-10)
-        free = np.flatnonzero((weights == 0.0) & (values > 0.0))
-        some = np.flatnonzero((weights > 0.0) & (weights <= capacity) & (values > 0.0))
-        some = some[np.argsort(-values[some] / weights[some], kind="stable")]
-        if weights[some].sum() <= capacity:
-            run.report(np.sort(np.concatenate([free, some])).astype(np.int32))
-            run.report_bound(run.problem.evaluate(instance, run.solution))
-            return
-        _Search(instance, run, free, some, values[some], weights[some], capacity, value_unit).run(self.memory)
-
-
-class _Search:
-    """The loop around the kernels."""
-
-    def __init__(
-        self,
-        instance: KnapsackInstance,
-        run: Run,
-        free: NDArray[np.int64],
-        some: NDArray[np.int64],
-        values: NDArray[np.float64],
-        weights: NDArray[np.float64],
-        capacity: float,
-        unit: float,
-    ) -> None:
-        from corl.solvers.knapsack.dp.core import RIGHT, new_core
-        from corl.solvers.knapsack.filling import fill
-
-        self.instance, self.solve, self.free, self.some = instance, run, free, some
-        self.unit = unit or 1.0
-        chosen = fill(weights, capacity)
-        self._report(chosen)
-        fixed = float(instance.values[free].sum())
-        known = float(values[chosen].sum())
-        if run.objective is not None:  # a warm start may be better
-            known = max(known, (run.objective - fixed) * self.unit * (1.0 - 1e-12))
-        self.fixed = fixed
-        self.core = new_core(values, weights, capacity, unit > 0.0, float(int(known + 1e-6)) if unit else known)
-        self.split = int(self.core.at[RIGHT])
-        self.told = 0.0
-
-    def _report(self, chosen: NDArray[np.bool_]) -> None:
-        import numpy as np
-
-        self.solve.report(np.sort(np.concatenate([self.free, self.some[chosen]])).astype(np.int32))
-
-    def run(self, memory: float) -> None:
-        """Expand the core until the incumbent is proven optimal, or the budget or the memory ends."""
-        from corl.solvers.knapsack.dp.core import DONE, GOING
-
-        run = self.solve
-        while units := run.budget():
-            status = self._expand(units, memory)
-            if status == DONE:
-                self._tell_incumbent()
-                return run.report_bound(run.objective or 0.0)
-            if status != GOING:
-                run.stop()
-            elif run.report_due:
-                self._tell()
-        self._tell()
-
-    def _expand(self, units: int, memory: float) -> int:
-        """Decide on `units` items, or fewer where time runs out: an item takes the longer the more states there are.
-
-        Returns the kernel's status; it is neither GOING nor DONE where the memory is too small.
-        """
-        from corl.solvers.knapsack.dp.core import DECIDED, DONE, GOING, enlarge, expand
-
-        status: int = GOING
-        goal = int(self.core.at[DECIDED]) + units
-        while (left := goal - int(self.core.at[DECIDED])) > 0 and not self.solve.should_stop:
-            status = expand(self.core, min(left, max(1, _STATES // self.core.value.shape[1])))
-            if status == DONE:
-                break
-            if status != GOING:
-                if 40.0 * self.core.value.shape[1] + 8.0 * len(self.core.parent) > 0.5e9 * memory:
-                    return status
-                self.core, status = enlarge(self.core, status), GOING
-        return status
-
-    def _tell(self) -> None:
-        self._tell_incumbent()
-        self._tell_bound()
-
-    def _tell_incumbent(self) -> None:
-        import numpy as np
-
-        from corl.solvers.knapsack.dp.core import BEST, VALUE, decisions
-
-        if self.core.at[BEST] >= 0 and self.core.numbers[VALUE] > self.told:
-            self.told = float(self.core.numbers[VALUE])
-            taken = np.zeros(len(self.some), bool)
-            taken[: self.split] = True
-            decisions(self.core, taken)
-            self._report(taken)
-
-    def _tell_bound(self) -> None:
-        from corl.solvers.knapsack.dp.core import upper_bound
-
-        self.solve.report_bound(upper_bound(self.core) / self.unit + self.fixed)
+        solve(self, instance, run)
