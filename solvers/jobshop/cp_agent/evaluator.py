@@ -16,9 +16,9 @@ from corl.decoding.players import play_rows
 from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.jit import kernel
-from corl.problems.jobshop.intervals.transitions import IntervalState
+from corl.problems.jobshop.environments.intervals.transitions import State
 from corl.solvers.jobshop.cp_agent.forward import Scratch, Weights, choose, logits_of, new_scratch
-from corl.solvers.jobshop.cp_agent.observation import FEATURES, NEXT, SLOTS, WINDOW, new_view, survey, tokens
+from corl.solvers.jobshop.cp_agent.observation import ABLE, FEATURES, KEYS, LISTED, NEXT, SLOTS, WINDOW, new_view, survey, tokens
 from corl.solvers.jobshop.cp_agent.observation import View as Observation
 
 __all__ = ["CpEvaluator", "check", "look"]
@@ -88,13 +88,13 @@ def look(states: View) -> dict[str, NDArray[Any]]:
 
 def check(environment: Environment) -> None:
     """Raise UsageError unless a pool is of interval models."""
-    if not isinstance(environment.state, IntervalState):
+    if not isinstance(environment.state, State):
         raise UsageError("a network jobshop-cp plays in the environment intervals; accepted: this one")
 
 
 @kernel
 def _evaluate(
-    state: IntervalState,
+    state: State,
     rows: NDArray[np.int64],
     actions: NDArray[np.int32],
     view: Observation,
@@ -107,7 +107,7 @@ def _evaluate(
         survey(state, rows[r], view)
         tokens(state, rows[r], view)
         logits_of(view, weights, scratch)
-        count = view.counts[0]
+        count = view.counts[ABLE]
         for k in range(actions.shape[1]):
             if actions[r, k] < 0:
                 break
@@ -116,7 +116,7 @@ def _evaluate(
 
 @kernel
 def _play(
-    state: IntervalState,
+    state: State,
     row: int,
     view: Observation,
     weights: Weights,
@@ -145,7 +145,7 @@ def _place(view: Observation, action: int, count: int) -> int:
 
 @kernel
 def _see(
-    state: IntervalState,
+    state: State,
     rows: NDArray[np.int64],
     actions: NDArray[np.int32],
     view: Observation,
@@ -162,7 +162,7 @@ def _see(
     for r in range(len(rows)):
         survey(state, rows[r], view)
         tokens(state, rows[r], view)
-        can, listed, filled = view.counts[0], view.counts[1], view.counts[2]
+        can, listed, filled = view.counts[ABLE], view.counts[LISTED], view.counts[KEYS]
         for k in range(3):
             counts[r, k] = view.counts[k]
         x[r, :listed], there[r, :listed], keys[r, :filled] = view.x[:listed], view.there[:listed], view.keys[:filled]

@@ -20,10 +20,10 @@ from corl.decoding.rollouts import play_listed
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.jit import kernel
+from corl.problems.jobshop.environments.intervals.decisions import follow
+from corl.problems.jobshop.environments.intervals.environment import IntervalEnvironment
+from corl.problems.jobshop.environments.intervals.transitions import State, clock, copy_row
 from corl.problems.jobshop.instance import JobShopInstance
-from corl.problems.jobshop.intervals.decisions import follow
-from corl.problems.jobshop.intervals.environment import IntervalEnvironment
-from corl.problems.jobshop.intervals.transitions import IntervalState, clock, copy_row
 from corl.rng import random_state
 from corl.solvers.jobshop.tabu.makespan_search import advance, begin, new_search
 from corl.solvers.jobshop.tabu.selection import new_selection, rebuild, shop_of, sort_starts
@@ -116,7 +116,7 @@ def _followed(environment: IntervalEnvironment, start: NDArray[np.int64]) -> lis
 
 
 @kernel
-def _ended(state: IntervalState, row: int, start: NDArray[np.int64], wanted: NDArray[np.bool_]) -> Any:
+def _ended(state: State, row: int, start: NDArray[np.int64], wanted: NDArray[np.bool_]) -> Any:
     """Follow the order of `start` to the end; the makespan."""
     while state.left[row] > 0:
         hooks.step(state, row, row, follow(state, row, start, wanted))
@@ -124,12 +124,12 @@ def _ended(state: IntervalState, row: int, start: NDArray[np.int64], wanted: NDA
 
 
 @kernel
-def _earliest(state: IntervalState, row: int, start: NDArray[np.int64]) -> int:
+def _earliest(state: State, row: int, start: NDArray[np.int64]) -> int:
     """Of the jobs that can start now, the one that the order has first."""
     instance, chosen, now = state.instance[row], -1, clock(state, row)[0]
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        able = i < state.closing[state.job_at[instance] + j] and state.start[row, i] == now
+        able = i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now
         if able and (chosen < 0 or start[i] < start[state.next[row, chosen]]):
             chosen = j
     return chosen
