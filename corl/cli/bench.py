@@ -58,14 +58,15 @@ def execute(args: argparse.Namespace) -> int:
         target = Path(args.export) if args.export else suite.file.parent / "results" / f"{suite.file.stem}.csv"
         if target.is_dir():
             raise UsageError(f"--export: {target} is a folder; it takes a file")
-    with Store(path, create=True) as store, Board() as board:
+    board = Board()
+    with Store(path, create=True) as store, board.progress as progress:
         todo = missing(suite, store, resume=args.resume)
         for notice in suite.notices:
-            board.say(f"note: {notice}")
+            progress.say(f"note: {notice}")
         try:
             run_suite(suite, todo, store, _supervisor(args), board.listener, _command())
         except KeyboardInterrupt:
-            board.say(f"interrupted; {_runs(board.outcomes)} kept in {path}; --resume goes on from there")
+            progress.say(f"interrupted; {_runs(board.outcomes)} kept in {path}; --resume goes on from there")
             return 130
         if target is not None:
             export(store, suite.name, target)
