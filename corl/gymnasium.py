@@ -38,7 +38,7 @@ def make(
     that it does not have, and for instances that are not its own.
     """
     adapter = registry.problem(problem)
-    if type(adapter).environment is Problem.environment or not adapter.features:
+    if not adapter.takes_policies:
         raise UsageError(f"{adapter.name} has no environment that networks can see")
     if features and features not in adapter.features:
         raise UsageError(unknown(f"{adapter.name} has no features", features, adapter.features))

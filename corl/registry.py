@@ -219,7 +219,7 @@ def _takes_policies(problem_name: str) -> bool:
         found = problem(problem_name)
     except UsageError:
         return False
-    return type(found).environment is not Problem.environment and bool(found.features)
+    return found.takes_policies
 
 
 def _recognises(problem: Problem, head: str) -> bool:

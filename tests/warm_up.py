@@ -31,6 +31,7 @@ from corl.policy import RulePolicy
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 family = importlib.import_module("support.families").family
+del sys.path[0]  # our children's search path is this one's, and tests/corl is not the package
 
 
 class Watch(event.Listener):

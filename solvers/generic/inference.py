@@ -35,7 +35,7 @@ _RESERVE = 0.9  # share of the time left that a round is planned to take
 def no_environment(instance: Any) -> str:
     """The reason why a solver that needs an environment cannot solve `instance`; "" if it has one."""
     problem = registry.problem_of(instance)
-    if problem is None or type(problem).environment is not Problem.environment:
+    if problem is None or problem.has_environment:
         return ""
     return f"{problem.name} has no environment"
 
@@ -215,7 +215,7 @@ class Session:
         if self.run.iterations is not None:
             return (self.run.iterations - self.rows) // states
         self._measure()
-        if self.plays or self.run.time_limit is None or not self._seconds:
+        if self.run.time_limit is None or not self._seconds:
             return 2**31
         return int(_RESERVE * self.run.remaining / self._seconds) // states
 

@@ -120,6 +120,8 @@ class Policy(Solver):
         states = session.steps
         while not self.rounds or done < self.rounds:
             fits = session.fits(states)
+            if session.plays and self.decoder == "sample" and not counted:  # what is drawn by then counts, however many
+                fits = max(fits, session.most_rows)
             if not width:
                 width = fits if counted else _AT_FIRST[self.decoder]
                 if counted and self.decoder == "without-replacement":

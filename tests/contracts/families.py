@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from specimen import FORMATS, specimens
 
-from corl import Problem, registry
+from corl import registry
 from corl.environment import Environment
 from support.families import family
 
@@ -48,7 +48,7 @@ def played(name: str) -> Played:
 ENVIRONMENTS = [
     f"{name} {environment}".strip()
     for name in registry.problems()
-    if type(registry.problem(name)).environment is not Problem.environment
+    if registry.problem(name).has_environment
     for environment in registry.problem(name).environments or [""]
 ]
 """PROBLEM, or PROBLEM ENVIRONMENT where it has several."""

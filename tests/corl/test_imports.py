@@ -10,7 +10,7 @@ import networkx
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-GROUND = ("adapter", "environment", "hooks", "policy", "solver", "tokens")
+GROUND = ("adapter", "environment", "hooks", "parts", "policy", "solver", "tokens")
 """The contracts. They import one another and what stands here; from a folder only what they describe a picture with."""
 BENEATH = ("errors", "jit", "judging", "options", "run", "termination", "tolerance", "view.scene")
 ALONE = {"corl.benchmark": ("corl.cli",), "corl.cli": ("corl.__main__",)}

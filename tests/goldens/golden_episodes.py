@@ -12,7 +12,7 @@ import numpy as np
 from golden_cases import instance
 from numpy.typing import NDArray
 
-from corl import Problem, UsageError, registry
+from corl import UsageError, registry
 
 _ROWS, _KEYS = 3, (0, 0, 1)
 _MOST = 30  # steps
@@ -20,7 +20,7 @@ _MOST = 30  # steps
 
 def environments() -> list[str]:
     """The problems that have one, sorted."""
-    return [name for name in registry.problems() if type(registry.problem(name)).environment is not Problem.environment]
+    return [name for name in registry.problems() if registry.problem(name).has_environment]
 
 
 def row(problem: str, name: str) -> dict[str, Any]:

@@ -31,16 +31,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Batch", "Imitation", "Learner", "draw", "loss"]
 
-_BLOCK = 4  # lessons that come into the store together
-
 
 @dataclass(frozen=True)
 class Imitation(PolicyRecipe):
     """Cross-entropy on states of a solver's solutions of new instances, which the workers solve while the network trains.
 
-    The store has states of `uses` * 4 lessons, each of `lesson` solutions; each round passes over it once, in random order, then
-    a quarter (with `uses` = 4) gives way to new ones. Where the teacher completes what the policy began, the policy is the one
-    that it was when the round before began: one to two rounds old.
+    The store has states of `uses` * `block` lessons, each of `lesson` solutions; each round passes over it once, in random order,
+    then a quarter (with `uses` = 4) gives way to new ones. Where the teacher completes what the policy began, the policy is the
+    one that it was when the round before began: one to two rounds old.
     """
 
     teacher: str = option("", "The solver to imitate, one that iterations can limit (corl list solvers); it must be named.")
@@ -53,6 +51,10 @@ class Imitation(PolicyRecipe):
     start: str = option("", "A checkpoint to go on from; empty: a new network of `width`, `layers` and `heads`.")
     batch: int = option(16, "A step looks at `batch` * `states` states.", low=1, scale="log")
     lesson: int = option(0, "New instances of a lesson, which are played together; 0: as many as `batch`.", low=0)
+    block: int = option(
+        4, "Lessons that the workers make at a time, and that come into the store together; no more workers than that have work.",
+        low=1,
+    )  # fmt: skip
     states: int = option(8, "Of each solution, those that are learned from, at random places.", low=1)
     starts: int = option(
         1, "From how many random starts each solution is followed, where the problem has several (a tour's cities).", low=1
@@ -113,18 +115,20 @@ def draw(replay: Replay, at: NDArray[np.int64], network: Learner) -> Batch:
 def loss(network: Learner, batch: Batch, value_weight: float = 0.0) -> tuple[Tensor, dict[str, float]]:
     """Cross-entropy with the target + `value_weight` times the squared error of the value; and both terms.
 
-    Of a set of right actions it is minus the logarithm of the probability that one of them is taken.
+    Of a set of right actions it is minus the logarithm of the probability that one of them is taken. Actions that are listed and
+    that the network does not choose among (their logits are -inf) cannot be learned: they are left out of the target.
     """
     import torch
     from torch.nn import functional
 
     logits, value = network(batch.states)
     log_policy = functional.log_softmax(logits.float(), dim=1).clamp_min(-1e4)
-    if batch.target.dtype == torch.bool:
-        policy_terms = -log_policy.masked_fill(~batch.target, -torch.inf).logsumexp(dim=1)
-        told = batch.target.any(dim=1)
+    target = batch.target.masked_fill(torch.isneginf(logits), 0)
+    if target.dtype == torch.bool:
+        policy_terms = -log_policy.masked_fill(~target, -torch.inf).logsumexp(dim=1)
+        told = target.any(dim=1)
     else:
-        policy_terms, told = -(batch.target * log_policy).sum(dim=1), (batch.target > 0).any(dim=1)
+        policy_terms, told = -(target * log_policy).sum(dim=1), (target > 0).any(dim=1)
     policy_term = torch.where(told, policy_terms, 0.0).sum() / told.sum().clamp_min(1)
     if not value_weight:
         return policy_term, {"policy": policy_term.item()}
@@ -202,7 +206,7 @@ class _Asked:
         weights = weights_of(policy) if self.recipe.completing else {}
         if not number:
             self._ask(workers, 0, weights)
-        lessons = [workers.take(self._numbers.popleft()) for _ in range(_BLOCK)]
+        lessons = [workers.take(self._numbers.popleft()) for _ in range(self.recipe.block)]
         self.weights = weights
         self._ask(workers, number + 1, weights)
         return lessons
@@ -215,8 +219,8 @@ class _Asked:
     def _ask(self, workers: Workers, number: int, weights: Mapping[str, NDArray[Any]]) -> None:
         from corl.learning.selfplay import Job
 
-        count = self.recipe.lesson or self.recipe.batch
-        for lesson in range(number * _BLOCK, (number + 1) * _BLOCK):
+        count, block = self.recipe.lesson or self.recipe.batch, self.recipe.block
+        for lesson in range(number * block, (number + 1) * block):
             self._numbers.append(workers.submit(Job(dict(weights), lesson * count, count)))
 
     def state_dict(self) -> dict[str, Any]:

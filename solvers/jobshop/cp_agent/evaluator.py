@@ -16,9 +16,9 @@ from corl.decoding.players import play_rows
 from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.jit import kernel
-from corl.problems.jobshop.intervals.transitions import IntervalState
+from corl.problems.jobshop.environments.intervals.transitions import State
 from corl.solvers.jobshop.cp_agent.forward import Weights, choose, logits_of, new_scratch
-from corl.solvers.jobshop.cp_agent.observation import FEATURES, NEXT, SLOTS, WINDOW, new_view, survey, tokens
+from corl.solvers.jobshop.cp_agent.observation import ABLE, FEATURES, KEYS, LISTED, NEXT, SLOTS, WINDOW, new_view, survey, tokens
 
 __all__ = ["CpEvaluator", "check", "look"]
 
@@ -87,7 +87,7 @@ def look(states: View) -> dict[str, NDArray[Any]]:
 
 def check(environment: Environment) -> None:
     """Raise UsageError unless a pool is of interval models."""
-    if not isinstance(environment.state, IntervalState):
+    if not isinstance(environment.state, State):
         raise UsageError("a network jobshop-cp plays in the environment intervals; accepted: this one")
 
 
@@ -98,7 +98,7 @@ def _evaluate(state, rows, actions, view, weights, scratch, out):
         survey(state, rows[r], view)
         tokens(state, rows[r], view)
         logits_of(view, weights, scratch)
-        count = view.counts[0]
+        count = view.counts[ABLE]
         for k in range(actions.shape[1]):
             if actions[r, k] < 0:
                 break
@@ -131,7 +131,7 @@ def _see(state, rows, actions, view, counts, x, there, keys, begin, end, own, sl
     for r in range(len(rows)):
         survey(state, rows[r], view)
         tokens(state, rows[r], view)
-        can, listed, filled = view.counts[0], view.counts[1], view.counts[2]
+        can, listed, filled = view.counts[ABLE], view.counts[LISTED], view.counts[KEYS]
         for k in range(3):
             counts[r, k] = view.counts[k]
         x[r, :listed], there[r, :listed], keys[r, :filled] = view.x[:listed], view.there[:listed], view.keys[:filled]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.networks.compiled import add_product, attend, dense, draw, rectify
-from corl.solvers.jobshop.cp_agent.observation import FEATURES, NEXT, SLOTS, View, survey, tokens
+from corl.solvers.jobshop.cp_agent.observation import ABLE, FEATURES, KEYS, LISTED, NEXT, SLOTS, View, survey, tokens
 
 __all__ = ["Scratch", "Weights", "choose", "logits_of", "new_scratch"]
 
@@ -85,7 +85,7 @@ def choose(state, row, view, weights, scratch, temperature, random):
     survey(state, row, view)
     tokens(state, row, view)
     logits_of(view, weights, scratch)
-    count = view.counts[0]
+    count = view.counts[ABLE]
     best = draw(scratch.logits, 0, count + state.waits[row], temperature, random)
     return view.jobs[best] if best < count else state.jobs[state.instance[row]]
 
@@ -94,7 +94,7 @@ def choose(state, row, view, weights, scratch, temperature, random):
 def logits_of(view, weights, scratch):
     """Fill `scratch.logits` for what `tokens` has listed; the one of waiting is there even where it is not offered."""
     _within(view, weights, scratch)
-    count, logits, small = view.counts[0], scratch.logits, scratch.small
+    count, logits, small = view.counts[ABLE], scratch.logits, scratch.small
     d = weights.slot.shape[1]
     waiting = np.float32(0.0)
     for c in range(count):
@@ -122,7 +122,7 @@ def logits_of(view, weights, scratch):
 def _within(view, weights, scratch):
     """The layer within jobs, at the tokens that compete; then their keys and values of the layer across jobs."""
     d = weights.slot.shape[1]
-    for c in range(view.counts[1]):
+    for c in range(view.counts[LISTED]):
         present = 0
         for s in range(SLOTS):
             if view.there[c, s]:  # the order of keys does not matter
@@ -130,7 +130,7 @@ def _within(view, weights, scratch):
                 _token(view.x, c, s, scratch.straight[1], FEATURES, scratch.value[c, present])
                 present += 1
         view.at[view.jobs[c]] = present
-    for k in range(view.counts[2]):
+    for k in range(view.counts[KEYS]):
         c, s = divmod(view.keys[k], SLOTS)
         token, present = scratch.embedded[c, s], np.int64(view.at[view.jobs[c]])
         here = scratch.small[0]

@@ -57,7 +57,7 @@ def tabulate(state, row, shop, tables, s):
 @kernel
 def update(state, row, shop, tables, s, i, ready, free):
     """Keep the tables of schedule s right after operation i was placed, whose job was `ready` and whose machine `free` before."""
-    end = state.ready[row, state.job[state.operation_at[state.instance[row]] + i]]
+    end = state.ready[row, state.job[state.operations_start[state.instance[row]] + i]]
     tables.load[s, shop.machine[i]] -= shop.duration[i]
     _raise(tables.ready, s, ready, end)
     _raise(tables.free, s, free, end)

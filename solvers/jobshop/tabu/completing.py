@@ -18,10 +18,10 @@ from corl.decoding.rollouts import play_listed
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.jit import kernel
+from corl.problems.jobshop.environments.intervals.decisions import follow
+from corl.problems.jobshop.environments.intervals.environment import IntervalEnvironment
+from corl.problems.jobshop.environments.intervals.transitions import clock, copy_row
 from corl.problems.jobshop.instance import JobShopInstance
-from corl.problems.jobshop.intervals.decisions import follow
-from corl.problems.jobshop.intervals.environment import IntervalEnvironment
-from corl.problems.jobshop.intervals.transitions import clock, copy_row
 from corl.rng import random_state
 from corl.solvers.jobshop.tabu.makespan_search import advance, begin, new_search
 from corl.solvers.jobshop.tabu.selection import new_selection, rebuild, shop_of, sort_starts
@@ -127,7 +127,7 @@ def _earliest(state, row, start):
     instance, chosen, now = state.instance[row], -1, clock(state, row)[0]
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        able = i < state.closing[state.job_at[instance] + j] and state.start[row, i] == now
+        able = i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now
         if able and (chosen < 0 or start[i] < start[state.next[row, chosen]]):
             chosen = j
     return chosen

@@ -10,7 +10,7 @@ from __future__ import annotations
 from corl.jit import kernel
 from corl.rng import below
 from corl.solvers.tsp.heatmap.actions import learn, simulate
-from corl.solvers.tsp.heatmap.state import PAIRS, PHASE
+from corl.solvers.tsp.heatmap.state import CURRENT, PAIRS, PHASE
 from corl.solvers.tsp.tours.array_tour import forget, log_is_full, reverse_path, undo
 from corl.solvers.tsp.tours.city_queue import enqueue, next_in_queue
 from corl.solvers.tsp.tours.double_bridge import bridge_cost, bridge_ends, draw_sizes
@@ -38,12 +38,12 @@ def kicks(metric, mcts, rules, units):
             forget(mcts.tour)
             mcts.counts[PHASE] = _KICK if mcts.queue.ring[1] == 0 else _DESCEND
             continue
-        before = mcts.length[0]
+        before = mcts.length[CURRENT]
         _kick(metric, mcts, rules.stretch)
         _settle(metric, mcts, rules, n * n)
-        if mcts.length[0] >= before - rules.least:
+        if mcts.length[CURRENT] >= before - rules.least:
             undo(mcts.tour, 0)
-            mcts.length[0] = before
+            mcts.length[CURRENT] = before
         forget(mcts.tour)
 
 
@@ -59,7 +59,7 @@ def _settle(metric, mcts, rules, cities):
                 break
             gain = simulate(metric, mcts, rules, city, t & 1 == 0)
             if gain > 0.0:
-                mcts.length[0] -= gain
+                mcts.length[CURRENT] -= gain
                 learn(mcts, rules, gain)
                 for e in range(2 * mcts.counts[PAIRS]):
                     enqueue(mcts.queue, mcts.ends[e])
@@ -72,7 +72,7 @@ def _kick(metric, mcts, stretch):
     tour, ends, n = mcts.tour, mcts.ends, len(mcts.tour.order)
     b, c, d = draw_sizes(mcts.random, min(stretch, (n - 2) // 3))
     bridge_ends(tour.order, below(mcts.random, n), b, c, d, ends)
-    mcts.length[0] += bridge_cost(metric, ends)
+    mcts.length[CURRENT] += bridge_cost(metric, ends)
     forward = reverse_path(tour, ends[1], ends[6], True)
     for k in (6, 4, 2):
         forward = reverse_path(tour, ends[k], ends[k - 1], forward)

@@ -99,6 +99,22 @@ def test_losses_of_distributions_and_of_sets():
     assert total.item() == pytest.approx(-torch.log(log_p[0].exp() + log_p[2].exp()).item(), rel=1e-6)
 
 
+class Blind(torch.nn.Module):
+    """As Fixed, and chooses between the first two actions alone."""
+
+    def forward(self, states):
+        return torch.tensor([[0.0, 1.0, -torch.inf]]).expand(states, 3), torch.zeros(states)
+
+
+def test_an_action_that_a_network_does_not_choose_among_is_not_learned():
+    """Of a target outside what the network chooses among nothing is left: the other row alone has a loss, and it is finite."""
+    log_p = torch.tensor([0.0, 1.0]).log_softmax(0)
+    told = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    for target in (told, told > 0):
+        total, _ = loss(Blind(), Batch(2, target, torch.zeros(2)))
+        assert total.item() == pytest.approx(-log_p[1].item())
+
+
 def test_improvement_keeps_the_best_sample(knapsack):
     """The best of the samples is no worse than their mean, at most the optimum, and the lessons lead to it."""
     source = Source(registry.problem(knapsack.NAME), "", [7], 5)

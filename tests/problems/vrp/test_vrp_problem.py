@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from corl import registry
-from corl.adapter import Problem
 from corl.files import drawing
 from corl.learning.recipe import recipe_names
 from corl.problems.vrp.generators import solomon, uniform, x
@@ -107,5 +106,5 @@ def test_generic_solvers_want_environment_and_features():
     assert "imitation" in recipe_names("vrp")
     for name in registry.problems():
         problem = registry.problem(name)
-        able = type(problem).environment is not Problem.environment and bool(problem.features)
+        able = problem.takes_policies
         assert ("policy" in registry.solvers(name)) == ("imitation" in recipe_names(name)) == able

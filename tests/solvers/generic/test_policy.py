@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from corl.problems.orienteering.problem import Orienteering
 from corl.problems.tsp.generators import asymmetric, uniform
 from corl.problems.tsp.problem import Tsp
 from corl.run import Run
+from corl.solvers.generic.inference import Session
 from corl.solvers.generic.policy import Policy
 
 DECODERS = ["greedy", "sample", "beam", "stochastic-beam", "without-replacement"]
@@ -150,6 +153,19 @@ def test_widths_fit_the_iterations(nearness):
     asked.clear()
     solved(instance, nearness, 280, decoder="beam", width=40)
     assert max(asked) == 9
+
+
+@pytest.mark.parametrize("plays", [False, True])
+def test_a_time_limit_counts_for_rounds(plays):
+    """Of 100 ms, 90 are planned with: at 1 ms a state three beams of 30 states. Samples of a policy that plays by itself are
+    cut off where time is over, so they are as many as there is room for; beams are not."""
+    instance = uniform(size=32, seed=1)
+    session = Session(instance, Run(TSP, instance, time_limit=0.1), None, 1, 1)
+    session.run = SimpleNamespace(iterations=None, time_limit=0.1, remaining=0.1)
+    session.steps, session.plays, session.most_rows, session._seconds = 30, plays, 500, 1e-3
+    assert session.fits(30) == 3
+    assert next(Policy(decoder="beam", width=8)._widths(session)) == 3
+    assert next(Policy(decoder="sample", width=64)._widths(session)) == (64 if plays else 3)
 
 
 def test_what_a_beam_cannot_use_is_sampled(nearness):
