@@ -6,7 +6,7 @@ import contextlib
 import functools
 import gc
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar, cast, overload
+from typing import Any, ParamSpec, TypeVar, cast, overload
 
 import numba
 from numba.core import event
@@ -15,27 +15,39 @@ from corl.compilation import announcing, cache, claims, parts, signals
 
 __all__ = ["kernel"]
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 event.register("numba:compile", announcing.Watch())  # type: ignore[no-untyped-call]
 _OBJECTS = 100_000  # that are made between two looks for garbage while a kernel is compiled; Python's own number is 700
 
 
 @overload
-def kernel(function: _F, /) -> _F: ...
+def kernel(function: Callable[_P, _R], /) -> Callable[_P, _R]: ...
 @overload
-def kernel(*, inline: bool = False, fastmath: bool = False, borrow: bool = False, nogil: bool = False) -> Callable[[_F], _F]: ...
 def kernel(
-    function: _F | None = None, /, *, inline: bool = False, fastmath: bool = False, borrow: bool = False, nogil: bool = False
-) -> _F | Callable[[_F], _F]:
+    *, inline: bool = False, fastmath: bool = False, borrow: bool = False, nogil: bool = False
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]: ...
+def kernel(
+    function: Callable[_P, _R] | None = None,
+    /,
+    *,
+    inline: bool = False,
+    fastmath: bool = False,
+    borrow: bool = False,
+    nogil: bool = False,
+) -> Callable[_P, _R] | Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Compile `function` with numba at its first call and keep the machine code on disk.
 
     `inline` asks LLVM to inline it at every call (small helpers); `fastmath` lets it reorder floating-point sums. `borrow` is for
     helpers that take a NamedTuple of many arrays and run for less than a microsecond: they and what they call count no references
     to arrays, which costs 10 ns an array and call, and can therefore neither make arrays nor assign to slices.
     `nogil` lets other threads of Python run meanwhile.
+
+    A kernel may have no annotations, as numba infers the types of its arguments from its calls. A file with such kernels begins
+    with `# mypy: allow-untyped-defs`, and a call of one is checked as far as the number and the names of its arguments.
     """
 
-    def decorate(function: _F) -> _F:
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
         # Nobody takes the address of a kernel: a wrapper for callers from C, which numba makes otherwise, is left out.
         options: dict[str, Any] = {"fastmath": fastmath, "error_model": "numpy", "no_cfunc_wrapper": True}
         if inline:
@@ -49,7 +61,7 @@ def kernel(
             compiled._cache = kept
         parts.spare(compiled)
         compiled.compile = _unbroken(compiled.compile)
-        return cast(_F, compiled)
+        return cast(Callable[_P, _R], compiled)
 
     return decorate if function is None else decorate(function)
 

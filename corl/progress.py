@@ -1,65 +1,84 @@
-"""Live progress on stderr: incumbent, bound, gap and time."""
+"""Progress: what a command shows on stderr while it works."""
 
 from __future__ import annotations
 
 import sys
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from corl.formatting import percent, value
-from corl.result import relative_gap
-from corl.run import Improvement
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
 
 __all__ = ["Progress"]
 
-_LINE_EVERY = 1.0  # seconds between two lines where stderr is no terminal
-
 
 class Progress:
-    """A context manager; `update` takes the run's improvements. On a terminal one live line, elsewhere a line a second."""
+    """On a terminal one live line, elsewhere lines that stay; a context manager."""
 
-    def __init__(self, name: str, sense: str, time_limit: float | None, *, shown: bool) -> None:
-        self.name, self.sense, self.time_limit, self.shown = name, sense, time_limit, shown
-        self._news = Improvement(0.0, None, None)
-        self._begun: float | None = None
-        self._improvements = 0
+    def __init__(
+        self,
+        line: Callable[[], str],
+        *,
+        shown: bool = True,
+        every: float = 0.0,
+        ending: bool = False,
+        fraction: Callable[[], float] | None = None,
+    ) -> None:
+        """line: the text; on a terminal a thread calls it four times a second. shown: False shows only what `say` says.
+        every: seconds between two lines elsewhere. ending: whether there is one at the end, after others. fraction: how much is
+        done, 0..1, shown as a bar on a terminal."""
+        self._line, self._shown, self._every, self._ending, self._fraction = line, shown, every, ending, fraction
         self._live: Any = None
         self._next_line = 0.0
 
+    @property
+    def live(self) -> bool:
+        """Whether it is a line on a terminal."""
+        return self._live is not None
+
     def __enter__(self) -> Progress:
-        if self.shown and sys.stderr.isatty():
+        if self._shown and sys.stderr.isatty():
             from rich.console import Console
             from rich.live import Live
-            from rich.text import Text
 
-            def line() -> Text:  # not a str: a name may look like rich's markup
-                return Text(self._line(), no_wrap=True, overflow="ellipsis")
-
-            self._live = Live(console=Console(stderr=True), refresh_per_second=8, transient=True, get_renderable=line)
+            self._live = Live(console=Console(stderr=True), refresh_per_second=4, transient=True, get_renderable=self._drawn)
             self._live.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
         if self._live is not None:
             self._live.stop()
-        elif self.shown and self._improvements:
-            print(self._line(), file=sys.stderr, flush=True)
+        elif self._ending and self._next_line:
+            self._print()
 
-    def update(self, news: Improvement) -> None:
-        """Take an improvement; cheap."""
-        now = time.perf_counter()
-        self._begun = now - news.runtime
-        self._news = news
-        self._improvements += 1
-        if self.shown and self._live is None and now >= self._next_line:
-            print(self._line(), file=sys.stderr, flush=True)
-            self._next_line = now + _LINE_EVERY
+    def update(self) -> None:
+        """Where that is no terminal, print the line if it is time; cheap."""
+        if self._shown and self._live is None and time.monotonic() >= self._next_line:
+            self._print()
+            self._next_line = time.monotonic() + self._every
 
-    def _line(self) -> str:
-        if self._begun is None:
-            return f"{self.name}  preparing"
-        elapsed = time.perf_counter() - self._begun
-        limit = f" of {self.time_limit:g}" if self.time_limit else ""
-        news = self._news
-        gap = percent(relative_gap(news.objective, news.bound))
-        return f"{self.name}  {elapsed:.1f}{limit} s  incumbent {value(news.objective)}  bound {value(news.bound)}  gap {gap}"
+    def say(self, text: str) -> None:
+        """A line that stays, above the live one."""
+        text = "".join(c if c.isprintable() else " " for c in text)
+        if self._live is not None:
+            self._live.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def _print(self) -> None:
+        print(self._line(), file=sys.stderr, flush=True)
+
+    def _drawn(self) -> Text | Table:
+        from rich.text import Text
+
+        line = Text(self._line(), no_wrap=True, overflow="ellipsis")  # not a str: a name may look like rich's markup
+        if self._fraction is None:
+            return line
+        from rich.progress_bar import ProgressBar
+        from rich.table import Column, Table
+
+        done, grid = self._fraction(), Table.grid(Column(no_wrap=True), Column(), Column(no_wrap=True), padding=(0, 1))
+        grid.add_row(line, ProgressBar(total=1.0, completed=done, width=40), Text(f"{100 * done:.0f} %"))
+        return grid

@@ -5,6 +5,8 @@ The generator is SplitMix64 (Steele, Lea & Flood, OOPSLA 2014); a state is a uin
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,7 +27,7 @@ def random_state(seed: int, stream: int = 0) -> NDArray[np.uint64]:
 
 
 @kernel(inline=True)
-def mix(z):
+def mix(z: np.uint64) -> Any:
     """SplitMix64's finaliser: a bijection of uint64 whose output bits look independent."""
     z = (z ^ (z >> _S30)) * _M1
     z = (z ^ (z >> _S27)) * _M2
@@ -33,26 +35,26 @@ def mix(z):
 
 
 @kernel(inline=True)
-def next_u64(state):
+def next_u64(state: NDArray[np.uint64]) -> Any:
     """64 random bits; advances `state`."""
     state[0] += _GAMMA
     return mix(state[0])
 
 
 @kernel(inline=True)
-def uniform(state):
+def uniform(state: NDArray[np.uint64]) -> np.float64:
     """A float64 uniform on [0, 1)."""
     return np.float64(next_u64(state) >> _S11) * (1.0 / 9007199254740992.0)
 
 
 @kernel(inline=True)
-def below(state, n):
+def below(state: NDArray[np.uint64], n: int) -> Any:
     """An int64 uniform on 0..n-1, for 0 < n < 2**32 (Lemire's multiply-shift; bias under n / 2**32)."""
     return np.int64(((next_u64(state) & _LOW) * np.uint64(n)) >> _S32)
 
 
 @kernel
-def shuffle(state, array):
+def shuffle(state: NDArray[np.uint64], array: NDArray[Any]) -> None:
     """Permute `array` in place (Fisher-Yates)."""
     for i in range(len(array) - 1, 0, -1):
         j = below(state, i + 1)
@@ -60,7 +62,7 @@ def shuffle(state, array):
 
 
 @kernel(inline=True)
-def hashed(key, time, arm):
+def hashed(key: np.uint64, time: int, arm: int) -> Any:
     """Counter-based draw: a float64 uniform on [0, 1) that depends on (key, time, arm) alone, so batching never changes it."""
     z = mix(np.uint64(key) + _GAMMA * (np.uint64(time) + np.uint64(1)))
     z = mix(z ^ (_GAMMA * (np.uint64(arm) + np.uint64(1))))

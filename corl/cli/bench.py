@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from corl.errors import UsageError
 
 if TYPE_CHECKING:
-    from corl.benchmark.running.executor import Executor
+    from corl.benchmark.running.supervisor import Supervisor
 
 __all__ = ["arguments", "execute"]
 
@@ -58,14 +58,15 @@ def execute(args: argparse.Namespace) -> int:
         target = Path(args.export) if args.export else suite.file.parent / "results" / f"{suite.file.stem}.csv"
         if target.is_dir():
             raise UsageError(f"--export: {target} is a folder; it takes a file")
-    with Store(path, create=True) as store, Board() as board:
+    board = Board()
+    with Store(path, create=True) as store, board.progress as progress:
         todo = missing(suite, store, resume=args.resume)
         for notice in suite.notices:
-            board.say(f"note: {notice}")
+            progress.say(f"note: {notice}")
         try:
-            run_suite(suite, todo, store, _executor(args), board.listener, _command())
+            run_suite(suite, todo, store, _supervisor(args), board.listener, _command())
         except KeyboardInterrupt:
-            board.say(f"interrupted; {_runs(board.outcomes)} kept in {path}; --resume goes on from there")
+            progress.say(f"interrupted; {_runs(board.outcomes)} kept in {path}; --resume goes on from there")
             return 130
         if target is not None:
             export(store, suite.name, target)
@@ -74,19 +75,16 @@ def execute(args: argparse.Namespace) -> int:
     return 0
 
 
-def _executor(args: argparse.Namespace) -> Executor:
+def _supervisor(args: argparse.Namespace) -> Supervisor:
+    from corl.benchmark.running.supervisor import Supervisor
+
     if args.jobs is not None and args.jobs < 1:
         raise UsageError(f"--jobs: {args.jobs} is not accepted; it takes an integer from 1 up")
     if args.executor == "ray":
-        from corl.benchmark.running.ray_executor import RayExecutor
-
-        cluster: Executor = RayExecutor(args.address, args.jobs)
-        return cluster
+        return Supervisor.on_ray(args.address, args.jobs)
     if args.address is not None:
         raise UsageError("--address is for --executor ray")
-    from corl.benchmark.running.executor import LocalExecutor
-
-    return LocalExecutor(args.jobs or 1)
+    return Supervisor.here(args.jobs or 1)
 
 
 def _seconds(text: str | None) -> list[float] | None:

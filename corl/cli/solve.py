@@ -19,13 +19,15 @@ from corl.files.drawing import check_name
 from corl.files.opening import plain_name, replacing
 from corl.interruption import heard, interruptible
 from corl.loading import load, name_of
-from corl.result import Result
+from corl.progress import Progress
+from corl.result import Result, relative_gap
 from corl.run import Improvement
 from corl.termination import LIMITS, STATUSES
 
 __all__ = ["arguments", "execute", "more_help"]
 
 _WORDS: dict[str, Mapping[Any, str]] = {"status, what is known": STATUSES, "limit, what ended the run": LIMITS}
+_LINE_EVERY = 1.0  # seconds between two lines of progress where stderr is no terminal
 _KEEP_EVERY = 2.0  # seconds between two copies of the incumbent into --output while the search goes on
 
 
@@ -96,7 +98,6 @@ def _check_targets(args: argparse.Namespace) -> None:
 
 
 def _solve_one(file: Path, args: argparse.Namespace) -> int:
-    from corl.progress import Progress
     from corl.solving import solve
 
     problem, instance = load(file, args.problem)
@@ -108,12 +109,14 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
     keeper = _Keeper(problem, instance, output)
     shown = args.progress or sys.stderr.isatty()
     telling, before = _Telling(), heard()
+    incumbent = _Incumbent(one_line(name_of(instance)), args.time_limit)
     with interruptible(telling):
-        with _stdout_kept(), Progress(one_line(name_of(instance)), problem.sense, args.time_limit, shown=shown) as progress:
+        with _stdout_kept(), Progress(incumbent.line, shown=shown, every=_LINE_EVERY, ending=True) as progress:
 
             def follow(news: Improvement) -> None:
                 telling.begun = True
-                progress.update(news)
+                incumbent.update(news)
+                progress.update()
                 keeper.update(news)
 
             result = solve(
@@ -186,6 +189,27 @@ class _Telling:
         write(path)
         if said:
             print(f"  written    {one_line(path)}", flush=True)
+
+
+class _Incumbent:
+    """The latest improvement of a run, as a line of progress."""
+
+    def __init__(self, name: str, time_limit: float | None) -> None:
+        self.name, self.limit = name, f" of {time_limit:g}" if time_limit else ""
+        self.news: Improvement | None = None
+        self.begun = 0.0
+
+    def update(self, news: Improvement) -> None:
+        self.begun, self.news = time.perf_counter() - news.runtime, news
+
+    def line(self) -> str:
+        from corl.formatting import percent, value
+
+        if (news := self.news) is None:
+            return f"{self.name}  preparing"
+        elapsed, gap = time.perf_counter() - self.begun, percent(relative_gap(news.objective, news.bound))
+        incumbent = f"incumbent {value(news.objective)}  bound {value(news.bound)}  gap {gap}"
+        return f"{self.name}  {elapsed:.1f}{self.limit} s  {incumbent}"
 
 
 class _Keeper:

@@ -6,10 +6,7 @@ import argparse
 import contextlib
 import os
 import sys
-import time
 from pathlib import Path
-from types import TracebackType
-from typing import Any
 
 from corl.cli.main import one_line
 from corl.cli.option_help import described
@@ -19,6 +16,7 @@ from corl.interruption import heard
 from corl.learning import branches, snapshots
 from corl.learning.session import Training
 from corl.learning.training import train
+from corl.progress import Progress
 
 __all__ = ["arguments", "execute", "more_help"]
 
@@ -67,9 +65,22 @@ def execute(args: argparse.Namespace) -> int:
         limit = recipe_class(args.problem, recipe).usual_time
     shown = args.progress or sys.stderr.isatty()
     before = heard()
+    current: Training | None = None
+
+    def line() -> str:
+        return f"{args.problem} {recipe}  {'preparing' if current is None else _state(current)}"
+
+    def fraction() -> float:
+        return 0.0 if current is None else current.fraction
+
+    def follow(training: Training) -> None:
+        nonlocal current
+        current = training
+        progress.update()
+
     with contextlib.ExitStack() as stack:
         store = stack.enter_context(Store(args.store, create=True)) if args.store else None
-        progress = stack.enter_context(_Progress(f"{args.problem} {recipe}", shown=shown))
+        progress = stack.enter_context(Progress(line, shown=shown, every=_LINE_EVERY, fraction=fraction))
         training = train(
             args.problem,
             recipe,
@@ -85,7 +96,7 @@ def execute(args: argparse.Namespace) -> int:
             save_every=args.save_every,
             store=store,
             name=args.name,
-            on_progress=progress.update,
+            on_progress=follow,
             **asked,
         )
     print(f"{args.problem}  {recipe}  {_state(training)} ({training.limit})")
@@ -112,42 +123,6 @@ def _state(training: Training) -> str:
     """How far it is, and the latest metrics."""
     steps = f"{training.step}" + (f" of {training.steps}" if training.steps else "") + " steps"
     seconds = f"{training.seconds:.0f}" + (f" of {training.time_limit:g}" if training.time_limit else "") + " s"
-    shown = {name: x for name, x in training.metrics.items() if not name.startswith(branches.PREFIX)}
+    metrics = dict(training.metrics)  # a thread that shows them may ask while the training writes new ones
+    shown = {name: x for name, x in metrics.items() if not name.startswith(branches.PREFIX)}
     return "  ".join([steps, seconds, *(f"{name} {value(float(f'{x:.4g}'))}" for name, x in shown.items())])
-
-
-class _Progress:
-    """On a terminal a bar with the latest metrics, elsewhere a line every few seconds."""
-
-    def __init__(self, name: str, *, shown: bool) -> None:
-        self.name, self.shown = name, shown
-        self._bar: Any = None
-        self._next_line = 0.0
-
-    def __enter__(self) -> _Progress:
-        if self.shown and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn
-
-            columns = TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:.0f} %")
-            self._bar = Progress(*columns, console=Console(stderr=True), refresh_per_second=4, transient=True)
-            self._bar.add_task(f"{self.name}  preparing", total=1.0)
-            self._bar.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def update(self, training: Training) -> None:
-        """Take the state after a step; cheap."""
-        now = time.monotonic()
-        if not self.shown or now < self._next_line:
-            return
-        line = f"{self.name}  {_state(training)}"
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], description=line, completed=training.fraction)
-            self._next_line = now + 0.25
-        else:
-            print(line, file=sys.stderr, flush=True)
-            self._next_line = now + _LINE_EVERY

@@ -9,6 +9,9 @@ user or root, can write, and a file only where it is whole: it begins with the d
 not count is compiled again; a warning says so, once in a process.
 """
 
+# mypy: allow-untyped-calls
+# numba's own functions have no types.
+
 from __future__ import annotations
 
 import contextlib

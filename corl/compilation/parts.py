@@ -9,6 +9,9 @@ While a kernel of ours is compiled, a library's machine code is made when somebo
 Nobody asks for that of numba's own functions either. (This relies on internals of numba, hence on its version: `_TESTED`.)
 """
 
+# mypy: allow-untyped-calls
+# numba's own functions have no types.
+
 from __future__ import annotations
 
 import contextlib

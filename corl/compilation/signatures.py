@@ -1,5 +1,8 @@
 """The signatures of kernels as JSON: what solvers' `.kernels.json` files hold (corl.compilation.ahead)."""
 
+# mypy: allow-untyped-calls
+# numba's own functions have no types.
+
 from __future__ import annotations
 
 import re

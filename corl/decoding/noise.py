@@ -37,12 +37,12 @@ def gumbels(keys: NDArray[np.uint64], time: int, count: int) -> NDArray[np.float
 def _absorb(key: Any, number: Any) -> None:
     """Mix a number into each key."""
     for i in range(len(key)):
-        key[i] = mix(key[i] + _STEP * (number[i] + np.uint64(1)))  # type: ignore[no-untyped-call]
+        key[i] = mix(key[i] + _STEP * (number[i] + np.uint64(1)))
 
 
 @kernel
 def _fill(keys: Any, time: Any, out: Any) -> None:
     for i in range(len(keys)):
         for k in range(out.shape[1]):
-            uniform = hashed(keys[i], time, k)  # type: ignore[no-untyped-call]
+            uniform = hashed(keys[i], time, k)
             out[i, k] = -math.log(-math.log(max(uniform, _TINY)))

@@ -10,19 +10,21 @@ from typing import Any
 
 from corl.errors import CorlError, described
 from corl.processes.child import connect
+from corl.processes.executor import Outcome
 from corl.processes.pipes import send
 
 __all__ = ["Answering", "main"]
 
 
 class Answering:
-    """From a pickled (make, arguments): a pickled payload -> ("answer", make(*arguments)(payload)), or ("failed", CorlError)."""
+    """Made of a pickled (make, arguments): answers pickled payloads by make(*arguments), which is called once."""
 
     def __init__(self, task: bytes) -> None:
         self._task = task
         self._function: Callable[[Any], Any] | None = None
 
-    def __call__(self, payload: bytes) -> tuple[str, Any]:
+    def answer(self, payload: bytes) -> Outcome:
+        """("answer", what the function returns of the payload), or ("failed", CorlError)."""
         try:
             if self._function is None:
                 make, arguments = pickle.loads(self._task)
@@ -37,10 +39,10 @@ class Answering:
 def main() -> None:
     """Serve payloads until the parent is gone."""
     messages, outbox = connect()
-    answer = Answering(messages.get())
+    answering = Answering(messages.get())
     with contextlib.suppress(BrokenPipeError):  # the parent is gone
         while True:
-            send(outbox, answer(messages.get()))
+            send(outbox, answering.answer(messages.get()))
 
 
 if __name__ == "__main__":

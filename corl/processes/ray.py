@@ -1,19 +1,22 @@
-"""Ray: a cluster to work on in place of this machine (extra "distributed"), and workers that are its actors."""
+"""Ray: a cluster to work on in place of this machine (extra "distributed"), and the Executor on it."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from corl.errors import CorlError, UsageError, described
 from corl.processes.answering import Answering
 from corl.processes.child import search_path
+from corl.processes.executor import WAKE, Outcome
 
-__all__ = ["Actors", "Cluster", "imported"]
+__all__ = ["Cluster", "Ray", "imported"]
 
 
 def imported() -> Any:
@@ -51,47 +54,59 @@ class Cluster:
             self.ray.shutdown()
 
 
-class Actors:
-    """`count` actors, one processor each, on the cluster that is connected, else at RAY_ADDRESS, else on this machine."""
+class Ray:
+    """An Executor on a cluster; see `actors` and `tasks`."""
 
-    def __init__(self, count: int, task: bytes) -> None:
-        self._cluster = Cluster(os.environ.get("RAY_ADDRESS") or "local", "--executor ray (RAY_ADDRESS)", count)
-        self._ray = self._cluster.ray
-        if count > (total := self._cluster.processors):
-            raise UsageError(f"--workers: {count} is not accepted; the Ray cluster has {total} processors")
-        kind = self._ray.remote(num_cpus=1, max_restarts=0)(_Actor)
-        self._actors = [kind.remote(task) for _ in range(count)]
-        self._submitted: dict[int, Any] = {}  # number -> Ray's reference
-        self._next = 0
+    def __init__(self, cluster: Cluster, start: Callable[[Any, int], Any], actors: Sequence[Any] = ()) -> None:
+        """start: from a payload and a number of processors to Ray's reference of its Outcome. actors: killed by `close`; without
+        any, it cancels what runs."""
+        self.processors = cluster.processors
+        """Those of the cluster."""
+        self._cluster, self._ray, self._start, self._actors = cluster, cluster.ray, start, actors
+        self._running: dict[Any, int] = {}  # reference -> number
 
-    def submit(self, number: int, payload: Any) -> None:
-        """In turn: an actor works through its payloads one by one."""
-        actor = self._actors[self._next]
-        self._next = (self._next + 1) % len(self._actors)
-        self._submitted[number] = actor.answer.remote(pickle.dumps(payload, protocol=5))
+    @classmethod
+    def actors(cls, count: int, task: bytes) -> Ray:
+        """`count` actors, one processor each, which answer by a task of Answering: on the cluster that is connected, else at
+        RAY_ADDRESS, else on this machine. Raises UsageError."""
+        cluster = Cluster(os.environ.get("RAY_ADDRESS") or "local", "--executor ray (RAY_ADDRESS)", count)
+        if count > cluster.processors:
+            cluster.close()
+            raise UsageError(f"--workers: {count} is not accepted; the Ray cluster has {cluster.processors} processors")
+        kind = cluster.ray.remote(num_cpus=1, max_restarts=0)(Answering)
+        actors = [kind.remote(task) for _ in range(count)]
+        turns = itertools.cycle(actors)
+        return cls(cluster, lambda payload, _: next(turns).answer.remote(pickle.dumps(payload, protocol=5)), actors)
 
-    def take(self, number: int, look: Callable[[], object] | None) -> Any:
-        """Wait for an answer, without a look meanwhile. Raises what the worker raised, or CorlError for one that is lost."""
+    @classmethod
+    def tasks(cls, address: str | None, function: Callable[[Any], Outcome]) -> Ray:
+        """A task of Ray's for each payload; `address` as `ray.init` takes it, None for the cluster that Ray finds."""
+        cluster = Cluster(address or "auto", "--address")
+        task = cluster.ray.remote(max_retries=0)(function)
+        return cls(cluster, lambda payload, cores: task.options(num_cpus=cores).remote(payload))
+
+    def submit(self, number: int, payload: Any, cores: int = 1) -> None:
+        """An actor works through its payloads one by one."""
+        self._running[self._start(payload, cores)] = number
+
+    def take(self, number: int | None = None, timeout: float = WAKE) -> tuple[int, Outcome] | None:
+        wanted = [reference for reference, each in self._running.items() if number in (None, each)]
+        ready, _ = self._ray.wait(wanted, num_returns=1, timeout=timeout)
+        if not ready:
+            return None
+        number = self._running.pop(ready[0])
         try:
-            kind, value = self._ray.get(self._submitted.pop(number))
-        except self._ray.exceptions.RayError as error:  # an actor or a node is gone
-            raise CorlError(f"a worker is lost: {type(error).__name__}") from error
-        if kind == "failed":
-            raise value
-        return value
+            return number, self._ray.get(ready[0])
+        except self._ray.exceptions.RayTaskError as error:  # our own code failed there
+            return number, ("failed", error.cause or error)
+        except self._ray.exceptions.RayError as error:  # a worker or a node is gone
+            return number, ("lost", CorlError(f"a worker is lost: {type(error).__name__}"))
 
     def close(self) -> None:
-        """End the actors, and the connection."""
-        for actor in self._actors:
+        """End all, and the connection."""
+        end: Callable[[Any], object] = self._ray.kill if self._actors else partial(self._ray.cancel, force=True)
+        for each in self._actors or self._running:
             with contextlib.suppress(self._ray.exceptions.RayError, ValueError):
-                self._ray.kill(actor)
-        self._submitted.clear()
+                end(each)
+        self._running.clear()
         self._cluster.close()
-
-
-class _Actor:
-    def __init__(self, task: bytes) -> None:
-        self._answering = Answering(task)
-
-    def answer(self, payload: bytes) -> tuple[str, Any]:
-        return self._answering(payload)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import queue
-import threading
 import time
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from corl import registry
 from corl.errors import SolverError
 from corl.processes.child import Child, end
+from corl.processes.executor import Outcome, Threads
 from corl.processes.pipes import pickled
 from corl.run import Run
 from corl.solver import Solver
@@ -43,7 +44,6 @@ class Team:
         self._crashed = False
         self._best: dict[int, tuple[float, Any]] = {}
         self._limit: Limit = "finished"
-        self._inbox: queue.SimpleQueue[tuple[int, tuple[Any, ...]]] = queue.SimpleQueue()  # filled by a thread per worker
         task = {
             "problem": run.problem if registry.is_guest(run.problem.name) else run.problem.name,
             "instance": run.instance,
@@ -53,12 +53,13 @@ class Team:
             "warm_start": run.warm_start,
         }
         self._task = pickled(task, "an instance and options")
+        self._executor = Threads([self._talk] * count, partial(end, self._children))
 
     def __enter__(self) -> Team:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        end(self._children)
+        self._executor.close()
 
     def prepare(self) -> dict[str, str]:
         """Start the workers and wait until each has prepared its solver; returns the versions of what they have imported.
@@ -114,30 +115,28 @@ class Team:
             raise SolverError(f"worker {k} cannot be started: {error}") from error
         self._children.append(child)
         self._alive.add(k)
-        threading.Thread(target=self._talk, args=(k, child), daemon=True).start()
+        self._executor.submit(k, child)
 
-    def _talk(self, k: int, child: Child) -> None:
-        """One thread a worker: send it its task, then pass on what it says until it is gone."""
-        fault = ""
-        try:
-            child.send_bytes(self._task)
-            child.send(_seed(self._run.seed, k))
-            while True:
-                self._inbox.put((k, child.receive()))
-        except (EOFError, OSError):
-            pass
-        except Exception as error:
-            fault = f"sent what cannot be read ({error}) and "
-        self._inbox.put((k, ("gone", fault)))
-        child.close()
+    def _talk(self, children: Iterator[tuple[int, Child]]) -> Iterator[tuple[int, Outcome]]:
+        """The lane of a worker: send it its task, then pass on what it says until it is gone."""
+        for k, child in children:
+            fault = ""
+            try:
+                child.send_bytes(self._task)
+                child.send(_seed(self._run.seed, k))
+                while True:
+                    yield k, child.receive()
+            except (EOFError, OSError):
+                pass
+            except Exception as error:
+                fault = f"sent what cannot be read ({error}) and "
+            yield k, ("gone", fault)
+            child.close()
 
-    def _next(self) -> tuple[int, tuple[Any, ...]]:
-        try:
-            return self._inbox.get(timeout=0.02)
-        except queue.Empty:
-            return -1, ("nothing",)
+    def _next(self) -> tuple[int, Outcome]:
+        return self._executor.take(timeout=0.02) or (-1, ("nothing",))
 
-    def _handle(self, k: int, message: tuple[Any, ...]) -> None:
+    def _handle(self, k: int, message: Outcome) -> None:
         kind = message[0]
         if kind == "improved":
             _, objective, bound, solution = message
@@ -171,9 +170,9 @@ class Team:
 
     def _take_last(self) -> None:
         """Of the improvements that came faster than they were looked at, the last of each worker: there is no time for more."""
-        last: dict[tuple[int, bool], tuple[Any, ...]] = {}
-        while not self._inbox.empty():
-            k, message = self._inbox.get()
+        last: dict[tuple[int, bool], Outcome] = {}
+        while found := self._executor.take(timeout=0.0):
+            k, message = found
             if message[0] == "improved":
                 last[k, message[3] is None] = message
         for (k, _), message in last.items():

@@ -26,15 +26,15 @@ class GraphPool(NamedTuple):
     """[I] the metric's kind (corl.routing.metric)."""
     size: NDArray[np.int64]
     """[I] n."""
-    first: NDArray[np.int64]
+    nodes_start: NDArray[np.int64]
     """[I] where the nodes of a graph begin in arrays [sum of n] that a problem adds (scores, demands)."""
-    points_first: NDArray[np.int64]
+    points_start: NDArray[np.int64]
     """[I] where its nodes begin in `points`."""
-    matrix_first: NDArray[np.int64]
+    matrix_start: NDArray[np.int64]
     """[I] where its n * n distances begin in `matrix`."""
     listed: NDArray[np.int64]
     """[I] the length of a node's neighbour list."""
-    lists_first: NDArray[np.int64]
+    lists_start: NDArray[np.int64]
     """[I] where the lists of its nodes begin in `lists`."""
     points: NDArray[np.float64]
     """[sum of n over graphs with coordinates, 3] as the metric has them."""
@@ -57,11 +57,11 @@ def graph_pool(metrics: Sequence[Metric], listed: int = 0, prices: Sequence[NDAr
     return GraphPool(
         kind=np.array([metric.kind for metric in metrics], np.int64),
         size=size,
-        first=offsets(size),
-        points_first=offsets([len(metric.points) for metric in metrics]),
-        matrix_first=offsets([metric.matrix.size for metric in metrics]),
+        nodes_start=offsets(size),
+        points_start=offsets([len(metric.points) for metric in metrics]),
+        matrix_start=offsets([metric.matrix.size for metric in metrics]),
         listed=np.array([array.shape[1] for array in lists], np.int64),
-        lists_first=offsets([array.size for array in lists]),
+        lists_start=offsets([array.size for array in lists]),
         points=np.concatenate([metric.points for metric in metrics]),
         matrix=np.concatenate([metric.matrix.ravel() for metric in metrics]),
         lists=np.concatenate([array.ravel() for array in lists]),
@@ -76,9 +76,9 @@ def offsets(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
 @kernel(inline=True)
 def graph_metric(graphs: Any, instance: Any) -> Any:
     """The Metric of one graph, of views into the pool."""
-    n, kind, start = graphs.size[instance], graphs.kind[instance], graphs.matrix_first[instance]
+    n, kind, start = graphs.size[instance], graphs.kind[instance], graphs.matrix_start[instance]
     m = n if kind == EXPLICIT else 0
-    first = graphs.points_first[instance]
+    first = graphs.points_start[instance]
     return Metric(kind, graphs.points[first : first + n], graphs.matrix[start : start + m * m].reshape((m, m)))
 
 

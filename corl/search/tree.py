@@ -21,8 +21,17 @@ from corl.jit import kernel
 from corl.search.priors import FAR, keep_unmasked, prior_weights, promote
 
 __all__ = [
-    "ENDED", "LEAST_SPREAD", "WAITING",
-    "Trees", "expand_leaf", "expand_root", "choose", "conclude", "select_leaf", "new_trees", "score_root",
+    "ENDED",
+    "LEAST_SPREAD",
+    "WAITING",
+    "Trees",
+    "choose",
+    "conclude",
+    "expand_leaf",
+    "expand_root",
+    "new_trees",
+    "score_root",
+    "select_leaf",
 ]  # fmt: skip
 
 ENDED, WAITING = -1, -2

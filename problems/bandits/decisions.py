@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.bandits.environment import BanditEnvironment
-from corl.problems.bandits.policy import BanditPolicy
+from corl.problems.bandits.evaluation import check
+from corl.problems.bandits.instance import BanditInstance
 
 __all__ = ["decisions"]
 
 
-def decisions(policy: BanditPolicy, environment: BanditEnvironment) -> NDArray[np.int64]:
-    """The actions, int64 [..], by which a policy plays row 0 to its end: of a step those picks first that are listed first."""
+def decisions(instance: BanditInstance, solution: Any, key: int = 0) -> NDArray[np.int64]:
+    """The actions, int64 [T], by which a policy plays the episode of this key: of a step those picks first that are listed first.
+
+    Raises Infeasible for what is no policy.
+    """
+    policy, environment = check(instance, solution), BanditEnvironment([instance], 1)
+    environment.reset([0], [0], [key])
     state, row, taken = environment.state, np.zeros(1, np.int64), list[int]()
-    instance = environment.instances[int(state.instance[0])]
     while (time := int(state.time[0])) < instance.horizon:
         arms = state.arm[:1, : instance.arms].copy()
         action = policy.actions(arms, time, state.key[:1])[0]

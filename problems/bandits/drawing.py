@@ -1,4 +1,4 @@
-"""Pictures of what a policy does."""
+"""Pictures of which arms a policy acts on, and when: with matplotlib, and for pages."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from numpy.typing import NDArray
 from corl.files.drawing import whole_ticks
 from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.policy import BanditPolicy
+from corl.view.scene import Group, Scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_policy", "shares"]
+__all__ = ["draw", "scene", "shares"]
 
 
-def draw_policy(instance: BanditInstance, policy: BanditPolicy | None, axes: Axes) -> None:
+def draw(instance: BanditInstance, solution: BanditPolicy | None, axes: Axes) -> None:
     """The share of episodes in which each arm is acted on (level above 0) at each time; without a policy the mean rewards."""
-    if policy is None:
+    if solution is None:
         image = axes.imshow(instance.rewards.max(axis=1), aspect="auto", cmap="viridis", interpolation="nearest")
         axes.set(xlabel="state", ylabel="arm", title=f"{instance.name}: reward of each arm's best level in each state")
         label = "reward"
     else:
-        image = axes.imshow(shares(instance, policy), aspect="auto", cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
+        image = axes.imshow(shares(instance, solution), aspect="auto", cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
         axes.set(xlabel="time", ylabel="arm", title=f"{instance.name}: how often each arm is acted on")
         label = "share of episodes"
     whole_ticks(axes)
@@ -44,3 +45,19 @@ def shares(instance: BanditInstance, policy: BanditPolicy) -> NDArray[np.float64
 
     simulate(instance, watched)
     return shares
+
+
+def scene(instance: BanditInstance, solution: BanditPolicy | None) -> Scene | None:
+    """A row an arm; a box as wide as the share of episodes in which it is acted on at a time. None without a policy."""
+    if solution is None:
+        return None
+    share = shares(instance, solution)
+    axis = "time; a box is as wide as the share of episodes with a pull"
+    scene = Scene(f"{instance.name}: {instance.arms:,} arms", axis, "arm")
+    scene.rows, scene.head = [str(arm) for arm in range(instance.arms)], ("arm", "pulled in a mean episode")
+    for arm, row in enumerate(share.tolist()):
+        scene.groups.append(Group((f"arm {arm}", round(sum(row), 3))))
+        for time, part in enumerate(row):
+            if part > 0:
+                scene.boxes.append((time, arm, part, 1, f"arm {arm}, time {time}: in {100 * part:.3g} % of episodes", arm, False))
+    return scene

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.bandits.facts import facts
+from corl.problems.bandits.features import observe
 from corl.problems.bandits.instance import BanditInstance
 from corl.problems.bandits.recorded import RecordedPolicy
-from corl.problems.bandits.transitions import BanditState, Offsets, look, place_rows
+from corl.problems.bandits.transitions import Offsets, State, place_rows
 
 __all__ = ["BanditEnvironment", "episode_of"]
 
@@ -80,7 +81,7 @@ class BanditEnvironment(Environment):
         instance = state.instance[rows]
         gains = np.zeros((*actions.shape, 2, len(_HORIZONS)))
         rooms, arms = np.zeros((len(rows), actions.shape[1] + 1), np.int64), np.zeros((len(rows), 2))
-        look(state, rows, actions, _HORIZONS, gains, rooms, arms)
+        observe(state, rows, actions, _HORIZONS, gains, rooms, arms)
         time, horizon = state.time[rows], state.horizon[instance]
         now = np.minimum(time, horizon - 1)
         return {
@@ -90,7 +91,7 @@ class BanditEnvironment(Environment):
             "gains": gains,
             "rooms": rooms,
             "arms": arms,
-            "weight": state.weight[state.first.weight[instance] + now],
+            "weight": state.weight[state.start.weight[instance] + now],
             "picked": np.where(time < horizon, state.chosen[rows, now].sum(axis=1, dtype=np.int64), 0),
             "left": horizon - time,
             "room": state.rooms[instance],
@@ -107,7 +108,7 @@ class BanditEnvironment(Environment):
         return RecordedPolicy(self.instances[which], state.chosen[at, : state.horizon[which], : state.picks[which]].copy())
 
 
-def _pool(instances: list[BanditInstance], rows: int) -> BanditState:
+def _pool(instances: list[BanditInstance], rows: int) -> State:
     """The pool over `instances`; the rows are for `reset`."""
     known = [facts(instance) for instance in instances]
     tables: dict[str, list[NDArray[Any]]] = {
@@ -133,9 +134,9 @@ def _pool(instances: list[BanditInstance], rows: int) -> BanditState:
         "depth": [len(each.outlook) for each in known],
     }
     widest = {name: max(numbers) for name, numbers in sizes.items()}
-    return BanditState(
+    return State(
         **{name: np.array(numbers, np.int64) for name, numbers in sizes.items()},  # type: ignore[arg-type]  # all are integers
-        first=Offsets(**{name: np.cumsum(length) - length for name, length in lengths.items()}),
+        start=Offsets(**{name: np.cumsum(length) - length for name, length in lengths.items()}),
         **{name: np.concatenate([array.ravel() for array in arrays]) for name, arrays in tables.items()},
         touched=np.concatenate(touched),
         instance=np.zeros(rows, np.int32),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,7 @@ from corl.problems.bandits.constraints import Budget, Capacity, Constraint, Inte
 from corl.problems.bandits.constraints.interventions import TOUCHED_MOST
 from corl.problems.bandits.instance import BanditInstance
 
-__all__ = ["adherence", "attractor", "budget", "capacity", "interventions", "machines", "routing", "scheduling"]
+__all__ = ["GENERATORS", "adherence", "attractor", "budget", "capacity", "interventions", "machines", "routing", "scheduling"]
 
 _BEGINS_UP = 0.2  # the chance that an arm begins in state 1, not 0
 
@@ -244,3 +246,15 @@ def _instance(
         name, *moves, constraint, initial.astype(np.int32), horizon, seed=seed, comment=comment,
         levels=np.full(shape[1], moves[0].shape[1], np.int32) if levels is None else levels,
     )  # fmt: skip
+
+
+GENERATORS: dict[str, Callable[..., BanditInstance]] = {
+    "capacity": capacity,
+    "scheduling": scheduling,
+    "routing": routing,
+    "interventions": interventions,
+    "budget": budget,
+    "machines": machines,
+    "adherence": adherence,
+    "attractor": attractor,
+}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corl.adapter import Problem
 from corl.errors import InputError
 from corl.files.json_instances import Field, plain
-from corl.problems.bandits import generators
+from corl.problems.bandits.generators import GENERATORS
 from corl.problems.bandits.instance import BanditInstance
 
 if TYPE_CHECKING:
@@ -45,16 +45,7 @@ class Bandits(Problem):
     title = "restless bandits with combinatorial actions"
     sense = "max"
     instance_type = BanditInstance
-    generators = {  # noqa: RUF012
-        "capacity": generators.capacity,
-        "scheduling": generators.scheduling,
-        "routing": generators.routing,
-        "interventions": generators.interventions,
-        "budget": generators.budget,
-        "machines": generators.machines,
-        "adherence": generators.adherence,
-        "attractor": generators.attractor,
-    }
+    generators = GENERATORS
     size_option = "arms"
     solutions_are_policies = True
     features = {"picks": _picks}  # noqa: RUF012
@@ -140,16 +131,16 @@ class Bandits(Problem):
 
     def draw(self, instance: BanditInstance, solution: Any, axes: Axes) -> None:
         """Draw how often a policy acts on each arm over time, in all episodes."""
-        from corl.problems.bandits.drawing import draw_policy
+        from corl.problems.bandits.drawing import draw
         from corl.problems.bandits.evaluation import check
 
-        draw_policy(instance, None if solution is None else check(instance, solution), axes)
+        draw(instance, None if solution is None else check(instance, solution), axes)
 
     def view(self, instance: BanditInstance, solution: Any) -> Scene | None:
         """See `corl.adapter.Problem.view`."""
-        from corl.problems.bandits.viewing import scene_of
+        from corl.problems.bandits.drawing import scene
 
-        return scene_of(instance, solution)
+        return scene(instance, solution)
 
     def environment(
         self, instances: Sequence[BanditInstance], rows: int, width: int | None = None, name: str = ""
@@ -172,11 +163,9 @@ class Bandits(Problem):
     def decisions(self, instance: BanditInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """The picks and commits by which a policy plays the episode of this key."""
         from corl.problems.bandits.decisions import decisions
-        from corl.problems.bandits.evaluation import check
 
-        environment = self.environment([instance], 1, name=name)
-        environment.reset([0], [0], [key])
-        return decisions(check(instance, solution), environment)
+        self.environment_name(name)
+        return decisions(instance, solution, key)
 
     def starts(self, instance: BanditInstance) -> int:
         """As many as the instance has episodes: they begin with the arms in other states, and with other luck."""
@@ -184,8 +173,7 @@ class Bandits(Problem):
 
     def miniature(self, instance: BanditInstance) -> BanditInstance:
         """Eight arms, two of them at once, with the same kind of constraint, for one step of two episodes."""
-        makers: Mapping[str, Any] = self.generators
-        return makers[instance.constraint.kind](arms=8, pulls=2, horizon=1, episodes=2)  # type: ignore[no-any-return]
+        return GENERATORS[instance.constraint.kind](arms=8, pulls=2, horizon=1, episodes=2)
 
 
 def _span(counts: np.ndarray) -> str:

@@ -16,7 +16,7 @@ from corl.kernels.sorted_lists import insert_sorted
 from corl.problems.bandits.instance import BanditInstance
 from corl.rng import hashed
 
-__all__ = ["BanditState", "Offsets", "advance", "look", "place_rows", "thresholds"]
+__all__ = ["Offsets", "State", "advance", "gain", "place_rows", "thresholds"]
 
 
 class Offsets(NamedTuple):
@@ -32,7 +32,7 @@ class Offsets(NamedTuple):
     touched: NDArray[np.int64]
 
 
-class BanditState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances (sizes of the widest: J arms, N picks, T times, M needs), R rows. Tables are flat, an instance's
     entries together; what belongs to (arm, level, state) is at (arm * A + level) * S + state.
     """
@@ -53,7 +53,7 @@ class BanditState(NamedTuple):
     """[I] V."""
     depth: NDArray[np.int64]
     """[I] H: the outlook is over up to so many steps."""
-    first: Offsets
+    start: Offsets
     reward: NDArray[np.float64]
     """[sum of J A S] the expected reward of a step."""
     threshold: NDArray[np.float64]
@@ -102,7 +102,7 @@ def thresholds(instance: BanditInstance) -> NDArray[np.float64]:
 @kernel(inline=True)
 def _successor(thresholds: Any, begin: Any, key: Any, time: Any, arm: Any) -> Any:
     """The state that an arm moves to; the thresholds of its level and state are those from `begin` on."""
-    draw = hashed(key, time, arm)  # type: ignore[no-untyped-call]
+    draw = hashed(key, time, arm)
     following = 0
     while thresholds[begin + following] <= draw:
         following += 1
@@ -149,7 +149,7 @@ def _fits(state: Any, row: Any, pick: Any) -> Any:
     """Whether a pick may be added to those of the step: some room holds them all."""
     instance = state.instance[row]
     m = state.needs[instance]
-    need, size = state.first.need[instance] + pick * m, state.first.size[instance]
+    need, size = state.start.need[instance] + pick * m, state.start.size[instance]
     for v in range(state.rooms[instance]):
         inside = True
         for i in range(m):
@@ -164,17 +164,17 @@ def _fits(state: Any, row: Any, pick: Any) -> Any:
 @kernel(inline=True)
 def _touched(state: Any, instance: Any, pick: Any) -> Any:
     """Where the arms that a pick touches begin and end in `state.touched`."""
-    at, begin = state.first.reach[instance] + pick, state.first.touched[instance]
+    at, begin = state.start.reach[instance] + pick, state.start.touched[instance]
     return begin + state.reach[at], begin + state.reach[at + 1]
 
 
 @kernel
-def _gain(state: Any, row: Any, pick: Any, steps: Any, cared: Any) -> Any:
+def gain(state: Any, row: Any, pick: Any, steps: Any, cared: Any) -> Any:
     """What a pick adds over `steps` steps to the arms it touches, left alone after this step, or (1) cared for."""
     instance = state.instance[row]
     width, size = state.levels[instance], state.states[instance]
     table = (min(steps, state.depth[instance]) - 1) * 2 + cared
-    first = state.first.outlook[instance] + table * state.arms[instance] * width * size
+    first = state.start.outlook[instance] + table * state.arms[instance] * width * size
     begin, end = _touched(state, instance, pick)
     total = 0.0
     for k in range(begin, end):
@@ -184,7 +184,7 @@ def _gain(state: Any, row: Any, pick: Any, steps: Any, cared: Any) -> Any:
     return total
 
 
-@attach(hooks.step, BanditState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """A pick of an entry, or (action N) commit: the arms earn what they are expected to, and move."""
     instance, time = state.instance[src], state.time[src]
@@ -200,7 +200,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     state.chosen[dst, time, action] = 1
     m = state.needs[instance]
     for i in range(m):
-        state.used[dst, i] += state.need[state.first.need[instance] + action * m + i]
+        state.used[dst, i] += state.need[state.start.need[instance] + action * m + i]
     begin, end = _touched(state, instance, action)
     for k in range(begin, end):
         state.level[dst, state.touched[k, 0]] += state.touched[k, 1]
@@ -221,17 +221,17 @@ def _commit(state: Any, row: Any) -> Any:
     """One step of all arms, as `advance` makes it; returns its reward."""
     instance, time = state.instance[row], state.time[row]
     width, size = state.levels[instance], state.states[instance]
-    reward, threshold = state.first.reward[instance], state.first.threshold[instance]
+    reward, threshold = state.start.reward[instance], state.start.threshold[instance]
     total = 0.0
     for j in range(state.arms[instance]):
         at = (j * width + state.level[row, j]) * size + state.arm[row, j]
         total += state.reward[reward + at]
         state.arm[row, j] = _successor(state.threshold, threshold + at * size, state.key[row], time, j)
     _begin_step(state, row, time + 1)
-    return state.weight[state.first.weight[instance] + time] * total
+    return state.weight[state.start.weight[instance] + time] * total
 
 
-@attach(hooks.actions, BanditState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The legal picks and commit (worth 0), by what they add to arms left alone and cared for together."""
     instance, time = state.instance[row], state.time[row]
@@ -243,60 +243,6 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     for pick in range(state.picks[instance]):
         if state.chosen[row, time, pick] or not _fits(state, row, pick):
             continue
-        gain = _gain(state, row, pick, left, 0) + _gain(state, row, pick, left, 1)
-        count = insert_sorted(keys, out, count, -gain, pick)
+        both = gain(state, row, pick, left, 0) + gain(state, row, pick, left, 1)
+        count = insert_sorted(keys, out, count, -both, pick)
     return count
-
-
-@kernel
-def look(state: Any, rows: Any, actions: Any, horizons: Any, gains: Any, rooms: Any, arms: Any) -> None:
-    """Fill gains [R, K, 2, len(horizons)], rooms [R, K + 1] and arms [R, 2], as BanditEnvironment.observe says."""
-    for r in range(len(rows)):
-        row = rows[r]
-        instance = state.instance[row]
-        left = state.horizon[instance] - state.time[row]
-        if left <= 0:
-            continue
-        rooms[r, actions.shape[1]] = _rooms_left(state, row, -1)
-        for cared in range(2):
-            arms[r, cared] = _all_arms(state, row, left, cared)
-        for slot in range(actions.shape[1]):
-            pick = actions[r, slot]
-            if pick < 0:
-                break
-            if pick == state.picks[instance]:
-                continue
-            rooms[r, slot] = _rooms_left(state, row, pick)
-            for cared in range(2):
-                for h in range(len(horizons)):
-                    gains[r, slot, cared, h] = _gain(state, row, pick, min(left, horizons[h]), cared)
-
-
-@kernel
-def _rooms_left(state: Any, row: Any, pick: Any) -> Any:
-    """How many rooms hold what is chosen with a pick besides (-1: none)."""
-    instance = state.instance[row]
-    m, size, found = state.needs[instance], state.first.size[instance], 0
-    need = state.first.need[instance] + pick * m
-    for v in range(state.rooms[instance]):
-        inside = True
-        for i in range(m):
-            more = state.need[need + i] if pick >= 0 else 0
-            if state.used[row, i] + more > state.size[size + v * m + i]:
-                inside = False
-                break
-        found += inside
-    return found
-
-
-@kernel
-def _all_arms(state: Any, row: Any, steps: Any, cared: Any) -> Any:
-    """What all arms earn over `steps` steps at their present levels, left alone afterwards, or (1) cared for."""
-    instance = state.instance[row]
-    width, size = state.levels[instance], state.states[instance]
-    table = (min(steps, state.depth[instance]) - 1) * 2 + cared
-    first = state.first.outlook[instance] + table * state.arms[instance] * width * size
-    total = 0.0
-    for j in range(state.arms[instance]):
-        total += state.outlook[first + (j * width + state.level[row, j]) * size + state.arm[row, j]]
-    return total

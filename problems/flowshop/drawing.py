@@ -1,31 +1,33 @@
-"""Gantt charts with matplotlib."""
+"""Gantt charts of sequences: with matplotlib, and for pages with the critical operations."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corl.files.drawing import whole_ticks
-from corl.problems.flowshop.evaluation import check_sequence, completion, objective
+from corl.problems.flowshop.evaluation import check, completion, objective
 from corl.problems.flowshop.instance import FlowShopInstance
+from corl.view.scene import Group, Scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_sequence"]
+__all__ = ["draw", "scene"]
 
 _LABELLED = 400  # operations up to which a bar may carry its job's number
 
 
-def draw_sequence(instance: FlowShopInstance, solution: Any, axes: Axes) -> None:
+def draw(instance: FlowShopInstance, solution: Any, axes: Axes) -> None:
     """Draw a sequence: a row a machine, a bar an operation, a colour a job; the title gives its value.
 
     Without a solution, the jobs in the order of the file.
     """
     import matplotlib
 
-    sequence = np.arange(instance.jobs) if solution is None else check_sequence(instance, solution)
+    sequence = np.arange(instance.jobs) if solution is None else check(instance, solution)
     end, duration = completion(instance, sequence), instance.duration[sequence]
     # the golden ratio's steps round the colour wheel keep neighbours apart, however many there are
     colours = matplotlib.colormaps["hsv"]((sequence * 0.6180339887) % 1.0) * [0.8, 0.8, 0.8, 1.0]
@@ -46,3 +48,38 @@ def draw_sequence(instance: FlowShopInstance, solution: Any, axes: Axes) -> None
     if solution is not None:
         title += f", {instance.objective.replace('_', ' ')} {objective(instance, sequence):,.10g}"
     axes.set_title(title)
+
+
+def scene(instance: FlowShopInstance, solution: Any) -> Scene | None:
+    """A row a machine, a box an operation, a group a job; without a solution there is nothing to see."""
+    if solution is None:
+        return None
+    sequence = check(instance, solution)
+    end, duration = completion(instance, sequence), instance.duration[sequence]
+    scene = Scene(f"{instance.name or 'flow shop'}: {instance.jobs:,} jobs on {instance.machines:,} machines", "time", "machine")
+    scene.rows = [str(i) for i in range(instance.machines)]
+    scene.marked = "a critical operation: were it later, so would be the last job that ends"
+    scene.head, scene.steps_head = ("job", "place", "starts", "ends"), ("machine", "start", "end")
+    marked, start = _critical(instance, sequence, end), end - duration
+    for k, job in enumerate(sequence.tolist()):
+        for i in range(instance.machines):
+            text = f"{job}\njob {job} on machine {i}: {start[k, i]} to {end[k, i]}"
+            scene.boxes.append((int(start[k, i]), i, int(duration[k, i]), 1, text, k, bool(marked[k, i])))
+        steps = [(i, int(start[k, i]), int(end[k, i])) for i in range(instance.machines)]
+        scene.groups.append(Group((f"job {job}", k + 1, int(start[k, 0]), int(end[k, -1])), steps))
+    return scene
+
+
+def _critical(instance: FlowShopInstance, sequence: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """bool [n, m]: the operations of one chain without a gap, but for set-ups, to the end of the last job."""
+    found = np.zeros(end.shape, bool)
+    k, i = instance.jobs - 1, instance.machines - 1
+    while True:
+        found[k, i] = True
+        start = end[k, i] - instance.duration[sequence[k], i]
+        if i and end[k, i - 1] == start:
+            i -= 1
+        elif k:
+            k -= 1
+        else:
+            return found

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
+from corl.problems.flowshop.features import COLUMNS, observe
 from corl.problems.flowshop.instance import FlowShopInstance
-from corl.problems.flowshop.transitions import COLUMNS, FlowShopState, look, reset_rows
+from corl.problems.flowshop.transitions import State, reset_rows
 
 __all__ = ["FlowShopEnvironment"]
 
@@ -49,7 +50,7 @@ class FlowShopEnvironment(Environment):
         """
         state = self.state
         table = np.zeros((*actions.shape, len(COLUMNS)))
-        look(state, rows, actions, table)
+        observe(state, rows, actions, table)
         instance = state.instance[rows]
         jobs, machines = state.jobs[instance], state.machines[instance]
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0}
@@ -67,7 +68,7 @@ class FlowShopEnvironment(Environment):
         return self.state.sequence[at, : instance.jobs].astype(np.int64)  # type: ignore[no-any-return]
 
 
-def _pool(instances: list[FlowShopInstance], rows: int) -> FlowShopState:
+def _pool(instances: list[FlowShopInstance], rows: int) -> State:
     """The pool over `instances`; the rows are for `reset`."""
     jobs = np.array([instance.jobs for instance in instances], np.int64)
     machines = np.array([instance.machines for instance in instances], np.int64)
@@ -76,13 +77,13 @@ def _pool(instances: list[FlowShopInstance], rows: int) -> FlowShopState:
     n, m = int(jobs.max()), int(machines.max())
     tails = [np.cumsum(i.duration[:, ::-1], axis=1)[:, ::-1] - i.duration for i in instances]
     orders = [np.argsort(i.duration.sum(axis=1), kind="stable") for i in instances]
-    return FlowShopState(
+    return State(
         jobs=jobs,
         machines=machines,
         total=np.array([instance.objective == "total_completion_time" for instance in instances]),
-        jobs_at=np.cumsum(jobs) - jobs,
-        operations_at=np.cumsum(jobs * machines) - jobs * machines,
-        setups_at=np.where(sizes > 0, np.cumsum(sizes) - sizes, -1),
+        jobs_start=np.cumsum(jobs) - jobs,
+        operations_start=np.cumsum(jobs * machines) - jobs * machines,
+        setups_start=np.where(sizes > 0, np.cumsum(sizes) - sizes, -1),
         duration=np.concatenate([instance.duration.ravel() for instance in instances]),
         tail=np.concatenate([tail.ravel() for tail in tails]),
         shortest=np.concatenate([np.argsort(i.duration.T, axis=1, kind="stable").ravel() for i in instances]).astype(np.int32),

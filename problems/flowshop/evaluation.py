@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 from corl.errors import Infeasible
 from corl.problems.flowshop.instance import FlowShopInstance
 
-__all__ = ["check_sequence", "completion", "objective"]
+__all__ = ["check", "completion", "objective"]
 
 
-def objective(instance: FlowShopInstance, sequence: Any) -> float:
+def objective(instance: FlowShopInstance, solution: Any) -> float:
     """The makespan or the total completion time. Raises Infeasible for what is no sequence of all jobs."""
-    ends = completion(instance, check_sequence(instance, sequence))[:, -1]
+    ends = completion(instance, check(instance, solution))[:, -1]
     return float(ends.max() if instance.objective == "makespan" else ends.sum())
 
 
-def check_sequence(instance: FlowShopInstance, sequence: Any) -> NDArray[np.int64]:
-    """`sequence` as int64 [n], if it has every job once. Raises Infeasible naming the first fault."""
+def check(instance: FlowShopInstance, solution: Any) -> NDArray[np.int64]:
+    """`solution` as int64 [n], if it has every job once. Raises Infeasible naming the first fault."""
     try:
-        jobs = np.asarray(sequence)
+        jobs = np.asarray(solution)
     except ValueError:  # ragged
         raise Infeasible("a solution is a list of jobs") from None
     if jobs.ndim != 1 or jobs.dtype.kind not in "iu":

@@ -8,12 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.jit import kernel
+from corl.problems.flowshop.transitions import setup
 from corl.tokens import Tokens
 
-__all__ = ["TOKENS", "jobs"]
+__all__ = ["COLUMNS", "TOKENS", "jobs", "observe"]
+
+COLUMNS = ("end", "idle", "late_idle", "growth", "work", "slope", "setup")
+"""What `observe` fills of each listed job: see FlowShopEnvironment.observe."""
+_END, _IDLE, _LATE_IDLE, _GROWTH, _WORK, _SLOPE, _SETUP = range(len(COLUMNS))
 
 TOKENS = 13
 """F: features of a token, of a job and then of the shop."""
+_SHOP, _REMAINING, _TOTAL, _SPREAD = range(TOKENS - 4, TOKENS)
 _SHOWN = 20.0  # asinh of times in mean durations: what is farther looks the same
 
 
@@ -42,11 +49,10 @@ def jobs(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     x = np.zeros((rows, slots + 1, TOKENS), np.float32)
     for k, column in enumerate(columns):
         x[:, :slots, k] = np.where(mask, np.clip(np.arcsinh(2.0 * column), -_SHOWN, _SHOWN), 0.0)
-    k = len(columns)
-    x[:, slots, k] = 1.0
-    x[:, slots, k + 1] = np.log1p(observation["remaining"]) / 5.0
-    x[:, slots, k + 2] = observation["total"]
-    x[:, slots, k + 3] = np.minimum(np.arcsinh((last - first) / (unit * machines)), _SHOWN)[:, 0]
+    x[:, slots, _SHOP] = 1.0
+    x[:, slots, _REMAINING] = np.log1p(observation["remaining"]) / 5.0
+    x[:, slots, _TOTAL] = observation["total"]
+    x[:, slots, _SPREAD] = np.minimum(np.arcsinh((last - first) / (unit * machines)), _SHOWN)[:, 0]
     there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
     grow = np.where(observation["total"], observation["remaining"], 1.0) * np.sqrt(1.0 + observation["remaining"])
     return Tokens(x, there, None, unit[:, 0] * grow)
@@ -56,3 +62,32 @@ def _above(values: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.f
     """How far each listed value is above the least of its row."""
     least: NDArray[np.float64] = np.where(mask, values, np.inf).min(axis=1, keepdims=True, initial=1e300)
     return values - least
+
+
+@kernel
+def observe(state: Any, rows: Any, actions: Any, table: Any) -> None:
+    """Fill table [R, K, 7] as FlowShopEnvironment.observe says, in the order of COLUMNS."""
+    for r in range(len(rows)):
+        row = rows[r]
+        instance = state.instance[row]
+        n, m, count = state.jobs[instance], state.machines[instance], state.length[row]
+        left = (n - count) / n
+        for slot in range(actions.shape[1]):
+            job = actions[r, slot]
+            if job < 0:
+                break
+            at = state.operations_start[instance] + job * m
+            end, idle, late, growth, setups, slope = 0, 0, 0.0, 0, 0, 0.0
+            for i in range(m):
+                duration, change = state.duration[at + i], setup(state, row, job, i)
+                start = max(end, state.free[row, i] + change)
+                wait = start - state.free[row, i]
+                idle, late = idle + wait, late + wait * (m - i) / m * left
+                end = start + duration
+                growth = max(growth, end + state.tail[at + i])
+                setups += change
+                slope += duration * (2 * i - m + 1)
+            seen = table[r, slot]
+            seen[_END], seen[_IDLE], seen[_LATE_IDLE], seen[_SETUP] = end, idle, late, setups
+            seen[_GROWTH], seen[_WORK] = growth - state.free[row, m - 1], state.duration[at] + state.tail[at]
+            seen[_SLOPE] = slope / max(1, m - 1)

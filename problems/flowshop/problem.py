@@ -110,15 +110,15 @@ class FlowShop(Problem):
 
     def draw(self, instance: FlowShopInstance, solution: Any, axes: Axes) -> None:
         """A Gantt chart, a row a machine and a colour a job; without a solution the jobs in the order of the file."""
-        from corl.problems.flowshop.drawing import draw_sequence
+        from corl.problems.flowshop.drawing import draw
 
-        draw_sequence(instance, solution, axes)
+        draw(instance, solution, axes)
 
     def view(self, instance: FlowShopInstance, solution: Any) -> Scene | None:
         """See `corl.adapter.Problem.view`."""
-        from corl.problems.flowshop.viewing import scene_of
+        from corl.problems.flowshop.drawing import scene
 
-        return scene_of(instance, solution)
+        return scene(instance, solution)
 
     def environment(
         self, instances: Sequence[FlowShopInstance], rows: int, width: int | None = None, name: str = ""
@@ -132,10 +132,10 @@ class FlowShop(Problem):
 
     def decisions(self, instance: FlowShopInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """The jobs in their sequence."""
-        from corl.problems.flowshop.evaluation import check_sequence
+        from corl.problems.flowshop.decisions import decisions
 
         self.environment_name(name)
-        return check_sequence(instance, solution)
+        return decisions(instance, solution)
 
     def miniature(self, instance: FlowShopInstance) -> FlowShopInstance:
         """Its first six jobs on its first four machines."""

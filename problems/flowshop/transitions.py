@@ -13,13 +13,10 @@ from corl.hooks import attach
 from corl.jit import kernel
 from corl.kernels.rotate import rotate
 
-__all__ = ["COLUMNS", "FlowShopState", "look", "reset_rows"]
-
-COLUMNS = ("end", "idle", "late_idle", "growth", "work", "slope", "setup")
-"""What `look` fills of each listed job: see FlowShopEnvironment.observe."""
+__all__ = ["State", "reset_rows", "setup"]
 
 
-class FlowShopState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances of n jobs (N at most) and m machines (M at most), R rows."""
 
     jobs: NDArray[np.int64]
@@ -28,11 +25,11 @@ class FlowShopState(NamedTuple):
     """[I] m."""
     total: NDArray[np.bool_]
     """[I] whether the objective is the total completion time."""
-    jobs_at: NDArray[np.int64]
+    jobs_start: NDArray[np.int64]
     """[I] where its n jobs begin in `order`."""
-    operations_at: NDArray[np.int64]
+    operations_start: NDArray[np.int64]
     """[I] where its n * m operations begin."""
-    setups_at: NDArray[np.int64]
+    setups_start: NDArray[np.int64]
     """[I] where its m * (n + 1) * n set-ups begin; -1 where there are none."""
     duration: NDArray[np.int64]
     """[sum of n * m] those of a job together."""
@@ -65,7 +62,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
     """Make each of `rows` the empty sequence of instances[i], and bases[i] minus its estimate."""
     for k in range(len(rows)):
         row, instance = rows[k], instances[k]
-        n, first = state.jobs[instance], state.jobs_at[instance]
+        n, first = state.jobs[instance], state.jobs_start[instance]
         state.instance[row], state.length[row], state.ended[row] = instance, 0, 0
         state.placed[row, :] = False
         state.free[row, :] = 0
@@ -75,10 +72,10 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
 
 
 @kernel
-def _setup(state: Any, row: Any, job: Any, machine: Any) -> Any:
+def setup(state: Any, row: Any, job: Any, machine: Any) -> Any:
     """What a machine needs between the last job of the row's sequence and `job`."""
     instance = state.instance[row]
-    at = state.setups_at[instance]
+    at = state.setups_start[instance]
     if at < 0:
         return 0
     n, count = state.jobs[instance], state.length[row]
@@ -95,7 +92,7 @@ def _bound(state: Any, row: Any) -> Any:
     """
     instance = state.instance[row]
     n, m, count = state.jobs[instance], state.machines[instance], state.length[row]
-    at, total = state.operations_at[instance], state.total[instance]
+    at, total = state.operations_start[instance], state.total[instance]
     if count == n:
         return float(state.ended[row] if total else state.free[row, m - 1])
     best, ready = 0, 0
@@ -116,7 +113,7 @@ def _bound(state: Any, row: Any) -> Any:
     return float(best)
 
 
-@attach(hooks.step, FlowShopState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Put a job behind the sequence; the reward is minus what the estimate grows by."""
     instance = state.instance[src]
@@ -131,8 +128,8 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
         state.free[dst, :] = state.free[src, :]
     end = 0
     for i in range(m):
-        end = max(end, state.free[dst, i] + _setup(state, dst, action, i))
-        end += state.duration[state.operations_at[instance] + action * m + i]
+        end = max(end, state.free[dst, i] + setup(state, dst, action, i))
+        end += state.duration[state.operations_start[instance] + action * m + i]
         state.free[dst, i] = end
     at = count
     while state.sequence[dst, at] != action:
@@ -144,7 +141,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     return before - state.estimate[dst]
 
 
-@attach(hooks.actions, FlowShopState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The jobs that are left, the least work first."""
     count = state.length[row]
@@ -152,31 +149,3 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     for k in range(listed):
         out[k] = state.sequence[row, count + k]
     return listed
-
-
-@kernel
-def look(state: Any, rows: Any, actions: Any, table: Any) -> None:
-    """Fill table [R, K, 7] as FlowShopEnvironment.observe says, in the order of COLUMNS."""
-    for r in range(len(rows)):
-        row = rows[r]
-        instance = state.instance[row]
-        n, m, count = state.jobs[instance], state.machines[instance], state.length[row]
-        left = (n - count) / n
-        for slot in range(actions.shape[1]):
-            job = actions[r, slot]
-            if job < 0:
-                break
-            at = state.operations_at[instance] + job * m
-            end, idle, late, growth, setups, slope = 0, 0, 0.0, 0, 0, 0.0
-            for i in range(m):
-                duration, setup = state.duration[at + i], _setup(state, row, job, i)
-                start = max(end, state.free[row, i] + setup)
-                wait = start - state.free[row, i]
-                idle, late = idle + wait, late + wait * (m - i) / m * left
-                end = start + duration
-                growth = max(growth, end + state.tail[at + i])
-                setups += setup
-                slope += duration * (2 * i - m + 1)
-            table[r, slot, 0], table[r, slot, 1], table[r, slot, 2] = end, idle, late
-            table[r, slot, 3], table[r, slot, 4] = growth - state.free[row, m - 1], state.duration[at] + state.tail[at]
-            table[r, slot, 5], table[r, slot, 6] = slope / max(1, m - 1), setups

@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.jobshop.environment import JobShopEnvironment
-from corl.problems.jobshop.evaluation import check_schedule
+from corl.problems.jobshop.evaluation import check
 from corl.problems.jobshop.instance import JobShopInstance
 
 __all__ = ["decisions"]
 
 
-def decisions(instance: JobShopInstance, schedule: Any) -> NDArray[np.int64]:
-    """The choices, int64 [operations], of JobShopEnvironment, by which no operation ends later than in `schedule`.
+def decisions(instance: JobShopInstance, solution: Any) -> NDArray[np.int64]:
+    """The choices, int64 [operations], of JobShopEnvironment, by which no operation ends later than in `solution`.
 
     Of the machine on which something can end first, that is next which the schedule has next there. Where this cannot start
     before that end, what ends first goes before it, though the schedule may have it elsewhere: it is in nobody's way. Raises
     Infeasible for what is no schedule.
     """
-    start, machine = check_schedule(instance, schedule)
+    start, machine = check(instance, solution)
     environment = JobShopEnvironment([instance], 1, width=len(instance.choice_machine))
     owner = np.repeat(np.arange(instance.operations), np.diff(instance.choice_first))
     chosen = np.flatnonzero(instance.choice_machine == machine[owner])

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
+from corl.problems.jobshop.features import COLUMNS, observe
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.rules import first_rule
-from corl.problems.jobshop.transitions import ACTIVE, ARRIVING, NON_DELAY, SEMI_ACTIVE, JobShopState, reset_rows, slots
+from corl.problems.jobshop.transitions import ACTIVE, ARRIVING, NON_DELAY, SEMI_ACTIVE, State, reset_rows
 
 __all__ = ["JobShopEnvironment", "refuse"]
 
 _KINDS = {"semi-active": SEMI_ACTIVE, "active": ACTIVE, "non-delay": NON_DELAY, "arriving": ARRIVING}
-_FEATURES = ("job", "machine", "duration", "start", "ready", "free", "rest", "left", "due", "weight", "least", "work")
 
 
 class JobShopEnvironment(Environment):
@@ -65,11 +65,11 @@ class JobShopEnvironment(Environment):
         remaining: int32 [R], operations that are not scheduled; estimate: float64 [R], the objective if no job waited any more.
         tardy: bool [R], whether the objective is the weighted tardiness.
         """
-        table = np.zeros((*actions.shape, len(_FEATURES)), np.int64)
-        slots(self.state, rows, actions, table)
+        table = np.zeros((*actions.shape, len(COLUMNS)), np.int64)
+        observe(self.state, rows, actions, table)
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "remaining": self.state.left[rows]}
         seen |= {"estimate": self.state.estimate[rows], "tardy": self.state.tardy[self.state.instance[rows]]}
-        return seen | {name: table[:, :, k] for k, name in enumerate(_FEATURES)}
+        return seen | {name: table[:, :, k] for k, name in enumerate(COLUMNS)}
 
     def solution(self, row: int) -> Schedule:
         """The schedule of a row. Raises UsageError while operations are not scheduled."""
@@ -93,7 +93,7 @@ def _most_choices(instance: JobShopInstance) -> int:
     return int(np.maximum.reduceat(np.diff(instance.choice_first), instance.first[:-1]).sum())
 
 
-def _pool(instances: list[JobShopInstance], rows: int, kind: int) -> JobShopState:
+def _pool(instances: list[JobShopInstance], rows: int, kind: int) -> State:
     """The pool over `instances`; the rows are for `reset`."""
 
     def sizes(of: str) -> NDArray[np.int64]:
@@ -107,16 +107,16 @@ def _pool(instances: list[JobShopInstance], rows: int, kind: int) -> JobShopStat
     never = 2**62
     dues = [np.full(i.jobs, never) if i.due is None else i.due for i in instances]
     j, m, o = int(jobs.max()), int(machines.max()), int(operations.max())
-    return JobShopState(
+    return State(
         kind=np.array([kind], np.int64),
         tardy=np.array([instance.objective == "weighted_tardiness" for instance in instances]),
         jobs=jobs,
         machines=machines,
         operations=operations,
         choices=choices,
-        job_at=np.cumsum(jobs) - jobs,
-        operation_at=np.cumsum(operations) - operations,
-        choice_at=np.cumsum(choices) - choices,
+        jobs_start=np.cumsum(jobs) - jobs,
+        operations_start=np.cumsum(operations) - operations,
+        choices_start=np.cumsum(choices) - choices,
         opening=joined([i.first[:-1] for i in instances], np.int32),
         closing=joined([i.first[1:] for i in instances], np.int32),
         release=joined([i.release for i in instances], np.int64),

@@ -12,15 +12,15 @@ from corl.errors import Infeasible
 from corl.problems.jobshop.evaluation_rules import check_rules, early_by
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 
-__all__ = ["check_schedule", "completion", "ends", "objective", "schedule_of_orders"]
+__all__ = ["check", "completion", "ends", "objective", "schedule_of_orders"]
 
 _LATEST = 2**53  # of a start: sums stay exact
 
 
-def objective(instance: JobShopInstance, schedule: Any) -> float:
+def objective(instance: JobShopInstance, solution: Any) -> float:
     """The makespan, or the total weighted tardiness, with the earliness where that counts. Raises Infeasible, naming the first
     rule that is broken."""
-    end = completion(instance, check_schedule(instance, schedule))
+    end = completion(instance, check(instance, solution))
     if instance.objective == "makespan":
         return float(end.max())
     assert instance.due is not None
@@ -38,15 +38,15 @@ def ends(instance: JobShopInstance, schedule: Schedule) -> NDArray[np.int64]:
     return np.asarray(schedule.start + _durations(instance, schedule.machine))
 
 
-def check_schedule(instance: JobShopInstance, schedule: Any) -> Schedule:
-    """`schedule` (start, machine) with int64 and int32 arrays, if it is feasible.
+def check(instance: JobShopInstance, solution: Any) -> Schedule:
+    """`solution` (start, machine) with int64 and int32 arrays, if it is feasible.
 
     Every operation is on a machine that can do it, begins when the one before it in its job has ended (the first not before
     the job's release date), and of two operations on a machine one ends before the other begins or as it does: an operation
     of duration zero may stand between two others, not within one. Then come the instance's `rules`, if it has some. Raises
     Infeasible, naming the first fault.
     """
-    start, machine = _arrays(instance, schedule)
+    start, machine = _arrays(instance, solution)
     duration = _durations(instance, machine)
     end = start + duration
     opening = instance.first[:-1]

@@ -9,12 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import UsageError
+from corl.jit import kernel
+from corl.problems.jobshop.transitions import earliest
 from corl.tokens import Tokens
 
-__all__ = ["TOKENS", "operations", "signed_log"]
+__all__ = ["COLUMNS", "TOKENS", "observe", "operations", "signed_log"]
+
+COLUMNS = ("job", "machine", "duration", "start", "ready", "free", "rest", "left", "due", "weight", "least", "work")
+"""What `observe` fills of each listed action: see JobShopEnvironment.observe."""
+_JOB, _MACHINE, _DURATION, _START, _READY, _FREE, _REST, _LEFT, _DUE, _WEIGHT, _LEAST, _WORK = range(len(COLUMNS))
 
 TOKENS = 16
 """F: features of a token, in the order of `_columns`, then the two of the shop."""
+_SHOP, _REMAINING = range(TOKENS - 2, TOKENS)
 _SHOWN = 20.0  # asinh and log1p of times in mean durations: what is farther looks the same
 
 
@@ -34,8 +41,8 @@ def operations(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     x = np.zeros((rows, slots + 1, TOKENS), np.float32)
     for k, column in enumerate(_columns(observation, unit[:, None])):
         x[:, :slots, k] = np.where(mask, column, 0.0)
-    x[:, slots, TOKENS - 2] = 1.0
-    x[:, slots, TOKENS - 1] = np.log1p(observation["remaining"]) / 5.0
+    x[:, slots, _SHOP] = 1.0
+    x[:, slots, _REMAINING] = np.log1p(observation["remaining"]) / 5.0
     there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
     return Tokens(x, there, None, unit * _growth(observation, count))
 
@@ -78,3 +85,43 @@ def _columns(seen: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) -> lis
 def signed_log(times: NDArray[Any], unit: NDArray[np.float64]) -> NDArray[np.float64]:
     """Times, in units, on a scale that is straight around 0 and logarithmic far from it."""
     return np.clip(np.arcsinh(times / unit), -_SHOWN, _SHOWN)
+
+
+@kernel
+def observe(state: Any, rows: Any, actions: Any, out: Any) -> None:
+    """Fill out [R, K, 12] of the listed actions of `rows`, in the order of COLUMNS."""
+    work = np.empty(state.free.shape[1], np.int64)
+    for i in range(len(rows)):
+        row, instance = rows[i], state.instance[rows[i]]
+        _load(state, row, work)
+        for k in range(actions.shape[1]):
+            if actions[i, k] < 0:
+                break
+            c = state.choices_start[instance] + actions[i, k]
+            operation = state.owner[c]
+            o = state.operations_start[instance] + operation
+            job, at = state.job[o], state.jobs_start[instance] + state.job[o]
+            seen = out[i, k]
+            seen[_JOB], seen[_MACHINE], seen[_DURATION] = job, state.machine[c], state.duration[c]
+            seen[_START], seen[_READY] = earliest(state, row, job, c), state.ready[row, job]
+            seen[_FREE] = state.free[row, state.machine[c]]
+            seen[_REST], seen[_LEFT] = state.rest[o], state.closing[at] - operation
+            seen[_DUE], seen[_WEIGHT] = state.due[at], state.weight[at]
+            least = state.rest[o]
+            if operation + 1 < state.closing[at]:
+                least -= state.rest[o + 1]
+            seen[_LEAST], seen[_WORK] = least, work[state.machine[c]]
+
+
+@kernel
+def _load(state: Any, row: Any, work: Any) -> None:
+    """Into work [M]: of each machine the durations of all that it can do and that is not scheduled."""
+    instance = state.instance[row]
+    for m in range(state.machines[instance]):
+        work[m] = 0
+    for j in range(state.jobs[instance]):
+        for at in range(state.next[row, j], state.closing[state.jobs_start[instance] + j]):
+            operation = state.operations_start[instance] + at
+            for choice in range(state.begin[operation], state.end[operation]):
+                c = state.choices_start[instance] + choice
+                work[state.machine[c]] += state.duration[c]

@@ -38,15 +38,15 @@ def _operations(observation: Mapping[str, Any]) -> Tokens:
 
 
 def _intervals(observation: Mapping[str, Any]) -> Tokens:
-    """See corl.problems.jobshop.intervals.features.intervals."""
-    from corl.problems.jobshop.intervals.features import intervals
+    """See corl.problems.jobshop.environments.intervals.features.intervals."""
+    from corl.problems.jobshop.environments.intervals.features import intervals
 
     return intervals(observation)
 
 
 def _queue(observation: Mapping[str, Any]) -> Tokens:
-    """See corl.problems.jobshop.arriving.features.queue."""
-    from corl.problems.jobshop.arriving.features import queue
+    """See corl.problems.jobshop.environments.arriving.features.queue."""
+    from corl.problems.jobshop.environments.arriving.features import queue
 
     return queue(observation)
 
@@ -181,15 +181,15 @@ class JobShop(Problem):
 
     def draw(self, instance: JobShopInstance, solution: Any, axes: Axes) -> None:
         """A Gantt chart, a row a machine and a colour a job; without a solution the jobs' operations one after the other."""
-        from corl.problems.jobshop.drawing import draw_schedule
+        from corl.problems.jobshop.drawing import draw
 
-        draw_schedule(instance, solution, axes)
+        draw(instance, solution, axes)
 
     def view(self, instance: JobShopInstance, solution: Any) -> Scene | None:
         """See `corl.adapter.Problem.view`."""
-        from corl.problems.jobshop.viewing import scene_of
+        from corl.problems.jobshop.drawing import scene
 
-        return scene_of(instance, solution)
+        return scene(instance, solution)
 
     def environment(
         self, instances: Sequence[JobShopInstance], rows: int, width: int | None = None, name: str = ""
@@ -197,9 +197,9 @@ class JobShop(Problem):
         """`rows` states over `instances`. "dispatching": an active schedule is built operation by operation, the `width` earliest
         are listed; "semi-active": any; "intervals" is a constraint model in which time jumps between decisions; in "arriving"
         one of the jobs that wait for a machine begins at once."""
-        from corl.problems.jobshop.arriving.environment import ArrivingEnvironment
         from corl.problems.jobshop.environment import JobShopEnvironment
-        from corl.problems.jobshop.intervals.environment import IntervalEnvironment
+        from corl.problems.jobshop.environments.arriving.environment import ArrivingEnvironment
+        from corl.problems.jobshop.environments.intervals.environment import IntervalEnvironment
 
         listed: dict[str, Any] = {} if width is None else {"width": width}
         if self.environment_name(name) == "intervals":
@@ -212,9 +212,9 @@ class JobShop(Problem):
 
     def decisions(self, instance: JobShopInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """Those of each environment; no operation of what they build ends later than in the solution."""
-        from corl.problems.jobshop.arriving.environment import decisions as arriving
         from corl.problems.jobshop.decisions import decisions as dispatching
-        from corl.problems.jobshop.intervals.decisions import decisions as intervals
+        from corl.problems.jobshop.environments.arriving.decisions import decisions as arriving
+        from corl.problems.jobshop.environments.intervals.decisions import decisions as intervals
 
         follow = {"intervals": intervals, "arriving": arriving}.get(self.environment_name(name), dispatching)
         return follow(instance, solution)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from corl.errors import UsageError
-from corl.problems.jobshop.evaluation import check_schedule, ends
+from corl.problems.jobshop.evaluation import check, ends
 from corl.problems.jobshop.instance import JobShopInstance
 from corl.problems.jobshop.rules import FOREVER, Rules
 
@@ -31,7 +31,7 @@ def reschedule(
     is frozen there before it is up again is free, and so is what follows either in its job. Raises Infeasible where the schedule
     is none of the instance, UsageError for a time or a machine that is off.
     """
-    found, rules = check_schedule(instance, schedule), Rules() if instance.rules is None else instance.rules
+    found, rules = check(instance, schedule), Rules() if instance.rules is None else instance.rules
     if not rules.now <= now or (frozen_until is not None and frozen_until < now):
         raise UsageError(f"now: {now} is not accepted; accepted: from {rules.now}, and frozen_until from now on")
     end = ends(instance, found)

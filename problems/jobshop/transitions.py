@@ -16,17 +16,17 @@ from corl.hooks import attach
 from corl.jit import kernel
 from corl.kernels.copy import copy_between_rows
 
-__all__ = ["ACTIVE", "ARRIVING", "NON_DELAY", "SEMI_ACTIVE", "JobShopState", "reset_rows", "slots"]
+__all__ = ["ACTIVE", "ARRIVING", "NON_DELAY", "SEMI_ACTIVE", "State", "earliest", "reset_rows"]
 
 SEMI_ACTIVE, ACTIVE, NON_DELAY, ARRIVING = 0, 1, 2, 3
 _NEVER = 2**62
 
 
-class JobShopState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances of J jobs, M machines, O operations, C choices each (at most); R rows.
 
-    Jobs, operations and choices are numbered within their instance; its `job_at`, `operation_at`, `choice_at` say where they
-    begin in the arrays that hold those of all instances.
+    Jobs, operations and choices are numbered within their instance; its `jobs_start`, `operations_start` and
+    `choices_start` say where they begin in the arrays that hold those of all instances.
     """
 
     kind: NDArray[np.int64]
@@ -41,9 +41,9 @@ class JobShopState(NamedTuple):
     """[I]"""
     choices: NDArray[np.int64]
     """[I]"""
-    job_at: NDArray[np.int64]
-    operation_at: NDArray[np.int64]
-    choice_at: NDArray[np.int64]
+    jobs_start: NDArray[np.int64]
+    operations_start: NDArray[np.int64]
+    choices_start: NDArray[np.int64]
     opening: NDArray[np.int32]
     """Of each job, its first operation."""
     closing: NDArray[np.int32]
@@ -90,9 +90,9 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
         row, instance = rows[i], instances[i]
         estimate = 0.0
         for j in range(state.jobs[instance]):
-            at = state.job_at[instance] + j
+            at = state.jobs_start[instance] + j
             state.next[row, j], state.ready[row, j] = state.opening[at], state.release[at]
-            finish = state.release[at] + state.rest[state.operation_at[instance] + state.opening[at]]
+            finish = state.release[at] + state.rest[state.operations_start[instance] + state.opening[at]]
             if state.tardy[instance]:
                 estimate += _lateness(state, at, finish)
             else:
@@ -109,7 +109,7 @@ def _lateness(state: Any, job: Any, finish: Any) -> Any:
 
 
 @kernel(inline=True)
-def _earliest(state: Any, row: Any, job: Any, choice: Any) -> Any:
+def earliest(state: Any, row: Any, job: Any, choice: Any) -> Any:
     """When a job's next operation can start on the machine of `choice` (an index into the arrays of all instances)."""
     return max(state.ready[row, job], state.free[row, state.machine[choice]])
 
@@ -128,38 +128,38 @@ def _conflict(state: Any, row: Any) -> Any:
     best, machine, before = _NEVER, -1, _NEVER
     for j in range(state.jobs[instance]):
         at = state.next[row, j]
-        if at == state.closing[state.job_at[instance] + j]:
+        if at == state.closing[state.jobs_start[instance] + j]:
             continue
-        operation = state.operation_at[instance] + at
+        operation = state.operations_start[instance] + at
         for choice in range(state.begin[operation], state.end[operation]):
-            c = state.choice_at[instance] + choice
-            start = _earliest(state, row, j, c)
+            c = state.choices_start[instance] + choice
+            start = earliest(state, row, j, c)
             key = start + state.duration[c] if kind == ACTIVE else start
             if key < best:
                 best, machine, before = key, state.machine[c], max(key, start + 1)
     return (-1, before) if kind == NON_DELAY else (machine, before)
 
 
-@attach(hooks.step, JobShopState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Append an operation to a machine; the reward is minus what the estimate grows by."""
     instance = state.instance[src]
     if action < 0 or action >= state.choices[instance] or state.left[src] == 0:
         return math.nan
-    c = state.choice_at[instance] + action
+    c = state.choices_start[instance] + action
     operation = state.owner[c]
-    job = state.job[state.operation_at[instance] + operation]
-    start = _earliest(state, src, job, c)
+    job = state.job[state.operations_start[instance] + operation]
+    start = earliest(state, src, job, c)
     machine, before = _conflict(state, src)
     if state.next[src, job] != operation or start >= before or (machine >= 0 and machine != state.machine[c]):
         return math.nan
     if src != dst:
         _copy(state, src, dst, instance)
-    at, finish = state.job_at[instance] + job, start + state.duration[c]
-    rest = state.rest[state.operation_at[instance] + operation]
+    at, finish = state.jobs_start[instance] + job, start + state.duration[c]
+    rest = state.rest[state.operations_start[instance] + operation]
     expected, after = state.ready[src, job] + rest, finish
     if operation + 1 < state.closing[at]:
-        after += state.rest[state.operation_at[instance] + operation + 1]
+        after += state.rest[state.operations_start[instance] + operation + 1]
     before_estimate = state.estimate[src]
     if state.tardy[instance]:
         estimate = before_estimate + (_lateness(state, at, after) - _lateness(state, at, expected))
@@ -181,7 +181,7 @@ def _copy(state: Any, src: Any, dst: Any, instance: Any) -> None:
     copy_between_rows(state.chosen, src, dst, state.operations[instance])
 
 
-@attach(hooks.actions, JobShopState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The legal choices, those that can start first before others, of these the job's with most work left, then by number."""
     instance = state.instance[row]
@@ -190,13 +190,13 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     count = 0
     for j in range(state.jobs[instance]):
         at = state.next[row, j]
-        if at == state.closing[state.job_at[instance] + j]:
+        if at == state.closing[state.jobs_start[instance] + j]:
             continue
-        operation = state.operation_at[instance] + at
+        operation = state.operations_start[instance] + at
         rest = state.rest[operation]
         for choice in range(state.begin[operation], state.end[operation]):
-            c = state.choice_at[instance] + choice
-            start = _earliest(state, row, j, c)
+            c = state.choices_start[instance] + choice
+            start = earliest(state, row, j, c)
             if start >= before or (machine >= 0 and machine != state.machine[c]):
                 continue
             if count == len(out):
@@ -210,42 +210,3 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
             starts[i], rests[i], out[i] = start, rest, choice
             count += 1
     return count
-
-
-@kernel
-def slots(state: Any, rows: Any, actions: Any, out: Any) -> None:
-    """Of each listed action of `rows`, what JobShopEnvironment.observe tells of it, in that order, into out [R, K, 12]."""
-    work = np.empty(state.free.shape[1], np.int64)
-    for i in range(len(rows)):
-        row, instance = rows[i], state.instance[rows[i]]
-        _load(state, row, work)
-        for k in range(actions.shape[1]):
-            if actions[i, k] < 0:
-                break
-            c = state.choice_at[instance] + actions[i, k]
-            operation = state.owner[c]
-            o = state.operation_at[instance] + operation
-            job, at = state.job[o], state.job_at[instance] + state.job[o]
-            seen = out[i, k]
-            seen[0], seen[1], seen[2] = job, state.machine[c], state.duration[c]
-            seen[3], seen[4], seen[5] = _earliest(state, row, job, c), state.ready[row, job], state.free[row, state.machine[c]]
-            seen[6], seen[7] = state.rest[o], state.closing[at] - operation
-            seen[8], seen[9] = state.due[at], state.weight[at]
-            least = state.rest[o]
-            if operation + 1 < state.closing[at]:
-                least -= state.rest[o + 1]
-            seen[10], seen[11] = least, work[state.machine[c]]
-
-
-@kernel
-def _load(state: Any, row: Any, work: Any) -> None:
-    """Into work [M]: of each machine the durations of all that it can do and that is not scheduled."""
-    instance = state.instance[row]
-    for m in range(state.machines[instance]):
-        work[m] = 0
-    for j in range(state.jobs[instance]):
-        for at in range(state.next[row, j], state.closing[state.job_at[instance] + j]):
-            operation = state.operation_at[instance] + at
-            for choice in range(state.begin[operation], state.end[operation]):
-                c = state.choice_at[instance] + choice
-                work[state.machine[c]] += state.duration[c]

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.problems.knapsack.environment import CoreEnvironment, KnapsackEnvironment, core_of, density
-from corl.problems.knapsack.evaluation import check_items
+from corl.problems.knapsack.environment import KnapsackEnvironment, density
+from corl.problems.knapsack.environments.core.environment import CoreEnvironment, core_of
+from corl.problems.knapsack.evaluation import check
 from corl.problems.knapsack.instance import KnapsackInstance
 
 __all__ = ["decisions"]
@@ -16,7 +17,7 @@ __all__ = ["decisions"]
 
 def decisions(instance: KnapsackInstance, solution: Any, name: str) -> NDArray[np.int64]:
     """See Knapsack.decisions. In "core" a solution without a certain item gives way to the known one, which is as good."""
-    items = check_items(instance, solution)
+    items = check(instance, solution)
     environment = KnapsackEnvironment([instance], 1, 1)
     if name == "core":
         environment = CoreEnvironment([instance], 1, 1)

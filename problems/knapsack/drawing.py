@@ -1,4 +1,4 @@
-"""Drawing instances and choices of items with matplotlib."""
+"""Pictures of instances and choices of items: with matplotlib, and for pages."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corl.problems.knapsack.evaluation import check_items, total_value
+from corl.problems.knapsack.evaluation import check, objective
 from corl.problems.knapsack.instance import KnapsackInstance
+from corl.view.scene import Group, Scene, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_items"]
+__all__ = ["draw", "scene"]
 
 _TAKEN, _LEFT = "#1f6feb", "#afb8c1"
 
 
-def draw_items(instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
+def draw(instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
     """A point an item: its weight (with several capacities the mean share of them, in per cent) and value; taken ones stand out.
 
     The title tells the value of the items taken and how full the capacities are.
@@ -31,11 +32,11 @@ def draw_items(instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
     taken = np.zeros(instance.n, bool)
     title = f"{instance.name or 'knapsack'}: {instance.n:,} item{'s' if instance.n > 1 else ''}"
     if solution is not None:
-        items = check_items(instance, solution)
+        items = check(instance, solution)
         taken[items] = True
         used = instance.weights[:, items].sum(axis=1)
         full = 100.0 * float((used / np.where(instance.capacities > 0, instance.capacities, 1.0)).max())
-        title += f", {len(items):,} taken, value {total_value(instance, items):,.10g}, {full:.4g} % full"
+        title += f", {len(items):,} taken, value {objective(instance, items):,.10g}, {full:.4g} % full"
     for chosen, colour, name in ((~taken, _LEFT, "left"), (taken, _TAKEN, "taken")):
         if chosen.any():
             axes.scatter(x[chosen], instance.values[chosen], s=size, color=colour, linewidths=0, label=name)
@@ -44,3 +45,29 @@ def draw_items(instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
     axes.set_xlabel(label)
     axes.set_ylabel("value")
     axes.set_title(title)
+
+
+def scene(instance: KnapsackInstance, solution: Any) -> Scene:
+    """A point an item, its weight (with several capacities the mean share of them) and value; those left are hollow."""
+    shares = instance.weights / np.where(instance.capacities > 0, instance.capacities, 1.0)[:, None]
+    one = instance.m == 1
+    x = instance.weights[0] if one else 100.0 * shares.mean(axis=0)
+    axis = "weight" if one else "mean share of the capacities, %"
+    scene = Scene(f"{instance.name or 'knapsack'}: {instance.n:,} items", axis, "value")
+    taken = np.full(instance.n, solution is None)
+    if solution is not None:
+        items = check(instance, solution)
+        taken[items] = True
+        scene.head = ("capacity", "used", "full")
+        for k in range(instance.m):
+            used, capacity = float(instance.weights[k, items].sum()), float(instance.capacities[k])
+            share = 100.0 * used / capacity if capacity else 100.0
+            scene.groups.append(Group((short(capacity), short(used), f"{share:.4g} %")))
+            if share >= 100.0 * (1 - 1e-9):
+                scene.tight.append(f"capacity {k + 1} is full ({short(capacity)})")
+    for i in range(instance.n):
+        weights = ", ".join(short(float(weight)) for weight in instance.weights[:, i])
+        text = f"item {i}, value {short(float(instance.values[i]))}, weight {weights}"
+        kind = "" if taken[i] else "out"
+        scene.points.append((float(x[i]), float(instance.values[i]), text, 0 if taken[i] and solution is not None else -1, kind))
+    return scene

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
-from corl.problems.knapsack.core import Outlook, certain, look_ahead
+from corl.problems.knapsack.features import observe
 from corl.problems.knapsack.instance import KnapsackInstance
-from corl.problems.knapsack.transitions import KnapsackState, look, reset_rows, take_rows
+from corl.problems.knapsack.transitions import State, reset_rows
 from corl.tolerance import LIMIT
 
-__all__ = ["CoreEnvironment", "KnapsackEnvironment", "core_of", "density"]
+__all__ = ["KnapsackEnvironment", "density"]
 
 
 class KnapsackEnvironment(Environment):
@@ -48,7 +48,7 @@ class KnapsackEnvironment(Environment):
         values = np.zeros(actions.shape)
         left = np.zeros((len(rows), state.used.shape[1]))
         weights = np.zeros((*actions.shape, left.shape[1]))
-        look(state, rows, actions, values, weights, left)
+        observe(state, rows, actions, values, weights, left)
         constraints = state.constraints[state.instance[rows]]
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "values": values, "weights": weights}
         return seen | {"left": left, "constraints": constraints, "remaining": state.fitting[rows]}
@@ -61,47 +61,6 @@ class KnapsackEnvironment(Environment):
         return np.sort(self.state.taken[at, : self.state.picks[at]])
 
 
-class CoreEnvironment(KnapsackEnvironment):
-    """Knapsacks with one capacity that hold, from the start, all items which every solution better than a known one has.
-
-    What is left to decide is the core (corl.problems.knapsack.core). Raises UsageError for several capacities.
-    """
-
-    def __init__(self, instances: Sequence[KnapsackInstance], rows: int, width: int = 24) -> None:
-        for instance in instances:
-            if instance.m > 1:
-                raise UsageError(f"{instance.name}: {instance.m} capacities; the environment 'core' takes one")
-        self._certain = [np.flatnonzero(core_of(instance)[0]) for instance in instances]
-        super().__init__(instances, rows, width)
-
-    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The bases are what the certain items are worth."""
-        super()._reset(rows, which, keys)
-        taken = [self._certain[number] for number in which.tolist()]
-        ends = np.cumsum([len(items) for items in taken])
-        bases = np.zeros(len(rows))
-        take_rows(self.state, rows, np.concatenate(taken), ends, bases)
-        return bases
-
-    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """What KnapsackEnvironment has, and the arrays of corl.problems.knapsack.core.Outlook."""
-        seen = Outlook.empty(len(rows), self.width)
-        look_ahead(self.state, rows, self.width, seen)
-        return super()._observe(rows, actions) | seen._asdict()
-
-
-def core_of(instance: KnapsackInstance) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """bool [n], which items every solution better than a known one has, and the known one. For one capacity."""
-    limit, weights = instance.capacities[0] * (1.0 + 0.5 * LIMIT), instance.weights[0]
-    order = np.argsort(-density(instance), kind="stable")
-    order = order[weights[order] <= limit]
-    taken, known = np.zeros(len(order), bool), np.zeros(len(order), bool)
-    certain(instance.values[order], weights[order], limit, taken, known)
-    found = np.zeros((2, instance.n), bool)
-    found[0, order], found[1, order] = taken, known
-    return found[0], found[1]
-
-
 def density(instance: KnapsackInstance) -> NDArray[np.float64]:
     """float64 [n]: an item's value over the sum of the shares that it uses of the capacities; inf where that is nothing."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -109,18 +68,18 @@ def density(instance: KnapsackInstance) -> NDArray[np.float64]:
         return np.where(share > 0, instance.values / share, np.where(instance.values > 0, np.inf, 0.0))
 
 
-def _pool(instances: list[KnapsackInstance], rows: int) -> KnapsackState:
+def _pool(instances: list[KnapsackInstance], rows: int) -> State:
     """The pool over `instances`; the rows are for `reset`."""
     size = np.array([instance.n for instance in instances], np.int64)
     constraints = np.array([instance.m for instance in instances], np.int64)
     n, m = int(size.max()), int(constraints.max())
     orders = [np.argsort(-density(instance), kind="stable") for instance in instances]
-    return KnapsackState(
+    return State(
         size=size,
         constraints=constraints,
-        first=np.cumsum(size) - size,
-        weights_first=np.cumsum(size * constraints) - size * constraints,
-        limits_first=np.cumsum(constraints) - constraints,
+        items_start=np.cumsum(size) - size,
+        weights_start=np.cumsum(size * constraints) - size * constraints,
+        limits_start=np.cumsum(constraints) - constraints,
         values=np.concatenate([instance.values for instance in instances]),
         weights=np.concatenate([instance.weights.T.ravel() for instance in instances]),
         limits=np.concatenate([instance.capacities * (1.0 + 0.5 * LIMIT) for instance in instances]),

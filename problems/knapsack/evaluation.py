@@ -12,10 +12,10 @@ from corl.errors import Infeasible
 from corl.problems.knapsack.instance import KnapsackInstance
 from corl.tolerance import keeps
 
-__all__ = ["check_items", "total_value"]
+__all__ = ["check", "objective"]
 
 
-def check_items(instance: KnapsackInstance, solution: Any) -> NDArray[np.int64]:
+def check(instance: KnapsackInstance, solution: Any) -> NDArray[np.int64]:
     """`solution` as int64 [k], if its items differ and fit. Raises Infeasible naming the first fault, in the file's numbers."""
     try:
         items = np.asarray(solution)
@@ -43,9 +43,9 @@ def check_items(instance: KnapsackInstance, solution: Any) -> NDArray[np.int64]:
     return items
 
 
-def total_value(instance: KnapsackInstance, solution: Any) -> float:
+def objective(instance: KnapsackInstance, solution: Any) -> float:
     """The sum of the values of the items taken. Raises Infeasible where they do not fit."""
-    return _sum(instance.values[check_items(instance, solution)])
+    return _sum(instance.values[check(instance, solution)])
 
 
 def _sum(numbers: NDArray[np.float64]) -> float:

@@ -36,8 +36,8 @@ def _items(observation: Mapping[str, Any]) -> Tokens:
 
 
 def _core(observation: Mapping[str, Any]) -> Tokens:
-    """See corl.problems.knapsack.features.core."""
-    from corl.problems.knapsack.features import core
+    """See corl.problems.knapsack.environments.core.features.core."""
+    from corl.problems.knapsack.environments.core.features import core
 
     return core(observation)
 
@@ -59,9 +59,9 @@ class Knapsack(Problem):
 
     def evaluate(self, instance: KnapsackInstance, solution: Any) -> float:
         """The value of the items taken. Raises Infeasible, naming the first fault in the file's numbers."""
-        from corl.problems.knapsack.evaluation import total_value
+        from corl.problems.knapsack.evaluation import objective
 
-        return total_value(instance, solution)
+        return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
         """Whether this is the head of a knapsack in JSON (its key "problem" first) or in Pisinger's text."""
@@ -126,22 +126,23 @@ class Knapsack(Problem):
 
     def draw(self, instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
         """A point an item, by weight and value; those taken stand out."""
-        from corl.problems.knapsack.drawing import draw_items
+        from corl.problems.knapsack.drawing import draw
 
-        draw_items(instance, solution, axes)
+        draw(instance, solution, axes)
 
     def view(self, instance: KnapsackInstance, solution: Any) -> Scene:
         """See `corl.adapter.Problem.view`."""
-        from corl.problems.knapsack.viewing import scene_of
+        from corl.problems.knapsack.drawing import scene
 
-        return scene_of(instance, solution)
+        return scene(instance, solution)
 
     def environment(
         self, instances: Sequence[KnapsackInstance], rows: int, width: int | None = None, name: str = ""
     ) -> KnapsackEnvironment:
         """Filling knapsacks item by item: `rows` states over `instances`; the `width` densest items that fit are listed. In
         "core" the items that are certain are taken already."""
-        from corl.problems.knapsack.environment import CoreEnvironment, KnapsackEnvironment
+        from corl.problems.knapsack.environment import KnapsackEnvironment
+        from corl.problems.knapsack.environments.core.environment import CoreEnvironment
 
         kind = CoreEnvironment if self.environment_name(name) == "core" else KnapsackEnvironment
         return kind(instances, rows) if width is None else kind(instances, rows, width)

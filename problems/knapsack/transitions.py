@@ -12,21 +12,21 @@ from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
 
-__all__ = ["KnapsackState", "look", "reset_rows", "take_rows"]
+__all__ = ["State", "reset_rows", "take_rows"]
 
 
-class KnapsackState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances of n items (N at most) and m capacities (M at most), R rows."""
 
     size: NDArray[np.int64]
     """[I] n."""
     constraints: NDArray[np.int64]
     """[I] m."""
-    first: NDArray[np.int64]
+    items_start: NDArray[np.int64]
     """[I] where the items of an instance begin in `values` and `order`."""
-    weights_first: NDArray[np.int64]
+    weights_start: NDArray[np.int64]
     """[I] where its n * m weights begin, those of an item together."""
-    limits_first: NDArray[np.int64]
+    limits_start: NDArray[np.int64]
     """[I] where its m capacities begin."""
     values: NDArray[np.float64]
     """[sum of n]"""
@@ -55,7 +55,7 @@ def reset_rows(state: Any, rows: Any, instances: Any) -> None:
     """Make each of `rows` the empty knapsack of instances[i]."""
     for k in range(len(rows)):
         row, instance = rows[k], instances[k]
-        first = state.first[instance]
+        first = state.items_start[instance]
         state.instance[row], state.picks[row] = instance, 0
         state.used[row, :] = 0.0
         state.fitting[row] = _keep(state, row, state.order[first : first + state.size[instance]], -1)
@@ -65,12 +65,12 @@ def reset_rows(state: Any, rows: Any, instances: Any) -> None:
 def _keep(state: Any, row: Any, items: Any, without: Any) -> Any:
     """Write those of `items` that fit into what the row has left, except one, into `open` (which may be `items`); how many."""
     instance = state.instance[row]
-    m, limits = state.constraints[instance], state.limits_first[instance]
+    m, limits = state.constraints[instance], state.limits_start[instance]
     kept = 0
     for item in items:
         if item == without:
             continue
-        weights = state.weights_first[instance] + item * m
+        weights = state.weights_start[instance] + item * m
         fits = True
         for i in range(m):
             if state.used[row, i] + state.weights[weights + i] > state.limits[limits + i]:
@@ -82,7 +82,7 @@ def _keep(state: Any, row: Any, items: Any, without: Any) -> Any:
     return kept
 
 
-@attach(hooks.step, KnapsackState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Take an item that fits; the reward is its value."""
     found = False
@@ -98,13 +98,13 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
         state.used[dst, :] = state.used[src, :]
         state.taken[dst, :picks] = state.taken[src, :picks]
     m = state.constraints[instance]
-    weights = state.weights_first[instance] + action * m
+    weights = state.weights_start[instance] + action * m
     for i in range(m):
         state.used[dst, i] += state.weights[weights + i]
     state.taken[dst, picks] = action
     state.picks[dst] = picks + 1
     state.fitting[dst] = _keep(state, dst, state.open[src, :fitting], action)
-    return state.values[state.first[instance] + action]
+    return state.values[state.items_start[instance] + action]
 
 
 @kernel
@@ -114,7 +114,7 @@ def take_rows(state: Any, rows: Any, items: Any, ends: Any, worth: Any) -> None:
     for k in range(len(rows)):
         row, picks = rows[k], ends[k] - begin
         instance = state.instance[row]
-        m, first = state.constraints[instance], state.first[instance]
+        m, first = state.constraints[instance], state.items_start[instance]
         inside = np.zeros(state.size[instance], np.bool_)
         for i in range(picks):
             item = items[begin + i]
@@ -122,7 +122,7 @@ def take_rows(state: Any, rows: Any, items: Any, ends: Any, worth: Any) -> None:
             state.taken[row, i] = item
             worth[k] += state.values[first + item]
             for c in range(m):
-                state.used[row, c] += state.weights[state.weights_first[instance] + item * m + c]
+                state.used[row, c] += state.weights[state.weights_start[instance] + item * m + c]
         open, kept = state.open[row], 0
         for item in open[: state.fitting[row]]:
             if not inside[item]:
@@ -133,28 +133,10 @@ def take_rows(state: Any, rows: Any, items: Any, ends: Any, worth: Any) -> None:
         begin = ends[k]
 
 
-@attach(hooks.actions, KnapsackState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The items that fit, the densest first."""
     count = min(len(out), state.fitting[row])
     for k in range(count):
         out[k] = state.open[row, k]
     return count
-
-
-@kernel
-def look(state: Any, rows: Any, actions: Any, values: Any, weights: Any, left: Any) -> None:
-    """Fill values [R, K] and weights [R, K, M] of the listed actions, and left [R, M], as KnapsackEnvironment.observe says."""
-    for k in range(len(rows)):
-        row = rows[k]
-        instance = state.instance[row]
-        m, limits = state.constraints[instance], state.limits_first[instance]
-        for i in range(m):
-            left[k, i] = max(0.0, state.limits[limits + i] - state.used[row, i])
-        for slot in range(actions.shape[1]):
-            item = actions[k, slot]
-            if item < 0:
-                break
-            values[k, slot] = state.values[state.first[instance] + item]
-            for i in range(m):
-                weights[k, slot, i] = state.weights[state.weights_first[instance] + item * m + i]

@@ -14,12 +14,12 @@ __all__ = ["decisions"]
 _WISHES = {KEEP: (KEEP, COPY_KEEP), COPY: (COPY,), PASS: ()}  # of what is wanted the first that is legal; else PASS
 
 
-def decisions(instance: MappingInstance, plan: MappingPlan) -> NDArray[np.int64]:
-    """The actions, int64 [T], of the game that keeps and copies tensors where `plan` has them in fast memory.
+def decisions(instance: MappingInstance, solution: MappingPlan) -> NDArray[np.int64]:
+    """The actions, int64 [T], of the game that keeps and copies tensors where `solution` has them in fast memory.
 
     The game chooses the beginnings of copies by itself, so what the plan keeps may have no room in it: it is passed.
     """
-    wanted = _wanted(instance, plan)
+    wanted = _wanted(instance, solution)
     environment, row = MappingEnvironment([instance], 1), np.zeros(1, np.int64)
     environment.reset(row, 0)
     taken: list[int] = []

@@ -1,4 +1,4 @@
-"""The memory map over time with matplotlib, with bandwidth and stalls."""
+"""The memory map over time: with matplotlib, with bandwidth and stalls, and for pages."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import numpy as np
 
 from corl.problems.memory.evaluation import Timeline, run_plan
 from corl.problems.memory.instance import MappingInstance
+from corl.view.scene import Group, Scene, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_plan"]
+__all__ = ["draw", "scene"]
 
 _LABELLED = 200  # residencies up to which a rectangle may carry its tensor's name
 _STRIP = 0.18  # height of the strip of bandwidth, as a share of the memory's
 _OWN, _COPIES, _STALL = "#57606a", "#0969da", "#cf222e"
 
 
-def draw_plan(instance: MappingInstance, solution: Any, axes: Axes) -> None:
+def draw(instance: MappingInstance, solution: Any, axes: Axes) -> None:
     """Draw a plan: above, a rectangle a residency, from when it is reserved to when it ends, at its bytes; below, the share of
     the slow memory's bandwidth that operations (grey) and copies (blue) use; stalls in red over the whole height.
 
@@ -68,3 +69,28 @@ def _bandwidth(instance: MappingInstance, timeline: Timeline, capacity: float, a
         widths = 1e6 * timeline.duration
         axes.bar(1e6 * timeline.start, height, widths, bottom=base, align="edge", color=colour, linewidth=0)
         base += height
+
+
+def scene(instance: MappingInstance, solution: Any) -> Scene | None:
+    """A box a residency, from when it is reserved to when it ends, at its bytes; a group a tensor. None without a solution."""
+    if solution is None:
+        return None
+    timeline = run_plan(instance, solution)
+    edges = (1e6 * np.append(timeline.start, timeline.total)).tolist()
+    scene = Scene(f"{instance.name or 'program'}: {instance.ops:,} operations", "microseconds", "fast memory, MiB")
+    scene.head = ("tensor", "MiB", "places", "of the time")
+    groups: dict[int, int] = {}
+    held: dict[int, list[float]] = {}
+    for t, low, high, offset in np.asarray(solution[0]).tolist():
+        size, width = instance.sizes[t] / 2**20, edges[high] - edges[low]
+        group = groups.setdefault(t, len(groups))
+        held.setdefault(group, []).append(width)
+        name = instance.tensor_names[t]
+        text = f"{name}\n{short(round(size, 6))} MiB from operation {low} to {high}"
+        scene.boxes.append((edges[low], offset / 2**20, width, float(size), text, group, False))
+    for t, group in groups.items():
+        share = f"{100 * sum(held[group]) / (edges[-1] or 1.0):.3g} %"
+        scene.groups.append(Group((instance.tensor_names[t], round(instance.sizes[t] / 2**20, 6), len(held[group]), share)))
+    if waits := float(timeline.stall.sum()):
+        scene.tight.append(f"copies make operations wait for {1e6 * waits:.4g} microseconds in all")
+    return scene

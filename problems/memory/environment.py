@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
-from corl.problems.memory.features import UNIT, look, potential
+from corl.problems.memory.features import FEATURES, SPANS, UNIT, UPCOMING, observe, potential
 from corl.problems.memory.instance import IN, OUT, MappingInstance, MappingPlan
 from corl.problems.memory.pool import ACTIONS, new_pool
 from corl.problems.memory.transitions import reset_rows
@@ -48,7 +48,9 @@ class MappingEnvironment(Environment):
         times: float32 [R, W, F] of spans of operations from here on: occupied shares of bands of it, idle bandwidth.
         remaining: int32 [R], accesses from the present one on; scale: float64 [R], the unit of values, in microseconds.
         """
-        slots, upcoming, times = look(self.state, rows, actions)
+        widths = (actions.shape[1], UPCOMING, SPANS)
+        slots, upcoming, times = (np.zeros((len(rows), width, FEATURES), np.float32) for width in widths)
+        observe(self.state, rows, actions, slots, upcoming, times)
         instance = self.state.instance[rows]
         remaining = (self.state.accesses[instance] - self.state.at[rows]).astype(np.int32)
         seen = {"action": actions, "mask": actions >= 0, "slots": slots, "upcoming": upcoming, "times": times}
@@ -63,7 +65,7 @@ class MappingEnvironment(Environment):
         which = int(state.instance[at])
         if state.at[at] < state.accesses[which]:
             raise UsageError(f"row {at} has {state.accesses[which] - state.at[at]} accesses to decide")
-        made, output, last = (part[int(state.tensor_at[which]) :] for part in (state.made, state.output, state.last))
+        made, output, last = (part[int(state.tensors_start[which]) :] for part in (state.made, state.output, state.last))
         residencies, copies = [], []
         for r in range(int(state.places[at])):
             t, fill = state.held[at, r].tolist()

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from corl.errors import Infeasible
 from corl.problems.memory.instance import FROM_SLOW, IN, OUT, MappingInstance, MappingPlan
 
-__all__ = ["Timeline", "check_plan", "run_plan"]
+__all__ = ["Timeline", "check", "objective", "run_plan"]
 
 _PAIRS = 2**18  # of residencies looked at together
 
@@ -42,9 +42,14 @@ class Timeline:
     copy_end: NDArray[np.float64]
 
 
+def objective(instance: MappingInstance, solution: Any) -> float:
+    """How long the program takes with a plan, in microseconds. Raises Infeasible, naming the first rule that is broken."""
+    return 1e6 * run_plan(instance, solution).total
+
+
 def run_plan(instance: MappingInstance, plan: Any) -> Timeline:
     """Check a plan and carry it out. Raises Infeasible, naming the first rule that is broken."""
-    plan, fast = check_plan(instance, plan)
+    plan, fast = _checked(instance, plan)
     machine, n = instance.machine, instance.ops
     slow, quick = np.zeros(n), np.zeros(n)
     op = instance.access_op
@@ -101,7 +106,12 @@ def _serve(instance: MappingInstance, copies: NDArray[np.int64], duration: Any, 
 
 
 # -------------------------------------------------------------------- feasibility
-def check_plan(instance: MappingInstance, plan: Any) -> tuple[MappingPlan, NDArray[np.bool_]]:
+def check(instance: MappingInstance, solution: Any) -> MappingPlan:
+    """The plan as arrays. Raises Infeasible, naming the first rule that is broken."""
+    return _checked(instance, solution)[0]
+
+
+def _checked(instance: MappingInstance, plan: Any) -> tuple[MappingPlan, NDArray[np.bool_]]:
     """The plan as arrays, and which accesses fast memory serves, bool [accesses]. Raises Infeasible."""
     plan = _as_plan(instance, plan)
     _check_places(instance, plan.residencies)

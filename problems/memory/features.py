@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.problems.memory.pool import COPY, KEEP, PASS
 from corl.problems.memory.room import copy_start
+from corl.problems.memory.timing import HIGH
 from corl.tokens import Tokens
 
-__all__ = ["BANDS", "FEATURES", "SPANS", "UNIT", "UPCOMING", "game", "look", "potential"]
+__all__ = ["BANDS", "FEATURES", "SPANS", "UNIT", "UPCOMING", "game", "observe", "potential"]
 
 FEATURES = 20
 """F of every token."""
@@ -26,7 +27,14 @@ BANDS = 8
 """Equal parts of the fast memory whose occupied shares are shown for each span, as if all lay at the bottom."""
 UNIT = 0.1
 """What values are in units of, as a share of what the rest of the program could still save."""
-_KEEPING = (12, 16, 17, 18, 19)  # features of the time up to the next use
+(
+    _ACTION, _ACCESS, _COPY_LEFT, _KEEPS, _COPIES, _PASSES, _DONE, _SIZE, _SAVING, _WRITES, _GROUPED, _DISTANCE, _NEXT_USE,
+    _RESIDENT, _LAST_USE, _COPY_START, _NEXT_SAVING, _CROWD, _TAKEN, _DENSITY,
+) = range(FEATURES)  # fmt: skip
+"""Features of the listed actions and of the accesses that follow."""
+_SPAN, _BAND, _IDLE, _BEGINS, _WANTED = 2, 3, 11, 12, 16
+"""Features of spans of time, the first of BANDS bands among them."""
+_KEEPING = (_NEXT_USE, _NEXT_SAVING, _CROWD, _TAKEN, _DENSITY)  # features of the time up to the next use
 _LEAST = 0.01  # share of the program's time that is a rest's potential at least
 
 
@@ -34,22 +42,16 @@ def game(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     """Tokens of MappingEnvironment's observations: K actions, U accesses, W spans of time."""
     x = np.concatenate([observation["slots"], observation["upcoming"], observation["times"]], 1)
     slots = observation["slots"]
-    passing, alone = slots[:, :, 5] > 0, slots[:, :, 4] > 0  # what they have no use for is not shown: scores then begin to differ
-    x[:, : slots.shape[1], 7:][passing] = 0.0
+    # what they have no use for is not shown: scores then begin to differ
+    passing, alone = slots[:, :, _PASSES] > 0, slots[:, :, _COPIES] > 0
+    x[:, : slots.shape[1], _SIZE:][passing] = 0.0
     for column in _KEEPING:
         x[:, : slots.shape[1], column][alone] = 0.0
     mask = np.ones(x.shape[:2], np.bool_)
     mask[:, : observation["mask"].shape[1]] = observation["mask"]
     upcoming = slice(observation["mask"].shape[1], observation["mask"].shape[1] + UPCOMING)
-    mask[:, upcoming] = observation["upcoming"][:, :, 1] > 0
+    mask[:, upcoming] = observation["upcoming"][:, :, _ACCESS] > 0
     return Tokens(x, mask, None, observation["scale"])
-
-
-def look(state: Any, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> tuple[NDArray[np.float32], ...]:
-    """slots [R, K, F], upcoming [R, U, F] and times [R, W, F], float32, of `rows` [R] whose actions [R, K] are given."""
-    tables = [np.zeros((len(rows), count, FEATURES), np.float32) for count in (actions.shape[1], UPCOMING, SPANS)]
-    _look(state, rows, actions, *tables)
-    return tuple(tables)
 
 
 @kernel
@@ -61,33 +63,34 @@ def potential(state: Any, rows: Any, out: Any) -> None:
         instance = state.instance[row]
         at, rates = min(state.at[row], state.accesses[instance] - 1), state.rates[instance]
         out[i] = 0.0
-        for op in range(state.op[state.access_at[instance] + at] if at >= 0 else 0, state.ops[instance]):
-            compute, slow, fast = state.compute[state.op_at[instance] + op], state.slow[row, op], state.fast[row, op]
+        for op in range(state.op[state.accesses_start[instance] + at] if at >= 0 else 0, state.ops[instance]):
+            compute, slow, fast = state.compute[state.ops_start[instance] + op], state.slow[row, op], state.fast[row, op]
             out[i] += max(compute, slow / rates[0] + fast / rates[1]) - max(compute, (slow + fast) / rates[1])
         out[i] = max(out[i], _LEAST * state.value[row], 1e-12)
 
 
 @kernel
-def _look(state: Any, rows: Any, actions: Any, slots: Any, upcoming: Any, times: Any) -> None:
+def observe(state: Any, rows: Any, actions: Any, slots: Any, upcoming: Any, times: Any) -> None:
+    """Fill slots [R, K, F], upcoming [R, U, F] and times [R, W, F] of `rows`, whose `actions` [R, K] are listed."""
     for i in range(len(rows)):
         row = rows[i]
         instance = state.instance[row]
         at = state.at[row]
         if at >= state.accesses[instance]:
             continue
-        a = state.access_at[instance] + at
+        a = state.accesses_start[instance] + at
         seconds = max(1e-30, state.value[row] / state.ops[instance])
         for k in range(actions.shape[1]):
             if actions[i, k] >= 0:
                 _access(state, row, a, a, seconds, slots[i, k])
-                slots[i, k, 1], slots[i, k, 0] = 0.0, 1.0
-                slots[i, k, 3] = actions[i, k] == KEEP
-                slots[i, k, 4] = actions[i, k] == COPY
-                slots[i, k, 5] = actions[i, k] == PASS
-                slots[i, k, 6] = at / state.accesses[instance]
+                slots[i, k, _ACCESS], slots[i, k, _ACTION] = 0.0, 1.0
+                slots[i, k, _KEEPS] = actions[i, k] == KEEP
+                slots[i, k, _COPIES] = actions[i, k] == COPY
+                slots[i, k, _PASSES] = actions[i, k] == PASS
+                slots[i, k, _DONE] = at / state.accesses[instance]
                 start, left = copy_start(state, row, state.tensor[a], state.op[a])
-                slots[i, k, 2] = left / max(1.0, float(state.sizes[state.tensor_at[instance] + state.tensor[a]]))
-                slots[i, k, 15] = (state.op[a] - start) / 16.0 if start < state.op[a] else -1.0
+                slots[i, k, _COPY_LEFT] = left / max(1.0, float(state.sizes[state.tensors_start[instance] + state.tensor[a]]))
+                slots[i, k, _COPY_START] = (state.op[a] - start) / 16.0 if start < state.op[a] else -1.0
         for k in range(min(UPCOMING, state.accesses[instance] - at - 1)):
             _access(state, row, a, a + k + 1, seconds, upcoming[i, k])
         low, length = state.op[a], 1
@@ -102,35 +105,35 @@ def _access(state: Any, row: Any, now: Any, a: Any, seconds: Any, out: Any) -> N
     """Of access a, seen from access `now`: what it is, its size, what fast memory would save here and at its next use, when that
     is, and how much of the memory is taken, or wanted by what saves more, until then."""
     instance = state.instance[row]
-    t, op, following = state.tensor_at[instance] + state.tensor[a], state.op[a], state.following[a]
+    t, op, following = state.tensors_start[instance] + state.tensor[a], state.op[a], state.following[a]
     capacity = max(1.0, float(state.capacity[instance]))
-    out[1] = 1.0
-    out[7] = state.sizes[t] / capacity
-    out[8] = _saving(state, row, a) / seconds
-    out[9] = state.write[a]
-    out[10] = state.group[t] >= 0
-    out[11] = (op - state.op[now]) / 16.0
-    out[12] = -1.0
+    out[_ACCESS] = 1.0
+    out[_SIZE] = state.sizes[t] / capacity
+    out[_SAVING] = _saving(state, row, a) / seconds
+    out[_WRITES] = state.write[a]
+    out[_GROUPED] = state.group[t] >= 0
+    out[_DISTANCE] = (op - state.op[now]) / 16.0
+    out[_NEXT_USE] = -1.0
     if following >= 0:
-        until, taken = state.op[state.access_at[instance] + following], 0.0
+        until, taken = state.op[state.accesses_start[instance] + following], 0.0
         for i in range(op, until + 1):
             taken += state.load[row, i]
-        out[12] = (until - op) / 16.0
-        out[16] = _saving(state, row, state.access_at[instance] + following) / seconds
-        out[17] = state.crowd[a]
-        out[18] = taken / capacity / (until + 1 - op)
-        worth = out[16] + (out[8] if state.write[a] else 0.0)
-        out[19] = max(-2.0, min(2.0, 0.25 * math.log(1e-9 + worth / max(1e-9, out[7] * (until + 1 - op)))))
+        out[_NEXT_USE] = (until - op) / 16.0
+        out[_NEXT_SAVING] = _saving(state, row, state.accesses_start[instance] + following) / seconds
+        out[_CROWD] = state.crowd[a]
+        out[_TAKEN] = taken / capacity / (until + 1 - op)
+        worth = out[_NEXT_SAVING] + (out[_SAVING] if state.write[a] else 0.0)
+        out[_DENSITY] = max(-2.0, min(2.0, 0.25 * math.log(1e-9 + worth / max(1e-9, out[_SIZE] * (until + 1 - op)))))
     live = state.live[row, state.tensor[a]]
-    out[13] = live >= 0 and state.rects[row, live, 1] > op
-    out[14] = (state.last[t] - op) / 32.0
+    out[_RESIDENT] = live >= 0 and state.rects[row, live, HIGH] > op
+    out[_LAST_USE] = (state.last[t] - op) / 32.0
 
 
 @kernel
 def _saving(state: Any, row: Any, a: Any) -> Any:
     """Seconds by which operation and program would get shorter if fast memory served access a besides what it serves."""
     instance, op = state.instance[row], state.op[a]
-    rates, compute = state.rates[instance], state.compute[state.op_at[instance] + op]
+    rates, compute = state.rates[instance], state.compute[state.ops_start[instance] + op]
     slow, fast = state.slow[row, op], state.fast[row, op]
     less = min(state.traffic[a], slow)
     before, after = slow / rates[0] + fast / rates[1], (slow - less) / rates[0] + (fast + less) / rates[1]
@@ -145,11 +148,11 @@ def _span(state: Any, row: Any, low: Any, high: Any, out: Any) -> None:
     instance = state.instance[row]
     capacity = max(1.0, float(state.capacity[instance]))
     band, idle = capacity / BANDS, 0.0
-    out[2] = 1.0
+    out[_SPAN] = 1.0
     for i in range(low, high):
         idle += state.idle[row, i]
         for b in range(BANDS):
-            out[3 + b] += max(0.0, min(1.0, state.load[row, i] / band - b)) / (high - low)
-        out[16] += min(4.0, state.wanted[state.op_at[instance] + i]) / (high - low)
-    out[11] = idle / capacity / 4.0
-    out[12] = (low - state.op[state.access_at[instance] + state.at[row]]) / 32.0
+            out[_BAND + b] += max(0.0, min(1.0, state.load[row, i] / band - b)) / (high - low)
+        out[_WANTED] += min(4.0, state.wanted[state.ops_start[instance] + i]) / (high - low)
+    out[_IDLE] = idle / capacity / 4.0
+    out[_BEGINS] = (low - state.op[state.accesses_start[instance] + state.at[row]]) / 32.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from corl.jit import kernel
 from corl.kernels.rotate import rotate
-from corl.problems.memory.timing import lowest_offset
+from corl.problems.memory.timing import HIGH, LOW, OFFSET, SIZE, lowest_offset
 
 __all__ = ["pack"]
 
@@ -27,7 +27,7 @@ def pack(rects: Any, over: Any, count: Any, capacity: Any) -> Any:
     root, size = np.empty(count, np.int64), np.zeros(count)
     for r in range(count):
         root[r] = r if over[r] < 0 else root[over[r]]
-        size[root[r]] = max(size[root[r]], float(rects[r, 3]))
+        size[root[r]] = max(size[root[r]], float(rects[r, SIZE]))
     order, placed, least = np.argsort(-size), np.empty((count, 4), np.int64), count + 1
     best = np.zeros(count, np.int64)
     for number in range(max(2, min(_TRIES, _WORK // (count * count + 1)))):
@@ -39,7 +39,7 @@ def pack(rects: Any, over: Any, count: Any, capacity: Any) -> Any:
             offset = _offset(rects, root, count, placed, found, r, capacity)
             for m in range(r, count):
                 if root[m] == r:
-                    rects[m, 2] = offset
+                    rects[m, OFFSET] = offset
                     if offset >= 0:
                         placed[found] = rects[m]
                         found += 1
@@ -48,11 +48,11 @@ def pack(rects: Any, over: Any, count: Any, capacity: Any) -> Any:
                 first = q if first < 0 else first
         if missed < least:
             least = missed
-            best[:] = rects[:count, 2]
+            best[:] = rects[:count, OFFSET]
         if missed == 0:
             break
         rotate(order, first, first // 2 if number % 2 == 0 else 0)
-    rects[:count, 2] = best
+    rects[:count, OFFSET] = best
     return least
 
 
@@ -64,5 +64,5 @@ def _offset(rects: Any, root: Any, count: Any, placed: Any, found: Any, r: Any, 
         before = offset
         for m in range(r, count):
             if root[m] == r and offset >= 0:
-                offset = lowest_offset(placed, found, rects[m, 0], rects[m, 1], rects[m, 3], capacity, offset)
+                offset = lowest_offset(placed, found, rects[m, LOW], rects[m, HIGH], rects[m, SIZE], capacity, offset)
     return offset

@@ -10,18 +10,20 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.problems.memory.instance import MappingInstance
 
-__all__ = ["ACTIONS", "COPY", "COPY_KEEP", "KEEP", "PASS", "MappingState", "new_pool"]
+__all__ = ["ACTIONS", "COPY", "COPY_KEEP", "FILLED", "HELD_TENSOR", "KEEP", "PASS", "State", "new_pool"]
 
 KEEP, COPY_KEEP, COPY, PASS = range(4)
 """Actions, in the order in which they are listed. PASS drops what is not in fast memory and releases what is."""
 ACTIONS = 4
+HELD_TENSOR, FILLED = range(2)
+"""Columns of `State.held`: a rectangle's tensor, and the operation from which on it holds the data."""
 
 
-class MappingState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances with O operations, T tensors, A accesses and G alias groups (at most); R rows.
 
-    Operations, tensors and accesses are numbered within their instance; `op_at`, `tensor_at`, `access_at` say where they begin in
-    the arrays that hold those of all instances.
+    Operations, tensors and accesses are numbered within their instance; `ops_start`, `tensors_start` and
+    `accesses_start` say where they begin in the arrays that hold those of all instances.
     """
 
     rates: NDArray[np.float64]
@@ -33,9 +35,9 @@ class MappingState(NamedTuple):
     accesses: NDArray[np.int64]
     groups: NDArray[np.int64]
     """[I]"""
-    op_at: NDArray[np.int64]
-    tensor_at: NDArray[np.int64]
-    access_at: NDArray[np.int64]
+    ops_start: NDArray[np.int64]
+    tensors_start: NDArray[np.int64]
+    accesses_start: NDArray[np.int64]
     compute: NDArray[np.float64]
     """Of each operation, seconds."""
     bytes: NDArray[np.float64]
@@ -93,7 +95,7 @@ class MappingState(NamedTuple):
     """[R, A] the action at each access before `at`."""
 
 
-def new_pool(instances: list[MappingInstance], rows: int) -> MappingState:
+def new_pool(instances: list[MappingInstance], rows: int) -> State:
     """The pool over `instances`, with so many rows; they are for `reset_rows` to fill."""
 
     def joined(parts: list[Any], dtype: type) -> NDArray[Any]:
@@ -105,16 +107,16 @@ def new_pool(instances: list[MappingInstance], rows: int) -> MappingState:
     groups = np.array([int(i.group.max(initial=-1)) + 1 for i in instances], np.int64)
     totals = [np.bincount(i.access_op, i.access_bytes.astype(float), i.ops) for i in instances]
     o, t, a, g = int(ops.max()), int(tensors.max()), int(accesses.max()), int(groups.max())
-    return MappingState(
+    return State(
         rates=np.array([[m.slow_bandwidth, m.fast_bandwidth, m.copy_bandwidth, m.overhead] for m in machines], np.float64),
         capacity=np.array([m.fast_bytes for m in machines], np.int64),
         ops=ops,
         tensors=tensors,
         accesses=accesses,
         groups=groups,
-        op_at=np.cumsum(ops) - ops,
-        tensor_at=np.cumsum(tensors) - tensors,
-        access_at=np.cumsum(accesses) - accesses,
+        ops_start=np.cumsum(ops) - ops,
+        tensors_start=np.cumsum(tensors) - tensors,
+        accesses_start=np.cumsum(accesses) - accesses,
         compute=joined([i.compute for i in instances], np.float64),
         bytes=joined(totals, np.float64),
         sizes=joined([i.sizes for i in instances], np.int64),

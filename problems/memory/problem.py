@@ -49,9 +49,9 @@ class Mapping(Problem):
 
     def evaluate(self, instance: MappingInstance, solution: Any) -> float:
         """The run time in microseconds. Raises Infeasible, naming the first rule that is broken."""
-        from corl.problems.memory.evaluation import run_plan
+        from corl.problems.memory.evaluation import objective
 
-        return 1e6 * run_plan(instance, solution).total
+        return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
         """Whether this is the head of a program in JSON."""
@@ -150,15 +150,15 @@ class Mapping(Problem):
 
     def draw(self, instance: MappingInstance, solution: Any, axes: Axes) -> None:
         """Fast memory over time: a rectangle a residency; below it the slow memory's bandwidth, copies and stalls."""
-        from corl.problems.memory.drawing import draw_plan
+        from corl.problems.memory.drawing import draw
 
-        draw_plan(instance, solution, axes)
+        draw(instance, solution, axes)
 
     def view(self, instance: MappingInstance, solution: Any) -> Scene | None:
         """See `corl.adapter.Problem.view`."""
-        from corl.problems.memory.viewing import scene_of
+        from corl.problems.memory.drawing import scene
 
-        return scene_of(instance, solution)
+        return scene(instance, solution)
 
     def environment(
         self, instances: Sequence[MappingInstance], rows: int, width: int | None = None, name: str = ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from corl.jit import kernel
+from corl.problems.memory.pool import FILLED, HELD_TENSOR
+from corl.problems.memory.timing import HIGH, LOW, SIZE
 
 __all__ = ["copied_out", "copy_start", "fits", "is_resident", "kept_until", "next_use", "rectangle_under"]
 
@@ -16,7 +18,7 @@ def copy_start(state: Any, row: Any, t: Any, op: Any) -> Any:
     Where there is none, the earliest one from which on there is room, and `op` itself where the operation before has none.
     """
     start, instance = op, state.instance[row]
-    size = state.sizes[state.tensor_at[instance] + t]
+    size = state.sizes[state.tensors_start[instance] + t]
     left, room = float(size), state.capacity[instance] - size
     while start > state.free[row, t] and (left > 0.0 or start == op) and state.load[row, start - 1] <= room:
         start -= 1
@@ -28,7 +30,7 @@ def copy_start(state: Any, row: Any, t: Any, op: Any) -> Any:
 def is_resident(state: Any, row: Any, t: Any, op: Any) -> Any:
     """Whether a tensor is in fast memory at an operation (it has a place that has not ended)."""
     r = state.live[row, t]
-    return r >= 0 and state.rects[row, r, 1] > op
+    return r >= 0 and state.rects[row, r, HIGH] > op
 
 
 @kernel
@@ -40,8 +42,8 @@ def kept_until(state: Any, row: Any, a: Any) -> Any:
     instance = state.instance[row]
     following = state.following[a]
     if following >= 0:
-        return state.op[state.access_at[instance] + following] + 1
-    t = state.tensor_at[instance] + state.tensor[a]
+        return state.op[state.accesses_start[instance] + following] + 1
+    t = state.tensors_start[instance] + state.tensor[a]
     if not (state.write[a] and state.output[t]) or state.op[a] + 2 > state.ops[instance]:
         return -1
     return copied_out(state, row, a, state.ops[instance])
@@ -51,7 +53,7 @@ def kept_until(state: Any, row: Any, a: Any) -> Any:
 def copied_out(state: Any, row: Any, a: Any, latest: Any) -> Any:
     """To where a tensor written at access a has to be in fast memory for idle bandwidth to copy it out; at most to `latest`."""
     end, room = state.op[a] + 2, state.idle[row, state.op[a] + 1]
-    size = state.sizes[state.tensor_at[state.instance[row]] + state.tensor[a]]
+    size = state.sizes[state.tensors_start[state.instance[row]] + state.tensor[a]]
     while end < latest and room < size:
         room += state.idle[row, end]
         end += 1
@@ -63,7 +65,7 @@ def next_use(state: Any, row: Any, a: Any) -> Any:
     """The operation that accesses the tensor of access a next; the program's end where none does."""
     instance = state.instance[row]
     following = state.following[a]
-    return state.op[state.access_at[instance] + following] if following >= 0 else state.ops[instance]
+    return state.op[state.accesses_start[instance] + following] if following >= 0 else state.ops[instance]
 
 
 @kernel
@@ -71,12 +73,17 @@ def rectangle_under(state: Any, row: Any, a: Any) -> Any:
     """The rectangle of an input of its alias group that ends where access a writes its tensor, so that it may be written over
     it; -1: there is none."""
     instance = state.instance[row]
-    base, t, low = state.tensor_at[instance], state.tensor[a], state.op[a]
+    base, t, low = state.tensors_start[instance], state.tensor[a], state.op[a]
     group, rects = state.group[base + t], state.rects[row]
     if group >= 0:
         for r in range(state.places[row]):
-            old = state.held[row, r, 0]
-            ends = rects[r, 1] == low + 1 and state.held[row, r, 1] <= low and rects[r, 0] < low and state.last[base + old] == low
+            old = state.held[row, r, HELD_TENSOR]
+            ends = (
+                rects[r, HIGH] == low + 1
+                and state.held[row, r, FILLED] <= low
+                and rects[r, LOW] < low
+                and state.last[base + old] == low
+            )
             if state.group[base + old] == group and ends:
                 return r
     return -1
@@ -87,7 +94,7 @@ def fits(state: Any, row: Any, low: Any, high: Any, size: Any, under: Any) -> An
     """Whether fast memory has room for so many bytes more over operations low..high - 1, the first of them over a rectangle."""
     capacity = state.capacity[state.instance[row]]
     for i in range(low, high):
-        shared = min(size, state.rects[row, under, 3]) if under >= 0 and i == low else 0
+        shared = min(size, state.rects[row, under, SIZE]) if under >= 0 and i == low else 0
         if state.load[row, i] - shared + size > capacity:
             return False
     return True

@@ -12,8 +12,12 @@ import numpy as np
 from corl.jit import kernel
 from corl.kernels.sorted_lists import insert_sorted
 
-__all__ = ["lowest_offset", "serve"]
+__all__ = ["BYTES", "HIGH", "ISSUED", "LOW", "NEEDED", "OFFSET", "SIZE", "lowest_offset", "serve"]
 
+LOW, HIGH, OFFSET, SIZE = range(4)
+"""Columns of rectangles: from which operation, up to which, where in fast memory, how many bytes."""
+ISSUED, NEEDED, BYTES = range(3)
+"""Columns of copies: from which operation on, before which, how many bytes."""
 SLOW, FAST, COPY, OVERHEAD = range(4)  # entries of `rates`: three bandwidths in bytes a second, seconds
 
 
@@ -28,19 +32,19 @@ def serve(compute: Any, slow: Any, fast: Any, rates: Any, copies: Any, count: An
     order, left, earliest = np.empty(count, np.int64), np.empty(count), np.empty(count + 1, np.int64)
     place = np.zeros(n + 2, np.int64)
     for c in range(count):
-        place[copies[c, 1] + 1] += 1
-        left[c] = copies[c, 2]
+        place[copies[c, NEEDED] + 1] += 1
+        left[c] = copies[c, BYTES]
     for i in range(n + 1):
         place[i + 1] += place[i]
     for c in range(count):
-        order[place[copies[c, 1]]] = c
-        place[copies[c, 1]] += 1
+        order[place[copies[c, NEEDED]]] = c
+        place[copies[c, NEEDED]] += 1
     earliest[count] = n
     for k in range(count - 1, -1, -1):
-        earliest[k] = min(earliest[k + 1], copies[order[k], 0])
+        earliest[k] = min(earliest[k + 1], copies[order[k], ISSUED])
     rate, total, first = min(rates[COPY], min(rates[SLOW], rates[FAST])), 0.0, 0
     for i in range(n + 1):
-        while first < count and copies[order[first], 1] <= i:
+        while first < count and copies[order[first], NEEDED] <= i:
             total += left[order[first]] / rate
             first += 1
         if i == n:
@@ -51,7 +55,7 @@ def serve(compute: Any, slow: Any, fast: Any, rates: Any, copies: Any, count: An
         k = first
         while room > 0.0 and k < count and earliest[k] <= i:
             c = order[k]
-            if copies[c, 0] <= i and left[c] > 0.0:
+            if copies[c, ISSUED] <= i and left[c] > 0.0:
                 moved = min(room, left[c])
                 left[c] -= moved
                 room -= moved
@@ -69,8 +73,8 @@ def lowest_offset(rects: Any, count: Any, low: Any, high: Any, size: Any, capaci
     """
     begin, end, found = np.empty(count, np.int64), np.empty(count, np.int64), 0
     for r in range(count):
-        if rects[r, 0] < high and low < rects[r, 1] and rects[r, 3] > 0:
-            found = insert_sorted(begin, end, found, rects[r, 2], rects[r, 2] + rects[r, 3])
+        if rects[r, LOW] < high and low < rects[r, HIGH] and rects[r, SIZE] > 0:
+            found = insert_sorted(begin, end, found, rects[r, OFFSET], rects[r, OFFSET] + rects[r, SIZE])
     offset = floor
     for k in range(found):
         if begin[k] - offset >= size:

@@ -11,9 +11,9 @@ from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
 from corl.problems.memory.packing import pack
-from corl.problems.memory.pool import ACTIONS, COPY, COPY_KEEP, KEEP, PASS, MappingState
+from corl.problems.memory.pool import ACTIONS, COPY, COPY_KEEP, FILLED, HELD_TENSOR, KEEP, PASS, State
 from corl.problems.memory.room import copied_out, copy_start, fits, is_resident, kept_until, next_use, rectangle_under
-from corl.problems.memory.timing import serve
+from corl.problems.memory.timing import BYTES, HIGH, ISSUED, LOW, NEEDED, OFFSET, SIZE, serve
 
 __all__ = ["reset_rows"]
 
@@ -36,7 +36,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
 def _begin(state: Any, row: Any) -> None:
     """Everything in slow memory, nothing decided; banned groups stay so."""
     instance = state.instance[row]
-    n, o, base = state.ops[instance], state.op_at[instance], state.tensor_at[instance]
+    n, o, base = state.ops[instance], state.ops_start[instance], state.tensors_start[instance]
     state.at[row], state.places[row] = 0, 0
     for i in range(n):
         state.slow[row, i], state.fast[row, i], state.load[row, i] = state.bytes[o + i], 0.0, 0
@@ -52,18 +52,18 @@ def _begin(state: Any, row: Any) -> None:
 def _simulate(state: Any, row: Any) -> None:
     """Set `value` and `idle` of a row."""
     instance = state.instance[row]
-    n, o, base = state.ops[instance], state.op_at[instance], state.tensor_at[instance]
+    n, o, base = state.ops[instance], state.ops_start[instance], state.tensors_start[instance]
     copies, found = np.empty((state.places[row], 3), np.int64), 0
     for r in range(state.places[row]):
-        low, high = state.rects[row, r, 0], state.rects[row, r, 1]
-        t = base + state.held[row, r, 0]
+        low, high = state.rects[row, r, LOW], state.rects[row, r, HIGH]
+        t = base + state.held[row, r, HELD_TENSOR]
         if low != state.made[t]:
-            copies[found, 0], copies[found, 1] = low, state.held[row, r, 1]
+            copies[found, ISSUED], copies[found, NEEDED] = low, state.held[row, r, FILLED]
         elif state.output[t] or state.last[t] >= high:  # needed in slow memory: copied out as long as it is here
-            copies[found, 0], copies[found, 1] = low + 1, high
+            copies[found, ISSUED], copies[found, NEEDED] = low + 1, high
         else:
             continue
-        copies[found, 2] = state.sizes[t]
+        copies[found, BYTES] = state.sizes[t]
         found += 1
     compute, rates = state.compute[o : o + n], state.rates[instance]
     slow, fast, idle = state.slow[row][:n], state.fast[row][:n], state.idle[row][:n]
@@ -74,8 +74,8 @@ def _simulate(state: Any, row: Any) -> None:
 def _options(state: Any, row: Any, out: Any) -> Any:
     """The legal actions at the access to be decided into out [4]; how many. PASS always is."""
     instance = state.instance[row]
-    a = state.access_at[instance] + state.at[row]
-    t, op, base = state.tensor[a], state.op[a], state.tensor_at[instance]
+    a = state.accesses_start[instance] + state.at[row]
+    t, op, base = state.tensor[a], state.op[a], state.tensors_start[instance]
     size, group, found = state.sizes[base + t], state.group[base + t], 0
     if group < 0 or state.side[row, group] != _SLOW:
         high = kept_until(state, row, a)
@@ -89,7 +89,7 @@ def _options(state: Any, row: Any, out: Any) -> Any:
                 out[found] = COPY
                 found += 1
         elif is_resident(state, row, t, op):
-            if high >= 0 and fits(state, row, state.rects[row, state.live[row, t], 1], high, size, -1):
+            if high >= 0 and fits(state, row, state.rects[row, state.live[row, t], HIGH], high, size, -1):
                 out[found] = KEEP
                 found += 1
         else:
@@ -117,7 +117,7 @@ def _perform(state: Any, row: Any, action: Any) -> Any:
     """Carry out a legal action; -1, or, with nothing changed, the alias group that it contradicts."""
     instance = state.instance[row]
     here = state.at[row]
-    a, base = state.access_at[instance] + here, state.tensor_at[instance]
+    a, base = state.accesses_start[instance] + here, state.tensors_start[instance]
     t, op = state.tensor[a], state.op[a]
     group, resident = state.group[base + t], not state.write[a] and is_resident(state, row, t, op)
     if group >= 0 and not resident:
@@ -136,23 +136,23 @@ def _perform(state: Any, row: Any, action: Any) -> Any:
         high = kept_until(state, row, a)
     if resident:
         r = state.live[row, t]
-        low = state.rects[row, r, 1]
+        low = state.rects[row, r, HIGH]
     else:
         r = state.places[row]
         low = op if state.write[a] else copy_start(state, row, t, op)[0]
         under = rectangle_under(state, row, a) if state.write[a] else -1
-        state.rects[row, r, 0], state.rects[row, r, 2], state.rects[row, r, 3] = low, 0, size
+        state.rects[row, r, LOW], state.rects[row, r, OFFSET], state.rects[row, r, SIZE] = low, 0, size
         state.over[row, r] = under
         if under >= 0:
-            state.load[row, low] -= min(size, state.rects[row, under, 3])
-        state.held[row, r, 0], state.held[row, r, 1] = t, op
+            state.load[row, low] -= min(size, state.rects[row, under, SIZE])
+        state.held[row, r, HELD_TENSOR], state.held[row, r, FILLED] = t, op
         state.live[row, t], state.places[row] = r, r + 1
         _from_fast(state, row, a)
     for i in range(low, high):
         state.load[row, i] += size
-    state.rects[row, r, 1], state.free[row, t] = high, high
+    state.rects[row, r, HIGH], state.free[row, t] = high, high
     if action != COPY and state.following[a] >= 0:
-        _from_fast(state, row, state.access_at[instance] + state.following[a])
+        _from_fast(state, row, state.accesses_start[instance] + state.following[a])
     _simulate(state, row)
     return -1
 
@@ -160,25 +160,25 @@ def _perform(state: Any, row: Any, action: Any) -> Any:
 @kernel
 def _release(state: Any, row: Any, a: Any) -> None:
     """Let a tensor stay after access a for as long as that makes the program faster, because it is still being copied out."""
-    base, t = state.tensor_at[state.instance[row]], state.tensor[a]
+    base, t = state.tensors_start[state.instance[row]], state.tensor[a]
     r, size = state.live[row, t], state.sizes[base + t]
-    low, high = state.rects[row, r, 0], state.rects[row, r, 1]
+    low, high = state.rects[row, r, LOW], state.rects[row, r, HIGH]
     if low != state.made[base + t] or not (state.output[base + t] or state.last[base + t] >= high):
         return
     latest, end, before = next_use(state, row, a), high, state.value[row]
     while end < latest and fits(state, row, end, end + 1, size, -1):
         end += 1
         if state.idle[row, end - 1] > 0.0 or end == latest:
-            state.rects[row, r, 1] = end
+            state.rects[row, r, HIGH] = end
             _simulate(state, row)
             if state.value[row] >= before * (1.0 - 1e-12):
-                state.rects[row, r, 1] = high
+                state.rects[row, r, HIGH] = high
                 _simulate(state, row)
                 break
             for i in range(high, end):
                 state.load[row, i] += size
             before, high = state.value[row], end
-    state.rects[row, r, 1], state.free[row, t] = high, high
+    state.rects[row, r, HIGH], state.free[row, t] = high, high
 
 
 @kernel
@@ -236,23 +236,23 @@ def _take_back(state: Any, row: Any) -> Any:
     """Take the rectangles without an offset away from a game that is over; where some are of alias groups, ban these instead, so
     that it has to be played again: whether it has."""
     instance, places, rects = state.instance[row], state.places[row], state.rects[row]
-    first, again = state.access_at[instance], False
+    first, again = state.accesses_start[instance], False
     for r in range(places):
-        group = state.group[state.tensor_at[instance] + state.held[row, r, 0]]
-        if rects[r, 2] < 0 and group >= 0:
+        group = state.group[state.tensors_start[instance] + state.held[row, r, HELD_TENSOR]]
+        if rects[r, OFFSET] < 0 and group >= 0:
             state.banned[row, group] = again = True
     if again:
         return True
     kept, place = 0, np.full(places, -1)
     for r in range(places):
-        low, high = rects[r, 0], rects[r, 1]
-        if rects[r, 2] < 0:
+        low, high = rects[r, LOW], rects[r, HIGH]
+        if rects[r, OFFSET] < 0:
             for a in range(first, first + state.accesses[instance]):
-                if state.tensor[a] == state.held[row, r, 0] and state.held[row, r, 1] <= state.op[a] < high:
+                if state.tensor[a] == state.held[row, r, HELD_TENSOR] and state.held[row, r, FILLED] <= state.op[a] < high:
                     state.slow[row, state.op[a]] += state.traffic[a]
                     state.fast[row, state.op[a]] -= state.traffic[a]
             for i in range(low, high):
-                state.load[row, i] -= rects[r, 3]
+                state.load[row, i] -= rects[r, SIZE]
             continue
         place[r] = kept
         rects[kept] = rects[r]
@@ -264,7 +264,7 @@ def _take_back(state: Any, row: Any) -> Any:
     return False
 
 
-@attach(hooks.step, MappingState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Decide an access; the reward is what that makes the program faster by, in microseconds."""
     out, legal = np.empty(ACTIONS, np.int64), False
@@ -298,7 +298,7 @@ def _copy(state: Any, src: Any, dst: Any) -> None:
     state.log[dst, : state.at[src]] = state.log[src, : state.at[src]]
 
 
-@attach(hooks.actions, MappingState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The legal actions: keep, copy and keep, copy, pass; none where the game is over. With fewer slots PASS is the last."""
     if state.at[row] >= state.accesses[state.instance[row]]:

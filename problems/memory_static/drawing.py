@@ -1,31 +1,33 @@
-"""Drawing instances and allocations with matplotlib: memory over time."""
+"""Memory over time, of instances and allocations: with matplotlib, and for pages."""
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from corl.files.drawing import whole_ticks
-from corl.problems.memory_static.evaluation import check_offsets
+from corl.problems.memory_static.evaluation import check
 from corl.problems.memory_static.instance import StaticInstance, sections
+from corl.view.scene import Scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_allocation"]
+__all__ = ["draw", "scene"]
 
 _LARGEST_EDGES = 3000  # buffers, beyond which edges would hide what they bound
 
 
-def draw_allocation(instance: StaticInstance, solution: Any, axes: Axes) -> None:
+def draw(instance: StaticInstance, solution: Any, axes: Axes) -> None:
     """A rectangle a buffer, lifetime by offsets, and the load as a line; without a solution the load alone."""
     found = sections(instance)
     bound = int(found.load.max())
     title = f"{instance.name or 'allocation'}: {instance.n:,} buffer{'s' if instance.n > 1 else ''}, load {bound:,}"
     top = float(bound)
     if solution is not None:
-        offsets = check_offsets(instance, solution)
+        offsets = check(instance, solution)
         _rectangles(instance, offsets, axes)
         top = float((offsets + instance.size).max())
         title += f", height {int(top):,}"
@@ -51,3 +53,21 @@ def _rectangles(instance: StaticInstance, offsets: Any, axes: Axes) -> None:
     colours = colormaps["viridis"](np.random.default_rng(0).random(instance.n) * 0.85 + 0.15)
     width = 0.4 if instance.n <= _LARGEST_EDGES else 0.0
     axes.add_collection(PolyCollection(list(corners), facecolors=colours, edgecolors="white", linewidths=width))
+
+
+def scene(instance: StaticInstance, solution: Any) -> Scene:
+    """A box a buffer, lifetime by offsets, and the load, below which no allocation is."""
+    found = sections(instance)
+    scene = Scene(f"{instance.name or 'allocation'}: {instance.n:,} buffers", "time", "memory")
+    if solution is not None:
+        offsets = check(instance, solution)
+        columns = (instance.ids, instance.lower.tolist(), instance.upper.tolist(), instance.size.tolist(), offsets.tolist())
+        for k, (name, low, high, size, offset) in enumerate(zip(*columns)):
+            text = f"{name}\n{size:,} at {offset:,}, alive from {low} to {high}"
+            scene.boxes.append((low, offset, high - low, size, text, k, False))
+        if float((offsets + instance.size).max()) == float(found.load.max()):
+            scene.tight.append("the height is the largest load: no allocation is lower")
+    times = found.times.tolist()
+    xs = [time for pair in itertools.pairwise(times) for time in pair]
+    scene.lines.append((xs, [float(load) for load in found.load for _ in (0, 1)], "the load: what is alive together", -1))
+    return scene

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
+from corl.problems.memory_static.features import COLUMNS, observe
 from corl.problems.memory_static.instance import StaticInstance, sections
-from corl.problems.memory_static.transitions import StaticState, look, reset_rows
+from corl.problems.memory_static.transitions import State, reset_rows
 
 __all__ = ["StaticEnvironment"]
 
@@ -48,11 +49,11 @@ class StaticEnvironment(Environment):
         """
         state = self.state
         instance = state.instance[rows]
-        buffers = np.zeros((*actions.shape, 4))
-        look(state, rows, actions, buffers)
+        buffers = np.zeros((*actions.shape, len(COLUMNS)))
+        observe(state, rows, actions, buffers)
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "buffers": buffers}
         seen |= {"height": state.height[rows].astype(np.float64), "load": self.load[instance], "span": self.span[instance]}
-        return seen | {"remaining": state.size_of[instance] - state.filled[rows]}
+        return seen | {"remaining": state.buffers[instance] - state.filled[rows]}
 
     def solution(self, row: int) -> NDArray[np.int64]:
         """The offsets, int64 [n]. Raises UsageError while a buffer is not placed."""
@@ -64,15 +65,15 @@ class StaticEnvironment(Environment):
         return offsets
 
 
-def _pool(instances: list[StaticInstance], rows: int) -> StaticState:
+def _pool(instances: list[StaticInstance], rows: int) -> State:
     """The pool over `instances`; the rows are for `reset`."""
     count = np.array([instance.n for instance in instances], np.int64)
     most = int(count.max())
     flat = {key: np.concatenate([getattr(i, key) for i in instances]) for key in ("lower", "upper", "size", "alignment", "fixed")}
     areas = [(instance.upper - instance.lower).astype(np.float64) * instance.size for instance in instances]
-    return StaticState(
-        size_of=count,
-        first=np.cumsum(count) - count,
+    return State(
+        buffers=count,
+        buffers_start=np.cumsum(count) - count,
         **flat,
         order=np.concatenate([np.argsort(-area, kind="stable") for area in areas]).astype(np.int32),
         instance=np.zeros(rows, np.int32),

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from corl.errors import Infeasible
 from corl.problems.memory_static.instance import LARGEST, StaticInstance, first_overlap
 
-__all__ = ["check_offsets", "height"]
+__all__ = ["check", "objective"]
 
 
-def check_offsets(instance: StaticInstance, solution: Any) -> NDArray[np.int64]:
+def check(instance: StaticInstance, solution: Any) -> NDArray[np.int64]:
     """`solution` as int64 [n] offsets, if it is an allocation. Raises Infeasible naming the first fault, in the file's ids."""
     try:
         offsets = np.asarray(solution)
@@ -41,6 +41,6 @@ def check_offsets(instance: StaticInstance, solution: Any) -> NDArray[np.int64]:
     return offsets
 
 
-def height(instance: StaticInstance, solution: Any) -> float:
+def objective(instance: StaticInstance, solution: Any) -> float:
     """The largest offset + size: the memory that an allocation takes. Raises Infeasible where it is none."""
-    return float((check_offsets(instance, solution) + instance.size).max())
+    return float((check(instance, solution) + instance.size).max())

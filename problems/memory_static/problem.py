@@ -51,9 +51,9 @@ class StaticAllocation(Problem):
 
     def evaluate(self, instance: StaticInstance, solution: Any) -> float:
         """The height. Raises Infeasible, naming the first fault in the file's ids."""
-        from corl.problems.memory_static.evaluation import height
+        from corl.problems.memory_static.evaluation import objective
 
-        return height(instance, solution)
+        return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
         """Whether the first line that is no comment names the columns of minimalloc's CSV."""
@@ -150,15 +150,15 @@ class StaticAllocation(Problem):
 
     def draw(self, instance: StaticInstance, solution: Any, axes: Axes) -> None:
         """Memory over time: a rectangle a buffer, and the load."""
-        from corl.problems.memory_static.drawing import draw_allocation
+        from corl.problems.memory_static.drawing import draw
 
-        draw_allocation(instance, solution, axes)
+        draw(instance, solution, axes)
 
     def view(self, instance: StaticInstance, solution: Any) -> Scene:
         """See `corl.adapter.Problem.view`."""
-        from corl.problems.memory_static.viewing import scene_of
+        from corl.problems.memory_static.drawing import scene
 
-        return scene_of(instance, solution)
+        return scene(instance, solution)
 
     def environment(
         self, instances: Sequence[StaticInstance], rows: int, width: int | None = None, name: str = ""
@@ -171,10 +171,10 @@ class StaticAllocation(Problem):
 
     def decisions(self, instance: StaticInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """The buffers that are not fixed, the lowest first: placed so, each comes to its offset or below it."""
-        from corl.problems.memory_static.evaluation import check_offsets
+        from corl.problems.memory_static.decisions import decisions
 
-        order = np.argsort(check_offsets(instance, solution), kind="stable")
-        return order[instance.fixed[order] < 0]
+        self.environment_name(name)
+        return decisions(instance, solution)
 
     def miniature(self, instance: StaticInstance) -> StaticInstance:
         """Its first dozen buffers."""

@@ -14,15 +14,15 @@ from corl.jit import kernel
 from corl.kernels.rotate import rotate
 from corl.kernels.search import bisect_right_by
 
-__all__ = ["StaticState", "look", "reset_rows"]
+__all__ = ["State", "lowest", "reset_rows"]
 
 
-class StaticState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances of n buffers (N at most), R rows."""
 
-    size_of: NDArray[np.int64]
+    buffers: NDArray[np.int64]
     """[I] n."""
-    first: NDArray[np.int64]
+    buffers_start: NDArray[np.int64]
     """[I] where the buffers of an instance begin in the flat arrays."""
     lower: NDArray[np.int64]
     """[sum of n]"""
@@ -54,10 +54,10 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
     for k in range(len(rows)):
         row, instance = rows[k], instances[k]
         state.instance[row], state.filled[row], state.height[row] = instance, 0, 0
-        first = state.first[instance]
-        for buffer in range(state.size_of[instance]):
+        first = state.buffers_start[instance]
+        for buffer in range(state.buffers[instance]):
             state.offset[row, buffer] = -1
-        for buffer in range(state.size_of[instance]):
+        for buffer in range(state.buffers[instance]):
             if state.fixed[first + buffer] >= 0:
                 _put(state, row, buffer, state.fixed[first + buffer])
         bases[k] = -float(state.height[row])
@@ -71,14 +71,14 @@ def _put(state: Any, row: Any, buffer: Any, offset: Any) -> None:
     rotate(placed, filled, bisect_right_by(state.offset[row], placed, 0, filled, offset))
     state.filled[row] += 1
     state.offset[row, buffer] = offset
-    end = offset + state.size[state.first[state.instance[row]] + buffer]
+    end = offset + state.size[state.buffers_start[state.instance[row]] + buffer]
     state.height[row] = max(state.height[row], end)
 
 
 @kernel
-def _lowest(state: Any, row: Any, buffer: Any) -> Any:
+def lowest(state: Any, row: Any, buffer: Any) -> Any:
     """The lowest offset at which a buffer fits among those placed: the first gap, in memory, that is wide enough."""
-    first = state.first[state.instance[row]]
+    first = state.buffers_start[state.instance[row]]
     at = first + buffer
     lower, upper, size, alignment = state.lower[at], state.upper[at], state.size[at], state.alignment[at]
     edge = 0
@@ -94,27 +94,27 @@ def _lowest(state: Any, row: Any, buffer: Any) -> Any:
     return edge
 
 
-@attach(hooks.step, StaticState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Place a buffer at its lowest offset; the reward is minus what the height grows by."""
     instance = state.instance[src]
-    if action < 0 or action >= state.size_of[instance] or state.offset[src, action] >= 0:
+    if action < 0 or action >= state.buffers[instance] or state.offset[src, action] >= 0:
         return math.nan
     if src != dst:
-        n, count = state.size_of[instance], state.filled[src]
+        n, count = state.buffers[instance], state.filled[src]
         state.instance[dst], state.filled[dst], state.height[dst] = instance, count, state.height[src]
         state.offset[dst, :n] = state.offset[src, :n]
         state.placed[dst, :count] = state.placed[src, :count]
     before = state.height[dst]
-    _put(state, dst, action, _lowest(state, dst, action))
+    _put(state, dst, action, lowest(state, dst, action))
     return float(before - state.height[dst])
 
 
-@attach(hooks.actions, StaticState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The buffers that are not placed, the largest area first."""
     instance = state.instance[row]
-    first, n = state.first[instance], state.size_of[instance]
+    first, n = state.buffers_start[instance], state.buffers[instance]
     count = 0
     for k in range(n):
         if count == len(out):
@@ -124,19 +124,3 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
             out[count] = buffer
             count += 1
     return count
-
-
-@kernel
-def look(state: Any, rows: Any, actions: Any, values: Any) -> None:
-    """Fill values [R, K, 4] with lower, upper, size and lowest offset of the listed buffers."""
-    for k in range(len(rows)):
-        row = rows[k]
-        first = state.first[state.instance[row]]
-        for slot in range(actions.shape[1]):
-            buffer = actions[k, slot]
-            if buffer < 0:
-                break
-            values[k, slot, 0] = state.lower[first + buffer]
-            values[k, slot, 1] = state.upper[first + buffer]
-            values[k, slot, 2] = state.size[first + buffer]
-            values[k, slot, 3] = _lowest(state, row, buffer)

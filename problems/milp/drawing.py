@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corl.files.drawing import whole_ticks
-from corl.problems.milp.evaluation import check_solution, objective_of
+from corl.problems.milp.evaluation import check, objective_of
 from corl.problems.milp.instance import MilpInstance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_matrix"]
+__all__ = ["draw"]
 
 _CONTINUOUS, _INTEGER, _ZERO = "#0969da", "#24292f", "#d0d7de"
 
 
-def draw_matrix(instance: MilpInstance, solution: Any, axes: Axes) -> None:
+def draw(instance: MilpInstance, solution: Any, axes: Axes) -> None:
     """A mark for each entry of A, in one colour for integer variables and in another for continuous ones.
 
     With a solution the columns of variables that are zero in it are pale, and the title gives its value.
@@ -26,7 +26,7 @@ def draw_matrix(instance: MilpInstance, solution: Any, axes: Axes) -> None:
     colours = np.where(instance.integer, _INTEGER, _CONTINUOUS)
     title = f"{instance.name or 'program'}: {instance.m:,} rows, {instance.n:,} columns"
     if solution is not None:
-        x = check_solution(instance, solution)
+        x = check(instance, solution)
         colours = np.where(x == 0.0, _ZERO, colours)
         title += f", objective {objective_of(instance, x):,.10g}"
     size = float(np.clip(60_000 / max(1, max(instance.m, instance.n)) ** 2, 0.2, 30.0))

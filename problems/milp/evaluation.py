@@ -21,14 +21,14 @@ from corl.problems.milp.instance import INFINITY, MilpInstance
 from corl.problems.milp.scaling import column_units, integer_limits, row_units
 from corl.tolerance import FEASIBILITY
 
-__all__ = ["check_solution", "contradiction", "objective", "objective_of", "violation"]
+__all__ = ["check", "contradiction", "objective", "objective_of", "violation"]
 
 _ROUNDING = 1e-9  # what is less, on the same scale, is the rounding of sums
 
 
 def objective(instance: MilpInstance, solution: Any) -> float:
     """c x + offset of a feasible solution, float64 [n]. Raises Infeasible, naming the first limit that is broken."""
-    return objective_of(instance, check_solution(instance, solution))
+    return objective_of(instance, check(instance, solution))
 
 
 def objective_of(instance: MilpInstance, x: NDArray[np.float64]) -> float:
@@ -36,7 +36,7 @@ def objective_of(instance: MilpInstance, x: NDArray[np.float64]) -> float:
     return total(instance.c, _whole(instance, x), instance.offset)
 
 
-def check_solution(instance: MilpInstance, solution: Any) -> NDArray[np.float64]:
+def check(instance: MilpInstance, solution: Any) -> NDArray[np.float64]:
     """The solution as float64 [n], if it is one. Raises Infeasible otherwise."""
     try:
         x = np.asarray(solution, np.float64)

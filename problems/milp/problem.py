@@ -141,9 +141,9 @@ class Milp(Problem):
 
     def draw(self, instance: MilpInstance, solution: Any, axes: Axes) -> None:
         """The matrix, a mark an entry; with a solution the columns that are not zero in it stand out."""
-        from corl.problems.milp.drawing import draw_matrix
+        from corl.problems.milp.drawing import draw
 
-        draw_matrix(instance, solution, axes)
+        draw(instance, solution, axes)
 
     def miniature(self, instance: MilpInstance) -> MilpInstance:
         """A knapsack of a few items: solvers compile no more for a large program than for it."""

@@ -12,13 +12,13 @@ from corl.problems.milp_branching.instance import BranchingInstance, BranchingTr
 __all__ = ["decisions"]
 
 
-def decisions(instance: BranchingInstance, tree: BranchingTree) -> NDArray[np.int64]:
+def decisions(instance: BranchingInstance, solution: BranchingTree) -> NDArray[np.int64]:
     """The variables branched on, int64 [T], in preorder. Raises UsageError for a tree that is not the environment's own.
 
     (Another solver's may branch where the environment, which goes depth first to the nearer child, finds nothing fractional.)
     """
     environment = BranchingEnvironment([instance], 1)
-    taken = np.asarray(tree.variable, np.int64)
+    taken = np.asarray(solution.variable, np.int64)
     taken = taken[taken >= 0]
     for j in taken.tolist():
         try:

@@ -1,6 +1,6 @@
-"""Pictures of branch-and-bound trees: nodes as high as their bounds, and bound and incumbent against the nodes solved.
+"""Pictures of branch-and-bound trees, nodes as high as their bounds: with matplotlib, and for pages.
 
-Both take plain arrays, so that a tree recorded in any engine can be drawn; `draw_proof` makes them of a BranchingTree.
+`draw_tree` takes plain arrays, so that a tree recorded in any engine can be drawn; `draw` makes them of a BranchingTree.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from corl.problems.milp.evaluation import objective
 from corl.problems.milp_branching.evaluation import Visited, leaf_bound, nodes_of
 from corl.problems.milp_branching.instance import BranchingInstance, BranchingTree
+from corl.view.scene import Scene, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_proof", "draw_tree", "positions", "proof_of", "titled"]
+__all__ = ["draw", "draw_tree", "positions", "proof_of", "scene", "titled"]
 
 _BRANCHED, _LEAF, _EDGE, _BEST = "#24292f", "#0969da", "#8c959f", "#cf222e"
 
@@ -76,9 +77,9 @@ def draw_tree(
     axes.legend(loc="best", fontsize="small")
 
 
-def draw_proof(instance: BranchingInstance, tree: BranchingTree, axes: Axes) -> None:
+def draw(instance: BranchingInstance, solution: BranchingTree, axes: Axes) -> None:
     """The tree of a solution, each node at the optimum of its relaxation, which is solved for it."""
-    nodes, bound, value = proof_of(instance, tree)
+    nodes, bound, value = proof_of(instance, solution)
     title = titled(instance, len(nodes), value)
     draw_tree([node.parent for node in nodes], bound, axes, value=value, title=title, sense=instance.program.sense)
 
@@ -96,3 +97,27 @@ def titled(instance: BranchingInstance, nodes: int, value: float | None) -> str:
     """A picture's title: the name, the number of nodes, the incumbent's value."""
     title = f"{instance.name or 'program'}: {nodes:,} node{'s' if nodes > 1 else ''}"
     return title + ("" if value is None else f", incumbent {value:,.10g}")
+
+
+def scene(instance: BranchingInstance, solution: BranchingTree | None) -> Scene | None:
+    """Infeasible nodes stand a little beyond the worst bound; without a solution there is nothing to see."""
+    if solution is None:
+        return None
+    nodes, bounds, value = proof_of(instance, solution)
+    height, names = np.array(bounds), instance.program.names
+    finite = np.isfinite(height)
+    shown = np.append(height[finite], [] if value is None else [value])
+    margin = 0.08 * float(np.ptp(shown)) if len(shown) and np.ptp(shown) else 1.0
+    beyond = 0.0 if not len(shown) else float(shown.max() + margin if instance.program.sense == "min" else shown.min() - margin)
+    x, y = positions([node.parent for node in nodes]).tolist(), np.where(finite, height, beyond).tolist()
+    scene = Scene(titled(instance, len(nodes), value), "leaves, from left to right", "bound of the node")
+    for k, node in enumerate(nodes):
+        branched = f"branches on {names[node.variable]}" if node.variable >= 0 else "leaf"
+        text = f"node {k}, depth {node.depth}: {branched}\n" + (f"bound {short(bounds[k])}" if finite[k] else "infeasible")
+        scene.points.append((x[k], y[k], text, -1, "" if node.variable >= 0 else "depot" if finite[k] else "out"))
+        if node.parent >= 0:
+            scene.lines.append(([x[node.parent], x[k]], [y[node.parent], y[k]], "", -1))
+    if value is not None:
+        scene.lines.append(([0.0, max(x)], [value, value], f"incumbent {short(value)}", -1))
+    scene.note = "circles are branched on, squares are leaves, hollow circles are infeasible; the level line is the incumbent"
+    return scene

@@ -14,7 +14,7 @@ from corl.errors import UsageError
 from corl.problems.milp_branching.features import FEATURES, TREE_FEATURES, Columns, Node, candidate_features, columns_of
 from corl.problems.milp_branching.instance import BranchingInstance, BranchingTree
 from corl.problems.milp_branching.relaxations import Relaxations
-from corl.problems.milp_branching.transitions import TreeState, branch, candidates, recorded, root
+from corl.problems.milp_branching.transitions import State, branch, candidates, recorded, root
 
 __all__ = ["BranchingEnvironment"]
 
@@ -39,12 +39,12 @@ class BranchingEnvironment(Environment):
         self.state = ()
         self._relaxations = [Relaxations(instance.scaled.program, remaining) for instance in instances]
         self._columns: list[Columns] = [_columns(relaxations) for relaxations in self._relaxations]
-        self._roots: list[TreeState | None] = [None] * len(self.instances)
-        self._trees: list[TreeState] = []
+        self._roots: list[State | None] = [None] * len(self.instances)
+        self._trees: list[State] = []
         self._which = np.zeros(rows, np.int64)
         self._trees = [self._root(0)] * rows
 
-    def tree(self, row: int) -> tuple[Relaxations, TreeState]:
+    def tree(self, row: int) -> tuple[Relaxations, State]:
         """The relaxations and the state behind a row, for branching rules that look further than `observe`."""
         at = int(self._checked(row)[0])
         return self._relaxations[self._which[at]], self._trees[at]
@@ -106,7 +106,7 @@ class BranchingEnvironment(Environment):
                 self._which[to], self._trees[to] = self._which[row], branch(relaxations, state, action)
                 rewards[i] = state.solved - self._trees[to].solved
 
-    def _root(self, k: int) -> TreeState:
+    def _root(self, k: int) -> State:
         found = self._roots[k]
         if found is None:
             found = self._roots[k] = root(self._relaxations[k])
@@ -120,11 +120,11 @@ def _columns(relaxations: Relaxations) -> Columns:
     )
 
 
-def _node(state: TreeState) -> Node:
+def _node(state: State) -> Node:
     """What the features are made of, at an open node."""
-    assert state.node is not None and state.relaxation is not None and state.first is not None
+    assert state.node is not None and state.relaxation is not None and state.root_relaxation is not None
     return Node(
         x=state.relaxation.x, duals=state.relaxation.duals, objective=state.relaxation.objective, depth=state.node.depth,
-        root_x=state.first.x, incumbent=state.incumbent, value=state.value, gain_total=state.pseudocosts.total,
+        root_x=state.root_relaxation.x, incumbent=state.incumbent, value=state.value, gain_total=state.pseudocosts.total,
         gain_count=state.pseudocosts.seen,
     )  # fmt: skip

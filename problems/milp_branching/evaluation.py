@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible, SolverError
-from corl.problems.milp.evaluation import objective
+from corl.problems.milp import evaluation as program_evaluation
 from corl.problems.milp.instance import MilpInstance
 from corl.problems.milp.scaling import integer_limits
 from corl.problems.milp_branching.instance import BranchingInstance, BranchingTree
 from corl.tolerance import FEASIBILITY
 
-__all__ = ["Visited", "check_tree", "leaf_bound", "nodes_of"]
+__all__ = ["Visited", "check", "leaf_bound", "nodes_of", "objective"]
 
 _INFEASIBLE, _EITHER = 2, 4  # SciPy's statuses
 
@@ -38,23 +38,26 @@ class Visited(NamedTuple):
     upper: NDArray[np.float64]
 
 
-def check_tree(instance: BranchingInstance, tree: Any) -> int:
+def objective(instance: BranchingInstance, solution: Any) -> float:
     """How many nodes a tree that is a proof has. Raises Infeasible, naming the first node that is none."""
-    if not isinstance(tree, BranchingTree):
+    return float(len(check(instance, solution).variable))
+
+
+def check(instance: BranchingInstance, solution: Any) -> BranchingTree:
+    """The tree, if it is a proof. Raises Infeasible, naming the first node that is none."""
+    if not isinstance(solution, BranchingTree):
         raise Infeasible("a solution is a BranchingTree")
     program, cost = instance.scaled.program, instance.scaled.cost
     sign, offset = -1.0 if program.sense == "max" else 1.0, instance.program.offset
     limit = np.inf
-    if tree.incumbent is not None:
-        value = sign * (objective(instance.program, tree.incumbent) - offset) / cost
+    if solution.incumbent is not None:
+        value = sign * (program_evaluation.objective(instance.program, solution.incumbent) - offset) / cost
         limit = value - FEASIBILITY * max(1.0, abs(value))
-    count = 0
-    for k, node in enumerate(nodes_of(program, tree)):
-        count += 1
+    for k, node in enumerate(nodes_of(program, solution)):
         if node.variable < 0 and (bound := leaf_bound(program, node.lower, node.upper)) < limit:
-            what = "feasible" if tree.incumbent is None else f"at {sign * bound * cost + offset!r}, better than the incumbent"
+            what = "feasible" if solution.incumbent is None else f"at {sign * bound * cost + offset!r}, better than the incumbent"
             raise Infeasible(f"node {k} is a leaf, but its relaxation is {what}")
-    return count
+    return solution
 
 
 def nodes_of(program: MilpInstance, tree: BranchingTree) -> Iterator[Visited]:

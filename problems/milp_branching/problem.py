@@ -45,9 +45,9 @@ class MilpBranching(Problem):
 
     def evaluate(self, instance: BranchingInstance, solution: Any) -> float:
         """The number of nodes of a tree that is a proof. Raises Infeasible, naming the first node that is none."""
-        from corl.problems.milp_branching.evaluation import check_tree
+        from corl.problems.milp_branching.evaluation import objective
 
-        return float(check_tree(instance, solution))
+        return objective(instance, solution)
 
     def read(self, path: Path) -> BranchingInstance:
         """The program in an MPS or LP file; it must be asked for by name, since such files are `milp`'s. Raises InputError."""
@@ -96,18 +96,18 @@ class MilpBranching(Problem):
 
     def draw(self, instance: BranchingInstance, solution: Any, axes: Axes) -> None:
         """The tree, its nodes as high as their bounds; without a solution the program's matrix."""
-        from corl.problems.milp_branching.drawing import draw_proof
+        from corl.problems.milp_branching.drawing import draw
 
         if solution is None:
             Milp().draw(instance.program, None, axes)
         else:
-            draw_proof(instance, solution, axes)
+            draw(instance, solution, axes)
 
     def view(self, instance: BranchingInstance, solution: Any) -> Scene | None:
         """See `corl.adapter.Problem.view`."""
-        from corl.problems.milp_branching.viewing import scene_of
+        from corl.problems.milp_branching.drawing import scene
 
-        return scene_of(instance, solution)
+        return scene(instance, solution)
 
     def environment(
         self, instances: Sequence[BranchingInstance], rows: int, width: int | None = None, name: str = ""

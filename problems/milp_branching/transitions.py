@@ -17,7 +17,7 @@ from corl.problems.milp.scaling import Scaled, integer_limits
 from corl.problems.milp_branching.instance import BranchingTree
 from corl.problems.milp_branching.relaxations import Relaxation, Relaxations
 
-__all__ = ["FRACTIONAL", "Pseudocosts", "TreeState", "branch", "candidates", "children", "recorded", "root"]
+__all__ = ["FRACTIONAL", "Pseudocosts", "State", "branch", "candidates", "children", "recorded", "root"]
 
 FRACTIONAL = 1e-6
 """An integer variable whose LP value is further than this from an integer is a candidate."""
@@ -46,7 +46,7 @@ class _Waiting(NamedTuple):
     """The parent's."""
 
 
-class TreeState(NamedTuple):
+class State(NamedTuple):
     """A tree that is waiting for a branching decision or, where `node` is None, complete."""
 
     node: _Waiting | None
@@ -64,20 +64,20 @@ class TreeState(NamedTuple):
     """Of the incumbent, minimised and without the constant; inf without one."""
     incumbent: NDArray[np.float64] | None
     pseudocosts: Pseudocosts
-    first: Relaxation | None
+    root_relaxation: Relaxation | None
     """The root's."""
 
 
-def root(relaxations: Relaxations) -> TreeState:
+def root(relaxations: Relaxations) -> State:
     """The tree after its root is solved."""
     program = relaxations.program
     begin = _Waiting(*integer_limits(program), 0, -1, 0, 0.0, -np.inf)
     nothing = Pseudocosts(np.zeros((2, program.n)), np.zeros((2, program.n), np.int32))
-    state = TreeState(None, None, (begin, ()), 1, (), 0, np.inf, None, nothing, None)
+    state = State(None, None, (begin, ()), 1, (), 0, np.inf, None, nothing, None)
     return _proceed(relaxations, state)
 
 
-def candidates(relaxations: Relaxations, state: TreeState) -> NDArray[np.int32]:
+def candidates(relaxations: Relaxations, state: State) -> NDArray[np.int32]:
     """The fractional integer variables at the node, the most fractional first, of equals the first; none where it is complete."""
     if state.relaxation is None:
         return np.zeros(0, np.int32)
@@ -87,7 +87,7 @@ def candidates(relaxations: Relaxations, state: TreeState) -> NDArray[np.int32]:
     return found[np.argsort(-distance[found], kind="stable")].astype(np.int32)
 
 
-def children(state: TreeState, variable: int) -> tuple[_Waiting, _Waiting]:
+def children(state: State, variable: int) -> tuple[_Waiting, _Waiting]:
     """(the child with the smaller values, the one with the greater)."""
     node, relaxation = state.node, state.relaxation
     assert node is not None and relaxation is not None
@@ -102,7 +102,7 @@ def children(state: TreeState, variable: int) -> tuple[_Waiting, _Waiting]:
     )
 
 
-def branch(relaxations: Relaxations, state: TreeState, variable: int) -> TreeState:
+def branch(relaxations: Relaxations, state: State, variable: int) -> State:
     """The tree when the node is branched on this candidate and every node is solved until the next decision."""
     down, up = children(state, variable)
     up_first = bool(up.moved <= 0.5)
@@ -114,10 +114,10 @@ def branch(relaxations: Relaxations, state: TreeState, variable: int) -> TreeSta
     return _proceed(relaxations, changed)
 
 
-def _proceed(relaxations: Relaxations, state: TreeState) -> TreeState:
+def _proceed(relaxations: Relaxations, state: State) -> State:
     """Solve waiting nodes until one must be branched on, or none is left."""
     waiting, log, solved, pending = state.waiting, state.log, state.solved, state.pending
-    value, incumbent, pseudocosts, first = state.value, state.incumbent, state.pseudocosts, state.first
+    value, incumbent, pseudocosts, first = state.value, state.incumbent, state.pseudocosts, state.root_relaxation
     current: tuple[_Waiting, Relaxation] | None = None
     while waiting:
         node, waiting = waiting  # type: ignore[assignment]
@@ -133,7 +133,7 @@ def _proceed(relaxations: Relaxations, state: TreeState) -> TreeState:
             value = relaxations.sign * float(relaxations.program.c @ incumbent)
         log = ((-1, 0.0, False), log)
     node_now, relaxation = current if current else (None, None)
-    return TreeState(node_now, relaxation, waiting, pending, log, solved, value, incumbent, pseudocosts, first)
+    return State(node_now, relaxation, waiting, pending, log, solved, value, incumbent, pseudocosts, first)
 
 
 def _updated(pseudocosts: Pseudocosts, node: _Waiting, found: Relaxation) -> Pseudocosts:
@@ -174,7 +174,7 @@ def _solution(relaxations: Relaxations, x: NDArray[np.float64]) -> NDArray[np.fl
     return rounded
 
 
-def recorded(state: TreeState, scaled: Scaled) -> BranchingTree:
+def recorded(state: State, scaled: Scaled) -> BranchingTree:
     """The tree of a complete state; scaled: the program's units."""
     entries: list[tuple[int, float, bool]] = []
     log = state.log

@@ -1,4 +1,4 @@
-"""Drawing instances and paths with matplotlib."""
+"""Pictures of instances and paths: with matplotlib, and for pages."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corl.files.drawing import note, write_ids
-from corl.problems.orienteering.evaluation import check_path, path_length, total_score
+from corl.problems.orienteering.evaluation import check, objective, path_length
 from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.problems.tsp.drawing import layout_of, positions
+from corl.view.scene import Scene, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_path"]
+__all__ = ["draw", "scene"]
 
 _PATH, _NODE, _LEFT, _ENDS = "#1f6feb", "#24292f", "#afb8c1", "#cf222e"
 
 
-def draw_path(instance: OrienteeringInstance, solution: Any, axes: Axes) -> None:
+def draw(instance: OrienteeringInstance, solution: Any, axes: Axes) -> None:
     """The nodes, larger where they score more, the ends in red; with a path, the nodes that it leaves out are pale.
 
     The title tells score and length. Up to a hundred nodes have their numbers in the file.
@@ -29,10 +30,10 @@ def draw_path(instance: OrienteeringInstance, solution: Any, axes: Axes) -> None
     visited = np.full(n, solution is None)
     title = f"{instance.name or 'orienteering'}: {n:,} node{'s' if n > 1 else ''}, limit {instance.limit:,.10g}"
     if solution is not None:
-        path = check_path(instance, solution)
+        path = check(instance, solution)
         visited[path] = True
         axes.plot(xy[path, 0], xy[path, 1], color=_PATH, linewidth=float(np.clip(30 / np.sqrt(n), 0.2, 1.5)))
-        title += f"\nscore {total_score(instance, path):,.10g}, length {path_length(instance, path):,.10g}"
+        title += f"\nscore {objective(instance, path):,.10g}, length {path_length(instance, path):,.10g}"
     most = float(instance.scores.max()) or 1.0
     size = float(np.clip(8000 / n, 0.2, 40)) * (0.15 + 0.85 * instance.scores / most)
     for chosen, colour in ((~visited, _LEFT), (visited, _NODE)):
@@ -45,3 +46,23 @@ def draw_path(instance: OrienteeringInstance, solution: Any, axes: Axes) -> None
         note(axes, told)
     axes.set_aspect("equal", adjustable="box")
     axes.set_axis_off()
+
+
+def scene(instance: OrienteeringInstance, solution: Any) -> Scene:
+    """Nodes at `positions`, hollow where the path leaves them out; the ends are squares."""
+    xy, graph = positions(instance.graph), instance.graph
+    scene = Scene(f"{instance.name or 'orienteering'}: {instance.n:,} nodes", equal=True, note=layout_of(graph) or "")
+    visited = np.full(instance.n, solution is None)
+    if solution is not None:
+        path = check(instance, solution)
+        visited[path] = True
+        length = path_length(instance, path)
+        scene.lines.append((xy[path, 0].tolist(), xy[path, 1].tolist(), f"length {short(length)} of {short(instance.limit)}", 0))
+        if length >= instance.limit * (1 - 1e-9):
+            scene.tight.append(f"the path is as long as it may be ({short(instance.limit)})")
+    ids = np.arange(1, instance.n + 1) if graph.ids is None else graph.ids
+    for node, (x, y) in enumerate(xy.tolist()):
+        kind = "depot" if node in (instance.start, instance.end) else "" if visited[node] else "out"
+        text = f"node {ids[node]}, score {short(float(instance.scores[node]))}"
+        scene.points.append((x, y, text, 0 if visited[node] and solution is not None else -1, kind))
+    return scene

@@ -11,18 +11,14 @@ from numpy.typing import NDArray
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.orienteering.evaluation import path_length
-from corl.problems.orienteering.insertion import Outlook, look_ahead, plan_anew
+from corl.problems.orienteering.features import observe
 from corl.problems.orienteering.instance import OrienteeringInstance
 from corl.problems.orienteering.metric import metric_of
-from corl.problems.orienteering.transitions import OrienteeringState, look, reset_rows
+from corl.problems.orienteering.transitions import State, reset_rows
 from corl.routing.graph_pool import graph_pool
 from corl.tolerance import LIMIT
 
-__all__ = ["InsertionEnvironment", "OrienteeringEnvironment"]
-
-_TURNS = 64  # how often the first plan is taken apart
-_POWER = 0.25  # of the score, in the order of InsertionEnvironment's list
-_RATIO = 1.5  # of the score over the detour, by which plans are filled
+__all__ = ["OrienteeringEnvironment"]
 
 
 class OrienteeringEnvironment(Environment):
@@ -60,7 +56,7 @@ class OrienteeringEnvironment(Environment):
         """
         state = self.state
         scores, distances = np.zeros(actions.shape), np.zeros((len(rows), self.width + 2, self.width + 2))
-        look(state, rows, actions, scores, distances)
+        observe(state, rows, actions, scores, distances)
         mask = np.concatenate([actions >= 0, np.ones((len(rows), 2), bool)], axis=1)
         left = state.limit[state.instance[rows]] - state.length[rows]
         seen: dict[str, NDArray[Any]] = {"action": actions, "mask": mask, "scores": scores, "distances": distances}
@@ -74,40 +70,11 @@ class OrienteeringEnvironment(Environment):
         return np.append(state.order[at, : state.visited[at]], np.int32(state.end[state.instance[at]]))
 
 
-class InsertionEnvironment(OrienteeringEnvironment):
-    """The same with a plan for the rest of each path, made by insertion and exchanges and mended after every step, and a look at
-    what becomes of it by each listed node. In the list nearness counts for more."""
-
-    plans = True
-
-    def __init__(self, instances: Sequence[OrienteeringInstance], rows: int, width: int = 12) -> None:
-        self._first: dict[int, NDArray[np.int32]] = {}
-        super().__init__(instances, rows, width)
-
-    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        self.state.power[:] = _POWER, _RATIO
-        bases = super()._reset(rows, which, keys)
-        for row, number in zip(rows.tolist(), which.tolist()):
-            if number not in self._first:
-                self.state.planned[row] = 0
-                plan_anew(self.state, row, 0, _TURNS)
-                self._first[number] = self.state.plan[row, : self.state.planned[row]].copy()
-            plan = self._first[number]
-            self.state.planned[row], self.state.plan[row, : len(plan)] = len(plan), plan
-        return bases
-
-    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """What OrienteeringEnvironment has, and the arrays of corl.problems.orienteering.insertion.Outlook."""
-        seen = Outlook.empty(len(rows), self.width)
-        look_ahead(self.state, rows, actions, seen)
-        return super()._observe(rows, actions) | seen._asdict()
-
-
-def _pool(instances: list[OrienteeringInstance], rows: int, plans: bool) -> OrienteeringState:
+def _pool(instances: list[OrienteeringInstance], rows: int, plans: bool) -> State:
     """The pool over `instances`; the rows are for `reset`."""
     graphs = graph_pool([metric_of(instance) for instance in instances])
     n = int(graphs.size.max())
-    return OrienteeringState(
+    return State(
         graphs=graphs,
         scores=np.concatenate([instance.scores for instance in instances]),
         limit=np.array([instance.limit * (1.0 + 0.5 * LIMIT) for instance in instances]),

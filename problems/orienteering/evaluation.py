@@ -14,10 +14,10 @@ from corl.routing.edge_weights import edge_lengths
 from corl.routing.shortest_paths import dijkstra
 from corl.tolerance import LIMIT, keeps
 
-__all__ = ["check_path", "path_length", "shortest_path", "total_score"]
+__all__ = ["check", "objective", "path_length", "shortest_path"]
 
 
-def check_path(instance: OrienteeringInstance, solution: Any) -> NDArray[np.int64]:
+def check(instance: OrienteeringInstance, solution: Any) -> NDArray[np.int64]:
     """`solution` as int64 [k], if it is a path from start to end within the limit that meets no node twice.
 
     A closed one has its start at both ends. Raises Infeasible naming the first fault, in the file's ids.
@@ -50,9 +50,9 @@ def path_length(instance: OrienteeringInstance, path: NDArray[np.int64]) -> floa
     return math.fsum(edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, path[:-1], path[1:]).tolist())
 
 
-def total_score(instance: OrienteeringInstance, solution: Any) -> float:
+def objective(instance: OrienteeringInstance, solution: Any) -> float:
     """The scores of all nodes on the path, each counted once. Raises Infeasible where it is none."""
-    path = check_path(instance, solution)
+    path = check(instance, solution)
     return math.fsum(instance.scores[path[:-1] if instance.closed else path].tolist())
 
 

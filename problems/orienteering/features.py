@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.jit import kernel
+from corl.routing.graph_pool import distances_between, graph_metric
 from corl.tokens import Tokens
 
-__all__ = ["PAIRS", "TOKENS", "nodes"]
+__all__ = ["PAIRS", "TOKENS", "nodes", "observe"]
 
 TOKENS = 9
 """F: features of a token."""
 PAIRS = 2
-"""P: features of a pair of tokens."""
+"""P: features of a pair of tokens: the distance over what is left, and over the nearest ones."""
+_LAST, _END = 7, 8
+"""Features of a token that say which kind it is."""
 
 
 def nodes(observation: Mapping[str, NDArray[Any]]) -> Tokens:
@@ -43,9 +47,23 @@ def nodes(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     parts += [share / np.maximum(way, 1e-3), share / np.maximum(detour, 1e-3)]
     for k, part in enumerate(parts):
         x[:, :slots, k] = np.where(there, np.clip(part, -100.0, 100.0), 0.0)
-    x[:, slots, 7] = x[:, slots + 1, 8] = 1.0
-    pairs = np.zeros((*apart.shape, PAIRS), np.float32)
-    pairs[..., 0] = np.where(pair, apart / left[:, :, None], 0.0)
+    x[:, slots, _LAST] = x[:, slots + 1, _END] = 1.0
     unit = np.maximum(near[:, :, None] + near[:, None, :], 1e-9 * left[:, :, None])
-    pairs[..., 1] = np.where(pair, np.minimum(apart / unit, 10.0), 0.0)
+    scales = [apart / left[:, :, None], np.minimum(apart / unit, 10.0)]
+    pairs = np.stack([np.where(pair, each, 0.0) for each in scales], axis=-1).astype(np.float32)
     return Tokens(x, mask, pairs, scale)
+
+
+@kernel
+def observe(state: Any, rows: Any, actions: Any, scores: Any, apart: Any) -> None:
+    """Fill scores [R, K] and apart [R, K + 2, K + 2] of the listed actions, as OrienteeringEnvironment.observe says."""
+    k = actions.shape[1]
+    nodes = np.empty(k + 2, np.int64)
+    for i in range(len(rows)):
+        row = rows[i]
+        instance = state.instance[row]
+        nodes[:k], nodes[k], nodes[k + 1] = actions[i], state.order[row, state.visited[row] - 1], state.end[instance]
+        for slot in range(k):
+            if nodes[slot] >= 0:
+                scores[i, slot] = state.scores[state.graphs.nodes_start[instance] + nodes[slot]]
+        distances_between(graph_metric(state.graphs, instance), nodes, apart[i])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.adapter import Problem
-from corl.errors import InputError, UsageError, kind_of
+from corl.errors import InputError, kind_of
 from corl.files.json_instances import Field, plain
 from corl.problems.orienteering.generators import GENERATORS
 from corl.problems.orienteering.instance import OrienteeringInstance
@@ -35,8 +34,8 @@ def _nodes(observation: Mapping[str, Any]) -> Tokens:
 
 
 def _insertion(observation: Mapping[str, Any]) -> Tokens:
-    """See corl.problems.orienteering.features_insertion.insertion."""
-    from corl.problems.orienteering.features_insertion import insertion
+    """See corl.problems.orienteering.environments.insertion.features.insertion."""
+    from corl.problems.orienteering.environments.insertion.features import insertion
 
     return insertion(observation)
 
@@ -69,9 +68,9 @@ class Orienteering(Problem):
 
     def evaluate(self, instance: OrienteeringInstance, solution: Any) -> float:
         """The scores on the path, each node once. Raises Infeasible, naming the first fault in the file's ids."""
-        from corl.problems.orienteering.evaluation import total_score
+        from corl.problems.orienteering.evaluation import objective
 
-        return total_score(instance, solution)
+        return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
         """Whether this is the head of an OPLib file or of one in JSON (its key "problem" first)."""
@@ -148,21 +147,22 @@ class Orienteering(Problem):
 
     def draw(self, instance: OrienteeringInstance, solution: Any, axes: Axes) -> None:
         """Draw the nodes by their scores, and the path through some of them where there is one."""
-        from corl.problems.orienteering.drawing import draw_path
+        from corl.problems.orienteering.drawing import draw
 
-        draw_path(instance, solution, axes)
+        draw(instance, solution, axes)
 
     def view(self, instance: OrienteeringInstance, solution: Any) -> Scene:
         """See `corl.adapter.Problem.view`."""
-        from corl.problems.orienteering.viewing import scene_of
+        from corl.problems.orienteering.drawing import scene
 
-        return scene_of(instance, solution)
+        return scene(instance, solution)
 
     def environment(
         self, instances: Sequence[OrienteeringInstance], rows: int, width: int | None = None, name: str = ""
     ) -> OrienteeringEnvironment:
         """Building paths node by node: `rows` states over `instances`; the `width` best by score and distance are listed."""
-        from corl.problems.orienteering.environment import InsertionEnvironment, OrienteeringEnvironment
+        from corl.problems.orienteering.environment import OrienteeringEnvironment
+        from corl.problems.orienteering.environments.insertion.environment import InsertionEnvironment
 
         kind = InsertionEnvironment if self.environment_name(name) == "insertion" else OrienteeringEnvironment
         return kind(instances, rows) if width is None else kind(instances, rows, width)
@@ -173,18 +173,10 @@ class Orienteering(Problem):
         An episode goes on until no node is near enough, so it may end in a better solution. A node from which the direct way
         to the end is too long (rounded distances break the triangle inequality) is left out, as no episode goes there.
         """
-        from corl.problems.orienteering.environment import OrienteeringEnvironment
-        from corl.problems.orienteering.evaluation import check_path
+        from corl.problems.orienteering.decisions import decisions
 
-        environment, taken = OrienteeringEnvironment([instance], 1, 1), []
-        for node in check_path(instance, solution)[1:-1].tolist():
-            with contextlib.suppress(UsageError):
-                environment.step([0], [0], [node])
-                taken.append(node)
-        while (node := int(environment.actions([0])[0, 0])) >= 0:
-            environment.step([0], [0], [node])
-            taken.append(node)
-        return np.array(taken, np.int64)
+        self.environment_name(name)
+        return decisions(instance, solution)
 
     def symmetries(self, instance: OrienteeringInstance) -> list[OrienteeringInstance]:
         """The eight reflections and rotations of the plane that keep the axes; of GEO and matrix instances, themselves."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corl.errors import Infeasible
 from corl.files.opening import writing
 from corl.files.text import Text, keyword_parts, quoted
-from corl.problems.orienteering.evaluation import check_path, path_length, total_score
+from corl.problems.orienteering.evaluation import check, objective, path_length
 from corl.problems.orienteering.instance import OrienteeringInstance
 
 __all__ = ["nodes_of", "read_solution", "write_solution"]
@@ -65,11 +65,11 @@ def nodes_of(instance: OrienteeringInstance, ids: Iterable[int]) -> NDArray[np.i
 
 def write_solution(instance: OrienteeringInstance, solution: Any, path: str | Path) -> None:
     """Write an OPLib solution file in the instance's own ids. Raises Infeasible where `solution` is none."""
-    nodes, ids = check_path(instance, solution), instance.graph.ids
+    nodes, ids = check(instance, solution), instance.graph.ids
     listed = nodes[:-1] if instance.closed else nodes
     header = {
         "NAME": " ".join(instance.name.split()), "TYPE": "OP", "DIMENSION": instance.n, "COST_LIMIT": f"{instance.limit:.17g}",
-        "ROUTE_NODES": len(listed), "ROUTE_SCORE": f"{total_score(instance, nodes):.17g}",
+        "ROUTE_NODES": len(listed), "ROUTE_SCORE": f"{objective(instance, nodes):.17g}",
         "ROUTE_COST": f"{path_length(instance, nodes):.17g}",
     }  # fmt: skip
     depots = dict.fromkeys(int(ids[node]) for node in (instance.start, instance.end))

@@ -12,14 +12,14 @@ from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
 from corl.kernels.sorted_lists import insert_nearest
-from corl.problems.orienteering.insertion import TURNS, plan_anew
-from corl.routing.graph_pool import GraphPool, distances_between, graph_metric
+from corl.problems.orienteering.environments.insertion.insertion import TURNS, plan_anew
+from corl.routing.graph_pool import GraphPool, graph_metric
 from corl.routing.metric import distance
 
-__all__ = ["OrienteeringState", "look", "reset_rows"]
+__all__ = ["State", "reset_rows"]
 
 
-class OrienteeringState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances of n nodes each (N at most), R rows."""
 
     graphs: GraphPool
@@ -78,7 +78,7 @@ def _keep(state: Any, row: Any, nodes: Any) -> Any:
     return kept
 
 
-@attach(hooks.step, OrienteeringState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Go to a node that can be visited; the reward is its score."""
     t, count = state.visited[src], state.open[src]
@@ -108,14 +108,14 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
             state.planned[dst] = planned
             state.plan[dst, :planned] = state.plan[src, :planned]
         plan_anew(state, dst, 1 if planned > 0 and state.plan[dst, 0] == action else 0, TURNS)
-    return state.scores[state.graphs.first[instance] + action]
+    return state.scores[state.graphs.nodes_start[instance] + action]
 
 
-@attach(hooks.actions, OrienteeringState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The nodes that can be visited, the most score (to `power`) for the distance first; of two alike the lower one."""
     instance, t = state.instance[row], state.visited[row]
-    metric, first, here = graph_metric(state.graphs, instance), state.graphs.first[instance], state.order[row, t - 1]
+    metric, first, here = graph_metric(state.graphs, instance), state.graphs.nodes_start[instance], state.order[row, t - 1]
     lengths = np.empty(len(out))
     count = 0
     for node in state.order[row, t : t + state.open[row]]:
@@ -125,18 +125,3 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
         worth /= max(1e-12, distance(metric, here, node))
         count = insert_nearest(lengths, out, count, -worth, node)
     return count
-
-
-@kernel
-def look(state: Any, rows: Any, actions: Any, scores: Any, apart: Any) -> None:
-    """Fill scores [R, K] and apart [R, K + 2, K + 2] of the listed actions, as OrienteeringEnvironment.observe says."""
-    k = actions.shape[1]
-    nodes = np.empty(k + 2, np.int64)
-    for i in range(len(rows)):
-        row = rows[i]
-        instance = state.instance[row]
-        nodes[:k], nodes[k], nodes[k + 1] = actions[i], state.order[row, state.visited[row] - 1], state.end[instance]
-        for slot in range(k):
-            if nodes[slot] >= 0:
-                scores[i, slot] = state.scores[state.graphs.first[instance] + nodes[slot]]
-        distances_between(graph_metric(state.graphs, instance), nodes, apart[i])

@@ -12,7 +12,11 @@ from corl.jit import kernel
 from corl.problems.tsp.remaining_assignment import new_remainder, relax, try_action
 from corl.routing.graph_pool import graph_metric
 
-__all__ = ["Outlook", "describe", "least_estimate"]
+__all__ = ["ANY_ARC", "CYCLES", "HEAD", "JOINING", "OWN_ARC", "REGRET", "TAIL", "Outlook", "describe", "least_estimate"]
+
+REGRET, CYCLES, JOINING = range(3)  # columns of `actions`
+TAIL, HEAD = range(2)  # of `prices`
+OWN_ARC, ANY_ARC = range(2)  # of `patches`
 
 
 class Outlook(NamedTuple):
@@ -48,12 +52,12 @@ def least_estimate(seen: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
 
     Going where it is least is the best rule by hand that we know. Infinite in empty slots.
     """
-    return np.where(seen["mask"][:, :-2], seen["actions"][..., 0] + seen["actions"][..., 2], np.inf)
+    return np.where(seen["mask"][:, :-2], seen["actions"][..., REGRET] + seen["actions"][..., JOINING], np.inf)
 
 
 @kernel
 def describe(state: Any, rows: Any, slots: Any, seen: Any) -> None:
-    """The remainders of rows of the pool (TspState) into `seen`, an Outlook.
+    """The remainders of rows of the pool (State) into `seen`, an Outlook.
 
     slots: int32 [R, K + 2] cities. Rows of instances without a matrix, and those at the end, are left as they are.
     """
@@ -64,7 +68,7 @@ def describe(state: Any, rows: Any, slots: Any, seen: Any) -> None:
     node = np.empty(state.order.shape[1], np.int32)
     for r in range(len(rows)):
         instance, t = state.instance[rows[r]], state.visited[rows[r]]
-        n, start = state.graphs.size[instance], state.priced_first[instance]
+        n, start = state.graphs.size[instance], state.priced_start[instance]
         if start >= 0 and t < n:
             matrix = graph_metric(state.graphs, instance).matrix
             last = start + n
@@ -96,14 +100,15 @@ def _show(work: Any, m: Any, node: Any, slots: Any, seen: Any, r: Any) -> None:
         if slots[a] < 0:
             continue
         i = node[slots[a]] if a < k else 0
-        seen.prices[r, a, 0] = work.out[i]
-        seen.prices[r, a if i else k + 1, 1] = work.into[i]
+        seen.prices[r, a, TAIL] = work.out[i]
+        seen.prices[r, a if i else k + 1, HEAD] = work.into[i]
         seen.successors[r, a] = work.city[head[i] if head[i] else m]
         seen.cycles[r, a] = work.cycle[i]
-        seen.patches[r, a, 0] = work.joint[i]
-        seen.patches[r, a, 1] = work.patch[work.cycle[i]]
+        seen.patches[r, a, OWN_ARC] = work.joint[i]
+        seen.patches[r, a, ANY_ARC] = work.patch[work.cycle[i]]
         if a < k:
-            seen.actions[r, a, 0], seen.actions[r, a, 1], seen.actions[r, a, 2] = try_action(work, m, i)
+            known = seen.actions[r, a]
+            known[REGRET], known[CYCLES], known[JOINING] = try_action(work, m, i)
         for b in range(a):
             if slots[b] >= 0:
                 j = node[slots[b]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +19,12 @@ _PER_CLUSTER = 100
 
 def uniform_points(size: int, seed: int) -> NDArray[np.float64]:
     """portgen's cities, float64 [size, 2]."""
-    points: NDArray[np.float64] = _uniform(_begun(seed), size)
-    return points
+    return _uniform(_begun(seed), size)
 
 
 def clustered_points(size: int, seed: int) -> NDArray[np.float64]:
     """portcgen's cities, float64 [size, 2]."""
-    points: NDArray[np.float64] = _clustered(_begun(seed), size)
-    return points
+    return _clustered(_begun(seed), size)
 
 
 def _begun(seed: int) -> NDArray[np.int64]:
@@ -45,7 +44,7 @@ def _begun(seed: int) -> NDArray[np.int64]:
 
 
 @kernel
-def _next(state):
+def _next(state: NDArray[np.int64]) -> Any:
     """The next number, 0 .. 10^9 - 1: the difference of two earlier ones."""
     for k in range(55, 57):
         state[k] = state[k] - 1 if state[k] > 0 else 54
@@ -57,7 +56,7 @@ def _next(state):
 
 
 @kernel
-def _uniform(state, size):
+def _uniform(state: NDArray[np.int64], size: int) -> NDArray[np.float64]:
     points = np.empty((size, 2))
     for i in range(size):
         for k in range(2):
@@ -66,7 +65,7 @@ def _uniform(state, size):
 
 
 @kernel
-def _clustered(state, size):
+def _clustered(state: NDArray[np.int64], size: int) -> NDArray[np.float64]:
     count, scale = max(1, size // _PER_CLUSTER), 1.0 / math.sqrt(size)
     centres, points, waiting = np.empty((count, 2)), np.empty((size, 2)), np.full(1, np.nan)
     for c in range(count):
@@ -80,7 +79,7 @@ def _clustered(state, size):
 
 
 @kernel
-def _normal(state, waiting):
+def _normal(state: NDArray[np.int64], waiting: NDArray[np.float64]) -> Any:
     """A standard normal number by the polar method, which makes two at a time (Knuth, vol. 2, section 3.4.1, algorithm P)."""
     if not math.isnan(waiting[0]):
         number = waiting[0]

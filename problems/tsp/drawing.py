@@ -1,4 +1,4 @@
-"""Drawing instances and tours with matplotlib."""
+"""Pictures of instances and tours: with matplotlib, and for pages."""
 
 from __future__ import annotations
 
@@ -8,26 +8,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.files.drawing import note
-from corl.problems.tsp.evaluation import check_tour, tour_length
+from corl.problems.tsp.evaluation import check, objective
 from corl.problems.tsp.instance import TspInstance
+from corl.view.scene import Scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_tour", "layout_of", "positions"]
+__all__ = ["draw", "layout_of", "positions", "scene"]
 
 _SCALED = 1000  # cities up to which a matrix is laid out by multidimensional scaling (an eigenvalue problem, n^3)
 _TOUR, _CITY = "#1f6feb", "#24292f"
+_NAMED = 20_000  # cities up to which each is a point of its own
 
 
-def draw_tour(instance: TspInstance, solution: Any, axes: Axes) -> None:
+def draw(instance: TspInstance, solution: Any, axes: Axes) -> None:
     """Draw the cities at `positions` and the closed tour `solution` (None: the cities alone); the title gives its length.
 
     Asymmetric tours have arrows; where the places are made up, a line below says how.
     Markers and lines get finer as cities get more; from 20,000 on the cities of a tour have no marker of their own.
     """
     n = instance.n
-    tour = None if solution is None else check_tour(instance, solution)
+    tour = None if solution is None else check(instance, solution)
     xy = positions(instance, tour)
     if tour is not None:
         closed = xy[np.append(tour, tour[0])]
@@ -40,7 +42,7 @@ def draw_tour(instance: TspInstance, solution: Any, axes: Axes) -> None:
     if tour is None or n < 20_000:
         size = float(np.clip(4000 / n, 0.05, 18))
         axes.scatter(xy[:, 0], xy[:, 1], s=size, color=_CITY, linewidths=0, zorder=3, rasterized=n > 20_000)
-    length = "" if tour is None else f", length {tour_length(instance, tour):,.10g}"
+    length = "" if tour is None else f", length {objective(instance, tour):,.10g}"
     axes.set_title(f"{instance.name or 'TSP'}: {n:,} {'city' if n == 1 else 'cities'}{length}")
     if told := layout_of(instance):
         note(axes, told)
@@ -88,3 +90,21 @@ def _scaled(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     centred = squared - squared.mean(axis=0) - squared.mean(axis=1)[:, None] + squared.mean()
     values, vectors = np.linalg.eigh(-0.5 * centred)
     return np.asarray(vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0.0)))
+
+
+def scene(instance: TspInstance, solution: Any) -> Scene:
+    """Cities at `positions`, and the closed tour."""
+    tour = None if solution is None else check(instance, solution)
+    xy = positions(instance, tour)
+    scene = Scene(f"{instance.name or 'TSP'}: {instance.n:,} cities", equal=True, note=layout_of(instance) or "")
+    if tour is not None:
+        closed = xy[np.append(tour, tour[0])]
+        scene.lines.append((closed[:, 0].tolist(), closed[:, 1].tolist(), "", 0))
+    place = np.empty(instance.n, np.int64)
+    place[np.arange(instance.n) if tour is None else tour] = np.arange(instance.n)
+    if instance.n <= _NAMED:
+        called = instance.ids.tolist() if instance.names is None else instance.names
+        where = "" if tour is None else ", stop {} of the tour"
+        for k, ((x, y), at) in enumerate(zip(xy.tolist(), place.tolist())):
+            scene.points.append((x, y, f"city {called[k]}" + where.format(at + 1), -1, ""))
+    return scene

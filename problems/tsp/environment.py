@@ -18,7 +18,7 @@ from corl.problems.tsp.assignment import Assignment, assignment_of
 from corl.problems.tsp.assignment_outlook import Outlook, describe
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import metric_of
-from corl.problems.tsp.transitions import TspState, reset_rows, surroundings
+from corl.problems.tsp.transitions import State, reset_rows, surroundings
 from corl.routing.graph_pool import graph_pool, offsets
 
 __all__ = ["SURROUNDINGS", "TspEnvironment"]
@@ -74,7 +74,7 @@ class TspEnvironment(Environment):
         if planar.any():
             there = mask & planar[instance][:, None]
             seen["coordinates"] = np.zeros((*cities.shape, 3))
-            seen["coordinates"][there] = state.graphs.points[(state.graphs.points_first[instance][:, None] + cities)[there]]
+            seen["coordinates"][there] = state.graphs.points[(state.graphs.points_start[instance][:, None] + cities)[there]]
             seen["surroundings"] = np.zeros((len(at), SURROUNDINGS, 3))
             surroundings(state, at, planar[instance], cities, seen["surroundings"])
         if not planar.all():
@@ -85,7 +85,7 @@ class TspEnvironment(Environment):
         return seen
 
     def _distances(self, cities: NDArray[np.int32], mask: NDArray[np.bool_], instance: NDArray[np.int32]) -> NDArray[np.float64]:
-        first, size = (array[instance][:, None, None] for array in (self.state.graphs.matrix_first, self.state.graphs.size))
+        first, size = (array[instance][:, None, None] for array in (self.state.graphs.matrix_start, self.state.graphs.size))
         pairs = mask[:, :, None] & mask[:, None, :]
         block = np.zeros(pairs.shape)
         block[pairs] = self.state.graphs.matrix[(first + cities[:, :, None] * size + cities[:, None, :])[pairs]]
@@ -100,16 +100,16 @@ class TspEnvironment(Environment):
         return np.array(self.state.order[at, :n])
 
 
-def _pool(instances: list[TspInstance], rows: int, width: int) -> TspState:
+def _pool(instances: list[TspInstance], rows: int, width: int) -> State:
     """The pool over `instances`; the rows are states of instance 0 with the tour at city 0."""
     solved = [assignment_of(instance.matrix) if instance.matrix is not None else _NOTHING for instance in instances]
     into = [found.into if len(found.into) else None for found in solved]
     graphs = graph_pool([metric_of(instance) for instance in instances], _LISTED * width, into)
     priced = np.array([len(found.into) for found in solved])
     order = np.tile(np.arange(int(graphs.size.max()), dtype=np.int32), (rows, 1))
-    return TspState(
+    return State(
         graphs=graphs,
-        priced_first=np.where(priced > 0, offsets(priced), -1),
+        priced_start=np.where(priced > 0, offsets(priced), -1),
         prices=np.array([np.concatenate([found.out for found in solved]), np.concatenate([found.into for found in solved])]),
         successor=np.concatenate([found.successor for found in solved]),
         instance=np.zeros(rows, np.int32),

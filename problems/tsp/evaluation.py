@@ -9,13 +9,13 @@ from corl.errors import Infeasible
 from corl.problems.tsp.instance import TspInstance
 from corl.routing import edge_weights
 
-__all__ = ["check_tour", "edge_lengths", "tour_length"]
+__all__ = ["check", "edge_lengths", "objective"]
 
 
-def check_tour(instance: TspInstance, tour: ArrayLike) -> NDArray[np.int64]:
-    """`tour` as int64 [n], if it visits every city 0..n-1 once. Raises Infeasible naming the first fault in the file's ids."""
+def check(instance: TspInstance, solution: ArrayLike) -> NDArray[np.int64]:
+    """`solution` as int64 [n], if it visits every city 0..n-1 once. Raises Infeasible, naming the first fault by the ids."""
     try:
-        cities = np.asarray(tour)
+        cities = np.asarray(solution)
     except ValueError:  # ragged
         raise Infeasible("a tour is a list of cities") from None
     if cities.ndim != 1:
@@ -40,9 +40,9 @@ def check_tour(instance: TspInstance, tour: ArrayLike) -> NDArray[np.int64]:
     return cities.astype(np.int64)
 
 
-def tour_length(instance: TspInstance, tour: ArrayLike) -> float:
+def objective(instance: TspInstance, solution: ArrayLike) -> float:
     """The length of the closed tour (0 for one city). Raises Infeasible where it is none."""
-    cities = check_tour(instance, tour)
+    cities = check(instance, solution)
     return float(edge_lengths(instance, cities, np.roll(cities, -1)).sum())
 
 

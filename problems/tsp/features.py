@@ -21,8 +21,14 @@ __all__ = ["PAIRS", "SHOWN", "TOKENS", "Effort", "plane"]
 
 TOKENS = 26
 """F: features of a token (see _describe and _look_ahead)."""
+(
+    _FROM_ORIGIN, _TO_DESTINATION, _NEAREST, _SECOND, _THIRD, _ORIGIN_SHARE, _DESTINATION_SHARE, _ORIGIN_ALPHA,
+    _DESTINATION_ALPHA, _PRICED_LENGTH, _PRICE, _DEGREE, _LARGEST_SHARE, _SECOND_SHARE, _OUTSIDE_SHARE, _OUTSIDE_LENGTH,
+    _LINKED, _PLACE, _IS_ORIGIN, _IS_DESTINATION, _TOKENS_SHOWN, _UNSEEN, _BRANCHED, _WORSE, _LIKELY, _GAIN,
+) = range(TOKENS)  # fmt: skip
 PAIRS = 6
 """P: features of a pair of tokens (see _describe_pairs)."""
+_LENGTH, _NEARNESS, _SQUARED_NEARNESS, _PAIR_SHARE, _PAIR_ALPHA, _SAME = range(PAIRS)
 SHOWN = 20
 """The window unless told otherwise: the slots that a network sees at most. Of optimal tours, one next city in 10,000 is farther
 down the list."""
@@ -197,16 +203,16 @@ def _describe(work: Any, near: Any, shown: Any, c: Any, outside: Any, remaining:
     for token in range(shown + 2):
         i = token if token < shown else c + token - shown
         f = x[token if token < shown else slots + token - shown]
-        f[0] = math.log1p(cost[o, i] / unit)
-        f[1] = math.log1p(cost[t, i] / unit)
+        f[_FROM_ORIGIN] = math.log1p(cost[o, i] / unit)
+        f[_TO_DESTINATION] = math.log1p(cost[t, i] / unit)
         for k in range(3):
-            f[2 + k] = math.log1p(near[i, k] / unit)
-        f[5], f[6] = share[o, i], share[t, i]
+            f[_NEAREST + k] = math.log1p(near[i, k] / unit)
+        f[_ORIGIN_SHARE], f[_DESTINATION_SHARE] = share[o, i], share[t, i]
         if i < c:
-            f[7] = math.log1p(max(0.0, alpha[o, i]) / unit)
-            f[8] = math.log1p(max(0.0, alpha[t, i]) / unit)
-            f[9] = math.log1p((cost[o, i] + price[i] - cheapest) / unit)
-        f[10] = max(-3.0, min(3.0, price[i] / unit))
+            f[_ORIGIN_ALPHA] = math.log1p(max(0.0, alpha[o, i]) / unit)
+            f[_DESTINATION_ALPHA] = math.log1p(max(0.0, alpha[t, i]) / unit)
+            f[_PRICED_LENGTH] = math.log1p((cost[o, i] + price[i] - cheapest) / unit)
+        f[_PRICE] = max(-3.0, min(3.0, price[i] / unit))
         total = most = second = 0.0
         for j in range(c + 3 if outside else c + 2):
             if j != i:
@@ -215,13 +221,13 @@ def _describe(work: Any, near: Any, shown: Any, c: Any, outside: Any, remaining:
                     most, second = share[i, j], most
                 elif share[i, j] > second:
                     second = share[i, j]
-        f[11], f[12], f[13] = total - 2.0, most, second
+        f[_DEGREE], f[_LARGEST_SHARE], f[_SECOND_SHARE] = total - 2.0, most, second
         if outside:
-            f[14], f[15] = share[c + 2, i], math.log1p(cost[c + 2, i] / unit)
-        f[16] = 1.0 if work.parent[i] == o or work.parent[o] == i else 0.0
-        f[17] = i / 16.0 if i < c else 0.0
-        f[18], f[19] = 1.0 if i == o else 0.0, 1.0 if i == t else 0.0
-        f[20], f[21] = shown / 16.0, math.log1p(remaining - shown)
+            f[_OUTSIDE_SHARE], f[_OUTSIDE_LENGTH] = share[c + 2, i], math.log1p(cost[c + 2, i] / unit)
+        f[_LINKED] = 1.0 if work.parent[i] == o or work.parent[o] == i else 0.0
+        f[_PLACE] = i / 16.0 if i < c else 0.0
+        f[_IS_ORIGIN], f[_IS_DESTINATION] = 1.0 if i == o else 0.0, 1.0 if i == t else 0.0
+        f[_TOKENS_SHOWN], f[_UNSEEN] = shown / 16.0, math.log1p(remaining - shown)
 
 
 @kernel
@@ -234,14 +240,14 @@ def _describe_pairs(work: Any, shown: Any, c: Any, unit: Any, pairs: Any) -> Non
             j, q = (second, second) if second < shown else (c + second - shown, slots + second - shown)
             length = work.cost[i, j] / unit
             f = pairs[p, q]
-            f[0] = math.log1p(length)
-            f[1] = math.exp(-length)
-            f[2] = math.exp(-length * length)
+            f[_LENGTH] = math.log1p(length)
+            f[_NEARNESS] = math.exp(-length)
+            f[_SQUARED_NEARNESS] = math.exp(-length * length)
             if i != j:
-                f[3] = work.share[i, j]
-                f[4] = math.exp(-2.0 * max(0.0, work.alpha[i, j]) / unit)
+                f[_PAIR_SHARE] = work.share[i, j]
+                f[_PAIR_ALPHA] = math.exp(-2.0 * max(0.0, work.alpha[i, j]) / unit)
             else:
-                f[5] = 1.0
+                f[_SAME] = 1.0
             pairs[q, p] = f
 
 
@@ -267,5 +273,5 @@ def _look_ahead(
         best = min(best, bounds[slot])
     for i in range(shown):
         over = min(3.0, (bounds[i] - best) / unit)
-        x[i, 22], x[i, 23], x[i, 24] = 1.0 if bounds[i] < np.inf else 0.0, math.log1p(over), math.exp(-8.0 * over)
-        x[i, 25] = max(-1.0, min(1.0, (best - bound) / unit))
+        x[i, _BRANCHED], x[i, _WORSE], x[i, _LIKELY] = 1.0 if bounds[i] < np.inf else 0.0, math.log1p(over), math.exp(-8.0 * over)
+        x[i, _GAIN] = max(-1.0, min(1.0, (best - bound) / unit))

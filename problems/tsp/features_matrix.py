@@ -16,15 +16,21 @@ from numpy.typing import NDArray
 
 from corl.errors import UsageError
 from corl.jit import kernel
-from corl.problems.tsp.assignment_outlook import Outlook
+from corl.problems.tsp.assignment_outlook import ANY_ARC, CYCLES, HEAD, JOINING, OWN_ARC, REGRET, TAIL, Outlook
 from corl.tokens import Tokens
 
 __all__ = ["PAIRS", "TOKENS", "matrix"]
 
 TOKENS = 24
-"""F: features of a token (see _describe)."""
+"""F: features of a token: of costs (_describe), of the assignment (_flag), of actions (_look_ahead)."""
+(
+    _FROM_ORIGIN, _FROM_ORIGIN_LOG, _TO_DESTINATION, _TO_DESTINATION_LOG, _RANK, _SECOND_OUT, _SECOND_IN, _IS_ORIGIN,
+    _IS_DESTINATION, _REMAINING, _IS_HIDDEN, _FOLLOWS_ORIGIN, _ENDS, _ON_PATH, _PATCH_OUT, _PATCH_IN, _REGRET, _REGRET_LOG,
+    _CYCLES, _JOINING, _JOINING_LOG, _WORSE, _WORSE_LOG, _IS_BEST,
+) = range(TOKENS)  # fmt: skip
 PAIRS = 8
-"""P: features of a pair of tokens (see _describe_pairs)."""
+"""P: features of a pair of tokens (see _describe_pairs and _flag)."""
+_THERE, _BACK, _THERE_CLOSE, _BACK_CLOSE, _SAME, _ARC, _ARC_BACK, _JOINT = range(PAIRS)
 _SHOWN = 16  # all next cities of best tours are among them (transitions.py)
 _LEVELS = {"raw": 0, "reduced": 1, "flags": 2, "actions": 3}
 
@@ -43,7 +49,7 @@ def matrix(observation: Mapping[str, NDArray[Any]], level: str = "actions") -> T
         raise UsageError("the features 'matrix' are for instances that are given by a matrix; accepted for others: 'plane'")
     mask = np.ascontiguousarray(observation["mask"]).copy()
     rows, tokens = mask.shape
-    regret = np.where(mask[:, :-2], observation["actions"][..., 0], np.inf)
+    regret = np.where(mask[:, :-2], observation["actions"][..., REGRET], np.inf)
     rank = np.argsort(np.argsort(regret, axis=1, kind="stable"), axis=1)
     mask[:, :-2] &= rank < _SHOWN
     mask[~mask[:, :-2].any(axis=1)] = False  # at the end nothing is left to see
@@ -76,7 +82,7 @@ def _features(
         unit = _unit(cost, m)
         least = np.inf
         for i in range(m - 2):
-            least = min(least, seen.actions[row, slot[i], 0] + seen.actions[row, slot[i], 2])
+            least = min(least, seen.actions[row, slot[i], REGRET] + seen.actions[row, slot[i], JOINING])
         _describe(cost, unit, slot[:m], remaining[row], level, x[row])
         _describe_pairs(cost, unit, slot[:m], pairs[row])
         if level > 1:
@@ -95,7 +101,7 @@ def _costs(distances: Any, prices: Any, slot: Any, level: Any, cost: Any) -> Non
         for j in range(m):
             length = distances[slot[i], slot[j]]
             if level:
-                length = max(0.0, length - prices[slot[i], 0] - prices[slot[j], 1])
+                length = max(0.0, length - prices[slot[i], TAIL] - prices[slot[j], HEAD])
             cost[i, j] = length if i != j and i != m - 1 and j != m - 2 else np.inf
     cost[m - 2, m - 1] = np.inf
 
@@ -128,14 +134,20 @@ def _near(cost: Any, unit: Any) -> Any:
 
 @kernel
 def _describe(cost: Any, unit: Any, slot: Any, remaining: Any, level: Any, x: Any) -> None:
-    """Features 0 to 3 and 5 to 10, of costs alone."""
+    """The features of costs alone."""
     m = len(slot)
     o, d = m - 2, m - 1
     for i in range(m):
         f = x[slot[i]]
         if i < o:
-            f[0], f[1] = _near(cost[o, i], unit), math.log1p(cost[o, i] / unit) if cost[o, i] > -unit else 0.0
-            f[2], f[3] = _near(cost[i, d], unit), math.log1p(cost[i, d] / unit) if cost[i, d] > -unit else 0.0
+            f[_FROM_ORIGIN], f[_FROM_ORIGIN_LOG] = (
+                _near(cost[o, i], unit),
+                math.log1p(cost[o, i] / unit) if cost[o, i] > -unit else 0.0,
+            )
+            f[_TO_DESTINATION], f[_TO_DESTINATION_LOG] = (
+                _near(cost[i, d], unit),
+                math.log1p(cost[i, d] / unit) if cost[i, d] > -unit else 0.0,
+            )
         a = b = p = q = np.inf
         for j in range(m):
             if cost[i, j] < a:
@@ -146,52 +158,52 @@ def _describe(cost: Any, unit: Any, slot: Any, remaining: Any, level: Any, x: An
                 p, q = cost[j, i], p
             elif cost[j, i] < q:
                 q = cost[j, i]
-        f[5], f[6] = _near(b, unit), _near(q, unit)
-        f[7], f[8] = 1.0 if i == o else 0.0, 1.0 if i == d else 0.0
-        f[9], f[10] = 0.2 * math.log(remaining), 1.0 if remaining > o else 0.0
+        f[_SECOND_OUT], f[_SECOND_IN] = _near(b, unit), _near(q, unit)
+        f[_IS_ORIGIN], f[_IS_DESTINATION] = 1.0 if i == o else 0.0, 1.0 if i == d else 0.0
+        f[_REMAINING], f[_IS_HIDDEN] = 0.2 * math.log(remaining), 1.0 if remaining > o else 0.0
 
 
 @kernel
 def _describe_pairs(cost: Any, unit: Any, slot: Any, pairs: Any) -> None:
-    """Pair features 0 to 4: the costs there and back on two scales, and whether it is one token."""
+    """Of pairs the costs there and back on two scales, and whether it is one token."""
     m = len(slot)
     for i in range(m):
         for j in range(m):
             f = pairs[slot[i], slot[j]]
-            f[0], f[1] = _near(cost[i, j], unit), _near(cost[j, i], unit)
-            f[2], f[3] = _near(cost[i, j], 0.1 * unit), _near(cost[j, i], 0.1 * unit)
-        pairs[slot[i], slot[i], 4] = 1.0
+            f[_THERE], f[_BACK] = _near(cost[i, j], unit), _near(cost[j, i], unit)
+            f[_THERE_CLOSE], f[_BACK_CLOSE] = _near(cost[i, j], 0.1 * unit), _near(cost[j, i], 0.1 * unit)
+        pairs[slot[i], slot[i], _SAME] = 1.0
 
 
 @kernel
 def _flag(unit: Any, slot: Any, cities: Any, seen: Any, row: Any, x: Any, pairs: Any) -> None:
-    """Token features 11 to 15, pair features 5 to 7: the assignment's arcs and cycles, and what joining them costs."""
+    """Of tokens and pairs the assignment's arcs and cycles, and what joining them costs."""
     m = len(slot)
     o, d = slot[m - 2], slot[m - 1]
     successors, cycles, joints, patches = seen.successors[row], seen.cycles[row], seen.joints[row], seen.patches[row]
     for i in slot:
         f = x[i]
         if i < o:
-            f[11] = 1.0 if successors[o] == cities[i] else 0.0
-            f[12] = 1.0 if successors[i] == cities[d] else 0.0
-        f[13] = 1.0 if cycles[i] == 0 else 0.0
-        f[14], f[15] = _near(patches[i, 0], unit), _near(patches[i, 1], unit)
+            f[_FOLLOWS_ORIGIN] = 1.0 if successors[o] == cities[i] else 0.0
+            f[_ENDS] = 1.0 if successors[i] == cities[d] else 0.0
+        f[_ON_PATH] = 1.0 if cycles[i] == 0 else 0.0
+        f[_PATCH_OUT], f[_PATCH_IN] = _near(patches[i, OWN_ARC], unit), _near(patches[i, ANY_ARC], unit)
         for j in slot:
             f = pairs[i, j]
             if i != j and i != d and j != o and successors[i] == cities[j]:
-                f[5] = pairs[j, i, 6] = 1.0
-            f[7] = _near(joints[i, j], unit) if cycles[i] != cycles[j] else -_near(joints[i, j], unit)
+                f[_ARC] = pairs[j, i, _ARC_BACK] = 1.0
+            f[_JOINT] = _near(joints[i, j], unit) if cycles[i] != cycles[j] else -_near(joints[i, j], unit)
 
 
 @kernel
 def _look_ahead(unit: Any, slot: Any, rank: Any, actions: Any, least: Any, x: Any) -> None:
-    """Features 4 and 16 to 23: what each action makes of the assignment, and its estimate against the best one's."""
+    """What each action makes of the assignment, its rank, and its estimate against the best one's."""
     for i in slot[:-2]:
         f = x[i]
-        regret, cycles, joining = actions[i, 0], actions[i, 1], actions[i, 2]
-        f[16], f[17] = _near(regret, unit), math.log1p(regret / unit)
-        f[4], f[18] = rank[i] / 16.0, 0.2 * cycles
-        f[19], f[20] = _near(joining, unit), math.log1p(joining / unit)
+        regret, cycles, joining = actions[i, REGRET], actions[i, CYCLES], actions[i, JOINING]
+        f[_REGRET], f[_REGRET_LOG] = _near(regret, unit), math.log1p(regret / unit)
+        f[_RANK], f[_CYCLES] = rank[i] / 16.0, 0.2 * cycles
+        f[_JOINING], f[_JOINING_LOG] = _near(joining, unit), math.log1p(joining / unit)
         worse = regret + joining - least
-        f[21], f[22] = _near(worse, 0.2 * unit), math.log1p(worse / unit)
-        f[23] = 1.0 if worse <= 1e-9 * unit else 0.0
+        f[_WORSE], f[_WORSE_LOG] = _near(worse, 0.2 * unit), math.log1p(worse / unit)
+        f[_IS_BEST] = 1.0 if worse <= 1e-9 * unit else 0.0

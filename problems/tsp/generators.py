@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from corl.errors import UsageError
 from corl.problems.tsp.instance import COORDINATE_TYPES, TspInstance
 
-__all__ = ["asymmetric", "atsp", "clustered", "portcgen", "portgen", "uniform"]
+__all__ = ["GENERATORS", "asymmetric", "atsp", "clustered", "portcgen", "portgen", "uniform"]
 
 _SIDE = 1_000_000  # of the square, as in the DIMACS challenge
 _LARGEST = 10_000_000
@@ -130,3 +130,13 @@ def _globe(random: np.random.Generator, size: int) -> NDArray[np.float64]:
     degrees = np.column_stack([random.integers(-89, 90, size), random.integers(-179, 180, size)])
     minutes = random.integers(0, 60, (size, 2)) / 100.0
     return np.where(degrees < 0, degrees - minutes, degrees + minutes)
+
+
+GENERATORS: dict[str, Callable[..., TspInstance]] = {
+    "uniform": uniform,
+    "clustered": clustered,
+    "asymmetric": asymmetric,
+    "atsp": atsp,
+    "portgen": portgen,
+    "portcgen": portcgen,
+}

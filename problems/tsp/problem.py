@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from corl.adapter import Problem
 from corl.errors import Infeasible, InputError, shortened
-from corl.problems.tsp.generators import asymmetric, atsp, clustered, portcgen, portgen, uniform
+from corl.problems.tsp.generators import GENERATORS
 from corl.problems.tsp.instance import TspInstance
 
 if TYPE_CHECKING:
@@ -56,14 +56,7 @@ class Tsp(Problem):
     title = "travelling salesman problem, symmetric and asymmetric"
     sense = "min"
     instance_type = TspInstance
-    generators = {  # noqa: RUF012
-        "uniform": uniform,
-        "clustered": clustered,
-        "asymmetric": asymmetric,
-        "atsp": atsp,
-        "portgen": portgen,
-        "portcgen": portcgen,
-    }
+    generators = GENERATORS
     features = {  # noqa: RUF012
         "plane": _plane,
         "plane-12": partial(_plane, window=12),
@@ -79,9 +72,9 @@ class Tsp(Problem):
 
     def evaluate(self, instance: TspInstance, solution: Any) -> float:
         """The length of the closed tour, by TSPLIB's formulas. Raises Infeasible, naming the first fault in the file's ids."""
-        from corl.problems.tsp.evaluation import tour_length
+        from corl.problems.tsp.evaluation import objective
 
-        return tour_length(instance, solution)
+        return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
         """Whether this is the head of a TSPLIB file other than a vehicle routing one.
@@ -171,15 +164,15 @@ class Tsp(Problem):
 
     def draw(self, instance: TspInstance, solution: Any, axes: Axes) -> None:
         """Draw the cities, and the tour through them where there is one."""
-        from corl.problems.tsp.drawing import draw_tour
+        from corl.problems.tsp.drawing import draw
 
-        draw_tour(instance, solution, axes)
+        draw(instance, solution, axes)
 
     def view(self, instance: TspInstance, solution: Any) -> Scene:
         """See `corl.adapter.Problem.view`."""
-        from corl.problems.tsp.viewing import scene_of
+        from corl.problems.tsp.drawing import scene
 
-        return scene_of(instance, solution)
+        return scene(instance, solution)
 
     def environment(
         self, instances: Sequence[TspInstance], rows: int, width: int | None = None, name: str = ""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from corl.errors import Infeasible
 from corl.files.opening import writing
 from corl.files.text import Text, keyword_parts, quoted
-from corl.problems.tsp.evaluation import check_tour
+from corl.problems.tsp.evaluation import check
 from corl.problems.tsp.instance import TspInstance
 from corl.routing.tsplib import LARGEST_DIMENSION
 
@@ -28,7 +28,7 @@ def read_tour(instance: TspInstance, path: str | Path) -> NDArray[np.int32]:
     """The tour in a TSPLIB file as cities 0..n-1, int32 [cities in the file].
 
     Raises InputError where the file is no tour file, Infeasible where it visits a city that the instance does not have,
-    OSError. Whether the tour visits every city once is for `check_tour` to say.
+    OSError. Whether the tour visits every city once is for `check` to say.
     """
     text = Text.read(path)
     header, sections = keyword_parts(text, _KEYWORDS, _REFUSED)
@@ -81,7 +81,7 @@ def cities_called(instance: TspInstance, names: Iterable[str]) -> NDArray[np.int
 
 def write_tour(instance: TspInstance, tour: ArrayLike, path: str | Path, comments: Iterable[str] = ()) -> None:
     """Write a TSPLIB tour file in the instance's own ids. Raises Infeasible where `tour` is none."""
-    ids = instance.ids[check_tour(instance, tour)]
+    ids = instance.ids[check(instance, tour)]
     header = [f"NAME : {instance.name}", *(f"COMMENT : {line}" for line in comments), "TYPE : TOUR", f"DIMENSION : {len(ids)}"]
     with writing(path) as stream:
         stream.write("\n".join([*header, "TOUR_SECTION", ""]))

@@ -15,15 +15,15 @@ from corl.kernels.sorted_lists import insert_nearest
 from corl.problems.tsp.metric import distance
 from corl.routing.graph_pool import GraphPool, graph_metric
 
-__all__ = ["TspState", "reset_rows", "surroundings"]
+__all__ = ["State", "reset_rows", "surroundings"]
 
 
-class TspState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances of n cities each (N at most), R rows."""
 
     graphs: GraphPool
     """Neighbour lists of a matrix are by the least distance less price."""
-    priced_first: NDArray[np.int64]
+    priced_start: NDArray[np.int64]
     """[I] where the prices of a matrix instance begin; -1 for one with coordinates."""
     prices: NDArray[np.float64]
     """[2, sum of n over matrix instances] prices of the assignment problem of all cities, as tails and as heads."""
@@ -62,11 +62,11 @@ def surroundings(state: Any, rows: Any, wanted: Any, cities: Any, out: Any) -> N
         count, seen = 0, hooks.actions(state, rows[i], wide)
         for city in wide[:seen]:
             if count < out.shape[1] and not (cities[i, :-2] == city).any():
-                out[i, count] = state.graphs.points[state.graphs.points_first[state.instance[rows[i]]] + city]
+                out[i, count] = state.graphs.points[state.graphs.points_start[state.instance[rows[i]]] + city]
                 count += 1
 
 
-@attach(hooks.step, TspState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Go to an unvisited city; the reward is minus the distance, and minus the way back with the last one."""
     instance, t = state.instance[src], state.visited[src]
@@ -87,7 +87,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     return -length
 
 
-@attach(hooks.actions, TspState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The nearest unvisited cities: from the origin's list, or from a scan where the list has too few left.
 
@@ -99,7 +99,7 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     wanted = min(len(out), n - t)
     if wanted == 0:
         return 0
-    begin = state.graphs.lists_first[instance] + state.order[row, t - 1] * listed
+    begin = state.graphs.lists_start[instance] + state.order[row, t - 1] * listed
     count = 0
     for i in range(begin, begin + listed):
         city = state.graphs.lists[i]
@@ -108,8 +108,8 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
             count += 1
             if count == wanted:
                 return count
-    priced = max(0, state.priced_first[instance])
-    prices = state.prices[1, priced : priced + (n if state.priced_first[instance] >= 0 else 0)]
+    priced = max(0, state.priced_start[instance])
+    prices = state.prices[1, priced : priced + (n if state.priced_start[instance] >= 0 else 0)]
     return _scan(graph_metric(state.graphs, instance), prices, state.order[row, t - 1], state.order[row, t:n], out[:wanted])
 
 

@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.vrp.evaluation import Route
+from corl.problems.vrp.features import Seen, observe
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.metric import metric_of
-from corl.problems.vrp.observation import Seen, describe
-from corl.problems.vrp.savings import Outlook, look_ahead, savings_of
-from corl.problems.vrp.transitions import VrpState, alone, reset_rows
+from corl.problems.vrp.transitions import State, alone, reset_rows
 from corl.routing.graph_pool import graph_pool
 
-__all__ = ["SavingsEnvironment", "VrpEnvironment", "refusal"]
+__all__ = ["VrpEnvironment", "refusal"]
 
 _LISTED = 2  # times K nodes are in a neighbour list: half of them may be visited before a scan is needed
 
@@ -62,9 +61,9 @@ class VrpEnvironment(Environment):
         alone(self.state)
         lost = self.state.required & ~self.state.alone
         if lost.any():
-            number = int(np.searchsorted(self.state.graphs.first, int(lost.argmax()), side="right")) - 1
+            number = int(np.searchsorted(self.state.graphs.nodes_start, int(lost.argmax()), side="right")) - 1
             given = self.instances[number]
-            node = given.ids[int(lost.argmax()) - self.state.graphs.first[number]]
+            node = given.ids[int(lost.argmax()) - self.state.graphs.nodes_start[number]]
             raise UsageError(f"{given.name or 'vrp'}: client {node} cannot be served by a vehicle of its own")
         self.reset(np.arange(rows), 0)
 
@@ -75,9 +74,9 @@ class VrpEnvironment(Environment):
         return bases
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """The reduced states, see corl.problems.vrp.observation.Seen; the first K slots are those of `actions`."""
+        """The reduced states, see corl.problems.vrp.features.Seen; the first K slots are those of `actions`."""
         seen = Seen.empty(len(rows), self.width)
-        describe(self.state, rows, actions, seen)
+        observe(self.state, rows, actions, seen)
         return seen._asdict()
 
     def solution(self, row: int) -> list[Route]:
@@ -90,38 +89,7 @@ class VrpEnvironment(Environment):
         return [Route(0, part.copy()) for part in np.split(state.order[at, :t], begins[1:])] if t else []
 
 
-class SavingsEnvironment(VrpEnvironment):
-    """Symmetric instances with capacities alone. A new vehicle's clients are listed by their distance from the depot, and a look
-    ahead says what the plan by savings costs after each action. Raises UsageError for other instances."""
-
-    def __init__(self, instances: Sequence[VrpInstance], rows: int, width: int = 24) -> None:
-        for instance in instances:
-            if reason := _beyond(instance):
-                raise UsageError(f"{instance.name or 'vrp'}: {reason}; the environment 'savings' takes capacities alone")
-        super().__init__(instances, rows, width)
-        self.state.from_depot[0] = True
-        self._savings = savings_of([metric_of(instance) for instance in instances])
-
-    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """What VrpEnvironment has, and the arrays of corl.problems.vrp.savings.Outlook."""
-        seen = Outlook.empty(len(rows), self.width)
-        look_ahead(self.state, rows, actions, self._savings, seen)
-        return super()._observe(rows, actions) | seen._asdict()
-
-
-def _beyond(instance: VrpInstance) -> str:
-    """What an instance has that savings do not know of; "" if there is nothing."""
-    vehicles = instance.vehicles
-    if instance.timed or np.isfinite(vehicles.max_distance).any() or not np.isfinite(vehicles.capacity).all():
-        return "time, distance or loads are limited otherwise"
-    if not instance.required[instance.depots :].all():
-        return "there are optional clients"
-    if not instance.symmetric or instance.route_weight or vehicles.fixed_cost.any() or (vehicles.unit_cost != 1.0).any():
-        return "routes cost more than symmetric distances"
-    return ""
-
-
-def _pool(instances: list[VrpInstance], rows: int, width: int) -> VrpState:
+def _pool(instances: list[VrpInstance], rows: int, width: int) -> State:
     """The pool over `instances`; the rows are for `reset`."""
     graphs = graph_pool([metric_of(instance) for instance in instances], _LISTED * width)
     limits = [_limits(instance) for instance in instances]
@@ -132,7 +100,7 @@ def _pool(instances: list[VrpInstance], rows: int, width: int) -> VrpState:
 
     required = np.concatenate([instance.required for instance in instances])
     largest = int(graphs.size.max())
-    return VrpState(
+    return State(
         graphs=graphs,
         limits=np.array(limits, np.float64),
         demand=nodes("demand", 0.0),
@@ -155,7 +123,7 @@ def _pool(instances: list[VrpInstance], rows: int, width: int) -> VrpState:
 
 
 def _limits(instance: VrpInstance) -> list[float]:
-    """A row of VrpState.limits."""
+    """A row of State.limits."""
     v = instance.vehicles
     cost = float(v.fixed_cost[0]) + instance.route_weight
     return [

@@ -26,7 +26,7 @@ from corl.problems.vrp.routes import Route
 from corl.routing.edge_weights import edge_lengths
 from corl.tolerance import keeps
 
-__all__ = ["Route", "Schedule", "check_route", "evaluate", "routes_of", "schedule"]
+__all__ = ["Route", "Schedule", "check", "check_route", "objective", "routes_of", "schedule"]
 
 
 class Schedule(NamedTuple):
@@ -43,23 +43,20 @@ class Schedule(NamedTuple):
     """The least possible time from leaving to being back."""
 
 
-def evaluate(instance: VrpInstance, solution: Any) -> float:
+def check(instance: VrpInstance, solution: Any) -> list[Route]:
+    """`routes_of` a solution that keeps all limits. Raises Infeasible, naming the first broken limit in the file's ids."""
+    return _checked(instance, solution)[0]
+
+
+def objective(instance: VrpInstance, solution: Any) -> float:
     """The objective: (distance x unit cost + fixed costs + costs of time + prizes missed) / `scale`.
 
     Raises Infeasible, naming the first broken limit in the file's ids.
     """
-    routes = routes_of(instance, solution)
-    _check_visits(instance, routes)
-    vehicles = instance.vehicles
+    (routes, lengths), vehicles = _checked(instance, solution), instance.vehicles
     used = np.bincount([route.vehicle for route in routes], minlength=vehicles.types)
-    if (over := (vehicles.count >= 0) & (used > vehicles.count)).any():
-        kind = int(over.argmax())
-        name = "" if vehicles.types == 1 else f" of type {instance.vehicle_label(kind)}"
-        raise Infeasible(f"{used[kind]} vehicles{name} are used; there are {vehicles.count[kind]}")
-    if instance.rules is not None:
-        check_rules(instance, routes)
     cost = float(vehicles.fixed_cost @ used) + instance.route_weight * len(routes)
-    for route, length in zip(routes, _checked_distances(instance, routes)):
+    for route, length in zip(routes, lengths):
         cost += length * float(vehicles.unit_cost[route.vehicle])
         if instance.rules is not None and instance.rules.lasting:
             cost += time_cost(instance, route.vehicle, schedule(instance, route).duration)
@@ -69,6 +66,20 @@ def evaluate(instance: VrpInstance, solution: Any) -> float:
     missed[: instance.depots] = False
     cost += float(instance.prize[missed & ~instance.required].sum())
     return cost / instance.scale
+
+
+def _checked(instance: VrpInstance, solution: Any) -> tuple[list[Route], list[float]]:
+    """The routes of a solution and their distances. Raises Infeasible, naming the first broken limit."""
+    routes, vehicles = routes_of(instance, solution), instance.vehicles
+    _check_visits(instance, routes)
+    used = np.bincount([route.vehicle for route in routes], minlength=vehicles.types)
+    if (over := (vehicles.count >= 0) & (used > vehicles.count)).any():
+        kind = int(over.argmax())
+        name = "" if vehicles.types == 1 else f" of type {instance.vehicle_label(kind)}"
+        raise Infeasible(f"{used[kind]} vehicles{name} are used; there are {vehicles.count[kind]}")
+    if instance.rules is not None:
+        check_rules(instance, routes)
+    return routes, _checked_distances(instance, routes)
 
 
 def check_route(instance: VrpInstance, route: Route) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible
-from corl.problems.vrp.evaluation import Route, evaluate, routes_of
+from corl.problems.vrp.evaluation import Route, objective, routes_of
 from corl.problems.vrp.feasibility import in_the_way
 from corl.problems.vrp.instance import VrpInstance
 from corl.routing.edge_weights import edge_lengths
@@ -26,7 +26,7 @@ def reasons(instance: VrpInstance, solution: Any) -> dict[int, str]:
     serve it where that is cheapest, the other routes and their order kept; or why it fits into none. The judge's word on every
     place that may be the cheapest; raises Infeasible."""
     routes = routes_of(instance, solution)
-    now = evaluate(instance, routes)
+    now = objective(instance, routes)
     served = np.zeros(instance.n, bool)
     for route in routes:
         served[route.visits] = True
@@ -80,7 +80,7 @@ def _explained(
             changed.append(Route(position, np.array([client], np.int32)))
             place = "on a route of its own"
         try:
-            cost = evaluate(instance, changed) - now
+            cost = objective(instance, changed) - now
         except Infeasible as error:
             reason = reason or f"{place}: {error}"
             continue

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import UsageError
+from corl.problems.vrp.generators_rules import day
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 
-__all__ = ["solomon", "uniform", "x"]
+__all__ = ["GENERATORS", "solomon", "uniform", "x"]
 
 _LARGEST = 100_000  # the X scheme has a million places
 _CAPACITIES = {10: 20, 20: 30, 50: 40, 100: 50, 200: 80, 500: 100, 1000: 250}
@@ -197,3 +200,6 @@ def _check_size(size: int) -> None:
 def _check(holds: bool, name: str, value: object, accepted: str) -> None:
     if not holds:
         raise UsageError(f"{name}: {value} is not accepted; accepted: {accepted}")
+
+
+GENERATORS: dict[str, Callable[..., VrpInstance]] = {"uniform": uniform, "x": x, "solomon": solomon, "day": day}

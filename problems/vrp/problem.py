@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from corl.adapter import Problem
 from corl.files.json_instances import Field, plain
-from corl.problems.vrp.generators import solomon, uniform, x
-from corl.problems.vrp.generators_rules import day
+from corl.problems.vrp.generators import GENERATORS
 from corl.problems.vrp.instance import VrpInstance
 
 if TYPE_CHECKING:
@@ -32,8 +31,8 @@ def _routes(observation: Mapping[str, Any]) -> Tokens:
 
 
 def _savings(observation: Mapping[str, Any]) -> Tokens:
-    """See corl.problems.vrp.features_savings.savings."""
-    from corl.problems.vrp.features_savings import savings
+    """See corl.problems.vrp.environments.savings.features.savings."""
+    from corl.problems.vrp.environments.savings.features import savings
 
     return savings(observation)
 
@@ -49,7 +48,7 @@ class Vrp(Problem):
     title = "vehicle routing: capacities, time windows, fleets, depots, prizes"
     sense = "min"
     instance_type = VrpInstance
-    generators = {"uniform": uniform, "x": x, "solomon": solomon, "day": day}  # noqa: RUF012
+    generators = GENERATORS
     environments = ("routes", "savings")
     features = {"routes": _routes, "savings": _savings}  # noqa: RUF012
     suffixes = (".sol",)
@@ -63,9 +62,9 @@ class Vrp(Problem):
 
     def evaluate(self, instance: VrpInstance, solution: Any) -> float:
         """Distance, fixed costs and missed prizes. Raises Infeasible, naming the first broken limit in the file's ids."""
-        from corl.problems.vrp.evaluation import evaluate
+        from corl.problems.vrp.evaluation import objective
 
-        return evaluate(instance, solution)
+        return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
         """Whether this is the head of a VRPLIB file, of Solomon's or Li and Lim's, or of JSON that says "problem": "vrp"."""
@@ -135,15 +134,15 @@ class Vrp(Problem):
 
     def draw(self, instance: VrpInstance, solution: Any, axes: Axes) -> None:
         """Draw depots and clients, and the routes where there are any, the most loaded named."""
-        from corl.problems.vrp.drawing import draw_routes
+        from corl.problems.vrp.drawing import draw
 
-        draw_routes(instance, solution, axes)
+        draw(instance, solution, axes)
 
     def view(self, instance: VrpInstance, solution: Any) -> Scene:
         """See `corl.adapter.Problem.view`."""
-        from corl.problems.vrp.viewing import scene_of
+        from corl.problems.vrp.drawing import scene
 
-        return scene_of(instance, solution)
+        return scene(instance, solution)
 
     def environment(
         self, instances: Sequence[VrpInstance], rows: int, width: int | None = None, name: str = ""
@@ -153,7 +152,8 @@ class Vrp(Problem):
         Raises UsageError, naming it, for what the decision process does not know: several depots or vehicle types, fewer
         vehicles than clients.
         """
-        from corl.problems.vrp.environment import SavingsEnvironment, VrpEnvironment
+        from corl.problems.vrp.environment import VrpEnvironment
+        from corl.problems.vrp.environments.savings.environment import SavingsEnvironment
 
         kind = SavingsEnvironment if self.environment_name(name) == "savings" else VrpEnvironment
         return kind(instances, rows) if width is None else kind(instances, rows, width)

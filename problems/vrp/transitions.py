@@ -16,17 +16,33 @@ from corl.routing.graph_pool import GraphPool, graph_metric
 from corl.routing.metric import distance
 from corl.tolerance import LIMIT
 
-__all__ = ["Position", "VrpState", "alone", "at_depot", "look", "reset_rows", "under_way"]
+__all__ = [
+    "CAPACITY",
+    "DISTANCE",
+    "DURATION",
+    "ROUTE_COST",
+    "SCALE",
+    "UNIT_COST",
+    "Position",
+    "State",
+    "alone",
+    "at_depot",
+    "reset_rows",
+    "serve",
+    "under_way",
+]
 
+CAPACITY, DISTANCE, DURATION, ROUTE_COST, UNIT_COST, SCALE = range(6)
+"""Columns of State.limits."""
 _SLACK = 0.5 * LIMIT  # half the judge's, so that no rounding is between them
 
 
-class VrpState(NamedTuple):
+class State(NamedTuple):
     """The pool. I instances, each of node 0, the depot, and clients 1..n-1 (n at most N); R rows. Costs are times `scale`."""
 
     graphs: GraphPool
     limits: NDArray[np.float64]
-    """[I, 6] capacity, longest distance, longest duration, cost of a route, of a unit of distance, and the scale."""
+    """[I, 6] CAPACITY, the longest DISTANCE and DURATION, ROUTE_COST, UNIT_COST of distance, and the SCALE."""
     demand: NDArray[np.float64]
     """[sum of n], as the next six."""
     earliest: NDArray[np.float64]
@@ -79,7 +95,7 @@ def _within(value: Any, limit: Any, size: Any) -> Any:
 @kernel
 def at_depot(state: Any, instance: Any) -> Any:
     """The Position of a vehicle at the depot."""
-    first = state.graphs.first[instance]
+    first = state.graphs.nodes_start[instance]
     return Position(0.0, 0.0, state.earliest[first], 0.0, state.latest[first])
 
 
@@ -91,9 +107,9 @@ def under_way(state: Any, row: Any) -> Any:
 
 
 @kernel
-def look(state: Any, instance: Any, metric: Any, origin: Any, at: Any, client: Any) -> Any:
+def serve(state: Any, instance: Any, metric: Any, origin: Any, at: Any, client: Any) -> Any:
     """Whether a vehicle at `origin` in Position `at` can serve `client` next and be back in time; and its Position then."""
-    first, limits = state.graphs.first[instance], state.limits[instance]
+    first, limits = state.graphs.nodes_start[instance], state.limits[instance]
     there, back = distance(metric, origin, client), distance(metric, client, 0)
     node = first + client
     begin = max(state.earliest[node], at.ready + there)
@@ -101,21 +117,21 @@ def look(state: Any, instance: Any, metric: Any, origin: Any, at: Any, client: A
     leave = min(at.leave, state.latest[node] - at.busy - there)
     ready = begin + state.service[node]
     after = Position(load, length, ready, busy, leave)
-    if not (_within(load, limits[0], 0.0) and _within(length + back, limits[1], 0.0)):
+    if not (_within(load, limits[CAPACITY], 0.0) and _within(length + back, limits[DISTANCE], 0.0)):
         return False, after
     if not (_within(begin, state.latest[node], 0.0) and _within(ready + back, state.latest[first], 0.0)):
         return False, after
     late = min(leave, state.latest[first] - busy - back)  # the latest departure at all
-    return _within(max(busy + back, ready + back - late), limits[2], ready + back), after
+    return _within(max(busy + back, ready + back - late), limits[DURATION], ready + back), after
 
 
 @kernel
 def alone(state: Any) -> None:
     """Fill `alone`."""
     for instance in range(len(state.graphs.size)):
-        metric, first = graph_metric(state.graphs, instance), state.graphs.first[instance]
+        metric, first = graph_metric(state.graphs, instance), state.graphs.nodes_start[instance]
         for client in range(1, state.graphs.size[instance]):
-            fits, _ = look(state, instance, metric, 0, at_depot(state, instance), client)
+            fits, _ = serve(state, instance, metric, 0, at_depot(state, instance), client)
             state.alone[first + client] = fits
 
 
@@ -124,14 +140,14 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
     """Make each of `rows` the empty solution of instances[i]; the bases are minus all prizes."""
     for i in range(len(rows)):
         row, instance = rows[i], instances[i]
-        first, wanted, prizes = state.graphs.first[instance], 0, 0.0
+        first, wanted, prizes = state.graphs.nodes_start[instance], 0, 0.0
         for client in range(1, state.graphs.size[instance]):
             state.order[row, client - 1], state.place[row, client] = client, client - 1
             wanted += state.required[first + client]
             prizes += state.prize[first + client]
         state.instance[row], state.visited[row], state.wanted[row], state.done[row] = instance, 0, wanted, False
         _move(state, row, at_depot(state, instance))
-        bases[i] = -prizes / state.limits[instance, 5]
+        bases[i] = -prizes / state.limits[instance, SCALE]
 
 
 @kernel
@@ -159,10 +175,10 @@ def _leave_out(state: Any, src: Any, dst: Any) -> Any:
         _copy(state, src, dst)
     state.done[dst] = True
     back = distance(graph_metric(state.graphs, instance), state.order[src, t - 1], 0) if t > 0 else 0.0
-    return -state.limits[instance, 4] * back / state.limits[instance, 5]
+    return -state.limits[instance, UNIT_COST] * back / state.limits[instance, SCALE]
 
 
-@attach(hooks.step, VrpState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Serve a client next (1..n-1), or by a new vehicle (n + client); 0 leaves out the others, where none is required."""
     instance, t = state.instance[src], state.visited[src]
@@ -179,7 +195,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     length = distance(metric, origin, 0) if fresh else 0.0
     if fresh:
         origin = 0
-    fits, after = look(
+    fits, after = serve(
         state, instance, metric, origin, at_depot(state, instance) if origin == 0 else under_way(state, src), client
     )
     if not fits:
@@ -189,18 +205,18 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     order, place = state.order[dst], state.place[dst]
     moved, hole = order[t], place[client]  # the unvisited client at position t gives way
     order[t], order[hole], place[client], place[moved] = client, moved, t, hole
-    node = state.graphs.first[instance] + client
+    node = state.graphs.nodes_start[instance] + client
     state.opens[dst, t], state.visited[dst] = origin == 0, t + 1
     state.wanted[dst] -= state.required[node]
     _move(state, dst, after)
     length += distance(metric, origin, client)
     if t + 1 == n - 1:
         length += distance(metric, client, 0)
-    cost = limits[4] * length + (limits[3] if origin == 0 else 0.0)
-    return (state.prize[node] - cost) / limits[5]
+    cost = limits[UNIT_COST] * length + (limits[ROUTE_COST] if origin == 0 else 0.0)
+    return (state.prize[node] - cost) / limits[SCALE]
 
 
-@attach(hooks.actions, VrpState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """The nearest clients that can be served next, then the nearest that a new vehicle can serve, then 0 where that is legal.
 
@@ -234,18 +250,18 @@ def _nearest(state: Any, row: Any, fresh: Any, out: Any) -> Any:
     """
     instance, t = state.instance[row], state.visited[row]
     graphs, metric = state.graphs, graph_metric(state.graphs, instance)
-    n, listed, first = graphs.size[instance], graphs.listed[instance], graphs.first[instance]
+    n, listed, first = graphs.size[instance], graphs.listed[instance], graphs.nodes_start[instance]
     origin = state.order[row, t - 1] if t > 0 and not (fresh and state.from_depot[0]) else 0
     at = under_way(state, row) if t > 0 else at_depot(state, instance)
     wanted, count = min(len(out), n - 1 - t), 0
-    begin = graphs.lists_first[instance] + origin * listed
+    begin = graphs.lists_start[instance] + origin * listed
     for i in range(begin, begin + listed):
         if count == wanted:
             return count
         client = graphs.lists[i]
         if client == 0 or state.place[row, client] < t or not state.alone[first + client]:
             continue
-        if fresh or look(state, instance, metric, origin, at, client)[0]:
+        if fresh or serve(state, instance, metric, origin, at, client)[0]:
             out[count] = client
             count += 1
     if count == wanted or listed == n - 1:
@@ -257,6 +273,6 @@ def _nearest(state: Any, row: Any, fresh: Any, out: Any) -> Any:
         length = distance(metric, origin, client)
         if too_far(lengths, out, count, length, client):
             continue
-        if fresh or look(state, instance, metric, origin, at, client)[0]:
+        if fresh or serve(state, instance, metric, origin, at, client)[0]:
             count = insert_nearest(lengths, out, count, length, client)
     return count

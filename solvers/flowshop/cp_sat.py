@@ -114,9 +114,9 @@ class _Model:
             self.model.add(self.starts[after][i] >= ready).only_enforce_if(literal)
 
     def _hint(self, hint: Any) -> None:
-        from corl.problems.flowshop.evaluation import check_sequence, completion
+        from corl.problems.flowshop.evaluation import check, completion
 
-        sequence = check_sequence(self.instance, hint)
+        sequence = check(self.instance, hint)
         starts = completion(self.instance, sequence) - self.instance.duration[sequence]
         for job, row in zip(sequence.tolist(), starts.tolist()):
             for variable, start in zip(self.starts[job], row):

@@ -22,7 +22,7 @@ _CORE = 10_000  # items of a linear programme that HiGHS solves in 0.2 s; with 2
 
 
 @kernel
-def _fill(weights, left, taken):
+def _fill(weights: NDArray[np.float64], left: NDArray[np.float64], taken: NDArray[np.bool_]) -> None:
     """Take the items 0, 1, ... of weights [k, m] that fit into left [m]."""
     for i in range(len(weights)):
         fits = True

@@ -1,5 +1,8 @@
 """Kernels that build layouts tensor by tensor: in the order of the definitions, or as a compiler does by priority."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -9,8 +12,8 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.kernels.copy import copy
-from corl.problems.memory.timing import lowest_offset
-from corl.solvers.memory.layout import EPSILON, Program, evaluate, latest_start, put
+from corl.problems.memory.timing import HIGH, LOW, OFFSET, SIZE, lowest_offset
+from corl.solvers.memory.layout import EPSILON, RUN_ACCESS, RUN_TENSOR, Program, evaluate, latest_start, put
 
 __all__ = ["Filling", "benefits", "compatible", "fill", "new_filling", "repack", "span", "try_group"]
 
@@ -63,8 +66,8 @@ def fill(program, layout, filling, copies, ratio, tries):
     if at[PLACE] < 0:
         filling.value[0] = evaluate(program, layout)
         for r in range(layout.filled[0]):
-            if program.group[layout.runs[r, 0]] >= 0:
-                done[program.group[layout.runs[r, 0]]] = True
+            if program.group[layout.runs[r, RUN_TENSOR]] >= 0:
+                done[program.group[layout.runs[r, RUN_TENSOR]]] = True
         at[PLACE] = 0
     for _ in range(tries):
         if at[PLACE] == len(order):
@@ -98,7 +101,7 @@ def _try_next(program, layout, filling, t, copies, ratio):
             return
     now = _try_run(program, layout, t, k, last, at[FREE], ratio, filling.value[0])
     if now < filling.value[0]:
-        filling.value[0], at[FREE] = now, layout.rects[layout.filled[0] - 1, 1]
+        filling.value[0], at[FREE] = now, layout.rects[layout.filled[0] - 1, HIGH]
         at[ACCESS], at[LAST] = last + 1, -1
     elif last > k:
         at[LAST] = last - 1
@@ -111,8 +114,8 @@ def _first_free(program, layout, t):
     """From which operation on a tensor has no run (it is filled from the left, so all before counts as filled)."""
     free = 0
     for r in range(layout.filled[0]):
-        if layout.runs[r, 0] == t:
-            free = max(free, layout.rects[r, 1])
+        if layout.runs[r, RUN_TENSOR] == t:
+            free = max(free, layout.rects[r, HIGH])
     return free
 
 
@@ -177,9 +180,9 @@ def try_group(program, layout, g, ratio, value):
             if low < 0:
                 return value
             for r in range(before):
-                inside = layout.rects[r, 0] < high and low < layout.rects[r, 1] and layout.rects[r, 2] < offset + size
-                if inside and offset < layout.rects[r, 2] + layout.rects[r, 3]:
-                    again = max(again, layout.rects[r, 2] + layout.rects[r, 3])
+                inside = layout.rects[r, LOW] < high and low < layout.rects[r, HIGH] and layout.rects[r, OFFSET] < offset + size
+                if inside and offset < layout.rects[r, OFFSET] + layout.rects[r, SIZE]:
+                    again = max(again, layout.rects[r, OFFSET] + layout.rects[r, SIZE])
         if again == offset:
             break
         offset = again
@@ -203,15 +206,15 @@ def try_group(program, layout, g, ratio, value):
 @kernel
 def compatible(program, layout, r, s):
     """Whether two runs of one group at one offset do not overlap, or one is written over the other where it ends."""
-    if layout.rects[r, 0] > layout.rects[s, 0]:
+    if layout.rects[r, LOW] > layout.rects[s, LOW]:
         r, s = s, r
-    new = layout.runs[s, 0]
-    if layout.rects[r, 1] <= layout.rects[s, 0]:
+    new = layout.runs[s, RUN_TENSOR]
+    if layout.rects[r, HIGH] <= layout.rects[s, LOW]:
         return True
-    if layout.rects[r, 1] != layout.rects[s, 0] + 1 or program.made[new] != layout.rects[s, 0]:
+    if layout.rects[r, HIGH] != layout.rects[s, LOW] + 1 or program.made[new] != layout.rects[s, LOW]:
         return False
-    old = layout.runs[r, 0]
-    return np.any(program.use_op[program.first[old] : program.first[old + 1]] == layout.rects[s, 0])
+    old = layout.runs[r, RUN_TENSOR]
+    return np.any(program.use_op[program.first[old] : program.first[old + 1]] == layout.rects[s, LOW])
 
 
 @kernel
@@ -224,17 +227,17 @@ def repack(program, layout, order):
     runs, rects = layout.runs[:count].copy(), layout.rects[:count].copy()
     layout.filled[0] = 0
     for r in range(count):
-        if program.group[runs[r, 0]] >= 0:
-            put(layout, runs[r, 0], runs[r, 1], rects[r, 0], rects[r, 1], rects[r, 2], rects[r, 3])
+        if program.group[runs[r, RUN_TENSOR]] >= 0:
+            put(layout, runs[r, RUN_TENSOR], runs[r, RUN_ACCESS], rects[r, LOW], rects[r, HIGH], rects[r, OFFSET], rects[r, SIZE])
     dropped = 0
     for at in range(count):
         r = order[at]
-        if program.group[runs[r, 0]] >= 0:
+        if program.group[runs[r, RUN_TENSOR]] >= 0:
             continue
-        low, high, size = rects[r, 0], rects[r, 1], rects[r, 3]
+        low, high, size = rects[r, LOW], rects[r, HIGH], rects[r, SIZE]
         offset = lowest_offset(layout.rects, layout.filled[0], low, high, size, program.capacity)
         if offset < 0:
             dropped += 1
         else:
-            put(layout, runs[r, 0], runs[r, 1], low, high, offset, size)
+            put(layout, runs[r, RUN_TENSOR], runs[r, RUN_ACCESS], low, high, offset, size)
     return dropped

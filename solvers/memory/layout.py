@@ -5,6 +5,9 @@ its rectangle. All else follows: copies into fast memory end before their run's 
 needed in slow memory later, or at the end, is copied out between its definition and the end of its rectangle.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,16 +17,19 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.kernels.copy import copy
-from corl.problems.memory.timing import serve
+from corl.problems.memory.timing import BYTES, HIGH, ISSUED, LOW, NEEDED, OFFSET, SIZE, serve
 
 if TYPE_CHECKING:
     from corl.problems.memory.instance import MappingInstance, MappingPlan
 
 __all__ = [
-    "Layout", "Program", "copy_runs", "drop", "evaluate", "latest_start", "new_layout", "plan_of", "program_of", "put", "remove",
+    "EPSILON", "RUN_ACCESS", "RUN_TENSOR", "Layout", "Program", "copy_runs", "drop", "evaluate", "latest_start", "new_layout",
+    "plan_of", "program_of", "put", "remove",
 ]  # fmt: skip
 
 EPSILON = 1e-12  # relative: what counts as an improvement and not as rounding
+RUN_TENSOR, RUN_ACCESS = range(2)
+"""Columns of `Layout.runs`."""
 
 
 class Program(NamedTuple):
@@ -165,17 +171,17 @@ def evaluate(program, layout):
     fast[:] = 0.0
     found = 0
     for r in range(count):
-        t, k = layout.runs[r, 0], layout.runs[r, 1]
-        low, high = layout.rects[r, 0], layout.rects[r, 1]
+        t, k = layout.runs[r, RUN_TENSOR], layout.runs[r, RUN_ACCESS]
+        low, high = layout.rects[r, LOW], layout.rects[r, HIGH]
         a = program.first[t] + k
         from_definition = k == 0 and program.made[t] >= 0
         if not from_definition:
-            copies[found, 0], copies[found, 1], copies[found, 2] = low, program.use_op[a], program.sizes[t]
+            copies[found, ISSUED], copies[found, NEEDED], copies[found, BYTES] = low, program.use_op[a], program.sizes[t]
             found += 1
         elif program.output[t] or program.use_op[program.first[t + 1] - 1] >= high:
             if high < low + 2:
                 return np.inf
-            copies[found, 0], copies[found, 1], copies[found, 2] = low + 1, high, program.sizes[t]
+            copies[found, ISSUED], copies[found, NEEDED], copies[found, BYTES] = low + 1, high, program.sizes[t]
             found += 1
         while a < program.first[t + 1] and program.use_op[a] < high:
             slow[program.use_op[a]] -= program.use_bytes[a]
@@ -188,21 +194,21 @@ def evaluate(program, layout):
 def put(layout, t, k, low, high, offset, size):
     """Add a run of tensor t from its access k on, in a rectangle that must be free."""
     r = layout.filled[0]
-    layout.runs[r, 0], layout.runs[r, 1] = t, k
-    layout.rects[r, 0], layout.rects[r, 1], layout.rects[r, 2], layout.rects[r, 3] = low, high, offset, size
+    layout.runs[r, RUN_TENSOR], layout.runs[r, RUN_ACCESS] = t, k
+    layout.rects[r, LOW], layout.rects[r, HIGH], layout.rects[r, OFFSET], layout.rects[r, SIZE] = low, high, offset, size
     layout.filled[0] += 1
 
 
 @kernel
 def drop(program, layout, r):
     """Take run r away, and with it all runs of its alias group; the order of the others changes."""
-    group = program.group[layout.runs[r, 0]]
+    group = program.group[layout.runs[r, RUN_TENSOR]]
     if group < 0:
         remove(layout, r)
         return
     r = layout.filled[0] - 1
     while r >= 0:
-        if program.group[layout.runs[r, 0]] == group:
+        if program.group[layout.runs[r, RUN_TENSOR]] == group:
             remove(layout, r)
         r -= 1
 

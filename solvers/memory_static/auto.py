@@ -12,6 +12,6 @@ __all__ = ["choose"]
 
 def choose(instance: StaticInstance, time_limit: float | None, iterations: int | None) -> str:
     """branch-and-bound (with first fit beside it); first-fit alone where there are too many buffers in too many sections."""
-    from corl.solvers.memory_static.branch_and_bound import BranchAndBound
+    from corl.solvers.memory_static.branch_and_bound.solver import BranchAndBound
 
     return "first-fit" if BranchAndBound().accepts(instance) else "branch-and-bound"

@@ -38,7 +38,7 @@ class CpSat(Solver):
 
     def prepare(self, instance: StaticInstance) -> None:
         from corl.solvers.cp_sat import load_engine
-        from corl.solvers.memory_static.first_fit import FirstFit
+        from corl.solvers.memory_static.first_fit.solver import FirstFit
 
         load_engine()
         FirstFit().prepare(instance)
@@ -50,7 +50,7 @@ class CpSat(Solver):
         from corl.rng import random_state
         from corl.solvers.cp_sat import solve_model
         from corl.solvers.memory_static.capacity import lower_bound, open_run, report
-        from corl.solvers.memory_static.fitting import BEST, first_passes, new_fit, orders
+        from corl.solvers.memory_static.first_fit.fitting import BEST, first_passes, new_fit, orders
 
         ceiling = open_run(instance, run, self.capacity)
         if run.should_stop:

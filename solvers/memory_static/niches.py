@@ -10,6 +10,9 @@ Buffers are kept in classes of lifetimes that differ by a tenth at most, sorted 
 that are halved (union-find). So a long one that fits is found among the first few of each class, from long to short.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -137,7 +140,7 @@ def _longest(niches, begin, end):
         if niches.shortest[c] > end - begin:
             continue
         low = bisect_left_by(niches.first, niches.member, niches.start[c], niches.start[c + 1], begin)
-        best, highest, seen = -1, -np.inf, 0
+        best, highest, seen = np.int64(-1), -np.inf, 0
         k = np.int64(find(niches.following, low))
         while seen < _LOOKED_AT and k < niches.start[c + 1]:
             b = niches.member[k]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.problems.tsp.instance import TspInstance
-from corl.problems.tsp.metric import distance, metric_of
+from corl.problems.tsp.metric import Metric, distance, metric_of
 
 __all__ = ["compile_dense", "dense_matrix", "scaled_matrix"]
 
@@ -17,7 +17,7 @@ _ENTRIES = 1_000_000  # a block of rows between two looks at the clock: about 10
 
 
 @kernel
-def _rows(metric, first, last, matrix):
+def _rows(metric: Metric, first: int, last: int, matrix: NDArray[np.float64]) -> None:
     for i in range(first, last):
         for j in range(matrix.shape[1]):
             matrix[i, j] = distance(metric, i, j)

@@ -238,8 +238,8 @@ solver = "flip"
     [
         ("Importing('corl.benchmark.running.runner')", False),
         ("at('corl.benchmark.running.suite', 'read_suite')", False),
-        ("at('corl.benchmark.running.executor:LocalExecutor', 'submit')", False),
-        ("at('corl.benchmark.running.executor:LocalExecutor', 'next', after=True)", False),
+        ("at('corl.benchmark.running.supervisor:Supervisor', 'submit')", False),
+        ("at('corl.benchmark.running.supervisor:Supervisor', 'next', after=True)", False),
         ("at('corl.store:Store', 'add')", False),
         ("at('corl.store:Store', 'add', after=True)", True),
         ("at('corl.store:Store', '__exit__')", True),

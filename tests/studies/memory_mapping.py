@@ -72,7 +72,7 @@ def programs(names: list[str]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
 def _searches() -> dict[str, Solver]:
     from corl.solvers.generic.muzero import MuZero
     from corl.solvers.generic.tree_search import TreeSearch
-    from corl.solvers.memory.annealing import Annealing
+    from corl.solvers.memory.annealing.solver import Annealing
     from corl.solvers.memory.priority.solver import LearnedPriority
 
     return {

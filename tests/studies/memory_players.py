@@ -105,7 +105,7 @@ def _rows(instance: MappingInstance, given: Any, nothing: str, shuffled: str) ->
     from corl.solvers.generic.muzero import MuZero
     from corl.solvers.generic.policy import Policy
     from corl.solvers.generic.tree_search import TreeSearch
-    from corl.solvers.memory.annealing import Annealing
+    from corl.solvers.memory.annealing.solver import Annealing
     from corl.solvers.memory.bounds import best_bound
     from corl.solvers.memory.constructions import XlaLike
     from corl.solvers.memory.priority.solver import LearnedPriority

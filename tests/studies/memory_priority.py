@@ -114,7 +114,8 @@ def _best(program: Any, weights: Any, seconds: float) -> tuple[float, Any]:
 
 def _annealed(program: Any, start: tuple[float, Any], moves: int) -> tuple[float, Any]:
     """(seconds, layout) after so many moves from a start, (seconds, layout), with the default temperatures."""
-    from corl.solvers.memory.annealing import Annealing, Chain
+    from corl.solvers.memory.annealing.engine import Chain
+    from corl.solvers.memory.annealing.solver import Annealing
 
     options = Annealing()
     chain = Chain(program, *start, (options.hot, options.cold, options.coolings), 0)

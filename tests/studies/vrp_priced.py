@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.problems.vrp.features_savings import savings
+from corl.problems.vrp.environments.savings.features import savings
 from corl.tokens import Tokens
 
 __all__ = ["PAIRS", "TOKENS", "priced"]

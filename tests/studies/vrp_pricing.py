@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vrp_remaining_routes import NEAREST, new_relaxation, relax
 
 from corl.jit import kernel
-from corl.problems.vrp.environment import SavingsEnvironment
+from corl.problems.vrp.environments.savings.environment import SavingsEnvironment
 from corl.problems.vrp.instance import VrpInstance
 from corl.routing.graph_pool import graph_metric
 from corl.routing.metric import distance
@@ -65,7 +65,7 @@ class PricedEnvironment(SavingsEnvironment):
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
         for number in np.unique(which).tolist():
-            first, n = int(self.state.graphs.first[number]), int(self.state.graphs.size[number])
+            first, n = int(self.state.graphs.nodes_start[number]), int(self.state.graphs.size[number])
             if n > 1 and np.isnan(self._penalties[first]):
                 _price_clients(self.state, number, self._penalties[first : first + n])
         return super()._reset(rows, which, keys)
@@ -80,7 +80,7 @@ class PricedEnvironment(SavingsEnvironment):
 @kernel
 def _price_clients(state: Any, instance: Any, penalties: Any) -> None:
     """Fill the penalties [n] of an instance's nodes: those of the whole instance."""
-    first, n = state.graphs.first[instance], state.graphs.size[instance]
+    first, n = state.graphs.nodes_start[instance], state.graphs.size[instance]
     capacity = state.limits[instance, 0]
     work = new_relaxation(n - 1, _units(state, instance), 2)
     nodes = np.arange(1, n)
@@ -104,7 +104,7 @@ def _price_actions(state: Any, rows: Any, actions: Any, penalties: Any, seen: An
     for r in range(len(rows)):
         row = rows[r]
         instance, t = state.instance[row], state.visited[row]
-        n, first = state.graphs.size[instance], state.graphs.first[instance]
+        n, first = state.graphs.size[instance], state.graphs.nodes_start[instance]
         m, origin = n - 1 - t, state.order[row, t - 1] if t > 0 else 0
         if m == 0:
             continue
@@ -134,7 +134,7 @@ def _units(state: Any, instance: Any) -> Any:
 def _measure(state: Any, instance: Any, nodes: Any, origin: Any, work: Any) -> Any:
     """Fill weights, distances and nearest clients of `nodes`; returns the mean distance to the nearest client, or the depot and
     back where that is nearer."""
-    metric, first = graph_metric(state.graphs, instance), state.graphs.first[instance]
+    metric, first = graph_metric(state.graphs, instance), state.graphs.nodes_start[instance]
     m, total, units = len(nodes), 0.0, len(work.best) - 1
     for i in range(m):
         weight = state.demand[first + nodes[i]] * units / state.limits[instance, 0]

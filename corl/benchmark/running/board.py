@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
-from typing import Any
 
 from corl.benchmark.reporting.grid import FAILURES, Limit
 from corl.benchmark.running.judge import beaten
 from corl.benchmark.running.plan import PlannedRun
 from corl.benchmark.running.runner import Listener
 from corl.formatting import percent, value
+from corl.progress import Progress
 from corl.record import Record
 from corl.result import relative_gap
 
@@ -19,47 +18,23 @@ __all__ = ["Board"]
 
 
 class Board:
-    """A context manager; `listener` is for `run_suite`."""
+    """What is to be seen of a benchmark; `listener` is for `run_suite`."""
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
         self._count = self._done = 0
-        self._live: Any = None
+        self.progress = Progress(self._line)
+        """To be entered; it shows what the listener hears of."""
         self._running: list[str] = []
         self._begun = time.monotonic()
 
     @property
     def listener(self) -> Listener:
-        return Listener(self.say, self._begin, self._started, self._ended)
-
-    def __enter__(self) -> Board:
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.live import Live
-            from rich.text import Text
-
-            def line() -> Text:  # not a str: a name may look like rich's markup
-                return Text(self._line(), no_wrap=True, overflow="ellipsis")
-
-            self._live = Live(console=Console(stderr=True), refresh_per_second=4, transient=True, get_renderable=line)
-            self._live.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self._live is not None:
-            self._live.stop()
-
-    def say(self, text: str) -> None:
-        """A line that stays."""
-        text = "".join(c if c.isprintable() else " " for c in text)
-        if self._live is not None:
-            self._live.console.print(text, markup=False, highlight=False, soft_wrap=True)
-        else:
-            print(text, file=sys.stderr, flush=True)
+        return Listener(self.progress.say, self._begin, self._started, self._ended)
 
     def _begin(self, count: int) -> None:
         self._count = count
-        self.say(f"{count} run{'s' * (count != 1)} to do")
+        self.progress.say(f"{count} run{'s' * (count != 1)} to do")
 
     def _started(self, plan: PlannedRun) -> None:
         self._running = [*self._running, f"{plan.lineup.label} on {plan.source.label}"][-3:]
@@ -77,10 +52,10 @@ class Board:
         text += f"{value(record.objective)}{gap}" if record.outcome == "ok" else f"{record.outcome}: {record.reason}"
         late = (record.runtime or 0.0) > limit.allowed
         text += f" (after {record.runtime:.1f} s, not {record.time_limit:g})" if late else ""
-        if failed or late or self._live is None:
-            self.say(text)
+        if failed or late or not self.progress.live:
+            self.progress.say(text)
         if beaten(record):
-            self.say(
+            self.progress.say(
                 f"  {value(record.objective)} beats the {record.reference_status} {value(record.reference)} of {record.instance}"
             )
 

@@ -6,19 +6,19 @@ import hashlib
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from corl import registry
 from corl.benchmark.running.cores import claimed
-from corl.benchmark.running.executor import Executor
 from corl.benchmark.running.judge import judged
 from corl.benchmark.running.machine import machine_facts, measure_slowdown
 from corl.benchmark.running.plan import PlannedRun, load, planned_runs
 from corl.benchmark.running.process import Ended
 from corl.benchmark.running.suite import Suite
+from corl.benchmark.running.supervisor import Supervisor
 from corl.errors import UsageError
 from corl.processes.processors import available
 from corl.record import Record
@@ -55,49 +55,49 @@ def missing(suite: Suite, store: Store, *, resume: bool) -> list[PlannedRun]:
 
 
 def run_suite(
-    suite: Suite, todo: Iterable[PlannedRun], store: Store, executor: Executor, listener: Listener, command: str = ""
+    suite: Suite, todo: Iterable[PlannedRun], store: Store, supervisor: Supervisor, listener: Listener, command: str = ""
 ) -> None:
     """Do the runs and store each as it ends. Raises KeyboardInterrupt when interrupted, with all that had ended stored."""
     waiting = deque(todo)
     for cores in {plan.lineup.cores for plan in waiting}:
-        executor.room(cores)  # refuses what could never start, before anything has
+        supervisor.room(cores)  # refuses what could never start, before anything has
     store.add_suite(suite.name, _merged(suite.definition(), store.suites().get(suite.name)), command)
     listener.begin(len(waiting))
     if not waiting:
         return
     circumstances: dict[str, Any] = {}
-    with _closing(executor):
-        if executor.local:
-            if executor.jobs > 1:
+    with closing(supervisor):
+        if supervisor.local:
+            if supervisor.jobs > 1:
                 circumstances["parallel_slowdown"] = _slowdown(suite, store, listener)
-            warm_up(suite, waiting, executor, listener)
-        for plan, ended in _run_all(suite, waiting, executor, listener.started):
+            warm_up(suite, waiting, supervisor, listener)
+        for plan, ended in _run_all(suite, waiting, supervisor, listener.started):
             record = judged(suite, plan, load(suite, plan.source), ended, circumstances)
             store.add(record)
             listener.ended(record)
 
 
 def _run_all(
-    suite: Suite, waiting: deque[PlannedRun], executor: Executor, started: Callable[[PlannedRun], None]
+    suite: Suite, waiting: deque[PlannedRun], supervisor: Supervisor, started: Callable[[PlannedRun], None]
 ) -> Iterator[tuple[PlannedRun, Ended]]:
-    """Keep the executor busy; every run once, as it ends."""
+    """Keep the supervisor busy; every run once, as it ends."""
     running: dict[int, tuple[PlannedRun, int]] = {}
     again: deque[tuple[PlannedRun, int]] = deque()
     number = 0
     while waiting or again or running:
         while waiting or again:
             plan, attempt = again[0] if again else (waiting[0], 1)
-            if not executor.room(plan.lineup.cores):
+            if not supervisor.room(plan.lineup.cores):
                 break
             if again:
                 again.popleft()
             else:
                 waiting.popleft()
-            executor.submit(number, _task(suite, plan), plan.lineup.cores, suite.hard_limit(plan.time_limit))
+            supervisor.submit(number, _task(suite, plan), plan.lineup.cores, suite.hard_limit(plan.time_limit))
             running[number] = plan, attempt
             number += 1
             started(plan)
-        ended_number, ended = executor.next()
+        ended_number, ended = supervisor.next()
         plan, attempt = running.pop(ended_number)
         if ended.fault == "lost" and attempt < _ATTEMPTS:
             again.append((plan, attempt + 1))
@@ -120,16 +120,8 @@ def _task(suite: Suite, plan: PlannedRun, **changes: Any) -> bytes:
     return pickle.dumps(arguments | changes, protocol=5)
 
 
-@contextmanager
-def _closing(executor: Executor) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        executor.close()
-
-
 # -------------------------------------------------------------------- before the first run
-def warm_up(suite: Suite, todo: Iterable[PlannedRun], executor: Executor, listener: Listener) -> None:
+def warm_up(suite: Suite, todo: Iterable[PlannedRun], supervisor: Supervisor, listener: Listener) -> None:
     """One short run per solver and kind of instance fills the cache of kernels, unless an earlier benchmark has done so.
 
     Otherwise runs side by side would all compile the same kernels, and a kernel that a solver forgets to prepare would be
@@ -143,7 +135,7 @@ def warm_up(suite: Suite, todo: Iterable[PlannedRun], executor: Executor, listen
     if not short:
         return
     listener.say(f"compiling: {len(short)} short runs fill the cache of kernels")
-    for plan, ended in _run_all(suite, deque(short.values()), executor, listener.started):
+    for plan, ended in _run_all(suite, deque(short.values()), supervisor, listener.started):
         if not ended.fault:
             next(stamp for stamp, other in short.items() if other is plan).touch()
 

@@ -80,9 +80,9 @@ def _table(nodes: NDArray[np.int32], sets: NDArray[np.uint64], count: int) -> ND
 @kernel
 def _slot(nodes: Any, sets: Any, state: Any, slots: Any) -> Any:
     """Where a state is in the hash table of states (their numbers, -1 where free), or belongs."""
-    code = mix(np.uint64(nodes[state]))  # type: ignore[no-untyped-call]
+    code = mix(np.uint64(nodes[state]))
     for w in range(sets.shape[1]):
-        code = mix(code ^ sets[state, w])  # type: ignore[no-untyped-call]
+        code = mix(code ^ sets[state, w])
     last = len(slots) - 1
     at = np.int64(code & np.uint64(last))
     while slots[at] >= 0:

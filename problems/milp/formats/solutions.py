@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from corl.files.opening import writing
 from corl.files.text import Text, quoted
-from corl.problems.milp.evaluation import check_solution, objective_of
+from corl.problems.milp.evaluation import check, objective_of
 from corl.problems.milp.instance import MilpInstance
 
 __all__ = ["read_solution", "write_solution"]
@@ -57,7 +57,7 @@ def _listed(text: Text) -> Iterator[tuple[int, str]]:
 
 def write_solution(instance: MilpInstance, solution: Any, path: str | Path) -> None:
     """Write a feasible solution, values to the bit."""
-    x = check_solution(instance, solution)
+    x = check(instance, solution)
     with writing(path) as stream:
         stream.write(f"solution status: feasible\nobjective value: {objective_of(instance, x)!r}\n")
         for j in np.flatnonzero(x).tolist():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible, InputError, UsageError
 from corl.files.text import Text, quoted
-from corl.problems.vrp.evaluation import Route, evaluate, routes_of
+from corl.problems.vrp.evaluation import Route, objective, routes_of
 from corl.problems.vrp.instance import VrpInstance
 
 __all__ = ["from_json", "read_solution", "to_json", "write_solution"]
@@ -44,7 +44,7 @@ def read_solution(instance: VrpInstance, path: str | Path) -> list[Route]:
 def write_solution(instance: VrpInstance, solution: Any, path: str | Path) -> None:
     """Write a VRPLIB solution file. Raises UsageError where vehicles differ, Infeasible where `solution` is none."""
     _check_alike(instance)
-    cost = evaluate(instance, solution)
+    cost = objective(instance, solution)
     with open(path, "w", encoding="utf-8", newline="\n") as stream:
         for number, route in enumerate(routes_of(instance, solution), 1):
             clients = route.visits - (instance.depots - 1)

@@ -8,6 +8,9 @@ pass the rest of the sequence together, each with the job before another one of 
 Arithmetic is in int32, on uint64 indices: in int64 and with wrapped indices the loops would not become vector instructions.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import numpy as np

@@ -7,6 +7,9 @@ iterated greedy algorithm with optimization of partial solutions, Computers & Op
 are taken out is improved before they are put back.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

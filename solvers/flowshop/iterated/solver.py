@@ -44,12 +44,12 @@ class IteratedGreedy(Solver):
 
     def prepare(self, instance: FlowShopInstance) -> None:
         from corl.problems.flowshop.generators import taillard
-        from corl.solvers.flowshop.iterated.search import begin, begin_at, search, sequence
+        from corl.solvers.flowshop.iterated.search import BEST, begin, begin_at, search, sequence
 
         for objective in ("makespan", "total_completion_time"):
             state = begin(taillard(jobs=5, machines=2, objective=objective), 0)
             search(state, 100, 2, 1.0, True, True)
-            begin_at(state, sequence(state), float(state.at[-1]))
+            begin_at(state, sequence(state), float(state.at[BEST]))
 
     def solve(self, instance: FlowShopInstance, run: Run) -> None:
         from corl.solvers.flowshop.bounds import lower_bound

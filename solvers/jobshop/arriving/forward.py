@@ -1,5 +1,8 @@
 """QueueNetwork in numba: what it sees of a row of the pool, and its logits."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -14,8 +17,15 @@ from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.jit import kernel
 from corl.networks.compiled import dense, draw
-from corl.problems.jobshop.arriving.environment import OF_JOBS, OF_SHOP, ArrivingEnvironment, look
-from corl.problems.jobshop.arriving.features import JOB, SHOP, describe
+from corl.problems.jobshop.environments.arriving.environment import ArrivingEnvironment
+from corl.problems.jobshop.environments.arriving.features import (
+    JOB_FEATURES,
+    OF_JOBS,
+    OF_SHOP,
+    SHOP_FEATURES,
+    describe,
+    observe_row,
+)
 
 __all__ = ["QueueEvaluator", "QueueWeights"]
 
@@ -26,9 +36,9 @@ class QueueWeights(NamedTuple):
     """The network's parameters; W hidden units."""
 
     line: NDArray[np.float32]
-    """[JOB]"""
+    """[JOB_FEATURES]"""
     hidden: NDArray[np.float32]
-    """[JOB + SHOP + 1, W], the biases last"""
+    """[JOB_FEATURES + SHOP_FEATURES + 1, W], the biases last"""
     out: NDArray[np.float32]
     """[W]"""
 
@@ -43,9 +53,9 @@ class _Scratch(NamedTuple):
     shop: NDArray[np.int64]
     """[5]"""
     x: NDArray[np.float32]
-    """[K, JOB + SHOP]"""
+    """[K, JOB_FEATURES + SHOP_FEATURES]"""
     whole: NDArray[np.float32]
-    """[SHOP]"""
+    """[SHOP_FEATURES]"""
     hidden: NDArray[np.float32]
     """[W]"""
 
@@ -64,8 +74,8 @@ class QueueEvaluator:
             np.empty(environment.state.free.shape[1], np.int64),
             np.zeros((environment.width, len(OF_JOBS)), np.int64),
             np.zeros(len(OF_SHOP), np.int64),
-            np.zeros((environment.width, JOB + SHOP), np.float32),
-            np.zeros(SHOP, np.float32),
+            np.zeros((environment.width, JOB_FEATURES + SHOP_FEATURES), np.float32),
+            np.zeros(SHOP_FEATURES, np.float32),
             np.zeros(len(weights.out), np.float32),
         )
 
@@ -87,7 +97,8 @@ class QueueEvaluator:
         """See corl.policy.Player."""
 
         def advance(row: int, hot: float, state: NDArray[np.uint64], out: NDArray[np.int32]) -> tuple[int, float]:
-            return _play(self._environment.state, row, self._weights, self._scratch, hot, state, out)
+            done: tuple[int, float] = _play(self._environment.state, row, self._weights, self._scratch, hot, state, out)
+            return done
 
         return play_rows(advance, rows, temperature, random, most, stop, _CHUNK)
 
@@ -124,13 +135,13 @@ def _logits_of_rows(state, rows, weights, scratch, out):
 def _logits(state, row, count, weights, scratch, out):
     """Of the actions scratch.listed[:count] into out [K]."""
     x, hidden = scratch.x, scratch.hidden
-    look(state, row, scratch.listed[:count], scratch.work, scratch.jobs, scratch.shop)
+    observe_row(state, row, scratch.listed[:count], scratch.work, scratch.jobs, scratch.shop)
     describe(scratch.jobs, count, scratch.shop, x, scratch.whole)
     for k in range(count):
-        x[k, JOB:] = scratch.whole
+        x[k, JOB_FEATURES:] = scratch.whole
         dense(x[k], weights.hidden, hidden)
         score = np.float32(0.0)
-        for f in range(JOB):
+        for f in range(JOB_FEATURES):
             score += x[k, f] * weights.line[f]
         for w in range(len(hidden)):
             score += np.tanh(hidden[w]) * weights.out[w]

@@ -13,7 +13,7 @@ from corl.errors import UsageError
 from corl.networks.compiled import array_of
 from corl.networks.policy import Policy, Shape
 from corl.networks.tokens import TokenBatch
-from corl.problems.jobshop.arriving.features import JOB, SHOP
+from corl.problems.jobshop.environments.arriving.features import JOB_FEATURES, SHOP_FEATURES
 from corl.solvers.jobshop.arriving.forward import QueueEvaluator, QueueWeights
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ class QueueNetwork(Policy):
         if width < 0:
             raise UsageError(f"width is {width}; accepted: an integer from 0")
         self.config = {"width": width, "problem": problem, "features": features, "environment": environment}
-        self.line = nn.Parameter(torch.zeros(JOB))
+        self.line = nn.Parameter(torch.zeros(JOB_FEATURES))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that nothing is drawn for no units
-            self.hidden = nn.Linear(JOB + SHOP, width)
+            self.hidden = nn.Linear(JOB_FEATURES + SHOP_FEATURES, width)
         self.out = nn.Parameter(torch.zeros(width))
         with torch.no_grad():
             self.line[:2] = 1.0
@@ -62,7 +62,7 @@ class QueueNetwork(Policy):
     def forward(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
         """See Policy.forward."""
         x, mask, _ = batch
-        jobs, shop = x[:, :-1, :JOB], x[:, -1, JOB:]
+        jobs, shop = x[:, :-1, :JOB_FEATURES], x[:, -1, JOB_FEATURES:]
         logits = x.new_full((len(x), jobs.shape[1]), float("-inf"))
         row, slot = mask[:, :-1].nonzero(as_tuple=True)
         there = jobs[row, slot]

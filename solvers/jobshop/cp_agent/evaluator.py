@@ -16,9 +16,10 @@ from corl.decoding.players import play_rows
 from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.jit import kernel
-from corl.problems.jobshop.intervals.transitions import IntervalState
-from corl.solvers.jobshop.cp_agent.forward import Weights, choose, logits_of, new_scratch
-from corl.solvers.jobshop.cp_agent.observation import FEATURES, NEXT, SLOTS, WINDOW, new_view, survey, tokens
+from corl.problems.jobshop.environments.intervals.transitions import State
+from corl.solvers.jobshop.cp_agent.forward import Scratch, Weights, choose, logits_of, new_scratch
+from corl.solvers.jobshop.cp_agent.observation import ABLE, FEATURES, KEYS, LISTED, NEXT, SLOTS, WINDOW, new_view, survey, tokens
+from corl.solvers.jobshop.cp_agent.observation import View as Observation
 
 __all__ = ["CpEvaluator", "check", "look"]
 
@@ -87,18 +88,26 @@ def look(states: View) -> dict[str, NDArray[Any]]:
 
 def check(environment: Environment) -> None:
     """Raise UsageError unless a pool is of interval models."""
-    if not isinstance(environment.state, IntervalState):
+    if not isinstance(environment.state, State):
         raise UsageError("a network jobshop-cp plays in the environment intervals; accepted: this one")
 
 
 @kernel
-def _evaluate(state, rows, actions, view, weights, scratch, out):
+def _evaluate(
+    state: State,
+    rows: NDArray[np.int64],
+    actions: NDArray[np.int32],
+    view: Observation,
+    weights: Weights,
+    scratch: Scratch,
+    out: NDArray[np.float32],
+) -> None:
     """The logits of the listed actions [R, K] of `rows`, into out [R, K]."""
     for r in range(len(rows)):
         survey(state, rows[r], view)
         tokens(state, rows[r], view)
         logits_of(view, weights, scratch)
-        count = view.counts[0]
+        count = view.counts[ABLE]
         for k in range(actions.shape[1]):
             if actions[r, k] < 0:
                 break
@@ -106,7 +115,16 @@ def _evaluate(state, rows, actions, view, weights, scratch, out):
 
 
 @kernel
-def _play(state, row, view, weights, scratch, temperature, random, out):
+def _play(
+    state: State,
+    row: int,
+    view: Observation,
+    weights: Weights,
+    scratch: Scratch,
+    temperature: float,
+    random: NDArray[np.uint64],
+    out: NDArray[np.int32],
+) -> tuple[int, float]:
     """Take up to as many actions as `out` [n] has room for, and write them there; (how many, the sum of the rewards)."""
     count, total = 0, 0.0
     while count < len(out) and state.left[row] > 0:
@@ -117,7 +135,7 @@ def _play(state, row, view, weights, scratch, temperature, random, out):
 
 
 @kernel
-def _place(view, action, count):
+def _place(view: Observation, action: int, count: int) -> int:
     """Which of the `count` jobs that can start an action is; `count` for waiting."""
     for c in range(count):
         if view.jobs[c] == action:
@@ -126,12 +144,25 @@ def _place(view, action, count):
 
 
 @kernel
-def _see(state, rows, actions, view, counts, x, there, keys, begin, end, own, slot):
+def _see(
+    state: State,
+    rows: NDArray[np.int64],
+    actions: NDArray[np.int32],
+    view: Observation,
+    counts: NDArray[np.int32],
+    x: NDArray[np.float32],
+    there: NDArray[np.bool_],
+    keys: NDArray[np.int32],
+    begin: NDArray[np.int32],
+    end: NDArray[np.int32],
+    own: NDArray[np.int32],
+    slot: NDArray[np.int32],
+) -> None:
     """Fill what `see` returns."""
     for r in range(len(rows)):
         survey(state, rows[r], view)
         tokens(state, rows[r], view)
-        can, listed, filled = view.counts[0], view.counts[1], view.counts[2]
+        can, listed, filled = view.counts[ABLE], view.counts[LISTED], view.counts[KEYS]
         for k in range(3):
             counts[r, k] = view.counts[k]
         x[r, :listed], there[r, :listed], keys[r, :filled] = view.x[:listed], view.there[:listed], view.keys[:filled]

@@ -3,6 +3,9 @@
 After Tassel, Gebser and Schekotihin (ICAPS 2023, section 4).
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -12,7 +15,7 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.networks.compiled import add_product, attend, dense, draw, rectify
-from corl.solvers.jobshop.cp_agent.observation import FEATURES, NEXT, SLOTS, View, survey, tokens
+from corl.solvers.jobshop.cp_agent.observation import ABLE, FEATURES, KEYS, LISTED, NEXT, SLOTS, View, survey, tokens
 
 __all__ = ["Scratch", "Weights", "choose", "logits_of", "new_scratch"]
 
@@ -85,7 +88,7 @@ def choose(state, row, view, weights, scratch, temperature, random):
     survey(state, row, view)
     tokens(state, row, view)
     logits_of(view, weights, scratch)
-    count = view.counts[0]
+    count = view.counts[ABLE]
     best = draw(scratch.logits, 0, count + state.waits[row], temperature, random)
     return view.jobs[best] if best < count else state.jobs[state.instance[row]]
 
@@ -94,7 +97,7 @@ def choose(state, row, view, weights, scratch, temperature, random):
 def logits_of(view, weights, scratch):
     """Fill `scratch.logits` for what `tokens` has listed; the one of waiting is there even where it is not offered."""
     _within(view, weights, scratch)
-    count, logits, small = view.counts[0], scratch.logits, scratch.small
+    count, logits, small = view.counts[ABLE], scratch.logits, scratch.small
     d = weights.slot.shape[1]
     waiting = np.float32(0.0)
     for c in range(count):
@@ -122,7 +125,7 @@ def logits_of(view, weights, scratch):
 def _within(view, weights, scratch):
     """The layer within jobs, at the tokens that compete; then their keys and values of the layer across jobs."""
     d = weights.slot.shape[1]
-    for c in range(view.counts[1]):
+    for c in range(view.counts[LISTED]):
         present = 0
         for s in range(SLOTS):
             if view.there[c, s]:  # the order of keys does not matter
@@ -130,14 +133,14 @@ def _within(view, weights, scratch):
                 _token(view.x, c, s, scratch.straight[1], FEATURES, scratch.value[c, present])
                 present += 1
         view.at[view.jobs[c]] = present
-    for k in range(view.counts[2]):
+    for k in range(view.counts[KEYS]):
         c, s = divmod(view.keys[k], SLOTS)
-        token, present = scratch.embedded[c, s], np.int64(view.at[view.jobs[c]])
+        token, keys = scratch.embedded[c, s], np.int64(view.at[view.jobs[c]])
         here = scratch.small[0]
         for i in range(d):
             token[i] = weights.slot[s, i]
         add_product(view.x[c, s], FEATURES, weights.embed, token)
-        _attend(token, scratch.key[c], scratch.value[c], present, weights.inside, scratch.score, scratch.small, here)
+        _attend(token, scratch.key[c], scratch.value[c], keys, weights.inside, scratch.score, scratch.small, here)
         _between(here, weights.inside_up, weights.inside_down, scratch.small)
         for i in range(d):
             token[i] = here[i]

@@ -5,16 +5,16 @@ Tokens are those of Tassel, Gebser and Schekotihin (ICAPS 2023, section 4), with
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.problems.jobshop.environments.intervals.transitions import State, clock
 from corl.problems.jobshop.instance import JobShopInstance
-from corl.problems.jobshop.intervals.transitions import IntervalState, clock
 
-__all__ = ["FEATURES", "NEXT", "SLOTS", "WINDOW", "View", "new_view", "survey", "tokens"]
+__all__ = ["ABLE", "FEATURES", "KEYS", "LISTED", "NEXT", "SLOTS", "WINDOW", "View", "new_view", "survey", "tokens"]
 
 WINDOW = 5
 """Intervals of each job that are seen: the one fixed last, the next one, and those behind (the paper's)."""
@@ -24,6 +24,8 @@ NEXT = 2
 """The slot of a job's next operation."""
 FEATURES = 5
 """Numbers of a token: whether it is fixed, whether it can start now, its start less the time, its duration, its share."""
+_FIXED, _STARTS, _TIME, _DURATION, _SHARE = range(FEATURES)
+ABLE, LISTED, KEYS = range(3)  # what `counts` of a View holds
 
 
 class View(NamedTuple):
@@ -32,7 +34,7 @@ class View(NamedTuple):
     now: NDArray[np.int64]
     """[1] the time."""
     counts: NDArray[np.int64]
-    """[3] L jobs that can start now, n jobs listed, k keys."""
+    """[3] ABLE: L, jobs that can start now; LISTED: n, jobs listed; KEYS: k."""
     jobs: NDArray[np.int32]
     """[J] the jobs listed: the L first, then others that will want one of their machines."""
     at: NDArray[np.int32]
@@ -64,40 +66,40 @@ def new_view(instances: list[JobShopInstance]) -> View:
 
 
 @kernel
-def survey(state: IntervalState, row: int, view: View) -> None:
+def survey(state: State, row: int, view: View) -> None:
     """Fill `now` and `jobs[:L]`, by number, of a row whose episode is not over."""
     instance = state.instance[row]
     now, _ = clock(state, row)
     count = 0
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        if i < state.closing[state.job_at[instance] + j] and state.start[row, i] == now:
+        if i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now:
             view.jobs[count] = j
             count += 1
-    view.now[0], view.counts[0] = now, count
+    view.now[0], view.counts[ABLE] = now, count
 
 
 @kernel
-def tokens(state: IntervalState, row: int, view: View) -> None:
+def tokens(state: State, row: int, view: View) -> None:
     """After `survey`: list the competitors and write their tokens.
 
     Those compete that are in their job's window and can start on the machine within a mean duration of the end of what can
     start there now.
     """
     instance = state.instance[row]
-    base, machine_at, unit = state.operation_at[instance], state.machine_at[instance], state.unit[instance]
+    base, machines_start, unit = state.operations_start[instance], state.machines_start[instance], state.unit[instance]
     view.at[:] = -1
     view.machine_begin[:] = -1
-    listed = view.counts[0]
+    listed = view.counts[ABLE]
     for c in range(listed):
         view.at[view.jobs[c]] = c
     filled = 0
-    for c in range(view.counts[0]):
+    for c in range(view.counts[ABLE]):
         m = state.machine[base + state.next[row, view.jobs[c]]]
         if view.machine_begin[m] < 0:
             view.machine_begin[m] = filled
             soon = view.now[0] + _longest(state, row, view, m) + unit
-            for k in range(state.begin[machine_at + m], state.end[machine_at + m]):
+            for k in range(state.begin[machines_start + m], state.end[machines_start + m]):
                 other = state.members[base + k]
                 job = state.job[base + other]
                 ahead = other - state.next[row, job]
@@ -109,16 +111,16 @@ def tokens(state: IntervalState, row: int, view: View) -> None:
                     filled += 1
             view.machine_end[m] = filled
         view.key_begin[c], view.key_end[c] = view.machine_begin[m], view.machine_end[m]
-    view.counts[1], view.counts[2] = listed, filled
+    view.counts[LISTED], view.counts[KEYS] = listed, filled
     for c in range(listed):
         _describe(state, row, view, c)
 
 
 @kernel
-def _longest(state, row, view, machine):
+def _longest(state: State, row: int, view: View, machine: int) -> int:
     """The longest duration of what can start on a machine now."""
-    base, longest = state.operation_at[state.instance[row]], 0
-    for c in range(view.counts[0]):
+    base, longest = state.operations_start[state.instance[row]], 0
+    for c in range(view.counts[ABLE]):
         i = base + state.next[row, view.jobs[c]]
         if state.machine[i] == machine:
             longest = max(longest, state.duration[i])
@@ -126,20 +128,20 @@ def _longest(state, row, view, machine):
 
 
 @kernel
-def _describe(state, row, view, c):
+def _describe(state: State, row: int, view: View, c: int) -> None:
     """The tokens of the c-th listed job. Times are in mean durations, on a logarithmic scale where they may be long.
 
     The share of an operation is the work that its machine has still to start, of the span from now to the latest end that
     the bounds allow; that of the job's end is the job's own time to its end; that of its start the operations left, of all.
     """
     instance, job = state.instance[row], view.jobs[c]
-    at, base = state.job_at[instance] + job, state.operation_at[instance]
+    at, base = state.jobs_start[instance] + job, state.operations_start[instance]
     opening, closing, following = state.opening[at], state.closing[at], state.next[row, job]
     now, unit, x = view.now[0], state.unit[instance], view.x[c]
     span = max(1.0, state.estimate[row] - now)
     x[:] = 0.0
-    x[0, 0], x[0, 2] = 1.0, _signed_log((state.start[row, opening] - now) / unit)
-    x[0, 4] = (closing - following) / (closing - opening)
+    x[0, _FIXED], x[0, _TIME] = 1.0, _signed_log((state.start[row, opening] - now) / unit)
+    x[0, _SHARE] = (closing - following) / (closing - opening)
     view.there[c, 0] = view.there[c, SLOTS - 1] = True
     for slot in range(1, WINDOW + 1):
         i = following + slot - NEXT
@@ -147,14 +149,14 @@ def _describe(state, row, view, c):
         view.there[c, slot] = there
         if there:
             start = state.start[row, i] - now
-            x[slot, 0], x[slot, 1] = slot < NEXT, slot == NEXT and start == 0
-            x[slot, 2], x[slot, 3] = _signed_log(start / unit), state.duration[base + i] / unit
-            x[slot, 4] = state.work[row, state.machine[base + i]] / span
+            x[slot, _FIXED], x[slot, _STARTS] = slot < NEXT, slot == NEXT and start == 0
+            x[slot, _TIME], x[slot, _DURATION] = _signed_log(start / unit), state.duration[base + i] / unit
+            x[slot, _SHARE] = state.work[row, state.machine[base + i]] / span
     end = state.start[row, closing - 1] + state.duration[base + closing - 1] - now
-    x[SLOTS - 1, 2], x[SLOTS - 1, 3] = _signed_log(end / unit), np.log(1.0 + closing - following)
-    x[SLOTS - 1, 4] = end / span
+    x[SLOTS - 1, _TIME], x[SLOTS - 1, _DURATION] = _signed_log(end / unit), np.log(1.0 + closing - following)
+    x[SLOTS - 1, _SHARE] = end / span
 
 
 @kernel(inline=True)
-def _signed_log(value):
+def _signed_log(value: float) -> Any:
     return np.log(1.0 + value) if value >= 0.0 else -np.log(1.0 - value)

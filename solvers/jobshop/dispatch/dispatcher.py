@@ -1,5 +1,8 @@
 """Schedules by dispatching rules: by queues where nothing is chosen and nothing delayed, else in the dispatching environment."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -83,10 +86,10 @@ def dispatch(state, row, rule, noise, look, random, listed):
 @kernel
 def _clock(state, row, listed, count):
     """The earliest start and the mean duration of the listed choices."""
-    base, now, total = state.choice_at[state.instance[row]], 2**62, 0
+    base, now, total = state.choices_start[state.instance[row]], 2**62, 0
     for k in range(count):
         c = base + listed[k]
-        job = state.job[state.operation_at[state.instance[row]] + state.owner[c]]
+        job = state.job[state.operations_start[state.instance[row]] + state.owner[c]]
         now = min(now, max(state.ready[row, job], state.free[row, state.machine[c]]))
         total += state.duration[c]
     return now, total / count
@@ -96,11 +99,11 @@ def _clock(state, row, listed, count):
 def _priority(state, row, rule, choice, now, mean, look):
     """The priority of a choice, above 0."""
     instance = state.instance[row]
-    c = state.choice_at[instance] + choice
-    operation = state.operation_at[instance] + state.owner[c]
+    c = state.choices_start[instance] + choice
+    operation = state.operations_start[instance] + state.owner[c]
     job = state.job[operation]
-    at = state.job_at[instance] + job
+    at = state.jobs_start[instance] + job
     rest, left = state.rest[operation], state.closing[at] - state.owner[c]
-    whole = state.release[at] + state.rest[state.operation_at[instance] + state.opening[at]]
+    whole = state.release[at] + state.rest[state.operations_start[instance] + state.opening[at]]
     due, weight = state.due[at], state.weight[at]
     return priority(rule, state.duration[c], rest, left, state.ready[row, job], whole, due, weight, now, mean, look)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,19 @@ def rules_for(instance: JobShopInstance) -> tuple[int, ...]:
 
 
 @kernel
-def priority(rule, p, rest, left, ready, whole, due, weight, now, mean, look):
+def priority(
+    rule: int,
+    p: float,
+    rest: float,
+    left: int,
+    ready: float,
+    whole: float,
+    due: float,
+    weight: float,
+    now: float,
+    mean: float,
+    look: float,
+) -> Any:
     """The priority, above 0, of an operation of duration p by the rule of this number.
 
     rest, left: work and operations left in its job, its own counted; whole: when the job would end if it never waited;

@@ -1,5 +1,8 @@
 """Simulated annealing over the order in which units are placed, and over the machines of operations that have a choice."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from corl.jit import kernel

@@ -1,5 +1,8 @@
 """Whole schedules: by dispatching rules, or from an order of the jobs' units; then what ends too early is put later."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

@@ -1,5 +1,8 @@
 """Kernels that put units into the gaps of machines: between two breaks, with the set-ups before and after."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from corl.jit import kernel

@@ -4,6 +4,9 @@ A lane is a job of a partial schedule that has operations left; the numbers of a
 the lanes. Without reordered sums a lane's logit has the same bits whatever lanes stand beside it.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -4,6 +4,9 @@ Numbers of a node lie in columns, [width, N]: loops run along them, so that the 
 results are the same whatever the vector length.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import numpy as np

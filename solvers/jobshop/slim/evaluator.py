@@ -4,6 +4,9 @@ The context of a job depends on all jobs that are not done, listed or not, so wh
 of them the listed actions are.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -19,7 +22,7 @@ from corl.errors import UsageError
 from corl.jit import kernel
 from corl.networks.compiled import draw
 from corl.problems.jobshop.instance import JobShopInstance
-from corl.problems.jobshop.transitions import SEMI_ACTIVE, JobShopState
+from corl.problems.jobshop.transitions import SEMI_ACTIVE, State
 from corl.solvers.jobshop.slim.decoder import Lanes, logits, new_lanes
 from corl.solvers.jobshop.slim.encoder import Encoder
 from corl.solvers.jobshop.slim.instance import SlimInstance, slim_instance
@@ -138,7 +141,7 @@ def shop_of(environment: Environment, number: int) -> SlimInstance:
 
 def check(environment: Environment, instance: JobShopInstance) -> None:
     """Raise UsageError unless a pool is of partial schedules, and the instance is one that the policy takes."""
-    if not isinstance(environment.state, JobShopState):
+    if not isinstance(environment.state, State):
         raise UsageError("a network slim plays in one of the environments dispatching and semi-active; accepted: one of these")
     if instance.flexible or instance.objective != "makespan":
         raise UsageError("a network slim is for the makespan without choices of machines; accepted: such instances")
@@ -196,7 +199,7 @@ def _play(state, rows, shop, weights, embedded, tables, lanes, temperature, rand
 
     temperature: [S]; random: [S, 1]; rewards: float64 [S], to which those of the steps are added. The tables are those of `rows`.
     """
-    base = state.operation_at[state.instance[rows[0]]]
+    base = state.operations_start[state.instance[rows[0]]]
     for t in range(begin, end):
         if _observe(state, rows, shop, tables, lanes) == 0:
             break
@@ -217,7 +220,7 @@ def _spread(state, rows, part, actions, lanes, out):
     lane = np.empty(state.next.shape[1], np.int64)
     for s in range(len(part)):
         r = part[s]
-        base = state.operation_at[state.instance[rows[r]]]
+        base = state.operations_start[state.instance[rows[r]]]
         for at in range(lanes.begin[s], lanes.begin[s + 1]):
             lane[lanes.job[at]] = at
         for k in range(actions.shape[1]):

@@ -9,6 +9,9 @@ follow for the job and for the machine beside the largest ones, which say how cr
 bounded, so that what the network sees at 100 jobs it has seen at 20.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -57,7 +60,7 @@ def tabulate(state, row, shop, tables, s):
 @kernel
 def update(state, row, shop, tables, s, i, ready, free):
     """Keep the tables of schedule s right after operation i was placed, whose job was `ready` and whose machine `free` before."""
-    end = state.ready[row, state.job[state.operation_at[state.instance[row]] + i]]
+    end = state.ready[row, state.job[state.operations_start[state.instance[row]] + i]]
     tables.load[s, shop.machine[i]] -= shop.duration[i]
     _raise(tables.ready, s, ready, end)
     _raise(tables.free, s, free, end)

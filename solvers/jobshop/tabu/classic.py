@@ -107,7 +107,7 @@ class ClassicTabu:
     def _open(self) -> None:
         """Go on from the best in another window, anywhere."""
         n, size = self.instance.operations, self._window
-        first = int(below(self.random, n)) - size // 2  # type: ignore[no-untyped-call]
+        first = int(below(self.random, n)) - size // 2
         self._opened_at, self._closed = self.value, False
         next_window(self._search, max(0, first), min(n, first + size))
 

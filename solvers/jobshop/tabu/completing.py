@@ -10,6 +10,8 @@ what might wait did, for reasons that an agent cannot see: its schedules were 6 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,10 +20,10 @@ from corl.decoding.rollouts import play_listed
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.jit import kernel
+from corl.problems.jobshop.environments.intervals.decisions import follow
+from corl.problems.jobshop.environments.intervals.environment import IntervalEnvironment
+from corl.problems.jobshop.environments.intervals.transitions import State, clock, copy_row
 from corl.problems.jobshop.instance import JobShopInstance
-from corl.problems.jobshop.intervals.decisions import follow
-from corl.problems.jobshop.intervals.environment import IntervalEnvironment
-from corl.problems.jobshop.intervals.transitions import clock, copy_row
 from corl.rng import random_state
 from corl.solvers.jobshop.tabu.makespan_search import advance, begin, new_search
 from corl.solvers.jobshop.tabu.selection import new_selection, rebuild, shop_of, sort_starts
@@ -61,7 +63,7 @@ def improved(environment: IntervalEnvironment, moves: int, random: NDArray[np.ui
     """
     state, instance = environment.state, environment.instances[0]
     n, job = instance.operations, instance.job
-    start = state.start[_BEST, :n].copy()
+    start: NDArray[np.int64] = state.start[_BEST, :n].copy()
     left = np.flatnonzero(np.arange(n) >= state.next[_START, job])
     if len(left) < 2:
         return start
@@ -114,7 +116,7 @@ def _followed(environment: IntervalEnvironment, start: NDArray[np.int64]) -> lis
 
 
 @kernel
-def _ended(state, row, start, wanted):
+def _ended(state: State, row: int, start: NDArray[np.int64], wanted: NDArray[np.bool_]) -> Any:
     """Follow the order of `start` to the end; the makespan."""
     while state.left[row] > 0:
         hooks.step(state, row, row, follow(state, row, start, wanted))
@@ -122,12 +124,12 @@ def _ended(state, row, start, wanted):
 
 
 @kernel
-def _earliest(state, row, start):
+def _earliest(state: State, row: int, start: NDArray[np.int64]) -> int:
     """Of the jobs that can start now, the one that the order has first."""
     instance, chosen, now = state.instance[row], -1, clock(state, row)[0]
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        able = i < state.closing[state.job_at[instance] + j] and state.start[row, i] == now
+        able = i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now
         if able and (chosen < 0 or start[i] < start[state.next[row, chosen]]):
             chosen = j
     return chosen

@@ -65,7 +65,7 @@ class FlexibleTabu:
         """The starts are weighted means, so what precedes in both precedes; a choice comes from either."""
         if (one[1] != other[1]).mean() < _CLOSE:
             return False
-        share, *drawn = (float(uniform(self.random)) for _ in range(1 + len(one[1])))  # type: ignore[no-untyped-call]
+        share, *drawn = (float(uniform(self.random)) for _ in range(1 + len(one[1])))
         share = _SHARES[0] + (_SHARES[1] - _SHARES[0]) * share
         taken = np.array(drawn) < share
         mean = np.round(1024 * ((1.0 - share) * one[0] + share * other[0])).astype(np.int64)
@@ -81,7 +81,7 @@ class FlexibleTabu:
         set_sequence(search.shop, order, search.selection.sequence)
         if self._dates is None:
             begin_flexible(search, choices)
-            self._weight = _WEIGHTS[below(self.random, len(_WEIGHTS))]  # type: ignore[no-untyped-call]
+            self._weight = _WEIGHTS[below(self.random, len(_WEIGHTS))]
         else:
             begin_tardiness(search, choices, *self._dates)
 

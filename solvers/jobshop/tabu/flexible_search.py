@@ -6,6 +6,7 @@ Both are judged on one critical path by the longest path through what they move,
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.kernels.copy import copy
@@ -67,7 +68,7 @@ def advance_flexible(search: Search, choices: Choices, weight: int, cut: int, sh
 
 
 @kernel(borrow=True)
-def _preferred(on, other, random):
+def _preferred(on: NDArray[np.int64], other: NDArray[np.int64], random: NDArray[np.uint64]) -> int:
     """Which move to make: _ON, that on a machine, or where that to another stands in `other`; any that is not tabu before tabu
     ones, then the least estimate, then each with the same chance."""
     free_on, free_other = on[neighbourhood.FROM] >= 0, other[reassignment.OPERATION] >= 0

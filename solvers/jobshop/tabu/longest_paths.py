@@ -4,6 +4,9 @@
 corl.solvers.jobshop.tabu.selection: an operation that is not there has a number from N on.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -121,7 +124,7 @@ def sweep_rests(order, later, after, rest, p, last, first):
 
 
 @kernel(borrow=True)
-def latest(last, end):
+def latest(last: NDArray[np.uint32], end: NDArray[np.int32]) -> int:
     """The latest end of a job: the makespan."""
     c = 0
     for i in last:

@@ -104,7 +104,7 @@ def advance(search: Search, cut: int, shortest: int, longest: int, units: int) -
 
 
 @kernel(borrow=True)
-def forbid(shop, sequence, tabu, a, b, until):
+def forbid(shop: Shop, sequence: NDArray[np.uint32], tabu: NDArray[np.int32], a: int, b: int, until: int) -> None:
     """Let no move undo a pair that the move of place a to place b reverses, up to the move `until`."""
     m, member = shop.machine[sequence[a]], shop.member
     k, base, moved = shop.able[m], shop.pair[m], member[sequence[a]]

@@ -8,6 +8,9 @@ A block has no gaps, so a path through the one that moves is known at once; wher
 looked at. Only what is in the search's window (windows.py) is looked at.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -52,7 +55,8 @@ def choose_move(shop, selection, window, scan, tabu, now, best, makespan, random
     sequence, place, before, after = selection.sequence, selection.place, selection.before, selection.after
     earlier, later, p, member = shop.earlier, shop.later, shop.duration, shop.member
     end, rest = selection.end, selection.rest
-    found[0], found[1], found[2], found[3], found[4], found[5], found[6] = _FAR, -1, -1, 0, 0, -1, -1
+    found[ESTIMATE], found[FROM], found[TO], found[TIES] = _FAR, -1, -1, 0
+    found[BARRED], found[BARRED_FROM], found[BARRED_TO] = 0, -1, -1
     found[LENGTH] = _windows_path(shop, selection, window, path, makespan, random)
     i = found[LENGTH] - 1
     while i >= 0:  # blocks: runs of the path along one machine
@@ -67,25 +71,25 @@ def choose_move(shop, selection, window, scan, tabu, now, best, makespan, random
             if a < b:
                 if not feasible(sequence, later, rest, p, a, b):
                     continue
-                estimate = _judged_forward(sequence, earlier, later, before, after, p, end, rest, ahead, a, b, found[0])
+                estimate = _judged_forward(sequence, earlier, later, before, after, p, end, rest, ahead, a, b, found[ESTIMATE])
             else:
                 if not feasible(sequence, earlier, end, p, a, b):
                     continue
-                estimate = _judged_backward(sequence, earlier, later, before, after, p, end, rest, ahead, b, a, found[0])
-            if estimate > found[0]:
+                estimate = _judged_backward(sequence, earlier, later, before, after, p, end, rest, ahead, b, a, found[ESTIMATE])
+            if estimate > found[ESTIMATE]:
                 continue
             if estimate >= best and _tabu(sequence, member, tabu, pairs, size, now, a, b):
-                found[4] += 1
-                if below(random, found[4]) == 0:
-                    found[5], found[6] = a, b
+                found[BARRED] += 1
+                if below(random, found[BARRED]) == 0:
+                    found[BARRED_FROM], found[BARRED_TO] = a, b
                 continue
-            found[3] = 1 if estimate < found[0] else found[3] + 1
-            if found[3] == 1 or below(random, found[3]) == 0:
-                found[0], found[1], found[2] = estimate, a, b
+            found[TIES] = 1 if estimate < found[ESTIMATE] else found[TIES] + 1
+            if found[TIES] == 1 or below(random, found[TIES]) == 0:
+                found[ESTIMATE], found[FROM], found[TO] = estimate, a, b
         i = j - 1
-    if found[1] >= 0:
-        return found[1], found[2]
-    return found[5], found[6]
+    if found[FROM] >= 0:
+        return found[FROM], found[TO]
+    return found[BARRED_FROM], found[BARRED_TO]
 
 
 @kernel(borrow=True)

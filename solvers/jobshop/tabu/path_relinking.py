@@ -128,5 +128,5 @@ class PathRelinking:
         search = self._search
         parents = self._population.parents(search.random)
         if parents is None or not search.start_between(*parents):
-            rule = search.rules[below(search.random, len(search.rules))]  # type: ignore[no-untyped-call]
+            rule = search.rules[below(search.random, len(search.rules))]
             self.start_by_rule(rule, search.noise[parents is not None])

@@ -73,5 +73,5 @@ class Population:
         with self._lock:
             if not len(self._members) == self._room > 1:
                 return None
-            i, j = (below(random, count) for count in (self._room, self._room - 1))  # type: ignore[no-untyped-call]
+            i, j = (below(random, count) for count in (self._room, self._room - 1))
             return self._members[i], self._members[j + (j >= i)]

@@ -7,6 +7,9 @@ schedule as it is, which are too large only for what waits for it or what it wai
 only at the path from the operation before to the one behind it on its machine, as N7's estimates do (neighbourhood.py).
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple

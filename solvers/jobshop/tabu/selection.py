@@ -200,7 +200,7 @@ def shift(shop: Shop, selection: Selection, window: Window, a: int, b: int) -> i
 
 
 @kernel(borrow=True)
-def update(shop, selection, window, lowest, highest):
+def update(shop: Shop, selection: Selection, window: Window, lowest: np.int64, highest: np.int64) -> int:
     """Within the window, ends anew from the rank `lowest` on, and rests up to the rank `highest`; returns the makespan."""
     first, stop, order = np.int64(window.span[FIRST]), np.int64(window.span[STOP]), selection.order
     sweep_ends(order, shop.earlier, selection.before, selection.end, shop.duration, max(lowest, first), stop)
@@ -209,7 +209,16 @@ def update(shop, selection, window, lowest, highest):
 
 
 @kernel(borrow=True)
-def link(sequence, place, before, after, low, high, begin, end):
+def link(
+    sequence: NDArray[np.uint32],
+    place: NDArray[np.int32],
+    before: NDArray[np.uint32],
+    after: NDArray[np.uint32],
+    low: int,
+    high: int,
+    begin: int,
+    end: int,
+) -> None:
     """before, after and place of what stands at low..high of `sequence`, and of its neighbours, within begin..end - 1."""
     n = len(sequence)
     for at in range(low, high + 1):

@@ -105,7 +105,7 @@ class Tabu(Solver):
         tiny = flexible(jobs=6, machines=3, operations=3, tightness=1.3 * late) if instance.flexible else tiny
         Tabu(cut=5, population=2)._search(tiny, Run(JobShop(), tiny, iterations=40))
         if instance.flexible:
-            uniform(random_state(0))  # type: ignore[no-untyped-call]  # which only relinking calls
+            uniform(random_state(0))  # which only relinking calls
         else:
             compile_relinking(tiny)
 

@@ -6,6 +6,9 @@ for an operation there, where it goes to about the place at which it need not wa
 and undone, not estimated: that would take a tail for each pair of an operation and a job.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import numpy as np

@@ -9,12 +9,15 @@ of POPMUSIC, Taillard and Voss, 2002; Singer, Computers & Operations Research 28
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+
+if TYPE_CHECKING:
+    from corl.solvers.jobshop.tabu.selection import Selection, Shop
 
 __all__ = ["FIRST", "JOBS", "MACHINES", "STOP", "Window", "longest_path", "new_window", "open_window", "sort_order"]
 
@@ -44,7 +47,7 @@ def sort_order(order: NDArray[np.uint32], rank: NDArray[np.int32], start: NDArra
 
 
 @kernel
-def open_window(shop, selection, window, first, stop):
+def open_window(shop: Shop, selection: Selection, window: Window, first: int | np.int64, stop: int | np.int64) -> None:
     """Let `window` be the ranks first..stop - 1 of a selection whose ends and rests are right."""
     span, rank, after = window.span, selection.rank, selection.after
     end, rest, n = selection.end, selection.rest, len(selection.rank)
@@ -68,10 +71,10 @@ def open_window(shop, selection, window, first, stop):
 
 
 @kernel(borrow=True)
-def longest_path(shop, selection, window):
+def longest_path(shop: Shop, selection: Selection, window: Window) -> int:
     """The makespan, where ends are right up to the end of the window, and rests behind it."""
     later, sequence, after, end, rest = shop.later, selection.sequence, selection.after, selection.end, selection.rest
-    longest = window.span[OUTSIDE]
+    longest: int = window.span[OUTSIDE]
     for k in range(window.span[JOBS]):
         i = window.leaving[k]
         longest = max(longest, end[i] + rest[later[i]])

@@ -1,5 +1,8 @@
 """The greedy that a learned priority leads: items in the order of their scores, scored anew as fast memory fills up."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math
@@ -11,10 +14,10 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.kernels.copy import copy
 from corl.networks.compiled import dense
-from corl.problems.memory.timing import lowest_offset
+from corl.problems.memory.timing import HIGH, LOW, OFFSET, SIZE, lowest_offset
 from corl.rng import uniform
 from corl.solvers.memory.greedy import repack, span, try_group
-from corl.solvers.memory.layout import EPSILON, copy_runs, drop, evaluate, put
+from corl.solvers.memory.layout import EPSILON, RUN_ACCESS, RUN_TENSOR, copy_runs, drop, evaluate, put
 from corl.solvers.memory.priority.items import FEATURES, observe
 
 __all__ = ["Placing", "Weights", "begin", "construct", "end", "new_placing", "proceed"]
@@ -137,7 +140,7 @@ def _begin_round(program, layout, kept, placing):
         placing.value[1] = placing.value[0]
         copy_runs(layout, kept)
         count = layout.filled[0]
-        lengths = (layout.rects[:count, 1] - layout.rects[:count, 0]).astype(np.float64)  # as scores: one sort is compiled
+        lengths = (layout.rects[:count, HIGH] - layout.rects[:count, LOW]).astype(np.float64)  # as scores: one sort is compiled
         repack(program, layout, np.argsort(-lengths))
     placing.value[0] = evaluate(program, layout)
     placing.open[:] = True
@@ -172,9 +175,9 @@ def _survey(program, layout, placing):
     placing.occupied[:] = 0.0
     placing.served[:] = False
     for r in range(layout.filled[0]):
-        t, low, high = layout.runs[r, 0], layout.rects[r, 0], layout.rects[r, 1]
+        t, low, high = layout.runs[r, RUN_TENSOR], layout.rects[r, LOW], layout.rects[r, HIGH]
         for i in range(low, high):
-            placing.occupied[i] += layout.rects[r, 3] / max(1.0, float(program.capacity))
+            placing.occupied[i] += layout.rects[r, SIZE] / max(1.0, float(program.capacity))
         for a in range(program.first[t], program.first[t + 1]):
             placing.served[a] |= low <= program.use_op[a] < high
 
@@ -185,17 +188,17 @@ def _place(program, layout, t, k, j, ratio, value):
     g, count = program.group[t], layout.filled[0]
     if g >= 0:
         for r in range(count):
-            if program.group[layout.runs[r, 0]] == g:
+            if program.group[layout.runs[r, RUN_TENSOR]] == g:
                 return value
         return try_group(program, layout, g, ratio, value)
     a, uses = program.first[t], program.first[t + 1] - program.first[t]
     begin, end = program.use_op[a + k], program.use_op[a + j]
     first, last, free, until, old, merged = k, j, 0, len(program.compute), np.empty(uses, np.int64), 0
     for r in range(count):
-        if layout.runs[r, 0] != t:
+        if layout.runs[r, RUN_TENSOR] != t:
             continue
-        fill = program.use_op[a + layout.runs[r, 1]]
-        low, high = layout.rects[r, 0], layout.rects[r, 1]
+        fill = program.use_op[a + layout.runs[r, RUN_ACCESS]]
+        low, high = layout.rects[r, LOW], layout.rects[r, HIGH]
         if fill <= begin and end < high:
             return value  # served already
         if high <= begin:
@@ -205,7 +208,7 @@ def _place(program, layout, t, k, j, ratio, value):
         else:
             old[merged] = r
             merged += 1
-            first = min(first, layout.runs[r, 1])
+            first = min(first, layout.runs[r, RUN_ACCESS])
             while last + 1 < uses and program.use_op[a + last + 1] < high:
                 last += 1
     low, high = span(program, layout, t, first, last, free, ratio)
@@ -236,7 +239,7 @@ def _replace(program, layout, t, first, low, high, old, value):
             return now
         layout.filled[0] -= 1
     for m in range(merged):
-        put(layout, t, runs[m, 1], rects[m, 0], rects[m, 1], rects[m, 2], rects[m, 3])
+        put(layout, t, runs[m, RUN_ACCESS], rects[m, LOW], rects[m, HIGH], rects[m, OFFSET], rects[m, SIZE])
     if offset >= 0 and merged == 0:
         copy(idle, layout.idle, len(idle))
     elif offset >= 0:

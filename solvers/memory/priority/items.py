@@ -19,6 +19,10 @@ __all__ = ["FEATURES", "Items", "items_of", "observe"]
 
 FEATURES = 16
 """Numbers that the network sees of an item; which they are, `observe` says."""
+(
+    _SAVED, _SHARE, _OPERATIONS, _SECONDS, _WANTED, _MEAN_OCCUPIED, _MOST_OCCUPIED, _COMES, _IDLE, _LEAVES, _IS_LAST,
+    _MEMBERS, _NEXT_USE, _TIGHT, _IS_KEPT, _SERVED,
+) = range(FEATURES)  # fmt: skip
 _LOOK = 32  # operations before an item in which idle bandwidth counts
 _LONG = 8.0  # logarithms are cut off at this size
 
@@ -115,24 +119,24 @@ def observe(
         total += occupied[i]
     for i in range(max(program.made[t] + 1, low - _LOOK), low):
         idle += layout.idle[i]
-    out[0] = _logarithm(saved / mean)
-    out[1] = _logarithm(share)
-    out[2] = math.log(float(high - low))
-    out[3] = _logarithm((items.clock[high] - items.clock[low]) / mean)
-    out[4] = math.log(1.0 + (items.wanted[high] - items.wanted[low]) / (high - low))
-    out[5] = total / (high - low)
-    out[6] = most
-    out[7] = 1.0 if comes else 0.0
-    out[8] = min(4.0, idle / max(1.0, float(size))) if comes else 4.0
-    out[9] = 1.0 if not comes and (program.output[t] or j + 1 < program.first[t + 1] - a) else 0.0
-    out[10] = 1.0 if j == program.first[t + 1] - a - 1 else 0.0
-    out[11] = float(min(members, 4))
-    out[12] = math.log(1.0 + program.use_op[a + j + 1] - end) if a + j + 1 < program.first[t + 1] else -1.0
-    out[13] = items.tight[program.use_op[a + j]]
-    out[14] = 1.0 if k < j else 0.0
-    out[15] = 1.0 if served[a + k] else 0.0
+    out[_SAVED] = _logarithm(saved / mean)
+    out[_SHARE] = _logarithm(share)
+    out[_OPERATIONS] = math.log(float(high - low))
+    out[_SECONDS] = _logarithm((items.clock[high] - items.clock[low]) / mean)
+    out[_WANTED] = math.log(1.0 + (items.wanted[high] - items.wanted[low]) / (high - low))
+    out[_MEAN_OCCUPIED] = total / (high - low)
+    out[_MOST_OCCUPIED] = most
+    out[_COMES] = 1.0 if comes else 0.0
+    out[_IDLE] = min(4.0, idle / max(1.0, float(size))) if comes else 4.0
+    out[_LEAVES] = 1.0 if not comes and (program.output[t] or j + 1 < program.first[t + 1] - a) else 0.0
+    out[_IS_LAST] = 1.0 if j == program.first[t + 1] - a - 1 else 0.0
+    out[_MEMBERS] = float(min(members, 4))
+    out[_NEXT_USE] = math.log(1.0 + program.use_op[a + j + 1] - end) if a + j + 1 < program.first[t + 1] else -1.0
+    out[_TIGHT] = items.tight[program.use_op[a + j]]
+    out[_IS_KEPT] = 1.0 if k < j else 0.0
+    out[_SERVED] = 1.0 if served[a + k] else 0.0
 
 
 @kernel
-def _logarithm(x):
+def _logarithm(x: float) -> float:
     return max(-_LONG, min(_LONG, math.log(x + 1e-9)))

@@ -46,7 +46,8 @@ class GcnnPolicy(BranchingPolicy):
         """Nothing but the reading is compiled, and that at its first use."""
 
     def scores(self, node: Observation) -> NDArray[np.float32]:
-        return self.score(graph_inputs(node.lp))[positions(node.candidates)]
+        scores: NDArray[np.float32] = self.score(graph_inputs(node.lp))[positions(node.candidates)]
+        return scores
 
     def score(self, seen: GraphInputs) -> NDArray[np.float32]:
         """[n] of all columns of an LP."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.problems.milp_branching.candidates import Feature
@@ -52,7 +53,14 @@ def positions(variables: Any) -> Any:
 
 
 @kernel
-def _rows(model, norm, slack, dual, rivals, length):
+def _rows(
+    model: int,
+    norm: float,
+    slack: NDArray[np.float64],
+    dual: NDArray[np.float64],
+    rivals: NDArray[np.int64],
+    length: NDArray[np.int64],
+) -> None:
     """Fill four arrays [m]: slack / norm, scaled |dual|, fractional columns (of tight rows), entries."""
     rows = pointers(scip.get_lp_rows(model), len(slack))
     for i in range(len(slack)):
@@ -74,7 +82,7 @@ def _rows(model, norm, slack, dual, rivals, length):
 
 
 @kernel
-def _history(model, variable, x, f, best, down, up, line):
+def _history(model: int, variable: int, x: float, f: float, best: int, down: float, up: float, line: NDArray[np.float64]) -> None:
     """Fill PSEUDOCOST_DOWN to FROM_INCUMBENT; `down` and `up` are the means of the candidates' pseudocosts."""
     line[Feature.PSEUDOCOST_DOWN] = scip.var_pseudocost(model, variable, -1.0) / down
     line[Feature.PSEUDOCOST_UP] = scip.var_pseudocost(model, variable, 1.0) / up
@@ -90,7 +98,16 @@ def _history(model, variable, x, f, best, down, up, line):
 
 
 @kernel
-def _neighbourhood(model, column, f, slack, dual, rivals, length, line):
+def _neighbourhood(
+    model: int,
+    column: int,
+    f: float,
+    slack: NDArray[np.float64],
+    dual: NDArray[np.float64],
+    rivals: NDArray[np.int64],
+    length: NDArray[np.int64],
+    line: NDArray[np.float64],
+) -> None:
     """Fill ROWS to COEFFICIENTS: the candidate's rows."""
     count = scip.col_n_nonz(column)
     mine, values = pointers(scip.col_rows(column), count), doubles(scip.col_values(column), count)
@@ -121,7 +138,7 @@ def _neighbourhood(model, column, f, slack, dual, rivals, length, line):
 
 
 @kernel
-def _beside_others(out):
+def _beside_others(out: NDArray[np.float64]) -> None:
     """Fill GAINS_BEHIND to FRACTION_SHARE from the columns before."""
     best, dual, rows, mean, share = -np.inf, 1e-9, 1e-9, 0.0, 1e-9
     for line in out:

@@ -60,29 +60,29 @@ def _as_pointer(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
 
 
 @intrinsic
-def _pointer_to_pointers(typing_context, address):
-    return types.CPointer(types.int64)(types.int64), _as_pointer
+def _pointer_to_pointers(typing_context: Any, address: Any) -> Any:
+    return types.CPointer(types.int64)(types.int64), _as_pointer  # type: ignore[no-untyped-call]
 
 
 @intrinsic
-def _pointer_to_doubles(typing_context, address):
-    return types.CPointer(types.float64)(types.int64), _as_pointer
+def _pointer_to_doubles(typing_context: Any, address: Any) -> Any:
+    return types.CPointer(types.float64)(types.int64), _as_pointer  # type: ignore[no-untyped-call]
 
 
 @kernel(inline=True)
-def pointers(address, count):
+def pointers(address: int, count: int) -> Any:
     """The C array of `count` pointers at `address`, as int64; only while SCIP leaves it where it is."""
-    return carray(_pointer_to_pointers(address), count)
+    return carray(_pointer_to_pointers(address), count)  # type: ignore[call-arg]  # numba passes the context
 
 
 @kernel(inline=True)
-def doubles(address, count):
+def doubles(address: int, count: int) -> Any:
     """The C array of `count` doubles at `address`."""
-    return carray(_pointer_to_doubles(address), count)
+    return carray(_pointer_to_doubles(address), count)  # type: ignore[call-arg]  # numba passes the context
 
 
 @kernel
-def _read_columns(model, best, kinds, out):
+def _read_columns(model: int, best: int, kinds: NDArray[np.int64], out: NDArray[np.float64]) -> None:
     """Fill `out` [n, len(Column)]; `best` is the incumbent or 0."""
     columns = pointers(scip.get_lp_cols(model), len(out))
     for j in range(len(out)):
@@ -107,7 +107,7 @@ def _read_columns(model, best, kinds, out):
 
 
 @kernel
-def _read_rows(model, out):
+def _read_rows(model: int, out: NDArray[np.float64]) -> int:
     """Fill `out` [m, len(Row)]; returns the number of edges."""
     rows, edges = pointers(scip.get_lp_rows(model), len(out)), 0
     for i in range(len(out)):
@@ -128,7 +128,9 @@ def _read_rows(model, out):
 
 
 @kernel
-def _read_edges(model, m, edge_row, edge_column, edge_value):
+def _read_edges(
+    model: int, m: int, edge_row: NDArray[np.int32], edge_column: NDArray[np.int32], edge_value: NDArray[np.float64]
+) -> None:
     """Fill the three arrays [edges], row after row."""
     rows, k = pointers(scip.get_lp_rows(model), m), 0
     for i in range(m):

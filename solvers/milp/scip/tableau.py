@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.solvers.milp.scip import functions as scip
@@ -38,7 +39,9 @@ class Tableau(IntEnum):
 
 
 @kernel
-def _nonbasic(model, n, m, norm, which, price, room):
+def _nonbasic(
+    model: int, n: int, m: int, norm: float, which: NDArray[np.int64], price: NDArray[np.float64], room: NDArray[np.float64]
+) -> int:
     """Fill, for what is nonbasic and may move: its number (rows after the n columns), what a step costs, below 0 where it goes
     down and never 0, and how far it may go. Returns how many these are."""
     columns, rows = pointers(scip.get_lp_cols(model), n), pointers(scip.get_lp_rows(model), m)
@@ -63,7 +66,7 @@ def _nonbasic(model, n, m, norm, which, price, room):
 
 
 @kernel
-def _row(model, at, inverse, entries):
+def _row(model: int, at: int, inverse: NDArray[np.float64], entries: NDArray[np.float64]) -> bool:
     """Fill the row of the tableau of number `at` of the basis: dx = entries @ dx of columns [n] + inverse @ d of activities [m].
 
     False where SCIP has none."""
@@ -85,7 +88,7 @@ def _row(model, at, inverse, entries):
 
 
 @kernel
-def _cheapest(ratio, reach, distance):
+def _cheapest(ratio: NDArray[np.float64], reach: NDArray[np.float64], distance: float) -> float:
     """The least cost of going so far; ratio: costs a unit, spoilt; reach: how far each goes. `_MOST` where all end before."""
     left, cost = distance, 0.0
     while left > _SMALL:
@@ -99,7 +102,16 @@ def _cheapest(ratio, reach, distance):
 
 
 @kernel
-def _directions(which, price, room, inverse, entries, fraction, work, line):
+def _directions(
+    which: NDArray[np.int64],
+    price: NDArray[np.float64],
+    room: NDArray[np.float64],
+    inverse: NDArray[np.float64],
+    entries: NDArray[np.float64],
+    fraction: float,
+    work: NDArray[np.float64],
+    line: NDArray[np.float64],
+) -> None:
     """Fill the measures of both directions of a candidate with this fractional part; work: float64 [4, len(which)]."""
     n, counts, square, product = len(entries), np.zeros(2, np.int64), np.zeros(2), np.zeros(2)
     for k in range(len(which)):

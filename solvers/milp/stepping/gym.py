@@ -1,4 +1,8 @@
-"""Branching in SCIP as a Gymnasium environment, for agents from elsewhere."""
+"""Branching in SCIP as a Gymnasium environment, for agents from elsewhere.
+
+It is no `corl.gymnasium.Gym`: SCIP's tree has no rows for an Environment to copy, and whether it leaves a choice shows only when
+its root is solved. `corl.gymnasium.make("milp-branching", ...)` has the tree that can be copied.
+"""
 
 from __future__ import annotations
 

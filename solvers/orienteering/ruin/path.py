@@ -1,5 +1,8 @@
 """A path as linked nodes, with a journal to undo changes: kernels of `RuinRecreate`."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -8,6 +8,9 @@ While it is hot, a path may be longer than the limit, which only the price holds
 before it gives up another, and the ends of a run differ less. What is allowed above the limit falls to nothing with time.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -23,13 +26,13 @@ from corl.rng import below, next_u64, uniform
 from corl.routing.metric import distance
 from corl.solvers.orienteering.ruin.path import LENGTH, SCORE, Path, insert, remove, undo
 
-__all__ = ["CANDIDATES", "MORE", "PRICE", "Search", "advance", "new_search"]
+__all__ = ["CANDIDATES", "ITERATION", "MORE", "PLANNED", "PRICE", "Search", "advance", "new_search"]
 
 MORE = 1.0 + 1e-9  # times a score: what is not above that differs by the rounding of sums, which the judge does not see
 CANDIDATES = 64  # nodes that a step looks at for insertion, at the most
 _BLINK = 128  # one in so many positions is passed over (Christiaens and Vanden Berghe: one in a hundred)
-_PLANNED, _HOT, _COLD, PRICE, _LIMIT, _EXCESS, _CAP = range(7)  # what `plan` holds
-_ITERATION, _STAMP = range(2)  # what `counts` holds
+PLANNED, _HOT, _COLD, PRICE, _LIMIT, _EXCESS, _CAP = range(7)  # what `plan` holds
+ITERATION, _STAMP = range(2)  # what `counts` holds
 _FAR = 1e300
 _EVERY = 64  # steps between two looks at temperature and price,
 _LOOKS = 32  # or fewer: there are so many looks at least
@@ -101,16 +104,16 @@ def advance(search, steps):
     """Make `steps` steps; the temperature falls geometrically over the iterations that are planned."""
     path, plan, random = search.path, search.plan, search.random
     temperature = 0.0
-    every = max(1, int(min(float(_EVERY), plan[_PLANNED] / _LOOKS)))
+    every = max(1, int(min(float(_EVERY), plan[PLANNED] / _LOOKS)))
     for step in range(steps):
-        done = search.counts[_ITERATION]
+        done = search.counts[ITERATION]
         if step == 0 or done % every == 0:
-            share = min(1.0, (done - done % every) / max(1.0, plan[_PLANNED]))  # whatever the chunk
+            share = min(1.0, (done - done % every) / max(1.0, plan[PLANNED]))  # whatever the chunk
             temperature = geometric(plan[_HOT], plan[_COLD], share)
         if done % every == 0:
             _steer(search)
             plan[_CAP] = plan[_LIMIT] * (1.0 + plan[_EXCESS] * max(0.0, 1.0 - share / _STRICT))
-        search.counts[_ITERATION] += 1
+        search.counts[ITERATION] += 1
         length, score = path.sums[LENGTH], path.sums[SCORE]
         price = plan[PRICE]
         path.noted[0] = 0

@@ -103,7 +103,7 @@ class Arcs:
 
 
 @kernel
-def _nearest(cost, first, last, near, near_cost):
+def _nearest(cost: NDArray[np.float64], first: int, last: int, near: NDArray[np.int32], near_cost: NDArray[np.float64]) -> None:
     """The K least entries of rows first..last-1 off the diagonal, ties by index."""
     n = len(cost)
     for i in range(first, last):

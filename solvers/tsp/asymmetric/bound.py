@@ -6,6 +6,7 @@ It leaves node prices (out[i], in[j]) behind; matrix[i, j] - out[i] - in[j] rank
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corl.jit import kernel
 
@@ -16,7 +17,17 @@ _SPENT = 1e-3  # step factor at which to stop
 
 
 @kernel
-def _one_tree(matrix, transposed, out, into, near, arc_from, inside, out_degree, in_degree):
+def _one_tree(
+    matrix: NDArray[np.float64],
+    transposed: NDArray[np.float64],
+    out: NDArray[np.float64],
+    into: NDArray[np.float64],
+    near: NDArray[np.float64],
+    arc_from: NDArray[np.int32],
+    inside: NDArray[np.bool_],
+    out_degree: NDArray[np.int32],
+    in_degree: NDArray[np.int32],
+) -> float:
     """The cheapest 1-tree of the doubled graph under the prices: its reduced cost and the degrees of the copies.
 
     City i doubled into an out-copy and an in-copy joined by a forced edge, the arcs become edges between copies (Jonker &
@@ -73,7 +84,16 @@ def _one_tree(matrix, transposed, out, into, near, arc_from, inside, out_degree,
 
 
 @kernel
-def ascend(matrix, transposed, prices, best_prices, momentum, control, upper, steps):
+def ascend(
+    matrix: NDArray[np.float64],
+    transposed: NDArray[np.float64],
+    prices: NDArray[np.float64],
+    best_prices: NDArray[np.float64],
+    momentum: NDArray[np.int32],
+    control: NDArray[np.float64],
+    upper: float,
+    steps: int,
+) -> bool:
     """`steps` subgradient steps on the prices (Held & Karp 1971, with Polyak's step towards `upper`, a tour's length).
 
     float64 prices[2, n], best_prices[2, n]: out and into; int32 momentum[2, n]: degrees of the step before, less 1;

@@ -5,6 +5,9 @@ u -> pred_B(succ_A(u)); applying a set of them gives its cities B's successors. 
 by the best exchange of two successors, which joins two directed cycles.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

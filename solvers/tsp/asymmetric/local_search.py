@@ -5,6 +5,9 @@ Kanellakis & Papadimitriou (Operations Research 28, 1980) on local search for th
 criterion prunes best.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

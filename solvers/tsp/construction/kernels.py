@@ -1,5 +1,8 @@
 """Constructions: tours made once, in a few seconds for a million cities, for the searches to begin from."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import numpy as np
@@ -34,10 +37,12 @@ def nearest_neighbour(metric: Metric, neighbours: NDArray[np.int32], start: int 
     """
     n = len(neighbours)
     if metric.kind == EXPLICIT:
-        return _nearest_neighbour_matrix(metric.matrix, neighbours, start)
-    if n == 1:
-        return np.zeros(1, np.int32)
-    return _nearest_neighbour_points(metric, neighbours, start, live_tree(metric.points, hilbert_order(metric)))
+        tour: NDArray[np.int32] = _nearest_neighbour_matrix(metric.matrix, neighbours, start)
+    elif n == 1:
+        tour = np.zeros(1, np.int32)
+    else:
+        tour = _nearest_neighbour_points(metric, neighbours, start, live_tree(metric.points, hilbert_order(metric)))
+    return tour
 
 
 def greedy_edge(
@@ -64,7 +69,8 @@ def greedy_edge(
     while True:
         ends = np.flatnonzero(link[:, 1] < 0).astype(np.int32)
         if len(ends) <= 2:  # one path; its two ends close the tour
-            return tour_of_fragments(link, ends)
+            tour: NDArray[np.int32] = tour_of_fragments(link, ends)
+            return tour
         near, near_lengths = nearest_among(metric, ends, _JOINING)
         some, others = np.repeat(ends, near.shape[1]), near.ravel()
         join_edges(some, others, sorted_order(near_lengths.ravel()), link, far)

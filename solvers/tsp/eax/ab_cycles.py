@@ -51,7 +51,7 @@ def cycles_of(n: int) -> Cycles:
 
 
 @kernel
-def find_cycles(links_a, links_b, cycles, state):
+def find_cycles(links_a: NDArray[np.int32], links_b: NDArray[np.int32], cycles: Cycles, state: NDArray[np.uint64]) -> int:
     """Partition the edges of A and B that are not common into AB-cycles at random; returns how many there are.
 
     From a random city edges of A and B are walked in turn, chosen at random where there are two; when the walk comes to a
@@ -74,7 +74,7 @@ def find_cycles(links_a, links_b, cycles, state):
             while True:
                 parent = step & 1
                 u = walk[step]
-                side = 0
+                side = np.int64(0)
                 if degree[u, parent] == 2:
                     if tossed == 64:
                         coins, tossed = next_u64(state), 0
@@ -112,7 +112,7 @@ def find_cycles(links_a, links_b, cycles, state):
 
 
 @kernel
-def _differences(links_a, links_b, cycles):
+def _differences(links_a: NDArray[np.int32], links_b: NDArray[np.int32], cycles: Cycles) -> int:
     """Fill rest, degree and active; returns the number of active cities."""
     _cities, _starts, rest, degree, _seen, _walk, active = cycles
     count = 0

@@ -5,6 +5,9 @@ sub-tours merged, not with n (their section 3.1): parent A's order of the cities
 sub-tours are found and merged by these segments.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -52,20 +55,23 @@ class Assembly(NamedTuple):
 
 def assembly_of(n: int) -> Assembly:
     """Memory for children of tours of n cities."""
-    one, two = (lambda: np.empty(n + 1, np.int32)), (lambda: np.empty(2 * n + 2, np.int32))
+
+    def room(count: int) -> NDArray[np.int32]:
+        return np.empty(count, np.int32)
+
     return Assembly(
-        order=np.empty(n, np.int32),
-        position=np.empty(n, np.int32),
-        city=two(),
-        mate=two(),
+        order=room(n),
+        position=room(n),
+        city=room(2 * n + 2),
+        mate=room(2 * n + 2),
         changes=np.empty((8 * n, 3), np.int32),
         chosen=np.empty((8 * n, 3), np.int32),
         key=np.empty(n + 1, np.int64),
-        cut=one(),
-        end=two(),
-        joined=two(),
-        subtour=one(),
-        size=one(),
+        cut=room(n + 1),
+        end=room(2 * n + 2),
+        joined=room(2 * n + 2),
+        subtour=room(n + 1),
+        size=room(n + 1),
     )
 
 

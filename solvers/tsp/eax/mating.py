@@ -4,6 +4,9 @@ Nagata & Kobayashi, INFORMS J. Computing 25 (2013): sections 2.1 (generation mod
 3.2 (selection by entropy) and, simplified, 3.3 (stage 2, blocks of AB-cycles).
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -4,6 +4,9 @@ Nagata & Kobayashi, INFORMS J. Computing 25 (2013), section 3.3: selection by th
 edges (Nagata & Soler, A new genetic algorithm for the asymmetric TSP, Expert Systems with Applications 39, 2012).
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -6,6 +6,9 @@ direction and of directed ones.
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from corl.jit import kernel
 
 __all__ = ["SEARCHED", "absorb", "smallest_subtour"]
@@ -15,7 +18,7 @@ SEARCHED = 25
 
 
 @kernel(inline=True)
-def smallest_subtour(size, subtours):
+def smallest_subtour(size: NDArray[np.int32], subtours: int) -> int:
     """The first of those with the fewest cities; one of size 0 was merged already."""
     smallest = -1
     for s in range(subtours):
@@ -25,7 +28,7 @@ def smallest_subtour(size, subtours):
 
 
 @kernel(inline=True)
-def absorb(subtour, size, segments, gone, other):
+def absorb(subtour: NDArray[np.int32], size: NDArray[np.int32], segments: int, gone: int, other: int) -> None:
     """Make the segments of sub-tour `gone` part of another."""
     for r in range(segments):
         if subtour[r] == gone:

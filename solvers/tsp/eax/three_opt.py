@@ -5,6 +5,9 @@ one is carried out, by reversals. Names t1..t6 are Lin & Kernighan's: edges (t1 
 leave, (t2 t3), (t4 t5), (t6 t1) enter.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -129,7 +129,7 @@ def sides_below(weights: NDArray[np.float64], most: float) -> NDArray[np.bool_]:
 
 
 @kernel
-def _stoer_wagner(weights, most):
+def _stoer_wagner(weights: NDArray[np.float64], most: float) -> NDArray[np.bool_]:
     """All cuts of the phases that weigh less than `most`, bool [k, n]; overwrites weights."""
     n = len(weights)
     member = np.eye(n) > 0.5

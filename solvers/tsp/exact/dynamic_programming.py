@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.problems.tsp.metric import distance
+from corl.problems.tsp.metric import Metric, distance
 
 __all__ = ["shortest_tour"]
 
 
 @kernel
-def shortest_tour(metric, n):
+def shortest_tour(metric: Metric, n: int) -> NDArray[np.int32]:
     """An optimal tour of cities 0..n-1: int32 [n], starting at city 0. O(2^n n^2) time and 9 n 2^(n-1) bytes.
 
     path[s, j] is the shortest path from city 0 through all of the set s of cities 1..n-1 (bit j: city j + 1), ending at j.

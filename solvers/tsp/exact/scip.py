@@ -94,19 +94,28 @@ class _Subtours(pyscipopt.Conshdlr):
             self.model.addCons(pyscipopt.quicksum(self._programme.x[e] for e in crossing) >= 2, removable=True, initial=True)
         return SCIP_RESULT.CONSADDED if len(sides) else None
 
-    def conscheck(self, constraints, solution, checkintegrality, checklprows, printreason, completely):
+    # What SCIP calls, each with its own arguments (PySCIPOpt's names)
+    def conscheck(
+        self,
+        constraints: list[Any],
+        solution: Any,
+        checkintegrality: bool,
+        checklprows: bool,
+        printreason: bool,
+        completely: bool,
+    ) -> dict[str, Any]:
         good = not len(self._sides(solution, _CONNECTED))
         return {"result": SCIP_RESULT.FEASIBLE if good else SCIP_RESULT.INFEASIBLE}
 
-    def consenfolp(self, constraints, n_useful, solinfeasible):
+    def consenfolp(self, constraints: list[Any], n_useful: int, solinfeasible: bool) -> dict[str, Any]:
         return {"result": self._cut(_VIOLATED) or SCIP_RESULT.FEASIBLE}
 
-    def consenfops(self, constraints, n_useful, solinfeasible, objinfeasible):
+    def consenfops(self, constraints: list[Any], n_useful: int, solinfeasible: bool, objinfeasible: bool) -> dict[str, Any]:
         return {"result": SCIP_RESULT.SOLVELP}
 
-    def conssepalp(self, constraints, n_useful):
+    def conssepalp(self, constraints: list[Any], n_useful: int) -> dict[str, Any]:
         return {"result": self._cut(_VIOLATED) or SCIP_RESULT.DIDNOTFIND}
 
-    def conslock(self, constraint, locktype, nlockspos, nlocksneg):
+    def conslock(self, constraint: Any, locktype: int, nlockspos: int, nlocksneg: int) -> None:
         for v in self._programme.x:
             self.model.addVarLocks(v, nlocksneg + nlockspos, nlockspos + nlocksneg)

@@ -4,6 +4,9 @@ Fu, Qiu & Zha, Generalize a small pre-trained model to arbitrarily large TSP ins
 learning by Monte Carlo tree search"; Pan et al., Rethinking the "heatmap + Monte Carlo tree search" paradigm, 2024.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math
@@ -12,7 +15,7 @@ from typing import NamedTuple
 from corl.jit import kernel
 from corl.problems.tsp.metric import distance
 from corl.rng import uniform
-from corl.solvers.tsp.heatmap.state import ACTIONS, PAIRS
+from corl.solvers.tsp.heatmap.state import ACTIONS, CURRENT, PAIRS
 from corl.solvers.tsp.tours.array_tour import city_after, reverse_path, undo
 
 __all__ = ["Rules", "add_visit", "add_weight", "learn", "simulate"]
@@ -132,7 +135,7 @@ def learn(mcts, rules, gain):
 
     `gain` was had from a tour of length[0] + gain.
     """
-    before = mcts.length[0] + gain
+    before = mcts.length[CURRENT] + gain
     if rules.beta <= 0.0 or before <= 0.0:
         return
     step = rules.beta * math.expm1(gain / before)

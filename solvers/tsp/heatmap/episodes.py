@@ -4,6 +4,9 @@ Fu, Qiu & Zha (2021): "state initialisation" is construction and 2-opt, which le
 to the next. Nothing here costs O(n) an action.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math
@@ -12,7 +15,7 @@ from corl.jit import kernel
 from corl.problems.tsp.metric import distance
 from corl.rng import below, uniform
 from corl.solvers.tsp.heatmap.actions import add_visit, learn, simulate
-from corl.solvers.tsp.heatmap.state import ACTIONS, CITIES, FAILURES, PAIRS, PHASE
+from corl.solvers.tsp.heatmap.state import ACTIONS, BEST, CITIES, CURRENT, FAILURES, PAIRS, PHASE
 from corl.solvers.tsp.tours.array_tour import city_after, forget, reverse_path
 
 __all__ = ["episodes"]
@@ -35,7 +38,7 @@ def episodes(metric, mcts, rules, units):
             forget(mcts.tour)
             mcts.counts[FAILURES] += 1
             if gain > 0.0:
-                mcts.length[0] -= gain
+                mcts.length[CURRENT] -= gain
                 learn(mcts, rules, gain)
                 mcts.counts[FAILURES] = 0
             elif mcts.counts[FAILURES] >= rules.tries:
@@ -45,8 +48,8 @@ def episodes(metric, mcts, rules, units):
 
 @kernel
 def _keep_best(mcts, least):
-    if mcts.length[0] < mcts.length[1] - least:
-        mcts.length[1] = mcts.length[0]
+    if mcts.length[CURRENT] < mcts.length[BEST] - least:
+        mcts.length[BEST] = mcts.length[CURRENT]
         mcts.best[:] = mcts.tour.order
 
 
@@ -58,7 +61,7 @@ def _construct(metric, mcts):
     """
     n = len(mcts.tour.order)
     if mcts.counts[CITIES] == 0:
-        mcts.length[0] = math.inf
+        mcts.length[CURRENT] = math.inf
         _visit(mcts, below(mcts.random, n), 0)
         mcts.counts[CITIES] = 1
     for m in range(mcts.counts[CITIES], min(n, mcts.counts[CITIES] + _UNIT)):
@@ -68,7 +71,7 @@ def _construct(metric, mcts):
         total = 0.0
         for i in range(n):
             total += distance(metric, mcts.tour.order[i - 1], mcts.tour.order[i])
-        mcts.length[0] = total
+        mcts.length[CURRENT] = total
         mcts.counts[PHASE], mcts.counts[CITIES], mcts.counts[FAILURES] = _DESCEND, 0, 0
 
 
@@ -148,7 +151,7 @@ def _two_opt(metric, mcts, rules, i, c):
         return False
     reverse_path(mcts.tour, i_next, j, True)
     forget(mcts.tour)
-    mcts.length[0] -= gain
+    mcts.length[CURRENT] -= gain
     mcts.ends[0], mcts.ends[1], mcts.ends[2], mcts.ends[3] = i_next, i, j, j_next
     mcts.counts[PAIRS] = 2
     learn(mcts, rules, gain)

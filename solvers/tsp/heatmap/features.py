@@ -22,6 +22,8 @@ FEATURES = "candidate-edges"
 """The name of these features in a network's config."""
 NODES, EDGES = 3, 9
 """Features of a node and of an edge."""
+_NEAREST, _MEAN, _LISTS = range(NODES)
+_TAIL, _HEAD, _LENGTH, _RANK, _RANK_BACK, _MUTUAL, _GREEDY, _DIRECTION, _ = range(EDGES)
 CANDIDATES = 10
 """Neighbours of a city: its two nearest in each quadrant, then the nearest (they miss 1 optimal edge in 3000)."""
 _PER_QUADRANT = 2
@@ -67,12 +69,12 @@ def turned(edges: NDArray[np.float32], angle: float, mirrored: bool) -> NDArray[
     cosine, sine = np.cos(angle), np.sin(angle)
     turn = np.array([[cosine, -sine], [sine, cosine]]) @ np.diag([1.0, -1.0 if mirrored else 1.0])
     out = edges.copy()
-    out[:, 7:9] = edges[:, 7:9] @ turn.T
+    out[:, _DIRECTION:] = edges[:, _DIRECTION:] @ turn.T
     return out
 
 
 @kernel
-def symmetric(near, logits):
+def symmetric(near: NDArray[np.int32], logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """float64 [n, K]: the mean of an edge's logits in both directions, where both cities list it."""
     n, k = near.shape
     out = np.empty((n, k))
@@ -86,10 +88,12 @@ def symmetric(near, logits):
 
 
 @kernel
-def _describe(metric: Metric, near, lengths, link):
+def _describe(
+    metric: Metric, near: NDArray[np.int32], lengths: NDArray[np.float64], link: NDArray[np.int32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Node and edge features; `link` int32 [n, 2]: the greedy tour's neighbours, -1 where there is none."""
     n, k = near.shape
-    nodes, edges = np.zeros((n, 3), np.float32), np.zeros((n * k, 9), np.float32)
+    nodes, edges = np.zeros((n, NODES), np.float32), np.zeros((n * k, EDGES), np.float32)
     mean = np.empty(n)
     for i in range(n):
         mean[i] = max(lengths[i].mean(), 1e-300)
@@ -98,18 +102,18 @@ def _describe(metric: Metric, near, lengths, link):
         for c in range(k):
             j, e = near[i, c], i * k + c
             around += mean[j] / k
-            nodes[j, 2] += 1.0 / k
-            edges[e, 0] = min(_FAR, lengths[i, c] / mean[i])
-            edges[e, 1] = min(_FAR, lengths[i, c] / mean[j])
-            edges[e, 2] = min(_FAR, lengths[i, c] / max(lengths[i, 0], 0.1 * mean[i]))
-            edges[e, 3], edges[e, 4] = c / k, 1.0
+            nodes[j, _LISTS] += 1.0 / k
+            edges[e, _TAIL] = min(_FAR, lengths[i, c] / mean[i])
+            edges[e, _HEAD] = min(_FAR, lengths[i, c] / mean[j])
+            edges[e, _LENGTH] = min(_FAR, lengths[i, c] / max(lengths[i, 0], 0.1 * mean[i]))
+            edges[e, _RANK], edges[e, _RANK_BACK] = c / k, 1.0
             for back in range(k):
                 if near[j, back] == i:
-                    edges[e, 4], edges[e, 5] = back / k, 1.0
-            edges[e, 6] = link[i, 0] == j or link[i, 1] == j
+                    edges[e, _RANK_BACK], edges[e, _MUTUAL] = back / k, 1.0
+            edges[e, _GREEDY] = link[i, 0] == j or link[i, 1] == j
             for axis in range(2):
                 step = (metric.points[j, axis] - metric.points[i, axis]) / mean[i]
-                edges[e, 7 + axis] = min(_FAR, max(-_FAR, step))
-        nodes[i, 0] = lengths[i, 0] / mean[i]
-        nodes[i, 1] = min(_FAR, mean[i] / around)
+                edges[e, _DIRECTION + axis] = min(_FAR, max(-_FAR, step))
+        nodes[i, _NEAREST] = lengths[i, 0] / mean[i]
+        nodes[i, _MEAN] = min(_FAR, mean[i] / around)
     return nodes, edges

@@ -14,7 +14,7 @@ from corl.solvers.tsp.neighbours.candidates import neighbours
 if TYPE_CHECKING:
     from corl.networks.graph import GatedGraphNetwork
 
-__all__ = ["Heat", "NEAREST", "NETWORK", "cleaned", "heat_of", "network", "network_heat", "sorted_heat"]
+__all__ = ["NEAREST", "NETWORK", "Heat", "cleaned", "heat_of", "network", "network_heat", "sorted_heat"]
 
 NETWORK = "tsp-heatmap"
 # python tests/studies/tsp_heatmap_prior.py --size 500 --instances 200: seeds 0 to 199, eax with 10 iterations a city (within

@@ -8,9 +8,10 @@ stretches (Martin, Otto & Felten 1991) instead of a new tour.
 from __future__ import annotations
 
 from corl.jit import kernel
+from corl.problems.tsp.metric import Metric
 from corl.rng import below
-from corl.solvers.tsp.heatmap.actions import learn, simulate
-from corl.solvers.tsp.heatmap.state import PAIRS, PHASE
+from corl.solvers.tsp.heatmap.actions import Rules, learn, simulate
+from corl.solvers.tsp.heatmap.state import CURRENT, PAIRS, PHASE, Mcts
 from corl.solvers.tsp.tours.array_tour import forget, log_is_full, reverse_path, undo
 from corl.solvers.tsp.tours.city_queue import enqueue, next_in_queue
 from corl.solvers.tsp.tours.double_bridge import bridge_cost, bridge_ends, draw_sizes
@@ -22,14 +23,14 @@ _UNIT = 100  # queued cities of the first descent that count as one unit
 
 
 @kernel
-def begin(mcts):
+def begin(mcts: Mcts) -> None:
     """Queue every city in tour order."""
     for city in mcts.tour.order:
         enqueue(mcts.queue, city)
 
 
 @kernel
-def kicks(metric, mcts, rules, units):
+def kicks(metric: Metric, mcts: Mcts, rules: Rules, units: int) -> None:
     """Do `units` units of work: 100 queued cities or, once the first descent is over, a kick with its repair. n >= 8."""
     n = len(mcts.tour.order)
     for _ in range(units):
@@ -38,17 +39,17 @@ def kicks(metric, mcts, rules, units):
             forget(mcts.tour)
             mcts.counts[PHASE] = _KICK if mcts.queue.ring[1] == 0 else _DESCEND
             continue
-        before = mcts.length[0]
+        before = mcts.length[CURRENT]
         _kick(metric, mcts, rules.stretch)
         _settle(metric, mcts, rules, n * n)
-        if mcts.length[0] >= before - rules.least:
+        if mcts.length[CURRENT] >= before - rules.least:
             undo(mcts.tour, 0)
-            mcts.length[0] = before
+            mcts.length[CURRENT] = before
         forget(mcts.tour)
 
 
 @kernel(borrow=True)
-def _settle(metric, mcts, rules, cities):
+def _settle(metric: Metric, mcts: Mcts, rules: Rules, cities: int) -> None:
     """Sample actions from queued cities, at most `cities` of them, until the queue is empty; the log grows."""
     for _ in range(cities):
         if mcts.queue.ring[1] == 0:
@@ -59,7 +60,7 @@ def _settle(metric, mcts, rules, cities):
                 break
             gain = simulate(metric, mcts, rules, city, t & 1 == 0)
             if gain > 0.0:
-                mcts.length[0] -= gain
+                mcts.length[CURRENT] -= gain
                 learn(mcts, rules, gain)
                 for e in range(2 * mcts.counts[PAIRS]):
                     enqueue(mcts.queue, mcts.ends[e])
@@ -67,12 +68,12 @@ def _settle(metric, mcts, rules, cities):
 
 
 @kernel(borrow=True)
-def _kick(metric, mcts, stretch):
+def _kick(metric: Metric, mcts: Mcts, stretch: int) -> None:
     """A double bridge at a random place, by reversals of D C B and of each of them; queues the cities at the changed edges."""
     tour, ends, n = mcts.tour, mcts.ends, len(mcts.tour.order)
     b, c, d = draw_sizes(mcts.random, min(stretch, (n - 2) // 3))
     bridge_ends(tour.order, below(mcts.random, n), b, c, d, ends)
-    mcts.length[0] += bridge_cost(metric, ends)
+    mcts.length[CURRENT] += bridge_cost(metric, ends)
     forward = reverse_path(tour, ends[1], ends[6], True)
     for k in (6, 4, 2):
         forward = reverse_path(tour, ends[k], ends[k - 1], forward)

@@ -154,7 +154,8 @@ def tour_edges(near: NDArray[np.int32], tour: NDArray[np.integer]) -> NDArray[np
     """bool [n K]: whether the edge from city i to near[i, c] is in the tour."""
     before, after = np.empty(len(tour), np.int32), np.empty(len(tour), np.int32)
     before[tour], after[tour] = np.roll(tour, 1), np.roll(tour, -1)
-    return ((near == before[:, None]) | (near == after[:, None])).ravel()
+    found: NDArray[np.bool_] = ((near == before[:, None]) | (near == after[:, None])).ravel()
+    return found
 
 
 def _batch(drawn: list[tuple[EdgeGraph, NDArray[np.bool_]]], random: np.random.Generator) -> tuple[Tensor, ...]:

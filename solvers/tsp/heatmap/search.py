@@ -13,7 +13,7 @@ from corl.run import Run
 from corl.solvers.tsp.heatmap.actions import Rules
 from corl.solvers.tsp.heatmap.heat import heat_of
 from corl.solvers.tsp.heatmap.presets import Numbers
-from corl.solvers.tsp.heatmap.state import new_mcts
+from corl.solvers.tsp.heatmap.state import BEST, CURRENT, new_mcts
 from corl.solvers.tsp.tours.renumbering import Renumbered
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Search(Renumbered):
     @property
     def best(self) -> float:
         """The length of the best tour there is, constants included; inf before the first."""
-        return float(self.mcts.length[0] if self._current_is_best else self.mcts.length[1])
+        return float(self.mcts.length[CURRENT] if self._current_is_best else self.mcts.length[BEST])
 
     @property
     def _current_is_best(self) -> bool:

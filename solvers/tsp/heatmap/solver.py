@@ -123,13 +123,14 @@ class HeatmapMcts(Solver):
         from corl.solvers.tsp.construction.kernels import greedy_edge, length_of
         from corl.solvers.tsp.heatmap.kicks import begin, kicks
         from corl.solvers.tsp.heatmap.search import Search
+        from corl.solvers.tsp.heatmap.state import CURRENT
         from corl.solvers.tsp.tours.array_tour import set_order
 
         search = Search(instance, run, self.heatmap, self._numbers(instance.n), published=False)
         mcts, metric = search.mcts, search.metric
         tour = search.numbers(run.solution) if run.solution is not None else greedy_edge(metric, mcts.near, mcts.lengths)
         set_order(mcts.tour, tour)
-        mcts.length[0] = length_of(metric, tour)
+        mcts.length[CURRENT] = length_of(metric, tour)
         search.report(run)
         begin(mcts)
         reported = float("inf")

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from corl.solvers.tsp.tours.array_tour import ArrayTour, array_tour
 from corl.solvers.tsp.tours.city_queue import CityQueue, city_queue
 
-__all__ = ["ACTIONS", "CITIES", "FAILURES", "PAIRS", "PHASE", "Mcts", "new_mcts"]
+__all__ = ["ACTIONS", "BEST", "CITIES", "CURRENT", "FAILURES", "PAIRS", "PHASE", "Mcts", "new_mcts"]
 
 ACTIONS, PAIRS, PHASE, CITIES, FAILURES = range(5)
+CURRENT, BEST = range(2)  # what `length` of an Mcts holds
 """Indices of Mcts.counts."""
 
 

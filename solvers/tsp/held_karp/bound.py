@@ -124,7 +124,24 @@ def _climb(
 
 
 @kernel
-def _ascend(u, v, d, pi, before, best, best_pi, step, first, more, total, edge_u, edge_v, edge_w, scratch, name):
+def _ascend(
+    u: NDArray[np.int32],
+    v: NDArray[np.int32],
+    d: NDArray[np.float64],
+    pi: NDArray[np.float64],
+    before: NDArray[np.int32],
+    best: NDArray[np.float64],
+    best_pi: NDArray[np.float64],
+    step: float,
+    first: int,
+    more: int,
+    total: int,
+    edge_u: NDArray[np.int32],
+    edge_v: NDArray[np.int32],
+    edge_w: NDArray[np.float64],
+    scratch: NDArray[np.int32],
+    name: NDArray[np.int32],
+) -> None:
     """`more` iterations from number `first`. before int32 [n]: the last subgradient (degree - 2); best [1], best_pi [n]."""
     n = len(pi)
     degree = np.empty(n, np.int32)
@@ -184,7 +201,7 @@ def _remote(tree: NDArray[np.int32], leaves: NDArray[np.int64], weights: NDArray
 
 
 @kernel
-def _second(metric, pi, i):
+def _second(metric: Metric, pi: NDArray[np.float64], i: int) -> float:
     """The second smallest weight of an edge at city i in the complete graph."""
     first = second = np.inf
     for j in range(len(pi)):
@@ -195,7 +212,7 @@ def _second(metric, pi, i):
 
 
 @kernel
-def _distances(metric, i, j):
+def _distances(metric: Metric, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.float64]:
     """float64 [m]: the distances from city i[k] to city j[k]."""
     out = np.empty(len(i))
     for k in range(len(i)):

@@ -4,6 +4,9 @@ On complete graphs: Boruvka on points with a tree of bounding boxes (exact, no n
 can be interrupted: they do a part of the work a call and keep all state in arrays.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

@@ -6,6 +6,7 @@ Boruvka's algorithm on an edge list, the ascent's work horse.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.kernels.union_find import find, number_sets
@@ -14,7 +15,9 @@ __all__ = ["sparse_edges", "sparse_tree"]
 
 
 @kernel
-def sparse_edges(neighbours, lengths):
+def sparse_edges(
+    neighbours: NDArray[np.int32], lengths: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     """The undirected edges between cities and their neighbours, each once: (u int32 [m], v int32 [m], d [m])."""
     n, width = neighbours.shape
     u = np.empty(n * width, np.int32)
@@ -38,22 +41,70 @@ def sparse_edges(neighbours, lengths):
 
 
 @kernel
-def sparse_tree(u, v, d, pi, edge_u, edge_v, edge_w, best, name, degree):
+def sparse_tree(
+    u: NDArray[np.int32],
+    v: NDArray[np.int32],
+    d: NDArray[np.float64],
+    pi: NDArray[np.float64],
+    edge_u: NDArray[np.int32],
+    edge_v: NDArray[np.int32],
+    edge_w: NDArray[np.float64],
+    best: NDArray[np.int32],
+    name: NDArray[np.int32],
+    degree: NDArray[np.int32],
+) -> float:
     """The minimum 1-tree of a sparse graph under penalties pi, after Helsgaun (2000, section 4): a minimum spanning tree
     and, of its leaves' second shortest edges, the longest one. Boruvka's algorithm.
 
     u, v int32 [m], d [m] are the edges; edge_u, edge_v int32 [m], edge_w [m], best int32 [n], name int32 [n] are scratch.
     Writes degree int32 [n]. Returns the weight (2 sum(pi) not taken off). The graph must be connected.
     """
-    n, m = len(pi), len(u)
+    n = len(pi)
+    second, other = np.full(n, np.inf), np.full(n, -1, np.int32)
+    _weigh_edges(u, v, d, pi, edge_u, edge_v, edge_w, best, second, other)
+    for i in range(n):
+        degree[i] = 0
+    original = np.arange(len(u)).astype(np.int32)
+    root = np.empty(n, np.int32)
+    total, parts, left = 0.0, n, len(u)
+    while parts > 1:
+        total, joined = _join_parts(u, v, edge_u, edge_v, edge_w, original, best, root, parts, degree, total)
+        if joined == 0:
+            break
+        parts = number_sets(root, name, parts)
+        left = _contract(edge_u, edge_v, edge_w, original, best, name, parts, left)
+    leaf = _farthest_leaf(degree, second)
+    if leaf >= 0:
+        total += second[leaf]
+        degree[leaf] += 1
+        degree[other[leaf]] += 1
+    return total
+
+
+@kernel
+def _weigh_edges(
+    u: NDArray[np.int32],
+    v: NDArray[np.int32],
+    d: NDArray[np.float64],
+    pi: NDArray[np.float64],
+    edge_u: NDArray[np.int32],
+    edge_v: NDArray[np.int32],
+    edge_w: NDArray[np.float64],
+    best: NDArray[np.int32],
+    second: NDArray[np.float64],
+    other: NDArray[np.int32],
+) -> None:
+    """Fill edge_u, edge_v and edge_w with the edges and their weights under the penalties.
+
+    Of each city, `best` [n] becomes its shortest edge, and `second` and `other` [n], inf and -1 before, become the weight and
+    the far end of its second shortest one.
+    """
+    n = len(pi)
     first = np.full(n, np.inf)
-    second = np.full(n, np.inf)
-    other = np.full(n, -1, np.int32)  # the far end of `second`
     nearest = np.full(n, -1, np.int32)  # the far end of `first`
     for i in range(n):
         best[i] = -1
-        degree[i] = 0
-    for e in range(m):
+    for e in range(len(u)):
         i, j = u[e], v[e]
         w = d[e] + (pi[i] + pi[j])
         edge_u[e], edge_v[e], edge_w[e] = i, j, w
@@ -65,47 +116,80 @@ def sparse_tree(u, v, d, pi, edge_u, edge_v, edge_w, best, name, degree):
             second[j], other[j], first[j], nearest[j], best[j] = first[j], nearest[j], w, i, e
         elif w < second[j]:
             second[j], other[j] = w, i
-    original = np.arange(m).astype(np.int32)
-    root = np.empty(n, np.int32)
-    total, parts, left = 0.0, n, m
-    while parts > 1:
-        for c in range(parts):
-            root[c] = c
-        joined = 0
-        for c in range(parts):
-            e = best[c]
-            if e < 0:
-                continue
-            a, b = find(root, edge_u[e]), find(root, edge_v[e])
-            if a != b:
-                root[max(a, b)] = min(a, b)
-                total += edge_w[e]
-                degree[u[original[e]]] += 1
-                degree[v[original[e]]] += 1
-                joined += 1
-        if joined == 0:
-            break
-        parts = number_sets(root, name, parts)
-        for c in range(parts):
-            best[c] = -1
-        kept = 0
-        for e in range(left):
-            a, b = name[edge_u[e]], name[edge_v[e]]
-            if a != b:
-                w = edge_w[e]
-                edge_u[kept], edge_v[kept], edge_w[kept], original[kept] = a, b, w, original[e]
-                if best[a] < 0 or w < edge_w[best[a]]:
-                    best[a] = kept
-                if best[b] < 0 or w < edge_w[best[b]]:
-                    best[b] = kept
-                kept += 1
-        left = kept
+
+
+@kernel
+def _join_parts(
+    u: NDArray[np.int32],
+    v: NDArray[np.int32],
+    edge_u: NDArray[np.int32],
+    edge_v: NDArray[np.int32],
+    edge_w: NDArray[np.float64],
+    original: NDArray[np.int32],
+    best: NDArray[np.int32],
+    root: NDArray[np.int32],
+    parts: int,
+    degree: NDArray[np.int32],
+    total: float,
+) -> tuple[float, int]:
+    """Take the best edge of each part into the tree, unless it closes a cycle.
+
+    Sets `root` to the forest of the parts joined (corl.kernels.union_find) and adds to `degree`. Returns `total` plus the weights
+    of the edges taken, and their number.
+    """
+    for c in range(parts):
+        root[c] = c
+    joined = 0
+    for c in range(parts):
+        e = best[c]
+        if e < 0:
+            continue
+        a, b = find(root, edge_u[e]), find(root, edge_v[e])
+        if a != b:
+            root[max(a, b)] = min(a, b)
+            total += edge_w[e]
+            degree[u[original[e]]] += 1
+            degree[v[original[e]]] += 1
+            joined += 1
+    return total, joined
+
+
+@kernel
+def _contract(
+    edge_u: NDArray[np.int32],
+    edge_v: NDArray[np.int32],
+    edge_w: NDArray[np.float64],
+    original: NDArray[np.int32],
+    best: NDArray[np.int32],
+    name: NDArray[np.int32],
+    parts: int,
+    left: int,
+) -> int:
+    """Keep, of the first `left` edges, those between different parts, with `name` as their new ends; returns how many.
+
+    `best` becomes the shortest of them for each of the new parts, -1 for a part without any.
+    """
+    for c in range(parts):
+        best[c] = -1
+    kept = 0
+    for e in range(left):
+        a, b = name[edge_u[e]], name[edge_v[e]]
+        if a != b:
+            w = edge_w[e]
+            edge_u[kept], edge_v[kept], edge_w[kept], original[kept] = a, b, w, original[e]
+            if best[a] < 0 or w < edge_w[best[a]]:
+                best[a] = kept
+            if best[b] < 0 or w < edge_w[best[b]]:
+                best[b] = kept
+            kept += 1
+    return kept
+
+
+@kernel
+def _farthest_leaf(degree: NDArray[np.int32], second: NDArray[np.float64]) -> int:
+    """Return the leaf whose second shortest edge is the longest; -1 if no leaf has one."""
     leaf, longest = -1, -np.inf
-    for i in range(n):
+    for i in range(len(degree)):
         if degree[i] == 1 and second[i] < np.inf and second[i] > longest:
             leaf, longest = i, second[i]
-    if leaf >= 0:
-        total += longest
-        degree[leaf] += 1
-        degree[other[leaf]] += 1
-    return total
+    return leaf

@@ -3,13 +3,14 @@ double bridge, repair it with Lin-Kernighan moves, keep it or take it back."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.kernels.annealing import allowance
+from corl.problems.tsp.metric import Metric
 from corl.rng import below
 from corl.solvers.tsp.ils.lin_kernighan import LinKernighan, lin_kernighan, settle
 from corl.solvers.tsp.tours.array_tour import forget, set_order, undo
@@ -44,7 +45,7 @@ def chained_search(n: int, breadth: tuple[int, ...], random: NDArray[np.uint64])
 
 
 @kernel
-def begin(search, order, length):
+def begin(search: ChainedSearch, order: NDArray[np.int32], length: float) -> None:
     """Start from a tour of the given length; every city is queued, in tour order."""
     set_order(search.local.tour, order)
     for city in order:
@@ -53,7 +54,16 @@ def begin(search, order, length):
 
 
 @kernel
-def iterate(metric, neighbours, lengths, search, least, most, stretch, units):
+def iterate(
+    metric: Metric,
+    neighbours: NDArray[np.int32],
+    lengths: NDArray[np.float64],
+    search: ChainedSearch,
+    least: float,
+    most: int,
+    stretch: int,
+    units: int,
+) -> None:
     """Do `units` units of work: one is 100 queued cities or, once the first descent is over, a kick with its repair.
 
     Gains up to `least` are rounding errors. Moves that shift more than `most` cities are passed over. B, C and D of a kick
@@ -77,14 +87,14 @@ def iterate(metric, neighbours, lengths, search, least, most, stretch, units):
 
 
 @kernel(inline=True)
-def _tolerated(search):
+def _tolerated(search: ChainedSearch) -> Any:
     """How much longer a tour may get: exponential with the temperature's mean, as in simulated annealing."""
     temperature = search.cooling[0] * (1.0 - search.done[0] / search.cooling[1])
     return allowance(temperature, search.random) if temperature > 0.0 else 0.0
 
 
 @kernel(borrow=True)
-def _kick(metric, search, stretch):
+def _kick(metric: Metric, search: ChainedSearch, stretch: int) -> float:
     """A double bridge at a random place; queues the cities at the changed edges and returns what it cost."""
     tour, ends, random = search.local.tour, search.ends, search.random
     n = len(tour.order)

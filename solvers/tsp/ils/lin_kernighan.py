@@ -9,6 +9,9 @@ tour is written by moving all its segments but the longest. Two kinds of step:
 - break (c, the city after c): the front becomes a cycle, which the next step must open (or-opt and pure 3-opt).
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

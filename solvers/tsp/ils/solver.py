@@ -185,7 +185,8 @@ def _population(run: Run, n: int) -> int:
     """How many tours can converge in the time there is (tuned at 31,623 to a million cities); 30 where iterations count."""
     if run.time_limit is None:
         return 30
-    return round(min(max(_PER_ROOT_MICROSECOND * (1e6 * run.workers * run.time_limit / n) ** 0.5, 8), 100))
+    tours: int = round(min(max(_PER_ROOT_MICROSECOND * (1e6 * run.workers * run.time_limit / n) ** 0.5, 8), 100))
+    return tours
 
 
 def _cool(search: ChainedSearch, run: Run, share: float) -> None:

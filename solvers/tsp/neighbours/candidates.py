@@ -9,7 +9,7 @@ from corl.jit import kernel
 from corl.kernels.sorted_lists import insert_sorted
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import EXPLICIT, MANHATTAN, MAXIMUM, Metric, distance
-from corl.solvers.tsp.neighbours.spatial import hilbert_order, live_tree, nearest_in_quadrant
+from corl.solvers.tsp.neighbours.spatial import LiveTree, hilbert_order, live_tree, nearest_in_quadrant
 
 __all__ = ["near_points", "nearest_among", "neighbours"]
 
@@ -111,12 +111,12 @@ def _query(metric: Metric, k: int, per_quadrant: int) -> NDArray[np.int32]:
         cities = by_leaf[first : first + _CHUNK]
         near = tree.query(points[cities], wide + 1, p=norm, workers=1)[1].reshape(len(cities), wide + 1)
         others = _without_self(cities, near)
-        found[cities] = _pick_quadrants(metric, boxes, cities, others, k, per_quadrant) if quadrants else others
+        found[cities] = others if boxes is None else _pick_quadrants(metric, boxes, cities, others, k, per_quadrant)
     return found
 
 
 @kernel
-def _without_self(cities, near):
+def _without_self(cities: NDArray[np.int64], near: NDArray[np.int64]) -> NDArray[np.int32]:
     """int32 [m, w - 1]: row i of `near` [m, w] without cities[i], or without its last where that is not in it."""
     m, w = near.shape
     out = np.empty((m, w - 1), np.int32)
@@ -130,7 +130,9 @@ def _without_self(cities, near):
 
 
 @kernel(nogil=True)
-def _pick_quadrants(metric, boxes, cities, near, k, per_quadrant):
+def _pick_quadrants(
+    metric: Metric, boxes: LiveTree, cities: NDArray[np.int64], near: NDArray[np.int32], k: int, per_quadrant: int
+) -> NDArray[np.int32]:
     """int32 [m, k], rows unsorted: of each sorted row of `near`, the `per_quadrant` first of each quadrant, then the others.
 
     The nearest of a quadrant that none of `near` lies in is found by the tree `boxes`.
@@ -168,7 +170,7 @@ def _pick_quadrants(metric, boxes, cities, near, k, per_quadrant):
 
 
 @kernel
-def _spread(order, starts, near, k):
+def _spread(order: NDArray[np.int64], starts: NDArray[np.int64], near: NDArray[np.int32], k: int) -> NDArray[np.int32]:
     """int32 [n, k], rows unsorted: neighbours of cities from those of places: k / 2 of the own heap, then of near places."""
     n, abroad = len(order), near.shape[1]
     out = np.empty((n, k), np.int32)
@@ -194,7 +196,7 @@ def _spread(order, starts, near, k):
 
 
 @kernel(nogil=True)
-def _sorted_lengths(metric, cities, found):
+def _sorted_lengths(metric: Metric, cities: NDArray[np.integer], found: NDArray[np.int32]) -> NDArray[np.float64]:
     """float64 [m, K]: the distance from cities[i] to each of found[i]; sorts the rows of both, which nearly are."""
     out = np.empty(found.shape)
     for i in range(found.shape[0]):

@@ -1,5 +1,8 @@
 """Order and search in space: a space-filling curve, and nearest-neighbour queries over a shrinking set of points."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import numpy as np
@@ -8,7 +11,7 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.problems.tsp.metric import EXPLICIT, MANHATTAN, MAXIMUM, Metric
 
-__all__ = ["hilbert_order", "live_tree", "nearest_in_quadrant", "nearest_live", "remove"]
+__all__ = ["LiveTree", "hilbert_order", "live_tree", "nearest_in_quadrant", "nearest_live", "remove"]
 
 _BITS = 20  # per coordinate: three of them fit into an int64
 
@@ -77,9 +80,11 @@ def _to_transpose(x, dims):
 # Points in Hilbert order are compact in runs: a complete binary tree over runs of _LEAF points, each node with the box around
 # its points and the number of them that are left. Nodes are numbered as in a heap, the root 1, leaves m..2m-1.
 _LEAF = 8
+LiveTree = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]
+"""What `live_tree` returns."""
 
 
-def live_tree(points: NDArray[np.float64], order: NDArray[np.int32]):
+def live_tree(points: NDArray[np.float64], order: NDArray[np.int32]) -> LiveTree:
     """(order, place int32 [n], boxes float64 [2 m, 2, 3], left int32 [2 m]) for `nearest_live` and `remove`."""
     leaves = 1
     while leaves * _LEAF < len(order):
@@ -88,7 +93,7 @@ def live_tree(points: NDArray[np.float64], order: NDArray[np.int32]):
 
 
 @kernel
-def _build(points, order, leaves):
+def _build(points: NDArray[np.float64], order: NDArray[np.int32], leaves: int) -> LiveTree:
     n = len(order)
     place = np.empty(n, np.int32)
     boxes = np.empty((2 * leaves, 2, 3))

@@ -4,6 +4,9 @@ The array representation of Johnson & McGeoch (The traveling salesman problem: a
 at a neighbour costs O(1), a change as much as the cities that it moves. Positions are cyclic throughout.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -3,7 +3,7 @@ algorithms for geometric traveling salesman problems, ORSA J. Computing 4, 1992)
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ def city_queue(n: int) -> CityQueue:
 
 
 @kernel(inline=True, borrow=True)
-def enqueue(queue, city):
+def enqueue(queue: CityQueue, city: int) -> None:
     """Put a city into the queue, unless it is there."""
     if not queue.queued[city]:
         queue.queued[city] = True
@@ -41,7 +41,7 @@ def enqueue(queue, city):
 
 
 @kernel(inline=True, borrow=True)
-def next_in_queue(queue):
+def next_in_queue(queue: CityQueue) -> Any:
     """Take the first city out of the queue, which must not be empty."""
     head = queue.ring[0]
     city = queue.cities[head]
@@ -52,7 +52,7 @@ def next_in_queue(queue):
 
 
 @kernel(borrow=True)
-def clear(queue):
+def clear(queue: CityQueue) -> None:
     """Take every city out."""
     while queue.ring[1] > 0:
         next_in_queue(queue)

@@ -8,16 +8,19 @@ well, and no sequential 3-exchange undoes it.
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from corl.jit import kernel
-from corl.problems.tsp.metric import distance
+from corl.problems.tsp.metric import Metric, distance
 from corl.rng import below
-from corl.solvers.tsp.tours.array_tour import rearrange
+from corl.solvers.tsp.tours.array_tour import ArrayTour, rearrange
 
 __all__ = ["bridge_cost", "bridge_ends", "draw_sizes", "exchange"]
 
 
 @kernel(inline=True)
-def draw_sizes(random, most):
+def draw_sizes(random: NDArray[np.uint64], most: int) -> tuple[int, int, int]:
     """The cities of B, C and D: 1 to `most` each."""
     b = 1 + below(random, most)
     c = 1 + below(random, most)
@@ -25,7 +28,7 @@ def draw_sizes(random, most):
 
 
 @kernel(borrow=True)
-def bridge_ends(order, start, b, c, d, ends):
+def bridge_ends(order: NDArray[np.int32], start: int, b: int, c: int, d: int, ends: NDArray[np.int32]) -> None:
     """Write to int32 ends[8] the last city of A, the first and last of B, of C and of D, and the first of A.
 
     B begins at position `start` and has b cities. b + c + d is at most n - 1.
@@ -39,16 +42,16 @@ def bridge_ends(order, start, b, c, d, ends):
 
 
 @kernel(borrow=True)
-def bridge_cost(metric, ends):
+def bridge_cost(metric: Metric, ends: NDArray[np.int32]) -> float:
     """How much longer the tour gets."""
     before, b1, b2, c1, c2, d1, d2, after = ends[0], ends[1], ends[2], ends[3], ends[4], ends[5], ends[6], ends[7]
-    cost = distance(metric, before, d1) + distance(metric, d2, c1) + distance(metric, c2, b1) + distance(metric, b2, after)
+    cost: float = distance(metric, before, d1) + distance(metric, d2, c1) + distance(metric, c2, b1) + distance(metric, b2, after)
     cost -= distance(metric, before, b1) + distance(metric, b2, c1) + distance(metric, c2, d1) + distance(metric, d2, after)
     return cost
 
 
 @kernel(borrow=True)
-def exchange(tour, start, b, c, d):
+def exchange(tour: ArrayTour, start: int, b: int, c: int, d: int) -> None:
     """Write D C B in the place of B C D, which begin at position `start`; the array tour has room for three pieces."""
     pieces = tour.pieces
     pieces[0, 0], pieces[0, 1], pieces[0, 2] = b + c, d, 0

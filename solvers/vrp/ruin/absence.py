@@ -1,6 +1,9 @@
 """Until everybody is served, and with fewer vehicles: clients without a route are counted, and those that are often without
 one get their place first. Christiaens & Vanden Berghe (2020), section 5.4."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

@@ -1,6 +1,9 @@
 """Simulated annealing over ruin and recreate: Christiaens & Vanden Berghe (2020), section 5; exchanges of tails
 and changes of depot are ours."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
-from corl.problems.vrp.environment import SavingsEnvironment
+from corl.problems.vrp.environments.savings.environment import SavingsEnvironment
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
 from corl.run import Run

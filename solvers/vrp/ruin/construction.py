@@ -3,6 +3,9 @@
 Inserting greedily is the recreate of Christiaens & Vanden Berghe (2020), section 5.3, with nobody served before.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

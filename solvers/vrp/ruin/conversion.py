@@ -18,7 +18,7 @@ from corl.solvers.vrp.ruin.state import OTHER, Plan, RoutingData, Work
 from corl.solvers.vrp.ruin.terms import new_segments, reload_nodes, terms_of
 from corl.tolerance import LIMIT
 
-__all__ = ["load_routes", "routing_data", "new_plan", "new_work", "routes_in", "under_way"]
+__all__ = ["load_routes", "new_plan", "new_work", "routes_in", "routing_data", "under_way"]
 
 _SLACK = {EUCLIDEAN: 1e-6, ROUNDED: 3.5, EXPLICIT: np.inf}  # of what is cut or rounded up to whole units: 7
 _EASE = 0.25 * LIMIT  # of a limit's size: a quarter of what the judge grants

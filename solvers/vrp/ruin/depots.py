@@ -4,6 +4,9 @@ Ruin and recreate moves a few clients at a time; on the way to another depot all
 that differ in size and cost the same move brought nothing (X270-FSMD -0.1 %, X513-HVRP +0.3).
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

@@ -5,6 +5,9 @@ To take a client out may break them: a distance need not obey the triangle inequ
 must be visited. What a ruin leaves is therefore looked at before it is accepted.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

@@ -1,5 +1,8 @@
 """What the time of a route costs, where it costs anything: with a node less, and anew when nodes have left it."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

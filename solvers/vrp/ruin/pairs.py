@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.routing.metric import distance
+from corl.routing.metric import Metric, distance
 
 __all__ = ["fill_keys", "pair_distances"]
 
 
 @kernel
-def pair_distances(metric, rows, others):
+def pair_distances(metric: Metric, rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.float64]:
     """float64 [R, K]: distances from node rows[i] to node others[i, k]; 0 from a node to itself."""
     out = np.zeros(others.shape)
     for i in range(len(rows)):
@@ -22,7 +25,7 @@ def pair_distances(metric, rows, others):
 
 
 @kernel
-def fill_keys(apart, keys, most):
+def fill_keys(apart: NDArray[np.float64], keys: NDArray[Any], most: float) -> bool:
     """Set keys [R, K] to apart * K + column, of an infinite distance to `most` * K + column.
 
     False: a finite distance is not whole, or `most` or longer, and `keys` are of no use.

@@ -1,5 +1,8 @@
 """Routes with breaks, rests and several windows, which no segment tells: they are walked along, all ways to pause at once."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

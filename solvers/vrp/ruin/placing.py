@@ -3,6 +3,9 @@
 Every function does nothing where there are no rules (`terms` is None), which the compiler sees: plain instances pay nothing.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

@@ -4,6 +4,9 @@ A route's name is the sum of random numbers of its clients, so that the order of
 cheaper one is kept. To keep a heuristic's routes goes back to Rochat & Taillard (1995); see choice.py.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -88,7 +91,7 @@ def _keep(data, plan, pool, slot, now):
         node = plan.next[node]
     cost = data.unit[kind] * distance + data.fixed[kind]
     first = np.int64(tag & np.uint64(len(pool.tag) - 1)) & ~(_WAYS - 1)
-    place = first
+    place: int | np.int64 = first
     for at in range(first, first + _WAYS):
         if pool.tag[at] == tag:
             pool.seen[at] = now

@@ -4,6 +4,9 @@ Christiaens & Vanden Berghe (2020), section 5.3. Only positions beside a client'
 and now and then some farther away, so that an iteration costs the same in a large instance as in a small one.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

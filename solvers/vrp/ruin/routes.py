@@ -4,6 +4,9 @@ The earliest and latest starts of service, by which a place is checked in consta
 Problem with Time Windows: Minimizing Route Duration, ORSA Journal on Computing 4 (1992).
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

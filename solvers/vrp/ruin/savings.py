@@ -29,11 +29,11 @@ def savings_plan(instance: VrpInstance, data: RoutingData) -> NDArray[np.int32]:
     pairs, gains = _savings(data, data.close)
     kept = np.flatnonzero(gains > 0.0)
     order = kept[np.argsort(-gains[kept], kind="stable")]
-    return np.asarray(_merge(data, pairs[order], gains[order], float(instance.vehicles.capacity[0])))
+    return _merge(data, pairs[order], gains[order], float(instance.vehicles.capacity[0]))
 
 
 @kernel
-def _savings(data, close):
+def _savings(data: RoutingData, close: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """int32 [m, 2] pairs of neighbours i < j or known to one side only, and float64 [m], what serving them together saves."""
     n = data.clients
     pairs, gains = np.empty((n * close, 2), np.int32), np.empty(n * close)
@@ -51,7 +51,7 @@ def _savings(data, close):
 
 
 @kernel
-def _merge(data, pairs, gains, capacity):
+def _merge(data: RoutingData, pairs: NDArray[np.int32], gains: NDArray[np.float64], capacity: float) -> NDArray[np.int32]:
     """Join routes end to end, pair by pair in the given order, as long as the load fits; see `savings_plan`."""
     n = data.clients
     link = np.full((n, 2), -1, np.int32)  # neighbours in the route; an end has a -1

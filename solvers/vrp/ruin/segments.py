@@ -6,6 +6,9 @@ what is collected, and the most that is aboard. A trip leaves when all it brings
 apart from those before or after it. Time windows that are missed are counted (LATE) instead of refused.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

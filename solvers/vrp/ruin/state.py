@@ -15,8 +15,21 @@ from corl.routing.metric import Metric
 from corl.solvers.vrp.ruin.terms import Segments, Terms
 
 __all__ = [
-    "BEST", "BLINK", "CURRENT", "DONE", "FOUND", "LOGGED", "MISSED", "OTHER", "REMOVED", "SERVED", "TOUCHED", "USED",
-    "RoutingData", "Plan", "Work",
+    "BEST",
+    "BLINK",
+    "CURRENT",
+    "DONE",
+    "FOUND",
+    "LOGGED",
+    "MISSED",
+    "OTHER",
+    "REMOVED",
+    "SERVED",
+    "TOUCHED",
+    "USED",
+    "Plan",
+    "RoutingData",
+    "Work",
 ]  # fmt: skip
 
 OTHER = -1  # RoutingData.kind

@@ -1,6 +1,9 @@
 """Ruin: strings of clients are taken out of routes near a seed. Christiaens & Vanden Berghe, Slack Induction by String
 Removals for Vehicle Routing Problems, Transportation Science 54 (2020), section 5.2."""
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

@@ -4,6 +4,9 @@ Potvin & Rousseau, An Exchange Heuristic for Routing Problems with Time Windows,
 starts that a plan keeps, time windows take constant time to check; loads are added up only where the cost is right.
 """
 
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
 from __future__ import annotations
 
 import math

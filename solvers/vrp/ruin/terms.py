@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,37 +146,20 @@ def terms_of(instance: VrpInstance, owner: NDArray[np.int64]) -> Terms | None:
     if rules is None:
         return None
     reload, types, q = reload_nodes(instance), vehicles.types, rules.dimensions
-    clients, extra = slice(depots, None), len(reload)
-
-    def padded(values: NDArray[np.float64], with_: float) -> NDArray[np.float64]:
-        return np.concatenate([values[clients], np.full((extra, *values.shape[1:]), with_)])
-
-    delivery = padded(rules.of("demands", instance.demand[:, None]), 0.0)
-    pickup = padded(rules.of("pickups", np.zeros((instance.n, q))), 0.0)
-    partner = np.full(instance.clients + extra, -1, np.int32)
-    first = np.zeros(len(partner), bool)
-    if rules.shipments is not None and rules.amounts is not None:
-        start, end = (rules.shipments - depots).T
-        partner[start], partner[end], first[start] = end, start, True
-        pickup[start], pickup[end] = rules.amounts, -rules.amounts
+    extra = len(reload)
+    nodes = instance.clients + extra
+    delivery = _padded(instance, rules.of("demands", instance.demand[:, None]), extra, 0.0)
+    pickup = _padded(instance, rules.of("pickups", np.zeros((instance.n, q))), extra, 0.0)
+    partner, first = _shipments(instance, pickup)
     early, late, leave_by, back_from = _hours(instance, owner, reload)
     service = np.zeros(instance.n) if instance.service is None else instance.service
     groups = np.full(instance.n, -1) if rules.groups is None else rules.groups
     needed = np.zeros(0, bool) if rules.group_required is None else rules.group_required.copy()
-    members = [np.flatnonzero(groups[clients] == g) for g in range(len(needed))]
-    allowed = np.ones((types, instance.clients + extra), bool)
-    if rules.allowed is not None:
-        allowed[:, : instance.clients] = rules.allowed[:, clients]
-    if extra:
-        allowed[:, instance.clients :] = _reload_depots(instance)[:, reload]
-    locked = np.zeros(len(partner), bool)
-    for nodes in rules.begun or ():
-        locked[nodes - depots] = True
-    closed = _runs(rules.of("closed", np.zeros((0, 3))), len(partner), depots)
+    members = [np.flatnonzero(groups[depots:] == g) for g in range(len(needed))]
+    closed = _runs(rules.of("closed", np.zeros((0, 3))), nodes, depots)
     breaks = rules.of("breaks", np.zeros((0, 4)))
     breaks = _runs(breaks[np.lexsort((breaks[:, 1], breaks[:, 2]))], types, 0)
     lasting = rules.lasting
-    longest = vehicles.max_duration
     driving = rules.of("max_driving", np.full(types, np.inf))
     paused = bool(len(closed[1]) or len(breaks[1]) or np.isfinite(driving).any())
     return Terms(
@@ -196,22 +179,22 @@ def terms_of(instance: VrpInstance, owner: NDArray[np.int64]) -> Terms | None:
         collects=np.asarray((pickup > 0.0).any(axis=1) & ~(delivery > 0.0).any(axis=1)),
         capacity=_eased(rules.of("capacities", np.repeat(vehicles.capacity[:, None], q, axis=1))),
         aboard=np.array(rules.of("aboard", np.zeros((types, q)))),
-        release=padded(rules.of("release", np.full(instance.n, -np.inf)), -np.inf),
+        release=_padded(instance, rules.of("release", np.full(instance.n, -np.inf)), extra, -np.inf),
         earliest=early,
         latest=late,
-        service=np.concatenate([padded(service, 0.0), np.zeros(len(owner))]),
+        service=np.concatenate([_padded(instance, service, extra, 0.0), np.zeros(len(owner))]),
         leave_by=leave_by,
         back_from=back_from,
         partner=partner,
         first=first,
-        group=np.concatenate([groups[clients], np.full(extra, -1)]).astype(np.int32),
+        group=_padded(instance, groups, extra, -1).astype(np.int32),
         member_from=np.cumsum([0, *map(len, members)]).astype(np.int32),
         members=np.concatenate([np.zeros(0), *members]).astype(np.int32),
         needed=needed,
-        allowed=allowed,
-        locked=locked,
+        allowed=_allowed(instance, reload),
+        locked=_locked(instance, nodes),
         reloads=np.array(rules.of("reloads", np.zeros(types, np.int64))),
-        longest=_eased(longest),
+        longest=_eased(vehicles.max_duration),
         rate=np.array(rules.of("duration_cost", np.zeros(types))),
         over=np.array(rules.of("overtime_from", np.full(types, np.inf))),
         over_rate=np.array(rules.of("overtime_cost", np.zeros(types))),
@@ -224,6 +207,39 @@ def terms_of(instance: VrpInstance, owner: NDArray[np.int64]) -> Terms | None:
         driving=_eased(driving),
         rest=np.array(rules.of("rest", np.full(types, np.inf))),
     )
+
+
+def _padded(instance: VrpInstance, values: NDArray[Any], extra: int, value: float) -> NDArray[Any]:
+    """Values [n, ...] of the clients, then `value` for each of the `extra` reload nodes: [clients + extra, ...]."""
+    return np.concatenate([values[instance.depots :], np.full((extra, *values.shape[1:]), value)])
+
+
+def _shipments(instance: VrpInstance, pickup: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """`partner` and `first` of Terms; writes the amounts of shipments into `pickup`."""
+    rules, partner, first = instance.rules, np.full(len(pickup), -1, np.int32), np.zeros(len(pickup), bool)
+    if rules is not None and rules.shipments is not None and rules.amounts is not None:
+        start, end = (rules.shipments - instance.depots).T
+        partner[start], partner[end], first[start] = end, start, True
+        pickup[start], pickup[end] = rules.amounts, -rules.amounts
+    return partner, first
+
+
+def _allowed(instance: VrpInstance, reload: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """bool [types, clients + reload nodes]: which type may visit which node."""
+    allowed = np.ones((instance.vehicles.types, instance.clients + len(reload)), bool)
+    if instance.rules is not None and instance.rules.allowed is not None:
+        allowed[:, : instance.clients] = instance.rules.allowed[:, instance.depots :]
+    if len(reload):
+        allowed[:, instance.clients :] = _reload_depots(instance)[:, reload]
+    return allowed
+
+
+def _locked(instance: VrpInstance, nodes: int) -> NDArray[np.bool_]:
+    """bool [nodes]: whether a node is on a fixed beginning."""
+    locked = np.zeros(nodes, bool)
+    for begun in (instance.rules and instance.rules.begun) or ():
+        locked[begun - instance.depots] = True
+    return locked
 
 
 def _hours(

@@ -69,6 +69,16 @@ def test_trouble_is_one_error(work, kind, error, words):
             workers.next()
 
 
+def test_a_lost_worker_loses_what_is_left(work):
+    """Whatever is asked of workers that are gone is an error, also what was submitted before and after their end."""
+    with Workers(1, work.troubled, "killed") as workers:
+        workers.map([0])
+        numbers = [workers.submit(i) for i in (1, 0)]
+        for number in [*numbers, workers.submit(0)]:
+            with pytest.raises(CorlError, match="worker 0 ended by SIGKILL"):
+                workers.take(number)
+
+
 def test_makers_must_pickle():
     """A function that is no module's cannot be sent, and the error says what can."""
     with pytest.raises(UsageError, match="pickle"):

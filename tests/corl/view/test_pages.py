@@ -14,8 +14,8 @@ import pytest
 import corl
 from corl import registry
 from corl.cli.main import main
+from corl.problems.jobshop.drawing import critical
 from corl.problems.jobshop.instance import Schedule, from_jobs
-from corl.problems.jobshop.viewing import critical
 from corl.view.page import page
 from support.families import family
 

@@ -11,12 +11,12 @@ import pytest
 
 from corl.errors import Infeasible, InputError, UsageError
 from corl.files.text import Text
+from corl.problems.flowshop.drawing import _critical
 from corl.problems.flowshop.evaluation import completion
 from corl.problems.flowshop.formats import read_text
 from corl.problems.flowshop.generators import taillard
 from corl.problems.flowshop.instance import FlowShopInstance
 from corl.problems.flowshop.problem import FlowShop
-from corl.problems.flowshop.viewing import _critical
 
 FLOWSHOP = FlowShop()
 KINDS = ("makespan", "total", "makespan setups", "total setups", "makespan first", "total zeros")

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import corl
 from corl.errors import UsageError
-from corl.problems.jobshop.arriving.environment import ArrivingEnvironment, decisions
-from corl.problems.jobshop.arriving.features import JOB, queue
+from corl.problems.jobshop.environments.arriving.decisions import decisions
+from corl.problems.jobshop.environments.arriving.environment import ArrivingEnvironment
+from corl.problems.jobshop.environments.arriving.features import JOB_FEATURES, queue
 from corl.problems.jobshop.generators import arrivals, taillard
 from corl.problems.jobshop.instance import Schedule, from_jobs
 from corl.problems.jobshop.problem import JobShop
@@ -112,4 +113,4 @@ def test_other_features_refuse():
     problem, instance = JobShop(), taillard(jobs=2, machines=2)
     with pytest.raises(UsageError, match="the features queue are of the environment arriving"):
         queue(problem.environment([instance], 1).observe([0]))
-    assert queue(problem.environment([instance], 1, name="arriving").observe([0])).x[0, 0, :JOB].any()
+    assert queue(problem.environment([instance], 1, name="arriving").observe([0])).x[0, 0, :JOB_FEATURES].any()

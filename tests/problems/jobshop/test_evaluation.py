@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corl.errors import Infeasible
-from corl.problems.jobshop.evaluation import check_schedule, objective, schedule_of_orders
+from corl.problems.jobshop.evaluation import check, objective, schedule_of_orders
 from corl.problems.jobshop.instance import Schedule, from_jobs
 
 KINDS = ("classic", "ragged", "reentrant", "zeros", "flexible", "dates", "tardiness", "flexible tardiness")
@@ -50,10 +50,10 @@ def test_feasibility_is_the_definition(random_instance, kind, seed, spread):
         machine = np.array([instance.choices(i)[0][0] for i in range(instance.operations)])
     expected = keeps_the_rules(instance, start, machine)
     if expected:
-        assert check_schedule(instance, (start, machine)).start.tolist() == start.tolist()
+        assert check(instance, (start, machine)).start.tolist() == start.tolist()
     else:
         with pytest.raises(Infeasible, match=r"\A[^\n]+\Z"):
-            check_schedule(instance, (start, machine))
+            check(instance, (start, machine))
 
 
 def test_values_by_hand():

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corl.errors import UsageError
+from corl.problems.jobshop.environments.intervals.environment import IntervalEnvironment
 from corl.problems.jobshop.instance import Schedule
-from corl.problems.jobshop.intervals.environment import IntervalEnvironment
 from corl.problems.jobshop.problem import JobShop
 
 KINDS = ("classic", "ragged", "reentrant", "zeros", "dates")

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from corl.errors import UsageError
-from corl.problems.knapsack.environment import CoreEnvironment, KnapsackEnvironment, core_of
-from corl.problems.knapsack.features import core, items
+from corl.problems.knapsack.environment import KnapsackEnvironment
+from corl.problems.knapsack.environments.core.environment import CoreEnvironment, core_of
+from corl.problems.knapsack.environments.core.features import core
+from corl.problems.knapsack.features import items
 from corl.problems.knapsack.generators import unit
 from corl.problems.knapsack.problem import Knapsack
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corl.errors import Infeasible
-from corl.problems.milp.evaluation import check_solution, objective
+from corl.problems.milp.evaluation import check, objective
 from corl.problems.milp.exact import beyond_side, total
 from corl.problems.milp.instance import from_triplets
 from corl.problems.milp.scaling import doubt, scaled
@@ -87,7 +87,7 @@ def test_integers_count_as_what_they_stand_for():
     assert not _feasible(instance, [0.0, 1e-5])
     for x in ([1e20, 1.0], [np.inf, 1.0], [np.nan, 1.0]):
         with pytest.raises(Infeasible, match="variable x1 has no finite value"):
-            check_solution(instance, x)
+            check(instance, x)
 
 
 @pytest.mark.parametrize("factor", [1e-12, 1e-7, 1.0, 1e8])

@@ -14,7 +14,7 @@ import corl
 from corl.cli.main import main
 from corl.cli.solve import _text
 from corl.errors import Infeasible, InputError, UsageError
-from corl.problems.milp.evaluation import check_solution
+from corl.problems.milp.evaluation import check
 from corl.problems.milp.generators import GENERATORS, auctions, facility_location, independent_set, multiple_knapsack, set_cover
 from corl.problems.milp.instance import from_triplets
 from corl.problems.milp.problem import Milp
@@ -64,7 +64,7 @@ def test_tolerances():
     assert MILP.evaluate(big, [1e6 + 0.9, 1]) == 1e6 + 0.9
     for program, x in ((SMALL, [3 + 1e-5, 0, 0]), (SMALL, [0, 0, -1e-5]), (SMALL, [4, 1e-5, 0]), (big, [1e6 + 10, 1])):
         with pytest.raises(Infeasible):
-            check_solution(program, x)
+            check(program, x)
 
 
 def test_evaluation_is_that_of_the_definition(random_program):

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from corl.errors import UsageError
-from corl.problems.orienteering.environment import InsertionEnvironment, OrienteeringEnvironment
+from corl.problems.orienteering.environment import OrienteeringEnvironment
+from corl.problems.orienteering.environments.insertion.environment import InsertionEnvironment
+from corl.problems.orienteering.environments.insertion.features import insertion
 from corl.problems.orienteering.features import nodes
-from corl.problems.orienteering.features_insertion import insertion
 from corl.problems.orienteering.generators import distance
 from corl.problems.orienteering.problem import Orienteering
 

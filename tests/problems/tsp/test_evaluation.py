@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from corl.errors import Infeasible
 from corl.jit import kernel
-from corl.problems.tsp.evaluation import check_tour, edge_lengths, tour_length
+from corl.problems.tsp.evaluation import check, edge_lengths, objective
 from corl.problems.tsp.formats import read_instance
 from corl.problems.tsp.instance import EDGE_WEIGHT_TYPES, TspInstance
 from corl.problems.tsp.metric import distance, metric_of
@@ -68,7 +68,7 @@ def test_length_is_the_sum_of_the_documents_formulas(random_instance, kind, n, s
     instance = random_instance(kind, n, seed)
     tour = np.random.default_rng(seed).permutation(n)
     expected = sum(plain_distance(instance, int(tour[k - 1]), int(tour[k])) for k in range(n)) if n > 1 else 0.0
-    assert tour_length(instance, tour) == pytest.approx(expected, rel=1e-12, abs=0)
+    assert objective(instance, tour) == pytest.approx(expected, rel=1e-12, abs=0)
 
 
 @kernel
@@ -101,7 +101,7 @@ def test_metric_agrees_with_the_judge(random_instance, kind, seed, n):
 def test_canonical_tours(data, name, length):
     """TSPLIB 95's own check (section 2): the lengths of the tours 1, 2, ..., n."""
     instance = read_instance(data / "tsp" / "tsplib" / f"{name}.tsp")
-    assert tour_length(instance, np.arange(instance.n)) == length
+    assert objective(instance, np.arange(instance.n)) == length
 
 
 def test_published_optimal_tours(data):
@@ -115,7 +115,7 @@ def test_published_optimal_tours(data):
         file = folder / "tsplib" / f"{name}.tsp"
         if file.exists():
             instance = read_instance(file)
-            assert tour_length(instance, read_tour(instance, path)) == optimal[name], name
+            assert objective(instance, read_tour(instance, path)) == optimal[name], name
             checked += 1
     assert checked >= 29
 
@@ -141,19 +141,19 @@ def test_first_fault_is_named(tour, message):
     """What is no tour is Infeasible, and the message names the first fault in the file's ids."""
     instance = TspInstance("x", "EXACT_2D", np.random.default_rng(0).random((4, 2)), ids=np.array([10, 20, 30, 40]))
     with pytest.raises(Infeasible, match=message):
-        tour_length(instance, tour)
+        objective(instance, tour)
 
 
 @given(st.permutations(range(8)), st.sampled_from([np.int8, np.uint16, np.int32, np.int64]))
 def test_every_permutation_is_a_tour(tour, dtype):
     """Any permutation, of any integer type, is accepted and comes back as int64."""
     instance = TspInstance("x", "EXACT_2D", np.zeros((8, 2)))
-    checked = check_tour(instance, np.array(tour, dtype))
+    checked = check(instance, np.array(tour, dtype))
     assert checked.dtype == np.int64 and checked.tolist() == tour
 
 
 def test_one_and_two_cities():
     """One city needs no way; two need there and back, in a matrix each way's own."""
-    assert tour_length(TspInstance("x", "GEO", np.zeros((1, 2))), [0]) == 0.0
+    assert objective(TspInstance("x", "GEO", np.zeros((1, 2))), [0]) == 0.0
     two = TspInstance("x", "EXPLICIT", matrix=np.array([[9.0, 1.0], [2.0, 9.0]]), symmetric=False)
-    assert tour_length(two, [1, 0]) == 3.0
+    assert objective(two, [1, 0]) == 3.0

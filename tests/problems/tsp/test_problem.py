@@ -13,7 +13,7 @@ import pytest
 
 from corl.errors import Infeasible, InputError
 from corl.options import call
-from corl.problems.tsp.evaluation import tour_length
+from corl.problems.tsp.evaluation import objective
 from corl.problems.tsp.problem import Tsp
 
 TSP = Tsp()
@@ -117,4 +117,4 @@ def test_shipped_instance_is_what_its_command_generates(path):
         assert np.array_equal(instance.points, again.points)
     else:
         assert np.array_equal(instance.matrix, again.matrix)
-    assert tour_length(instance, np.arange(instance.n)) > 0
+    assert objective(instance, np.arange(instance.n)) > 0

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from corl.errors import UsageError
-from corl.problems.vrp.environment import SavingsEnvironment, VrpEnvironment
-from corl.problems.vrp.features_savings import savings
+from corl.problems.vrp.environment import VrpEnvironment
+from corl.problems.vrp.environments.savings.environment import SavingsEnvironment
+from corl.problems.vrp.environments.savings.features import savings
+from corl.problems.vrp.environments.savings.savings import SHAPES
 from corl.problems.vrp.generators import solomon, uniform
-from corl.problems.vrp.savings import SHAPES
 
 
 def plain(instance, shape):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corl.errors import Infeasible, InputError
-from corl.problems.vrp.evaluation import Route, evaluate, schedule
+from corl.problems.vrp.evaluation import Route, objective, schedule
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 
 
@@ -25,9 +25,9 @@ def test_the_judge_is_plain_python(random_vrp, plain_cost, seed, routed):
     expected = plain_cost(instance, routes)
     if expected is None:
         with pytest.raises(Infeasible):
-            evaluate(instance, routes)
+            objective(instance, routes)
     else:
-        assert evaluate(instance, routes) == pytest.approx(expected, rel=1e-12, abs=1e-9)
+        assert objective(instance, routes) == pytest.approx(expected, rel=1e-12, abs=1e-9)
 
 
 def square(**changes):
@@ -42,20 +42,20 @@ def square(**changes):
 
 def test_a_square():
     """Around it, one by one, and with a fixed cost and a weight for each route."""
-    assert evaluate(square(), [[1, 2, 3]]) == 40
-    assert evaluate(square(), [[1], [2], [3]]) == 20 + 28 + 20
+    assert objective(square(), [[1, 2, 3]]) == 40
+    assert objective(square(), [[1], [2], [3]]) == 20 + 28 + 20
     dear = square(vehicles=Vehicles(np.array([9.0]), fixed_cost=5.0, unit_cost=2.0))
-    assert evaluate(dear, [[1, 2], [3]]) == 2 * (34 + 20) + 10
-    assert square(fleet="fewest").route_weight == 100 and evaluate(square(fleet="fewest"), [[1, 2, 3]]) == 140
+    assert objective(dear, [[1, 2], [3]]) == 2 * (34 + 20) + 10
+    assert square(fleet="fewest").route_weight == 100 and objective(square(fleet="fewest"), [[1, 2, 3]]) == 140
 
 
 def test_prizes():
     """What is left out costs its prize; what is required must be visited."""
     free = square(prize=np.array([0.0, 5, 6, 0]), required=np.array([False, False, False, True]))
-    assert evaluate(free, [[3]]) == 20 + 11
+    assert objective(free, [[3]]) == 20 + 11
     with pytest.raises(Infeasible, match="client 3 must be visited"):
-        evaluate(free, [[1]])
-    assert evaluate(square(required=np.zeros(4, bool)), []) == 0
+        objective(free, [[1]])
+    assert objective(square(required=np.zeros(4, bool)), []) == 0
 
 
 def test_a_vehicle_leaves_late():
@@ -69,7 +69,7 @@ def test_a_vehicle_leaves_late():
     assert plan.leave == 140 and plan.begin.tolist() == [150, 200] and plan.back == 211 and plan.duration == 71
     tight = Vehicles(np.array([9.0]), max_duration=70.0)
     with pytest.raises(Infeasible, match=r"route 1 takes 71; the limit is 70"):
-        evaluate(square(**windows, vehicles=tight), [[1, 3], [2]])
+        objective(square(**windows, vehicles=tight), [[1, 3], [2]])
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_vehicle_leaves_late():
 def test_no_solution(solution, message):
     """Each fault is named, in the file's ids."""
     with pytest.raises(Infeasible, match=message):
-        evaluate(square(), solution)
+        objective(square(), solution)
 
 
 @pytest.mark.parametrize(
@@ -110,15 +110,15 @@ def test_no_solution(solution, message):
 def test_broken_limits(changes, message):
     """Capacity, length, windows and the depot's hours."""
     with pytest.raises(Infeasible, match=message):
-        evaluate(square(**changes), [[1, 2, 3]])
+        objective(square(**changes), [[1, 2, 3]])
 
 
 def test_too_many_vehicles():
     """The fleet is limited by type."""
     fleet = Vehicles(np.array([9.0, 4.0]), count=np.array([1, 1]))
-    assert evaluate(square(vehicles=fleet), [Route(0, np.array([1, 2])), Route(1, np.array([3]))]) == 54
+    assert objective(square(vehicles=fleet), [Route(0, np.array([1, 2])), Route(1, np.array([3]))]) == 54
     with pytest.raises(Infeasible, match="2 vehicles of type 1 are used; there are 1"):
-        evaluate(square(vehicles=fleet), [Route(0, np.array([1])), Route(1, np.array([2])), Route(1, np.array([3]))])
+        objective(square(vehicles=fleet), [Route(0, np.array([1])), Route(1, np.array([2])), Route(1, np.array([3]))])
 
 
 @pytest.mark.parametrize(

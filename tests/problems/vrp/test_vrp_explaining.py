@@ -10,7 +10,7 @@ import pytest
 import corl
 from corl.cli.main import main
 from corl.errors import Infeasible
-from corl.problems.vrp.evaluation import evaluate
+from corl.problems.vrp.evaluation import objective
 from corl.problems.vrp.feasibility import unservable
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
@@ -66,12 +66,12 @@ def test_costs_are_the_least_by_enumeration(name):
 
 
 def _costs(instance, routes, node):
-    now = evaluate(instance, routes)
+    now = objective(instance, routes)
     for k, route in enumerate([*routes, *(Route(kind, np.zeros(0, np.int32)) for kind in range(instance.vehicles.types))]):
         for place in range(len(route.visits) + 1):
             changed = [*routes[:k], Route(route.vehicle, np.insert(route.visits, place, node)), *routes[k + 1 :]]
             try:
-                yield evaluate(instance, changed) - now + instance.prize[node] / instance.scale
+                yield objective(instance, changed) - now + instance.prize[node] / instance.scale
             except Infeasible:
                 continue
 

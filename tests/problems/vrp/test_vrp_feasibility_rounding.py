@@ -10,7 +10,7 @@ import pytest
 import corl
 from corl.errors import Infeasible
 from corl.problems.vrp import alone
-from corl.problems.vrp.evaluation import Route, evaluate, schedule
+from corl.problems.vrp.evaluation import Route, objective, schedule
 from corl.problems.vrp.feasibility import unservable
 from corl.problems.vrp.instance import VrpInstance
 
@@ -41,7 +41,7 @@ def instance_of(matrix, vehicles, window=None, clients=None, **more):
 def test_what_the_tolerance_lets_pass_is_not_infeasible(matrix, vehicle, window):
     """One vehicle goes to both clients, by the judge; no proof says that it cannot."""
     made = instance_of(matrix, [vehicle], window)
-    assert evaluate(made, [[1, 2]]) > 0 and unservable(made) == ""
+    assert objective(made, [[1, 2]]) > 0 and unservable(made) == ""
 
 
 def test_far_past_the_tolerance_is_infeasible():
@@ -49,7 +49,7 @@ def test_far_past_the_tolerance_is_infeasible():
     for vehicle, window in (({"max_distance": 0.29}, None), ({"max_duration": 0.29}, None), ({}, [1.1, 1.39])):
         made = instance_of(_ONE_ADDRESS, [vehicle | {"count": 1}], window)
         with pytest.raises(Infeasible):
-            evaluate(made, [[1, 2]])
+            objective(made, [[1, 2]])
         assert unservable(made)
     assert unservable(instance_of(_APART, [{"count": 1}], [1e9, 1e9 + 6]))
 
@@ -91,7 +91,7 @@ def test_limits_of_a_known_plan_are_not_infeasible(first):
     for seed in range(first, first + 100):
         made, plan = planned(seed)
         try:
-            evaluate(made, plan)
+            objective(made, plan)
         except Infeasible:
             continue
         accepted += 1
@@ -103,7 +103,7 @@ def test_a_duration_is_held_against_when_the_vehicle_is_back():
     """Client 1 alone takes too long for its own hours; behind client 2, which opens late, it is within the tolerance."""
     matrix = [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
     made = instance_of(matrix, [{"max_duration": 2 - 1e-6}], [0, 1e12], [{}, {"window": [2000, 1e12]}])
-    assert evaluate(made, [[1, 2]]) == 2 and unservable(made) == ""
+    assert objective(made, [[1, 2]]) == 2 and unservable(made) == ""
     sooner = instance_of(matrix, [{"max_duration": 2 - 1e-6}], [0, 1e12], [{}, {"window": [20, 1e12]}])
     assert "the longest duration" in unservable(sooner)
 

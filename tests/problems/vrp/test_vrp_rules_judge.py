@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from corl.errors import Infeasible
-from corl.problems.vrp.evaluation import evaluate
+from corl.problems.vrp.evaluation import objective
 from corl.problems.vrp.routes import Route
 from support.families import vrp_rules as cases
 
@@ -24,7 +24,7 @@ def test_the_judge(name, count):
         for _ in range(12):
             routes = _random_routes(instance, random)
             try:
-                found = evaluate(instance, routes)
+                found = objective(instance, routes)
             except Infeasible:
                 found = math.inf
             assert found == pytest.approx(_simulated(instance, routes), rel=1e-12), (name, seed, routes)

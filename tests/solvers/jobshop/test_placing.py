@@ -16,7 +16,6 @@ from corl.problems.jobshop.problem import JobShop
 from corl.problems.jobshop.rules import Rules
 from corl.rng import random_state
 from corl.run import Run
-from corl.solvers.jobshop.annealing import JobShopAnnealing
 from corl.solvers.jobshop.auto import choose
 from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
 from corl.solvers.jobshop.dispatch.rules import RULES, rules_for
@@ -24,6 +23,7 @@ from corl.solvers.jobshop.dispatch.solver import Dispatch
 from corl.solvers.jobshop.placing import placer
 from corl.solvers.jobshop.placing.building import MISSING, decode
 from corl.solvers.jobshop.placing.placer import Annealing, Placer
+from corl.solvers.jobshop.placing.solver import JobShopAnnealing
 from support.families import jobshop_rules as cases
 
 EVERYTHING = "setups,calendars,breakdown,nowait,running,releases,choices,windows"

@@ -7,9 +7,10 @@ import pytest
 
 from corl import registry
 from corl.errors import UsageError
-from corl.problems.knapsack.environment import CoreEnvironment, KnapsackEnvironment
+from corl.problems.knapsack.environment import KnapsackEnvironment
+from corl.problems.knapsack.environments.core.environment import CoreEnvironment
 from corl.problems.knapsack.problem import Knapsack
-from corl.solvers.knapsack.dp import Dp
+from corl.solvers.knapsack.dp.solver import Dp
 
 
 @pytest.mark.parametrize("kind", [KnapsackEnvironment, CoreEnvironment])

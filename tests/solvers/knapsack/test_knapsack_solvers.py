@@ -24,7 +24,7 @@ from corl.problems.knapsack.generators import (
 from corl.problems.knapsack.instance import make_instance
 from corl.problems.knapsack.problem import Knapsack
 from corl.run import Run
-from corl.solvers.knapsack.dp import Dp
+from corl.solvers.knapsack.dp.solver import Dp
 
 KNAPSACK = Knapsack()
 KINDS = ("integer", "decimal", "real")
@@ -63,7 +63,7 @@ def test_dp_agrees_with_the_table(make):
 
 def test_dp_grows_its_arrays_and_forgets_decisions():
     """With room for a handful of states the result is the same: lists double, decisions without offspring are dropped."""
-    from corl.solvers.knapsack import core as kernels
+    from corl.solvers.knapsack.dp import core as kernels
 
     instance = strongly_correlated(size=300, span=300, seed=1)
     order = np.argsort(-instance.values / instance.weights[0], kind="stable")

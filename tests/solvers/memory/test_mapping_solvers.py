@@ -12,7 +12,7 @@ from corl.errors import Infeasible, UsageError
 from corl.problems.memory.generators import GENERATORS, dag, layered, traced
 from corl.problems.memory.instance import Machine, MappingPlan, Op, from_program
 from corl.problems.memory.problem import Mapping
-from corl.solvers.memory.annealing import Chain, first_plan
+from corl.solvers.memory.annealing.engine import Chain, first_plan
 from corl.solvers.memory.bounds import best_bound, quick_bound
 from corl.solvers.memory.layout import program_of
 

@@ -12,7 +12,7 @@ from corl.errors import UsageError
 from corl.problems.memory_static.generators import large, tiled
 from corl.problems.memory_static.instance import make_instance
 from corl.problems.memory_static.problem import StaticAllocation
-from corl.solvers.memory_static.restarts import Restarts
+from corl.solvers.memory_static.branch_and_bound.restarts import Restarts
 
 STATIC = StaticAllocation()
 KINDS = ("plain", "aligned", "fixed")

@@ -10,9 +10,9 @@ import pytest
 from corl.problems.memory_static.generators import peaks
 from corl.problems.memory_static.instance import make_instance
 from corl.problems.memory_static.problem import StaticAllocation
-from corl.solvers.memory_static.canonical import advance, restart
-from corl.solvers.memory_static.canonical_state import by_load, new_tree, set_ranks
-from corl.solvers.memory_static.sections import FOUND, FULL, NONE
+from corl.solvers.memory_static.branch_and_bound.canonical import advance, restart
+from corl.solvers.memory_static.branch_and_bound.canonical_state import by_load, new_tree, set_ranks
+from corl.solvers.memory_static.branch_and_bound.sections import FOUND, FULL, NONE
 
 STATIC = StaticAllocation()
 KINDS = ("plain", "aligned", "fixed")

@@ -12,8 +12,8 @@ import corl
 from corl.errors import UsageError
 from corl.problems.memory_static.generators import large, network, peaks
 from corl.problems.memory_static.instance import make_instance, sections
-from corl.solvers.memory_static.first_fit import FirstFit
-from corl.solvers.memory_static.fitting import most_loads, orders
+from corl.solvers.memory_static.first_fit.fitting import most_loads, orders
+from corl.solvers.memory_static.first_fit.solver import FirstFit
 
 
 def test_small_instances_are_solved(random_instance, lowest):

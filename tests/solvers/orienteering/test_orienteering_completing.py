@@ -10,7 +10,8 @@ from corl.errors import UsageError
 from corl.learning.demonstrations import Teacher, demonstrate
 from corl.networks.attention import AttentionPolicy
 from corl.networks.tokens import token_sizes
-from corl.problems.orienteering.environment import InsertionEnvironment, OrienteeringEnvironment
+from corl.problems.orienteering.environment import OrienteeringEnvironment
+from corl.problems.orienteering.environments.insertion.environment import InsertionEnvironment
 from corl.problems.orienteering.problem import Orienteering
 from corl.solvers.orienteering.ruin.solver import RuinRecreate
 

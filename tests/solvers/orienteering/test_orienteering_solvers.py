@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import corl
 from corl import registry
 from corl.errors import UsageError
-from corl.problems.orienteering.evaluation import check_path, path_length
+from corl.problems.orienteering.evaluation import check, path_length
 from corl.problems.orienteering.generators import distance, generation_1, generation_2, generation_3
 from corl.rng import random_state
 from corl.solvers.orienteering.ruin.path import LENGTH, SCORE, insert, new_path, remove, undo
@@ -93,7 +93,7 @@ def test_chunks_do_not_change_the_search():
         for _ in range(1001 // chunk):
             advance(search, chunk)
         path = space.path(search.best)
-        assert path_length(instance, check_path(instance, path)) == pytest.approx(search.record[LENGTH])
+        assert path_length(instance, check(instance, path)) == pytest.approx(search.record[LENGTH])
         ends.append((search.record.tolist(), search.path.after.tolist()))
     assert ends[0] == ends[1]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corl.problems.tsp.evaluation import tour_length
+from corl.problems.tsp.evaluation import objective
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import metric_of
 from corl.solvers.tsp.tours.array_tour import array_tour, forget, log_is_full, rearrange, reverse_path, set_order, undo
@@ -89,7 +89,7 @@ def test_the_double_bridge_costs_what_it_says(n):
         stretches = np.split(old, np.cumsum([b, c, d]))
         assert (np.roll(tour.order, -start) == np.concatenate([stretches[k] for k in (2, 1, 0, 3)])).all()
         assert ends.tolist() == [old[-1], *(stretch[k] for stretch in stretches[:3] for k in (0, -1)), old[b + c + d]]
-        assert bridge_cost(metric, ends) == pytest.approx(tour_length(instance, tour.order) - tour_length(instance, np.arange(n)))
+        assert bridge_cost(metric, ends) == pytest.approx(objective(instance, tour.order) - objective(instance, np.arange(n)))
 
 
 @given(st.integers(1, 9), st.lists(st.integers(-1, 8), max_size=60))

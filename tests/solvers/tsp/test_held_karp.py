@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corl.problems.tsp.evaluation import tour_length
+from corl.problems.tsp.evaluation import objective
 from corl.problems.tsp.instance import COORDINATE_TYPES, TspInstance
 from corl.problems.tsp.metric import distance, metric_of
 from corl.problems.tsp.problem import Tsp
@@ -29,7 +29,7 @@ def _bound(instance, iterations=40, k=5):
 
 
 def _optimum(instance):
-    return min(tour_length(instance, [0, *rest]) for rest in itertools.permutations(range(1, instance.n)))
+    return min(objective(instance, [0, *rest]) for rest in itertools.permutations(range(1, instance.n)))
 
 
 @st.composite

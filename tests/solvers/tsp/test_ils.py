@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corl.errors import UsageError
-from corl.problems.tsp.evaluation import tour_length
+from corl.problems.tsp.evaluation import objective
 from corl.problems.tsp.instance import COORDINATE_TYPES, TspInstance
 from corl.problems.tsp.metric import metric_of
 from corl.problems.tsp.problem import Tsp
@@ -45,12 +45,12 @@ def test_length_is_tracked_after_every_chunk(kind, n):
     near, lengths = neighbours(instance, metric, 6)
     search = chained_search(n, (4, 2, 1), random_state(5))
     order = np.random.default_rng(0).permutation(n).astype(np.int32)
-    begin(search, order, tour_length(instance, order))
+    begin(search, order, objective(instance, order))
     search.cooling[:] = 0.3, 300.0
     for units in (1, 1, 2, 3, 40, 200):
         iterate(metric, near, lengths, search, 1e-9, n, 8, units)
         tour = search.local.tour
-        assert search.length[0] == pytest.approx(tour_length(instance, tour.order), rel=1e-9, abs=1e-7)
+        assert search.length[0] == pytest.approx(objective(instance, tour.order), rel=1e-9, abs=1e-7)
         assert (tour.position[tour.order] == np.arange(n)).all()
 
 
@@ -73,7 +73,7 @@ def test_tiny_instances_are_solved(kind, n, seed):
     """Up to 8 cities the result is optimal, duplicates and negative distances included."""
     instance = _instance(kind, n, seed)
     run = _solve(instance, 200, bound=False)
-    best = min(tour_length(instance, [0, *rest]) for rest in itertools.permutations(range(1, n)))
+    best = min(objective(instance, [0, *rest]) for rest in itertools.permutations(range(1, n)))
     assert run.objective == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
@@ -98,7 +98,7 @@ def test_starts_from_the_users_tour():
     run = Run(Tsp(), instance, iterations=3, warm_start=good)
     run.start()
     Ils().solve(instance, run)
-    assert run.objective <= tour_length(instance, good)
+    assert run.objective <= objective(instance, good)
 
 
 @pytest.mark.parametrize("options", [{"candidates": 4}, {"breadth": (5,)}, {"stretch": 0}, {"heat": -1.0}, {"per_quadrant": -1}])

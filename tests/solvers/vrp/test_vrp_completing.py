@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from corl.errors import UsageError
-from corl.problems.vrp.environment import SavingsEnvironment, VrpEnvironment
+from corl.problems.vrp.environment import VrpEnvironment
+from corl.problems.vrp.environments.savings.environment import SavingsEnvironment
 from corl.problems.vrp.generators import uniform
 from corl.problems.vrp.problem import Vrp
 from corl.solvers.vrp.ruin.solver import RuinRecreate

@@ -10,8 +10,8 @@ import corl
 from corl.errors import UsageError
 from corl.learning.validation import greedy
 from corl.networks.checkpoints import load_policy, save
+from corl.problems.jobshop.environments.intervals.environment import IntervalEnvironment
 from corl.problems.jobshop.generators import flexible, taillard, tardiness
-from corl.problems.jobshop.intervals.environment import IntervalEnvironment
 from corl.problems.jobshop.problem import JobShop
 from corl.rng import random_state
 from corl.run import Run

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from corl.errors import UsageError
+from corl.problems.jobshop.environments.intervals.environment import IntervalEnvironment
 from corl.problems.jobshop.generators import taillard
 from corl.problems.jobshop.instance import Schedule
-from corl.problems.jobshop.intervals.environment import IntervalEnvironment
 from corl.problems.jobshop.problem import JobShop
 from corl.rng import random_state
 from corl.solvers.jobshop.tabu.completing import improved

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corl.errors import UsageError
-from corl.problems.tsp.evaluation import tour_length
+from corl.problems.tsp.evaluation import objective
 from corl.problems.tsp.instance import COORDINATE_TYPES, TspInstance
 from corl.problems.tsp.metric import metric_of
 from corl.problems.tsp.problem import Tsp
@@ -52,7 +52,7 @@ def _mcts(instance, heat=None, depth=12, seed=5):
     mcts = new_mcts(made.near, made.lengths, 100.0 * made.heat, depth, random_state(seed))
     order = np.random.default_rng(seed).permutation(instance.n).astype(np.int32)
     set_order(mcts.tour, order)
-    mcts.length[0] = tour_length(instance, order)
+    mcts.length[0] = objective(instance, order)
     return mcts
 
 
@@ -68,9 +68,9 @@ def test_an_action_gains_what_it_says_or_changes_nothing(criterion, forward):
     instance = TspInstance("u", "EXACT_2D", points=np.random.default_rng(1).random((60, 2)))
     mcts, metric, rules, gained = _mcts(instance), metric_of(instance), _rules(60, criterion=criterion), 0
     for city in [*range(60)] * 8:
-        before, length = mcts.tour.order.copy(), tour_length(instance, mcts.tour.order)
+        before, length = mcts.tour.order.copy(), objective(instance, mcts.tour.order)
         gain = simulate(metric, mcts, rules, city, forward)
-        assert tour_length(instance, mcts.tour.order) == pytest.approx(length - gain, rel=1e-12)
+        assert objective(instance, mcts.tour.order) == pytest.approx(length - gain, rel=1e-12)
         assert _is_tour(mcts) and (gain > 0.0 or (mcts.tour.order == before).all())
         gained += gain > 0.0
         forget(mcts.tour)
@@ -115,9 +115,9 @@ def test_length_is_tracked_after_every_chunk(kind, n):
         for mcts in (tuned, paper):
             assert _is_tour(mcts)
             if np.isfinite(mcts.length[0]):  # infinite while a tour is constructed
-                assert mcts.length[0] == pytest.approx(tour_length(instance, mcts.tour.order), rel=1e-9, abs=1e-6)
+                assert mcts.length[0] == pytest.approx(objective(instance, mcts.tour.order), rel=1e-9, abs=1e-6)
         if np.isfinite(paper.length[1]):
-            assert paper.length[1] == pytest.approx(tour_length(instance, paper.best), rel=1e-9, abs=1e-6)
+            assert paper.length[1] == pytest.approx(objective(instance, paper.best), rel=1e-9, abs=1e-6)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -214,7 +214,7 @@ def test_both_presets_improve_on_a_greedy_tour(preset, heatmap):
     instance = TspInstance("u", "EXACT_2D", points=np.random.default_rng(7).random((200, 2)))
     reference = Run(Tsp(), instance, iterations=600)
     Eax().solve(instance, reference)
-    greedy = tour_length(instance, greedy_edge(metric_of(instance), *neighbours(instance, metric_of(instance), 10)))
+    greedy = objective(instance, greedy_edge(metric_of(instance), *neighbours(instance, metric_of(instance), 10)))
     found = _solve(instance, 600 if preset == "tuned" else 6000, preset=preset, heatmap=heatmap).objective
     assert found < 1.04 * reference.objective < greedy
 
@@ -226,7 +226,7 @@ def test_starts_from_the_users_tour():
     run = Run(Tsp(), instance, iterations=3, warm_start=good)
     run.start()
     HeatmapMcts().solve(instance, run)
-    assert run.objective <= tour_length(instance, good)
+    assert run.objective <= objective(instance, good)
 
 
 def test_presets_cover_every_size_and_heatmap():

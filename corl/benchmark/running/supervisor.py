@@ -1,0 +1,88 @@
+"""Supervisor: starts the processes of runs, on this machine or on a Ray cluster (extra "distributed"), and waits for them.
+
+A thread of this process or a task of Ray's does the same: it starts the run's own process, pinned to processors of its machine
+that no other run of ours holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from corl.benchmark.running.process import Ended, Processes, run_process
+from corl.errors import UsageError, described
+from corl.processes.executor import Executor, Outcome, Threads
+from corl.processes.processors import available
+
+__all__ = ["Supervisor"]
+
+
+class Supervisor:
+    """At most `jobs` runs at a time, on as many processors as there are."""
+
+    def __init__(self, executor: Executor, jobs: int, processors: int, has: str, *, local: bool) -> None:
+        """`has`: the words before the number of processors in a message."""
+        self.jobs, self._processors, self._has = jobs, processors, has
+        self.local = local
+        """Whether runs share this machine, and its cache of kernels."""
+        self._executor = executor
+        self._running: dict[int, int] = {}  # number -> cores
+
+    @classmethod
+    def here(cls, jobs: int) -> Supervisor:
+        """On this machine. Raises UsageError for more jobs than processors."""
+        processors, processes = len(available()), Processes()
+        if jobs > processors:
+            raise UsageError(f"--jobs: {jobs} is not accepted; this process may use {processors} processors")
+        executor = Threads([partial(_lane, processes)] * jobs, processes.kill)
+        return cls(executor, jobs, processors, "this process may use", local=True)
+
+    @classmethod
+    def on_ray(cls, address: str | None, jobs: int | None) -> Supervisor:
+        """On a cluster; address: as `ray.init` takes it, None for the cluster that Ray finds. jobs: None for as many as fit.
+        Raises UsageError."""
+        from corl.processes.ray import Ray
+
+        executor = Ray.tasks(address, _answer)
+        return cls(executor, jobs or executor.processors, executor.processors, "the cluster has", local=False)
+
+    def room(self, cores: int) -> bool:
+        """Whether a run on so many cores would start at once. Raises UsageError where it never could."""
+        if cores > self._processors:
+            raise UsageError(f"a solver asks for {cores} processors; {self._has} {self._processors}")
+        return len(self._running) < self.jobs and sum(self._running.values()) + cores <= self._processors
+
+    def submit(self, number: int, task: bytes, cores: int, hard_limit: float) -> None:
+        """Start a run (see `run_process`)."""
+        self._running[number] = cores
+        self._executor.submit(number, (task, cores, hard_limit), cores)
+
+    def next(self) -> tuple[int, Ended]:
+        """Wait for one that ends."""
+        while (found := self._executor.take()) is None:
+            pass
+        number, (kind, value) = found
+        del self._running[number]
+        if kind == "failed":
+            value = Ended(fault="crash", reason=f"the run could not be supervised: {described(value)}")
+        elif kind == "lost":
+            value = Ended(fault="lost", reason=str(value))
+        return number, value
+
+    def close(self) -> None:
+        """Kill what still runs."""
+        self._executor.close()
+
+
+def _answer(run: tuple[bytes, int, float]) -> Outcome:
+    """In a task of Ray's."""
+    return "answer", run_process(*run)
+
+
+def _lane(processes: Processes, runs: Iterator[tuple[int, tuple[bytes, int, float]]]) -> Iterator[tuple[int, Outcome]]:
+    """In a thread of ours."""
+    for number, run in runs:
+        try:
+            yield number, ("answer", run_process(*run, processes))
+        except Exception as error:
+            yield number, ("failed", error)

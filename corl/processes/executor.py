@@ -1,0 +1,76 @@
+"""Executors: they answer numbered payloads side by side, on threads of this process (Threads) or on Ray (corl.processes.ray).
+
+Training (corl.processes.workers), benchmarks (corl.benchmark.running.supervisor) and solves by several workers
+(corl.processes.team) all wait for their processes through one of them.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeAlias
+
+__all__ = ["WAKE", "Executor", "Lane", "Outcome", "Threads"]
+
+WAKE = 1.0  # seconds of a wait that is repeated: one without end cannot be interrupted everywhere
+
+Outcome: TypeAlias = tuple[Any, ...]
+"""Of a payload: ("answer", value), ("failed", exception), or ("lost", CorlError) if the worker is gone; a Team's are its own."""
+
+Lane: TypeAlias = Callable[[Iterator[tuple[int, Any]]], Iterator[tuple[int, Outcome]]]
+"""What one thread does: it takes (number, payload) until there are no more, and yields (number, outcome). It must not raise."""
+
+
+class Executor(Protocol):
+    """Answers payloads, in any order."""
+
+    def submit(self, number: int, payload: Any, cores: int = 1) -> None:
+        """Have a payload answered as soon as a worker is free; `cores`: processors that it needs, for the cluster to reserve."""
+
+    def take(self, number: int | None = None, timeout: float = WAKE) -> tuple[int, Outcome] | None:
+        """Wait for an outcome of payload `number`, or of any; returns its number and the outcome, or None after `timeout`
+        seconds."""
+
+    def close(self) -> None:
+        """End the workers, whatever they are doing."""
+
+
+class Threads:
+    """A thread for each lane; what the lanes wait for, child processes in general, is theirs."""
+
+    def __init__(self, lanes: Iterable[Lane], end: Callable[[], object]) -> None:
+        """`end`: kills what the lanes wait for."""
+        self._end = end
+        self._payloads: queue.SimpleQueue[tuple[int, Any] | None] = queue.SimpleQueue()
+        self._outcomes: deque[tuple[int, Outcome]] = deque()
+        self._changed = threading.Condition()
+        self._threads = [threading.Thread(target=self._work, args=(lane,), daemon=True) for lane in lanes]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, number: int, payload: Any, cores: int = 1) -> None:
+        self._payloads.put((number, payload))
+
+    def take(self, number: int | None = None, timeout: float = WAKE) -> tuple[int, Outcome] | None:
+        with self._changed:
+            found = self._changed.wait_for(lambda: self._first(number), timeout)
+            if found is not None:
+                self._outcomes.remove(found)
+        return found
+
+    def close(self) -> None:
+        for _ in self._threads:
+            self._payloads.put(None)
+        self._end()
+
+    def _first(self, number: int | None) -> tuple[int, Outcome] | None:
+        """The first outcome of that number, or of any, with its number; None if there is none yet."""
+        return next((each for each in self._outcomes if number in (None, each[0])), None)
+
+    def _work(self, lane: Lane) -> None:
+        for outcome in lane(iter(self._payloads.get, None)):
+            with self._changed:
+                self._outcomes.append(outcome)
+                self._changed.notify_all()

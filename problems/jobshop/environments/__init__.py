@@ -1,0 +1,1 @@
+"""Further environments of the job shop, a folder each."""

@@ -1,0 +1,152 @@
+"""The environment of Tassel, Gebser and Schekotihin (ICAPS 2023): a constraint model in which time jumps between decisions.
+
+Every operation is an interval with a lower bound of its start; precedences hold within jobs, no two intervals of a machine
+overlap. The clock stands at the smallest bound of the jobs' next operations. What can start then are the legal actions,
+besides waiting, which raises these bounds to the next time at which something else can start. Steps that are no decision are
+played within the step before (transitions.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.environment import Environment
+from corl.errors import UsageError
+from corl.problems.jobshop.environment import refuse
+from corl.problems.jobshop.environments.intervals.features import COLUMNS, END, FIRST, JOB, NEXT, SOON, observe
+from corl.problems.jobshop.environments.intervals.transitions import NEVER, State, clocks, reset_rows
+from corl.problems.jobshop.instance import JobShopInstance, Schedule
+
+__all__ = ["IntervalEnvironment"]
+
+_WINDOW = 5  # operations of each job that are observed, as in the paper
+
+
+class IntervalEnvironment(Environment):
+    """A pool of partly fixed interval models, for the makespan without choices of machines.
+
+    An action is a job, whose next operation starts now, or the number of jobs, for waiting; at most `width` are listed,
+    jobs that can end last before others, then waiting. The reward of a step is minus the growth of the latest end that the bounds
+    allow, the base minus the first such end.
+    """
+
+    def __init__(self, instances: Sequence[JobShopInstance], rows: int, width: int = 129) -> None:
+        super().__init__(instances, rows, width)
+        refuse(instances)
+        self.width = min(width, 1 + max(instance.jobs for instance in instances))
+        if any(instance.flexible or instance.objective != "makespan" for instance in instances):
+            raise UsageError("the interval environment is for the makespan without choices of machines; accepted: such instances")
+        self.state = _pool(self.instances, rows)
+        self.reset(np.arange(rows), 0)
+
+    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The bases are minus the longest job's end."""
+        bases = np.empty(len(rows))
+        reset_rows(self.state, rows, which, bases)
+        return bases
+
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+        """What each listed action is; slot k belongs to `actions`. Empty slots are 0.
+
+        action: int32 [R, K]; mask, waiting: bool [R, K], whether there is one, and whether it is to wait, of which the rest is 0.
+        there: bool [R, K, 5], a window of the job: the operation fixed last, the next one, and three more, where there are.
+        fixed: bool [R, K, 5]; start: int64, its start or the lower bound of it, less the time; duration: int64; machine: int32.
+        work: int64 [R, K, 5], durations of what the operation's machine has still to start.
+        end: int64 [R, K], the least time to the job's end; left: int64, its operations that are not fixed.
+        soon: int64 [R, K], how soon something else can start on the machine of the next operation (2**62: nothing will).
+        time, pause: int64 [R], and how long a wait would be (0: nothing else comes); estimate: float64 [R], the latest end.
+        remaining: int32 [R], operations that are not fixed; unit: float64 [R], the instance's mean duration.
+        """
+        state = self.state
+        instance = state.instance[rows]
+        table, time = np.zeros((*actions.shape, len(COLUMNS)), np.int64), np.empty((len(rows), 2), np.int64)
+        observe(state, rows, actions, table)
+        clocks(state, rows, time)
+        jobs = state.jobs[instance][:, None]
+        job = (actions >= 0) & (actions < jobs)
+        following, closing = table[:, :, NEXT], state.closing[state.jobs_start[instance][:, None] + table[:, :, JOB]]
+        window = following[:, :, None] + np.arange(-1, _WINDOW - 1)
+        there = job[:, :, None] & (window >= table[:, :, FIRST, None]) & (window < closing[:, :, None])
+        window = np.where(there, window, 0)
+        operation = state.operations_start[instance][:, None, None] + window
+        machine = np.where(there, state.machine[operation], 0)
+
+        def shown(values: NDArray[Any]) -> NDArray[Any]:
+            return np.where(there, values, 0)
+
+        return {
+            "action": actions,
+            "mask": actions >= 0,
+            "waiting": actions == jobs,
+            "there": there,
+            "fixed": there & (window < following[:, :, None]),
+            "start": shown(state.start[rows[:, None, None], window] - time[:, 0, None, None]),
+            "duration": shown(state.duration[operation]),
+            "machine": machine,
+            "work": shown(state.work[rows[:, None, None], machine]),
+            "end": table[:, :, END],
+            "left": np.where(job, closing - following, 0),
+            "soon": table[:, :, SOON],
+            "time": time[:, 0],
+            "pause": np.where(time[:, 1] < NEVER, time[:, 1] - time[:, 0], 0),
+            "estimate": state.estimate[rows],
+            "remaining": state.left[rows],
+            "unit": state.unit[instance],
+        }
+
+    def solution(self, row: int) -> Schedule:
+        """The schedule of a row. Raises UsageError while operations are not fixed."""
+        at = int(self._checked(row)[0])
+        instance = self.instances[int(self.state.instance[at])]
+        if self.state.left[at]:
+            raise UsageError(f"row {at} has {self.state.left[at]} of {instance.operations} operations to schedule")
+        return Schedule(self.state.start[at, : instance.operations].copy(), instance.choice_machine.copy())
+
+
+def _pool(instances: list[JobShopInstance], rows: int) -> State:
+    """The pool over `instances`; the rows are for `reset`."""
+
+    def joined(parts: list[Any], dtype: type) -> NDArray[Any]:
+        return np.concatenate(parts).astype(dtype)
+
+    jobs = np.array([instance.jobs for instance in instances], np.int64)
+    machines = np.array([instance.machines for instance in instances], np.int64)
+    operations = np.array([instance.operations for instance in instances], np.int64)
+    counts = [np.bincount(instance.choice_machine, minlength=instance.machines) for instance in instances]
+    whole = [int(i.choice_duration.sum(dtype=np.int64)) for i in instances]
+    return State(
+        jobs=jobs,
+        machines=machines,
+        operations=operations,
+        unit=np.maximum(1e-9, np.array(whole) / operations),
+        jobs_start=np.cumsum(jobs) - jobs,
+        machines_start=np.cumsum(machines) - machines,
+        operations_start=np.cumsum(operations) - operations,
+        opening=joined([i.first[:-1] for i in instances], np.int32),
+        closing=joined([i.first[1:] for i in instances], np.int32),
+        low=joined([_earliest(i) for i in instances], np.int64),
+        job=joined([i.job for i in instances], np.int32),
+        machine=joined([i.choice_machine for i in instances], np.int32),
+        duration=joined([i.choice_duration for i in instances], np.int64),
+        begin=joined([np.cumsum(count) - count for count in counts], np.int32),
+        end=joined([np.cumsum(count) for count in counts], np.int32),
+        members=joined([np.argsort(i.choice_machine, kind="stable") for i in instances], np.int32),
+        instance=np.zeros(rows, np.int32),
+        left=np.zeros(rows, np.int32),
+        waits=np.zeros(rows, np.bool_),
+        work=np.zeros((rows, int(machines.max())), np.int64),
+        estimate=np.zeros(rows),
+        next=np.zeros((rows, int(jobs.max())), np.int32),
+        start=np.zeros((rows, int(operations.max())), np.int64),
+    )
+
+
+def _earliest(instance: JobShopInstance) -> NDArray[np.int64]:
+    """When each operation could start if its job never waited."""
+    end = np.cumsum(instance.choice_duration, dtype=np.int64)
+    before = end - instance.choice_duration
+    return np.asarray(before - before[instance.first[:-1]][instance.job] + instance.release[instance.job])

@@ -1,0 +1,96 @@
+"""What a network sees of a partly fixed interval model: the jobs that can start now, and waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import UsageError
+from corl.jit import kernel
+from corl.problems.jobshop.environments.intervals.transitions import NEVER, clock, job_end
+from corl.problems.jobshop.features import signed_log
+from corl.tokens import Tokens
+
+__all__ = ["COLUMNS", "TOKENS", "intervals", "observe"]
+
+COLUMNS = ("job", "first", "next", "end", "soon")
+"""What `observe` fills of each listed job: its number, its first and its next operation, the span to its end, and how soon
+something else can want its machine (NEVER: nothing will)."""
+JOB, FIRST, NEXT, END, SOON = range(len(COLUMNS))
+
+TOKENS = 32
+"""F: features of a token: five of each operation in the window, those of `_columns`, and the last of the clock."""
+_REMAINING, _CLOCK = 0, TOKENS - 1
+"""Features of the token of the clock."""
+
+
+def intervals(observation: Mapping[str, NDArray[Any]]) -> Tokens:
+    """K tokens of IntervalEnvironment's listed actions and one of the clock. The unit is about what the estimate has to grow.
+
+    Times are in mean durations, on a logarithmic scale; work is in shares of the time that is left by the bounds. Raises
+    UsageError for another environment's observations.
+    """
+    if "pause" not in observation:
+        raise UsageError("the features intervals are of the environment intervals; accepted: its observations")
+    mask, there, remaining = observation["mask"], observation["there"], observation["remaining"]
+    rows, slots = mask.shape
+    unit = observation["unit"][:, None]
+    span = np.maximum(1.0, observation["estimate"] - observation["time"])[:, None]
+    x = np.zeros((rows, slots + 1, TOKENS), np.float32)
+    window = np.stack(
+        np.broadcast_arrays(
+            there,
+            observation["fixed"],
+            signed_log(observation["start"], unit[:, :, None]),
+            np.minimum(observation["duration"] / unit[:, :, None], 20.0) / 4.0,
+            np.minimum(observation["work"] / span[:, :, None], 20.0),
+        ),
+        axis=-1,
+    )
+    x[:, :slots, : 5 * there.shape[2]] = np.where(there[..., None], window, 0.0).reshape(rows, slots, -1)
+    for k, column in enumerate(_columns(observation, unit, span), 5 * there.shape[2]):
+        x[:, :slots, k] = np.where(mask, column, 0.0)
+    x[:, slots, _CLOCK] = 1.0
+    x[:, slots, _REMAINING] = np.log1p(remaining) / 5.0
+    present = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
+    return Tokens(x, present, None, observation["unit"] * np.sqrt(1.0 + remaining))
+
+
+def _columns(seen: Mapping[str, NDArray[Any]], unit: NDArray[np.float64], span: NDArray[np.float64]) -> list[NDArray[Any]]:
+    """[R, K] (or what broadcasts to it) for each feature; `unit` and `span`, the time left by the bounds, are [R, 1]."""
+    job = ~seen["waiting"]
+    contested = job & (seen["soon"] < NEVER)
+    pause = np.broadcast_to(seen["pause"][:, None], job.shape)
+    return [
+        seen["waiting"],
+        np.where(job, seen["end"] / span, 0.0),
+        np.log1p(seen["left"]) / 4.0,
+        contested,
+        signed_log(np.where(contested, seen["soon"] - seen["duration"][:, :, 1], 0), unit),
+        signed_log(np.where(job, 0, pause), unit),
+    ]
+
+
+@kernel
+def observe(state: Any, rows: Any, actions: Any, out: Any) -> None:
+    """Fill out [R, K, 5] of the listed jobs of `rows`, in the order of COLUMNS."""
+    for k in range(len(rows)):
+        row, instance = rows[k], state.instance[rows[k]]
+        base, now = state.operations_start[instance], clock(state, row)[0]
+        for slot in range(actions.shape[1]):
+            job = actions[k, slot]
+            if job < 0 or job == state.jobs[instance]:
+                break
+            i = state.next[row, job]
+            m = state.machines_start[instance] + state.machine[base + i]
+            soon = NEVER
+            for c in range(state.begin[m], state.end[m]):
+                other = state.members[base + c]
+                if other != i and other >= state.next[row, state.job[base + other]]:
+                    soon = min(soon, state.start[row, other] - now)
+            seen = out[k, slot]
+            seen[JOB], seen[FIRST], seen[NEXT] = job, state.opening[state.jobs_start[instance] + job], i
+            seen[END], seen[SOON] = job_end(state, row, job) - now, soon

@@ -1,0 +1,1 @@
+"""Further environments of the knapsack, a folder each."""

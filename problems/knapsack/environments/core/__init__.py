@@ -1,0 +1,1 @@
+"""Knapsacks with one capacity without the items that are certain."""

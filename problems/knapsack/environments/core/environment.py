@@ -1,0 +1,60 @@
+"""Filling knapsacks with one capacity from the items that are certain on, as a Markov decision process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import UsageError
+from corl.problems.knapsack.environment import KnapsackEnvironment, density
+from corl.problems.knapsack.environments.core.features import Outlook, observe
+from corl.problems.knapsack.environments.core.relaxation import certain
+from corl.problems.knapsack.instance import KnapsackInstance
+from corl.problems.knapsack.transitions import take_rows
+from corl.tolerance import LIMIT
+
+__all__ = ["CoreEnvironment", "core_of"]
+
+
+class CoreEnvironment(KnapsackEnvironment):
+    """Knapsacks with one capacity that hold, from the start, all items which every solution better than a known one has.
+
+    What is left to decide is the core (relaxation.py). Raises UsageError for several capacities.
+    """
+
+    def __init__(self, instances: Sequence[KnapsackInstance], rows: int, width: int = 24) -> None:
+        for instance in instances:
+            if instance.m > 1:
+                raise UsageError(f"{instance.name}: {instance.m} capacities; the environment 'core' takes one")
+        self._certain = [np.flatnonzero(core_of(instance)[0]) for instance in instances]
+        super().__init__(instances, rows, width)
+
+    def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The bases are what the certain items are worth."""
+        super()._reset(rows, which, keys)
+        taken = [self._certain[number] for number in which.tolist()]
+        ends = np.cumsum([len(items) for items in taken])
+        bases = np.zeros(len(rows))
+        take_rows(self.state, rows, np.concatenate(taken), ends, bases)
+        return bases
+
+    def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+        """What KnapsackEnvironment has, and the arrays of features.Outlook."""
+        seen = Outlook.empty(len(rows), self.width)
+        observe(self.state, rows, actions, seen)
+        return super()._observe(rows, actions) | seen._asdict()
+
+
+def core_of(instance: KnapsackInstance) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """bool [n], which items every solution better than a known one has, and the known one. For one capacity."""
+    limit, weights = instance.capacities[0] * (1.0 + 0.5 * LIMIT), instance.weights[0]
+    order = np.argsort(-density(instance), kind="stable")
+    order = order[weights[order] <= limit]
+    taken, known = np.zeros(len(order), bool), np.zeros(len(order), bool)
+    certain(instance.values[order], weights[order], limit, taken, known)
+    found = np.zeros((2, instance.n), bool)
+    found[0, order], found[1, order] = taken, known
+    return found[0], found[1]

@@ -1,0 +1,33 @@
+"""From a path to the decisions that build it, or one that scores no less: what imitation learns from."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.errors import UsageError
+from corl.problems.orienteering.environment import OrienteeringEnvironment
+from corl.problems.orienteering.evaluation import check
+from corl.problems.orienteering.instance import OrienteeringInstance
+
+__all__ = ["decisions"]
+
+
+def decisions(instance: OrienteeringInstance, solution: Any) -> NDArray[np.int64]:
+    """The nodes between the ends, int64 [k], and then those that can still be visited after them, as the environment lists them.
+
+    A node from which the direct way to the end is too long is skipped, as no episode goes there. Raises Infeasible for what is
+    no path.
+    """
+    environment, taken = OrienteeringEnvironment([instance], 1, 1), []
+    for node in check(instance, solution)[1:-1].tolist():
+        with contextlib.suppress(UsageError):
+            environment.step([0], [0], [node])
+            taken.append(node)
+    while (node := int(environment.actions([0])[0, 0])) >= 0:
+        environment.step([0], [0], [node])
+        taken.append(node)
+    return np.array(taken, np.int64)

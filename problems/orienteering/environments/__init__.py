@@ -1,0 +1,1 @@
+"""Further environments of the orienteering problem, a folder each."""

@@ -1,0 +1,1 @@
+"""Further environments of the vehicle routing problem, a folder each."""

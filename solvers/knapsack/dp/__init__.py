@@ -1,0 +1,1 @@
+"""Dynamic programming over the core."""

@@ -1,0 +1,58 @@
+"""`Dp`: the knapsack with one capacity, proven optimal by dynamic programming over an expanding core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.options import option
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from corl.environment import Environment
+    from corl.problems.knapsack.instance import KnapsackInstance
+    from corl.run import Run
+
+__all__ = ["Dp"]
+
+
+@dataclass(frozen=True)
+class Dp(Solver):
+    """MINKNAP (Pisinger 1997): states over a core of items that grows from the break item outwards, with reductions.
+
+    Values and weights that are integers, or decimal fractions, are computed with exactly. Others are taken as float64, and
+    the proof is then to a relative 1e-9, as the judge's own tolerance.
+    """
+
+    memory: float = option(
+        1.0,
+        "Gigabytes that its states may take; where more are needed it ends with what it has, and a bound.",
+        above=0,
+        scale="log",
+    )
+
+    limit_free: ClassVar[bool] = True
+    alike: ClassVar[int] = 2
+    title: ClassVar[str] = "dynamic programming over an expanding core (MINKNAP); one capacity, proven optimal"
+    iteration: ClassVar[str] = "one item of the core"
+
+    def accepts(self, instance: KnapsackInstance) -> str:
+        return "" if instance.m == 1 else f"it is made for one capacity, not {instance.m}"
+
+    def prepare(self, instance: KnapsackInstance) -> None:
+        from corl.solvers.knapsack.dp.engine import prepare
+
+        prepare()
+
+    def complete(self, environment: Environment, row: int, iterations: int, seed: int) -> list[NDArray[np.int64]]:
+        from corl.solvers.knapsack.dp.completing import completion
+
+        return completion(self, environment, row, iterations)
+
+    def solve(self, instance: KnapsackInstance, run: Run) -> None:
+        from corl.solvers.knapsack.dp.engine import solve
+
+        solve(self, instance, run)

@@ -1,0 +1,94 @@
+"""What `Annealing` does: a first plan, and a chain of moves from it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corl.problems.memory.instance import MappingInstance
+from corl.rng import random_state
+from corl.run import Run
+from corl.solvers.memory.annealing.moves import BEST, anneal, begin
+from corl.solvers.memory.bounds import best_bound
+from corl.solvers.memory.constructions import by_priority, in_order, never, tuned
+from corl.solvers.memory.layout import Layout, Program, new_layout, plan_of, program_of
+
+if TYPE_CHECKING:
+    from corl.solvers.memory.annealing.solver import Annealing
+
+__all__ = ["Chain", "first_plan", "solve"]
+
+_log = logging.getLogger(__name__)
+_CLOCK = 10**12
+_START = 0.75  # share of the time limit after which the first plan is what has been built by then
+_SMALL = 2000  # accesses up to which twelve settings of xla-like are tried for the first plan
+
+
+def solve(solver: Annealing, instance: MappingInstance, run: Run) -> None:
+    """See `Solver.solve`."""
+    program = program_of(instance)
+    value, layout = first_plan(program, solver.start, lambda: run.should_stop or run.fraction >= _START)
+    run.report(plan_of(program, layout), 1e6 * value)
+    run.report_bound(best_bound(instance, lambda: 0.5 * run.remaining))
+    chain, done = Chain(program, value, layout, (solver.hot, solver.cold, solver.coolings), run.seed), 0
+    while moves := run.budget():
+        if run.iterations is None:  # by the clock: the share of the time that is spent stands for the moves that are made
+            done = int(run.fraction * _CLOCK)
+        chain.move(moves, done, _CLOCK if run.iterations is None else run.iterations)
+        done += moves
+        if run.objective is not None and 1e6 * chain.least < run.objective * (1.0 - 1e-12) and run.report_due:
+            run.report(plan_of(program, chain.best), 1e6 * chain.least)
+    if run.objective is None or 1e6 * chain.least < run.objective * (1.0 - 1e-12):
+        run.report(plan_of(program, chain.best), 1e6 * chain.least)
+
+
+class Chain:
+    """One chain of moves, and the best layout that it has seen."""
+
+    def __init__(self, program: Program, value: float, layout: Layout, schedule: tuple[float, float, int], seed: int) -> None:
+        """schedule: first and last temperature as shares of `value`, coolings."""
+        self._program, self._random = program, random_state(seed)
+        self._layout, self._kept, self.best = new_layout(program), new_layout(program), new_layout(program)
+        self._values = np.array([value, value])
+        begin(program, layout, self._layout, self.best)
+        hot, cold, coolings = schedule
+        self._schedule = np.array([hot * value, cold * value, float(coolings), 0.0])
+
+    def move(self, moves: int, done: int, total: int) -> None:
+        """Make so many moves, the first of them number `done` of `total`."""
+        anneal(
+            self._program, self._layout, self._kept, self.best, self._values, moves, done, total, self._schedule, self._random
+        )  # fmt: skip
+
+    @property
+    def least(self) -> float:
+        """Seconds of the best layout."""
+        return float(self._values[BEST])
+
+
+def first_plan(program: Program, start: str, stop: Callable[[], bool] = never) -> tuple[float, Layout]:
+    """(seconds, layout) of the best construction: `greedy-keep`, `xla-like`, tuned where that takes milliseconds, and, for
+    "learned", eight plans of the network. When `stop` says so, of those that are there, the last of them unfinished."""
+    found = [in_order(program, stop)]
+    if not stop():
+        small = len(program.use_op) <= _SMALL
+        found.append(tuned(program, stop) if small else by_priority(program, 0.5, 1.0, True, stop))
+    if start == "learned" and _has_torch() and not stop():
+        from corl.solvers.memory.priority.solver import best_plan
+
+        found.append(best_plan(program, 8, stop=stop))
+    return min(found, key=lambda pair: pair[0])
+
+
+@cache
+def _has_torch() -> bool:
+    """Whether networks can be loaded; says once that plans are built without them."""
+    if find_spec("torch") is not None:
+        return True
+    _log.warning("torch is not installed: annealing starts without the plans of the learned priority")
+    return False

@@ -1,0 +1,242 @@
+"""The kernel of simulated annealing: put a run in place of whatever is in its way, take one away, change one; then simulate."""
+
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from corl.jit import kernel
+from corl.kernels.annealing import geometric, metropolis
+from corl.kernels.search import bisect_right
+from corl.problems.memory.timing import HIGH, LOW, OFFSET, SIZE, lowest_offset
+from corl.rng import below, uniform
+from corl.solvers.memory.greedy import compatible, repack, span
+from corl.solvers.memory.layout import RUN_ACCESS, RUN_TENSOR, copy_runs, drop, evaluate, put, remove
+
+__all__ = ["BEST", "CURRENT", "anneal", "begin"]
+
+CURRENT, BEST = range(2)  # what `values` of `anneal` holds: seconds of the present and of the best layout
+HOT, COLD, COOLINGS, PHASE = range(4)
+"""What `schedule` of `anneal` holds: first and last temperature (seconds) of a cooling, how many coolings, and which it is in."""
+
+
+@kernel
+def begin(program, first, layout, best):
+    """Let the chain's layout and its best one be the first; what is idle becomes that of it."""
+    copy_runs(first, layout)
+    copy_runs(first, best)
+    evaluate(program, layout)
+
+
+@kernel
+def anneal(program, layout, kept, best, values, moves, done, total, schedule, random):
+    """Make `moves` moves; the first is number `done` of `total`.
+
+    layout: the present one; kept: memory to undo in; best: becomes the best layout seen.
+    values: float64 [2]; schedule: float64 [4].
+    """
+    for step in range(moves):
+        spent = schedule[COOLINGS] * (done + step) / total
+        phase = min(math.floor(spent), schedule[COOLINGS] - 1.0)
+        if phase > schedule[PHASE]:  # every cooling begins with the best layout so far
+            schedule[PHASE], values[CURRENT] = phase, values[BEST]
+            copy_runs(best, layout)
+        heat = geometric(schedule[HOT], schedule[COLD], spent - phase)
+        copy_runs(layout, kept)
+        if not _change(program, layout, random):
+            copy_runs(kept, layout)
+            continue
+        value = evaluate(program, layout)
+        if metropolis(value - values[CURRENT], heat, random):
+            values[CURRENT] = value
+            if value < values[BEST]:
+                values[BEST] = value
+                copy_runs(layout, best)
+        else:
+            copy_runs(kept, layout)
+
+
+@kernel
+def _change(program, layout, random):
+    """One random move; False if nothing came of it."""
+    kind, count = uniform(random), layout.filled[0]
+    if kind < 0.12 and count > 0:
+        drop(program, layout, below(random, count))
+        return True
+    if kind < 0.15 and count > 1:
+        return _shuffle(program, layout, random)
+    if kind < 0.35 and count > 0:
+        return _shift(program, layout, below(random, count), random)
+    return _insert(program, layout, below(random, len(program.use_op)), random)
+
+
+@kernel
+def _shuffle(program, layout, random):
+    """Place all runs anew: long ones, large ones, early ones first, or in random order; a run without room goes."""
+    count, key = layout.filled[0], below(random, 4)
+    weights = np.empty(count)
+    for r in range(count):
+        rect = layout.rects[r]
+        weights[r] = uniform(random)
+        if key == 0:
+            weights[r] -= rect[HIGH] - rect[LOW]
+        elif key == 1:
+            weights[r] = -np.float64(rect[SIZE])
+        elif key == 2:
+            weights[r] += rect[LOW]
+    repack(program, layout, np.argsort(weights))
+    return True
+
+
+@kernel
+def _shift(program, layout, r, random):
+    """Let a run's copy begin earlier or later, or its rectangle end earlier or later, at its offset; what is in the way goes."""
+    t, k = layout.runs[r, RUN_TENSOR], layout.runs[r, RUN_ACCESS]
+    if program.group[t] >= 0:
+        return False
+    low, high, offset, size = layout.rects[r]
+    a, first = program.first[t] + k, k == 0 and program.made[t] >= 0
+    if uniform(random) < 0.5:
+        if first:
+            return False
+        low += 1 if uniform(random) < 0.5 else -1
+        if low >= program.use_op[a] or low <= program.made[t] or low < 0:
+            return False
+    else:
+        high = _other_end(program, t, k, high, random)
+        if high < 0:
+            return False
+    remove(layout, r)
+    return _force(program, layout, t, k, low, high, offset, size)
+
+
+@kernel
+def _other_end(program, t, k, high, random):
+    """Where a run might end instead: an operation earlier or later, or with an earlier or later access; -1: nowhere."""
+    a, stop, n = program.first[t] + k, program.first[t + 1], len(program.compute)
+    if uniform(random) < 0.3:
+        high += 1 if uniform(random) < 0.5 else -1
+    else:
+        last = a
+        while last + 1 < stop and program.use_op[last + 1] < high:
+            last += 1
+        last += 1 if uniform(random) < 0.5 else -1
+        if last < a or last >= stop:
+            return -1
+        high = program.use_op[last] + 1
+    return high if program.use_op[a] < high <= n else -1
+
+
+@kernel
+def _insert(program, layout, a, random):
+    """A run that begins with a random access and holds a random number of those that follow, or a whole alias group."""
+    t = bisect_right(program.first, 1, len(program.sizes), a) - 1  # the tensor of access a
+    if program.sizes[t] > program.capacity:
+        return False
+    if program.group[t] >= 0:
+        return _insert_group(program, layout, program.group[t], random)
+    k, uses = a - program.first[t], program.first[t + 1] - program.first[t]
+    if uniform(random) < 0.3:
+        k = 0
+    last = k
+    while last + 1 < uses and uniform(random) < 0.75:
+        last += 1
+    ratio = 1.0 if uniform(random) < 0.5 else 3.0 * uniform(random)
+    low, high = span(program, layout, t, k, last, 0, ratio)
+    if low < 0:
+        return False
+    offset = _place(program, layout, low, high, program.sizes[t], random)
+    return _force(program, layout, t, k, low, high, offset, program.sizes[t])
+
+
+@kernel
+def _place(program, layout, low, high, size, random):
+    """The lowest free offset, or where none is, one at which a random rectangle in the way begins or ends."""
+    count = layout.filled[0]
+    offset = lowest_offset(layout.rects, count, low, high, size, program.capacity)
+    if offset >= 0:
+        return offset
+    seen, offset = 0, 0
+    for r in range(count):
+        rect = layout.rects[r]
+        if rect[LOW] < high and low < rect[HIGH]:
+            for side in range(2):
+                there = rect[OFFSET] if side == 0 else rect[OFFSET] + rect[SIZE] - size
+                if 0 <= there <= program.capacity - size:
+                    seen += 1
+                    if below(random, seen) == 0:
+                        offset = there
+    return offset
+
+
+@kernel
+def _force(program, layout, t, k, low, high, offset, size):
+    """Put a run; runs in its way, and its own tensor's that it overlaps or contradicts, go. False if it cannot be."""
+    if offset < 0 or offset + size > program.capacity:
+        return False
+    first = k == 0 and program.made[t] >= 0
+    r = layout.filled[0] - 1
+    while r >= 0:
+        rect = layout.rects[r]
+        crossing = rect[LOW] < high and low < rect[HIGH]
+        if layout.runs[r, RUN_TENSOR] == t and (crossing or (first and rect[LOW] < high)):
+            remove(layout, r)
+        elif crossing and rect[OFFSET] < offset + size and offset < rect[OFFSET] + rect[SIZE]:
+            drop(program, layout, r)
+            r = min(r, layout.filled[0])
+        r -= 1
+    if not first:
+        for r in range(layout.filled[0]):  # a definition in fast memory is in slow memory only when that run has ended
+            if (
+                layout.runs[r, RUN_TENSOR] == t
+                and layout.runs[r, RUN_ACCESS] == 0
+                and program.made[t] >= 0
+                and layout.rects[r, HIGH] > low
+            ):
+                return False
+    put(layout, t, k, low, high, offset, size)
+    return True
+
+
+@kernel
+def _insert_group(program, layout, g, random):
+    """All tensors of an alias group at one random offset; False where they cannot be together."""
+    if not program.together[g]:
+        return False
+    members = program.member[program.member_first[g] : program.member_first[g + 1]]
+    for r in range(layout.filled[0]):
+        if program.group[layout.runs[r, RUN_TENSOR]] == g:
+            drop(program, layout, r)
+            break
+    size = 0
+    for t in members:
+        size = max(size, program.sizes[t])
+    if size > program.capacity:
+        return False
+    low, high = len(program.compute), 0
+    for t in members:
+        begin, end = span(program, layout, t, 0, program.first[t + 1] - program.first[t] - 1, 0, 1.0)
+        if begin < 0:
+            return False
+        low, high = min(low, begin), max(high, end)
+    offset = _place(program, layout, low, high, size, random)
+    r = layout.filled[0] - 1
+    while r >= 0:
+        rect = layout.rects[r]
+        if rect[LOW] < high and low < rect[HIGH] and rect[OFFSET] < offset + size and offset < rect[OFFSET] + rect[SIZE]:
+            drop(program, layout, r)
+            r = min(r, layout.filled[0])
+        r -= 1
+    before = layout.filled[0]
+    for t in members:
+        begin, end = span(program, layout, t, 0, program.first[t + 1] - program.first[t] - 1, 0, 1.0)
+        put(layout, t, 0, begin, end, offset, program.sizes[t])
+    for r in range(before, layout.filled[0]):
+        for s in range(before, r):
+            if not compatible(program, layout, r, s):
+                return False
+    return True

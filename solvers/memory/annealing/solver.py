@@ -1,0 +1,49 @@
+"""`Annealing`: simulated annealing over runs of accesses, every move through the simulator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from corl.errors import UsageError
+from corl.options import option
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.memory.instance import MappingInstance
+    from corl.run import Run
+
+__all__ = ["Annealing"]
+
+
+@dataclass(frozen=True)
+class Annealing(Solver):
+    """From the best plan of a learned priority, `xla-like` and `greedy-keep`: put a run where others are in its way, take
+    one away, let one begin or end elsewhere, or pack all anew; each is simulated. Temperatures fall, `coolings` times.
+    """
+
+    start: Literal["learned", "xla-like"] = option(
+        "learned", "Where the first plan comes from: with or without plans of the shipped network `memory-priority`."
+    )
+    hot: float = option(1e-3, "The first temperature, as a share of the first plan's time.", above=0, high=1, scale="log")
+    cold: float = option(1e-6, "The last temperature, likewise; at most `hot`.", above=0, high=1, scale="log")
+    coolings: int = option(1, "How many times to cool down, each time from the best plan so far.", low=1, scale="log")
+
+    alike: ClassVar[int] = 2
+    title: ClassVar[str] = "simulated annealing over what is in fast memory when and where, every move simulated"
+    iteration: ClassVar[str] = "one move"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cold > self.hot:
+            raise UsageError(f"option cold is {self.cold}; accepted: a number up to hot, {self.hot}")
+
+    def prepare(self, instance: MappingInstance) -> None:
+        from corl.solvers.memory.constructions import warm
+
+        warm(self.solve)
+
+    def solve(self, instance: MappingInstance, run: Run) -> None:
+        from corl.solvers.memory.annealing.engine import solve
+
+        solve(self, instance, run)

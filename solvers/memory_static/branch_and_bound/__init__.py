@@ -1,0 +1,1 @@
+"""Branch and bound by two searches and first fit in turn."""

@@ -1,0 +1,232 @@
+"""The kernels of branch and bound: depth-first search over skylines, for an allocation within a capacity.
+
+Every allocation can be pushed down until each buffer lies on 0, on its fixed offset or on another one, so it can be built from
+below: what matters of the buffers placed is the floor of each section (the skyline). A niche is a run of sections with one
+floor, lower than those beside it. In a niche the buffer that comes next over a section lies either exactly on the floor, or
+above the lowest wall or the smallest other buffer of the niche: these are the branches, buffers first. The section to
+branch on is the one with the fewest branches for its failures so far, as constraint solvers choose variables (dom/wdeg,
+Boussemart et al., 2004). Floors rise to the lowest offset at which anything can still come, and a floor with what is still to
+come over it may not be above the capacity (section inference, Moffitt, MiniMalloc, ASPLOS 2023). Where no unplaced buffer crosses
+from one section to the next the search falls into parts; a part that fails takes back all decisions that do not touch it.
+What the kernels work on is in skyline_state.py, what a decision does in skyline_moves.py.
+"""
+
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
+from __future__ import annotations
+
+import numpy as np
+
+from corl.jit import kernel
+from corl.rng import uniform
+from corl.solvers.memory_static.branch_and_bound.sections import (
+    CHOICES,
+    DEPTH,
+    FIRST_CHOICE,
+    FOUND,
+    FULL,
+    GOING,
+    INFINITE,
+    LAST_CHOICE,
+    LEFT,
+    NEXT_CHOICE,
+    NONE,
+    PLACED,
+    RETRY,
+    RIGHT,
+    STAMP,
+    TRAIL,
+    UNDO,
+    shift,
+    take_back,
+    touch,
+)
+from corl.solvers.memory_static.branch_and_bound.skyline_moves import place, raise_floors
+from corl.solvers.memory_static.branch_and_bound.skyline_state import FROM, RISE, SECTION, TO
+
+__all__ = ["FEWEST", "TIGHT", "WEIGHTED", "advance", "restart"]
+
+FEWEST, WEIGHTED, TIGHT = 0, 1, 2
+"""How a section is chosen: fewest branches; fewest for its failures; the same, and first where little may be wasted."""
+
+
+@kernel
+def restart(sky, capacity):
+    """Back to the root: nothing is placed. False where the load or a fixed offset is above the capacity already."""
+    sky.floor[:], sky.total[:], sky.open[:], sky.crossing[:] = 0, 0, 0, 0
+    sky.under[:], sky.placed[:], sky.at[:] = -1, False, 0
+    sky.marked[:] = 0
+    sky.at[DEPTH] = -1
+    for s in range(len(sky.weight)):
+        sky.weight[s] = 1.0 + 0.5 * (sky.weight[s] - 1.0)
+    for b in range(len(sky.size)):
+        sky.lowest[b] = max(0, sky.fixed[b])
+        if sky.lowest[b] + sky.size[b] > capacity:
+            return False
+        shift(sky, b, 1)
+    sky.at[PLACED] = 0
+    sky.at[STAMP] = 1
+    for s in range(len(sky.floor)):
+        touch(sky, s)
+    return raise_floors(sky, capacity, 0)
+
+
+@kernel(nogil=True)
+def advance(sky, nodes, capacity, rule):
+    """Visit up to `nodes` nodes of the tree; returns (GOING, FOUND, NONE or FULL, how many were visited, at least 1)."""
+    visited = 0
+    while True:
+        if sky.at[RETRY] == 0:
+            if sky.at[PLACED] == len(sky.size):
+                return FOUND, max(1, visited)
+            if visited == nodes:
+                return GOING, visited
+            if _short(sky):
+                return FULL, max(1, visited)
+            visited += 1
+            _branch(sky, capacity, rule)
+            sky.at[RETRY] = 1
+        d = sky.at[DEPTH]
+        take_back(sky, d)
+        if sky.frame[d, NEXT_CHOICE] == sky.frame[d, LAST_CHOICE]:
+            sky.weight[sky.frame[d, SECTION]] += 1.0
+            if not _jump_back(sky):
+                return NONE, max(1, visited)
+        elif place(sky, d, capacity):
+            sky.at[RETRY] = 0
+
+
+@kernel
+def _short(sky):
+    """Whether a node more might not find room."""
+    n, count = len(sky.size), len(sky.floor)
+    deep = sky.at[DEPTH] + 2 > len(sky.frame) or sky.at[CHOICES] + n + 1 > len(sky.choice)
+    return deep or sky.at[TRAIL] + n + 4 * count > len(sky.trail)
+
+
+@kernel
+def _branch(sky, capacity, rule):
+    """Choose a section in the first part that is not done, and list its branches as the next decision."""
+    left = 0
+    while sky.open[left] == 0:
+        left += 1
+    right = left + 1
+    while right < len(sky.floor) and sky.crossing[right] > 0:
+        right += 1
+    best, section, wall, low, high = np.inf, -1, 0, 0, 0
+    begin = left
+    while begin < right:
+        level, end = sky.floor[begin], begin + 1
+        while end < right and sky.floor[end] == level:
+            end += 1
+        before = INFINITE if begin == left else sky.floor[begin - 1]
+        after = INFINITE if end == right else sky.floor[end]
+        if before > level and after > level:
+            for s in range(begin, end):
+                score = _score(sky, s, capacity, rule)
+                if score < best:
+                    best, section, wall, low, high = score, s, min(before, after), begin, end
+        begin = end
+    d = sky.at[DEPTH] + 1
+    sky.at[DEPTH] = d
+    sky.buffer[d] = -1
+    rise = _rise(sky, section, wall, low, high)
+    first = sky.at[CHOICES]
+    end = _list_buffers(sky, section, first)
+    if rise < INFINITE and rise + sky.total[section] <= capacity:
+        sky.choice[end] = -1
+        end += 1
+    sky.at[CHOICES] = end
+    row = sky.frame[d]
+    row[SECTION], row[RISE], row[FIRST_CHOICE], row[LAST_CHOICE], row[NEXT_CHOICE] = section, rise, first, end, first
+    row[UNDO], row[LEFT], row[RIGHT] = sky.at[TRAIL], left, right
+
+
+@kernel(borrow=True)
+def _score(sky, s, capacity, rule):
+    """How many branches a section has, by the rule; the least is chosen."""
+    level, count = sky.floor[s], 0.0
+    for k in range(sky.start[s], sky.start[s + 1]):
+        b = sky.member[k]
+        if not sky.placed[b] and sky.lowest[b] == level:
+            count += 1.0
+    waste = capacity - level - sky.total[s]
+    if waste > 0:
+        count += 1.0
+    if rule == FEWEST:
+        return count - 1e-6 * sky.weight[s]
+    if rule == TIGHT:
+        count += 100.0 * waste / capacity
+    return count / sky.weight[s]
+
+
+@kernel(borrow=True)
+def _rise(sky, section, wall, low, high):
+    """Where the next buffer over a section of the niche low..high - 1 can begin at the lowest, if none lies on its floor."""
+    level = sky.floor[section]
+    rise = wall
+    for s in range(low, high):
+        for k in range(sky.start[s], sky.start[s + 1]):
+            b = sky.member[k]
+            if sky.placed[b]:
+                continue
+            if sky.lowest[b] == level:
+                if sky.last[b] <= section or sky.first[b] > section:
+                    rise = min(rise, level + sky.size[b])
+            elif sky.first[b] <= section < sky.last[b]:
+                rise = min(rise, sky.lowest[b])
+            elif sky.first[b] >= low and sky.last[b] <= high:
+                rise = min(rise, sky.lowest[b] + sky.size[b])
+    return rise
+
+
+@kernel(borrow=True)
+def _list_buffers(sky, section, first):
+    """Write the buffers that can lie on the floor of a section into `option`, by priority with noise; where they end."""
+    end = first
+    for k in range(sky.start[section], sky.start[section + 1]):
+        b = sky.member[k]
+        if sky.placed[b] or sky.lowest[b] != sky.floor[section] or _mirrored(sky, b, section):
+            continue
+        key = sky.priority[b] * (1.0 + 0.3 * uniform(sky.random))
+        j = end
+        while j > first and sky.key[j - first - 1] < key:
+            sky.key[j - first], sky.choice[j] = sky.key[j - first - 1], sky.choice[j - 1]
+            j -= 1
+        sky.key[j - first], sky.choice[j] = key, b
+        end += 1
+    return end
+
+
+@kernel(borrow=True)
+def _mirrored(sky, b, section):
+    """Whether b would lie on a buffer of the same lifetime and a higher number: the two may change places, once is enough."""
+    t = sky.under[section]
+    if t <= b or sky.first[t] != sky.first[b] or sky.last[t] != sky.last[b]:
+        return False
+    if sky.alignment[t] > 1 or sky.alignment[b] > 1 or sky.fixed[t] >= 0 or sky.fixed[b] >= 0:
+        return False
+    alone = True
+    for s in range(sky.first[b], sky.last[b]):
+        alone = alone and sky.under[s] == t
+    return alone
+
+
+@kernel
+def _jump_back(sky):
+    """The last decision has no branch left, so its part fails: back to the last one before it that touched that part.
+
+    False where there is none: nothing is within the capacity.
+    """
+    d = sky.at[DEPTH]
+    left, right = sky.frame[d, LEFT], sky.frame[d, RIGHT]
+    while True:
+        sky.at[CHOICES] = sky.frame[d, FIRST_CHOICE]
+        d -= 1
+        sky.at[DEPTH] = d
+        if d < 0:
+            return False
+        if sky.frame[d, FROM] < right and sky.frame[d, TO] > left:
+            return True
+        take_back(sky, d)

@@ -1,0 +1,96 @@
+"""`BranchAndBound`: searches over canonical allocations and over skylines, restarted in many ways, beside first fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from corl.options import option
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.memory_static.instance import StaticInstance
+    from corl.run import Run
+
+__all__ = ["MOST_MEMBERS", "BranchAndBound"]
+
+MOST_MEMBERS = 5_000_000
+"""Sections of all buffers, added up, that it takes: more would need over a few seconds to begin with."""
+
+
+@dataclass(frozen=True)
+class BranchAndBound(Solver):
+    """Depth-first searches for an allocation within a capacity, of two kinds in turn: canonical allocations (as minimalloc does),
+    and skylines. They are restarted with other orders and rules and doubled node limits.
+
+    Without a capacity the heights to be reached lie between the bound and the best allocation; a search that is exhausted
+    raises the bound. For every node a few buffers are placed by first fit, which finds good allocations of large instances.
+    """
+
+    capacity: int | None = option(
+        None, "Memory to stay within: the first allocation that does ends the run; none: minimise the height.", low=0
+    )
+    fitting: int = option(4, "Buffers placed by first fit for every node; 0: no first fit.", low=0)
+
+    limit_free: ClassVar[bool] = True
+    alike: ClassVar[int] = 2
+    title: ClassVar[str] = "branch and bound over canonical allocations and skylines with restarts, beside first fit; proofs"
+    iteration: ClassVar[str] = "one node of the search tree"
+
+    def accepts(self, instance: StaticInstance) -> str:
+        from corl.problems.memory_static.instance import sections
+
+        found = sections(instance)
+        count = int((found.last - found.first).sum())
+        if count > MOST_MEMBERS:
+            return f"its buffers live in {count:,} sections, added up; accepted: up to {MOST_MEMBERS:,}"
+        return ""
+
+    def prepare(self, instance: StaticInstance) -> None:
+        from corl.problems.memory_static.instance import make_instance
+        from corl.solvers.memory_static.branch_and_bound.restarts import Restarts
+        from corl.solvers.memory_static.first_fit.solver import FirstFit
+
+        FirstFit().prepare(instance)
+        tiny = make_instance("", [0, 1], [2, 3], [1, 1])
+        for skip in (False, True):
+            warm = Restarts(tiny, 0, 2, 2)
+            warm.count = len(warm.canonical) if skip else 0
+            warm.search(3)
+
+    def solve(self, instance: StaticInstance, run: Run) -> None:
+        from corl.rng import random_state
+        from corl.solvers.memory_static.best_fit import best_fit
+        from corl.solvers.memory_static.branch_and_bound.restarts import Restarts
+        from corl.solvers.memory_static.capacity import lower_bound, open_run, report
+        from corl.solvers.memory_static.first_fit.fitting import BEST, CEILING, first_passes, new_fit, orders, search
+
+        ceiling = open_run(instance, run, self.capacity)
+        if self.fitting and not run.should_stop:
+            ceiling = best_fit(instance, run, ceiling, self.capacity)
+        if run.should_stop:
+            return
+        fit = new_fit(instance, list(orders(instance).values()), ceiling, random_state(run.seed))
+        if self.fitting:
+            first_passes(fit, run)
+            if fit.at[BEST] >= 0 and run.should_stop:
+                return report(run, fit.best_offset, self.capacity)
+        if run.should_stop:
+            return
+        tree = Restarts(instance, run.seed, lower_bound(instance), ceiling, any_will_do=self.capacity is not None)
+        while True:
+            if 0 <= fit.at[BEST] <= tree.ceiling:
+                tree.ceiling = int(fit.at[BEST]) - 1
+                report(run, fit.best_offset, self.capacity)
+            if run.should_stop or not (units := run.budget()):
+                return
+            offsets = tree.search(units)
+            if tree.bound > ceiling and self.capacity is not None:
+                return run.report_infeasible(f"the search has shown that no allocation is within {self.capacity}")
+            if offsets is not None:
+                report(run, offsets, self.capacity)
+                fit.at[CEILING] = tree.ceiling
+            if run.bound is None or tree.bound > run.bound:
+                run.report_bound(tree.bound if run.objective is None else min(tree.bound, run.objective))
+            if self.fitting and not run.should_stop:
+                search(fit, self.fitting * units)

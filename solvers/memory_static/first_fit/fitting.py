@@ -1,0 +1,197 @@
+"""First fit: buffers in some order, each to the lowest offset at which it fits; the search over orders."""
+
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.jit import kernel
+from corl.kernels.copy import copy
+from corl.kernels.rotate import rotate
+from corl.problems.memory_static.instance import StaticInstance, sections
+from corl.rng import below, uniform
+from corl.solvers.memory_static.first_fit.windows import Windows, add, clear, new_windows
+
+if TYPE_CHECKING:
+    from corl.run import Run
+
+__all__ = ["BEST", "PASSES", "Fit", "first_passes", "new_fit", "orders", "search"]
+
+NEXT, HEIGHT, CEILING, STALE, PASSES, BEST, QUEUED = range(7)
+"""Places in `Fit.at`."""
+PATIENCE = 2000
+"""Passes without a lower height before the search goes back to the best order (from 500 to 5,000 it makes no difference)."""
+
+
+_PORTION = 1000  # buffers placed between two looks at the clock: milliseconds
+
+
+class Fit(NamedTuple):
+    """Passes over n buffers, one of them under way."""
+
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    size: NDArray[np.int64]
+    alignment: NDArray[np.int64]
+    fixed: NDArray[np.int64]
+    """[n] as in the instance."""
+    queue: NDArray[np.int32]
+    """[Q, n] the orders to begin with."""
+    order: NDArray[np.int32]
+    """[n] the buffers in the order of this pass, the fixed ones first."""
+    offset: NDArray[np.int64]
+    """[n] of the buffers placed so far."""
+    windows: Windows
+    """These, of size above 0, by time and offset."""
+    best_order: NDArray[np.int32]
+    best_offset: NDArray[np.int64]
+    """[n] of the lowest allocation."""
+    random: NDArray[np.uint64]
+    at: NDArray[np.int64]
+    """[7] this pass: how many of `order` are placed, the height; the largest height that is worth reaching; passes since the last
+    lower height; passes ended; the lowest height, -1 before the first; orders begun."""
+
+
+def new_fit(instance: StaticInstance, rules: list[NDArray[np.int32]], ceiling: int, random: NDArray[np.uint64]) -> Fit:
+    """Passes by these orders, then by others; none is to be higher than `ceiling`."""
+    n = instance.n
+    queue = np.stack([order[np.argsort(instance.fixed[order] < 0, kind="stable")] for order in rules])
+    data = (instance.lower, instance.upper, instance.size, instance.alignment, instance.fixed)
+    at = np.zeros(7, np.int64)
+    at[CEILING], at[BEST], at[QUEUED] = ceiling, -1, 1
+    first, zeros = queue[0], np.zeros(n, np.int64)
+    return Fit(*data, queue, first.copy(), zeros, new_windows(instance), first.copy(), zeros.copy(), random, at)
+
+
+def orders(instance: StaticInstance) -> dict[str, NDArray[np.int32]]:
+    """Orders by which single passes do well, [n] each.
+
+    load: the largest load that a buffer lives under, then lifetime, then size, all falling (minimalloc's "TWA"). The others fall
+    by size, by size times the root of the lifetime, by area (lifetime times size), by lifetime; or rise by the start.
+    """
+    found, n = sections(instance), instance.n
+    length, size = (instance.upper - instance.lower).astype(np.float64), instance.size.astype(np.float64)
+    highest = np.zeros(n, np.int64)
+    most_loads(found.first, found.last, found.load, highest)
+    keys = {
+        "load": (-size, -length, -highest),
+        "size": (-length, -size),
+        "root": (-size * np.sqrt(length),),
+        "area": (-length * size,),
+        "length": (-size, -length),
+        "start": (-size, instance.lower),
+    }
+    return {name: np.lexsort(key).astype(np.int32) for name, key in keys.items()}
+
+
+def first_passes(fit: Fit, run: Run) -> None:
+    """A pass by each of the rules, or as far as the time allows."""
+    left = len(fit.queue) * len(fit.order)
+    while left > 0 and not run.should_stop:
+        search(fit, min(left, _PORTION))
+        left -= _PORTION
+
+
+@kernel
+def most_loads(first, last, load, out):
+    """out[k] = the largest of load[first[k]:last[k]], by a table of maxima over powers of two."""
+    count, levels = len(load), 1
+    while 1 << levels <= count:
+        levels += 1
+    table = np.empty((levels, count), np.int64)
+    table[0] = load
+    for level in range(1, levels):
+        half = 1 << (level - 1)
+        for s in range(count):
+            table[level, s] = max(table[level - 1, s], table[level - 1, min(count - 1, s + half)])
+    for k in range(len(first)):
+        level = 0
+        while 2 << level <= last[k] - first[k]:
+            level += 1
+        out[k] = max(table[level, first[k]], table[level, last[k] - (1 << level)])
+
+
+@kernel
+def search(fit, steps):
+    """Place `steps` buffers, or find that they end above the ceiling: in pass after pass.
+
+    A pass is over where all buffers are placed, which makes the ceiling lower, or at the first one above the ceiling. What is
+    placed in the window of time about a buffer is gone through from the bottom up until a gap is wide enough.
+    """
+    n = len(fit.order)
+    for _ in range(steps):
+        b = fit.order[fit.at[NEXT]]
+        offset = fit.fixed[b]
+        if offset < 0:
+            offset = _lowest(fit, b)
+        if offset + fit.size[b] > fit.at[CEILING]:
+            _next_pass(fit, False)
+            continue
+        fit.offset[b] = offset
+        if fit.size[b] > 0:
+            add(fit.windows, b, fit.offset)
+        fit.at[NEXT] += 1
+        fit.at[HEIGHT] = max(fit.at[HEIGHT], offset + fit.size[b])
+        if fit.at[NEXT] == n:
+            copy(fit.order, fit.best_order, len(fit.order))
+            copy(fit.offset, fit.best_offset, len(fit.offset))
+            fit.at[BEST], fit.at[CEILING], fit.at[STALE] = fit.at[HEIGHT], fit.at[HEIGHT] - 1, 0
+            _next_pass(fit, True)
+
+
+@kernel
+def _next_pass(fit, complete):
+    """Begin again: by the next rule's order; then by the best one, in which what does not fit moves forward pass by pass."""
+    fit.at[PASSES] += 1
+    fit.at[STALE] += 1
+    if fit.at[QUEUED] < len(fit.queue):
+        copy(fit.queue[fit.at[QUEUED]], fit.order, len(fit.order))
+        fit.at[QUEUED] += 1
+    elif complete or fit.at[PASSES] == len(fit.queue) or fit.at[STALE] >= PATIENCE:
+        copy(fit.best_order, fit.order, len(fit.order))
+        fit.at[STALE] = 0
+    else:
+        _promote(fit)
+    fit.at[NEXT] = fit.at[HEIGHT] = 0
+    clear(fit.windows)
+
+
+@kernel
+def _lowest(fit, b):
+    """The lowest offset at which a buffer fits among those placed."""
+    lower, upper, size, alignment = fit.lower[b], fit.upper[b], fit.size[b], fit.alignment[b]
+    edge, home = 0, fit.windows.home[b]
+    begin = fit.windows.start[home]
+    for k in range(begin, begin + fit.windows.listed[home]):
+        other = fit.windows.placed[k]
+        if fit.upper[other] <= lower or upper <= fit.lower[other]:
+            continue
+        if edge + size <= fit.offset[other]:
+            break
+        end = fit.offset[other] + fit.size[other]
+        if end > edge:
+            edge = (end + alignment - 1) // alignment * alignment
+    return edge
+
+
+@kernel
+def _promote(fit):
+    """Move the buffer that did not fit to an earlier place: anywhere before, one time in ten near.
+
+    What is hard to place comes to be placed early (squeaky wheel optimisation, Joslin & Clements, JAIR 10, 1999).
+    """
+    k = fit.at[NEXT]
+    fixed = 0
+    while fixed < k and fit.fixed[fit.order[fixed]] >= 0:
+        fixed += 1
+    if k == fixed:
+        return
+    to = fixed + below(fit.random, k - fixed)
+    if uniform(fit.random) < 0.1:
+        to = max(fixed, k - 1 - int(-3.0 * np.log(1.0 - uniform(fit.random))))
+    rotate(fit.order, k, to)

@@ -1,0 +1,77 @@
+"""`FirstFit`: passes over the buffers in several orders, then again and again with what did not fit moved forward."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from corl.options import option
+from corl.solver import Solver
+
+if TYPE_CHECKING:
+    from corl.problems.memory_static.instance import StaticInstance
+    from corl.run import Run
+
+__all__ = ["FirstFit"]
+
+
+@dataclass(frozen=True)
+class FirstFit(Solver):
+    """Each buffer goes to the lowest offset at which it fits, in the order of one rule after another.
+
+    From the best of these orders on, a pass ends where a buffer would reach the best height; that buffer is placed earlier in
+    the next one. up to about a hundred thousand buffers: a pass over n takes time in proportion to n squared at worst.
+    """
+
+    capacity: int | None = option(
+        None, "Memory to stay within: the first allocation that does ends the run; none: minimise the height.", low=0
+    )
+    passes: int = option(
+        0,
+        "How many passes, those of the rules among them; 0: until the limit. Looked at between grants of the budget.",
+        low=1,
+        also=0,
+        scale="log",
+    )
+    order: Literal["all", "load", "size", "root", "area", "length", "start"] = option(
+        "all", "The rule of the first passes, or all of them in turn."
+    )
+
+    limit_free: ClassVar[bool] = True
+    alike: ClassVar[int] = 2
+    title: ClassVar[str] = "first fit by several orders, then what did not fit is placed earlier; any size"
+    iteration: ClassVar[str] = "one buffer placed"
+
+    def prepare(self, instance: StaticInstance) -> None:
+        from corl.problems.memory_static.instance import make_instance
+        from corl.rng import random_state
+        from corl.solvers.memory_static.best_fit import prepare
+        from corl.solvers.memory_static.first_fit.fitting import new_fit, orders, search
+
+        prepare()
+        tiny = make_instance("", [0, 1], [2, 3], [1, 1])
+        search(new_fit(tiny, list(orders(tiny).values()), 2, random_state(0)), 2)
+
+    def solve(self, instance: StaticInstance, run: Run) -> None:
+        from corl.rng import random_state
+        from corl.solvers.memory_static.best_fit import best_fit
+        from corl.solvers.memory_static.capacity import open_run, report
+        from corl.solvers.memory_static.first_fit.fitting import BEST, PASSES, new_fit, orders, search
+
+        ceiling = open_run(instance, run, self.capacity)
+        if self.order == "all" and not self.passes and not run.should_stop:
+            ceiling = best_fit(instance, run, ceiling, self.capacity)
+        if run.should_stop:
+            return
+        rules = [order for name, order in orders(instance).items() if self.order in ("all", name)]
+        fit, told = new_fit(instance, rules, ceiling, random_state(run.seed)), -1
+        while units := run.budget():
+            search(fit, units)
+            ended = 0 < self.passes <= fit.at[PASSES]
+            if fit.at[BEST] != told and (ended or told < 0 or run.report_due or self.capacity is not None):
+                told = int(fit.at[BEST])
+                report(run, fit.best_offset, self.capacity)
+            if ended:
+                return
+        if fit.at[BEST] != told:
+            report(run, fit.best_offset, self.capacity)
