@@ -28,41 +28,41 @@ class Problem(Files, Process, Pictures, abc.ABC):
     generators: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     """Name -> function(*, seed: int = 0, **parameters) -> Instance; the first is the default of `corl generate`."""
     size_option: ClassVar[str] = "size"
-    """The generators' parameter that says how large an instance is."""
+    """The generators' parameter for the size of an instance."""
 
     @abc.abstractmethod
     def evaluate(self, instance: Any, solution: Any) -> float:
-        """The objective of `solution` in the user's sense. Raises Infeasible, naming the first broken constraint."""
+        """Return the objective value of `solution` in the user's sense. Raises Infeasible with the first violated constraint."""
 
     def tolerated(self, instance: Any, solution: Any) -> str:
-        """What a solution that `evaluate` takes breaks within its tolerances, and by how much, one line; "" for nothing."""
+        """Return what an accepted solution violates within the tolerances of `evaluate`, and by how much; "" if nothing."""
         return ""
 
     def infeasible(self, instance: Any) -> str:
-        """Why an instance plainly has no solution, one line; "" where a look does not show it (there may still be none)."""
+        """Return why an instance has no solution, in one line; "" if a quick check does not prove that it has none."""
         return ""
 
     def of(self, instance: Any) -> Problem:
-        """This problem with the instance's own `sense`, where some are minimised and others maximised; otherwise itself."""
+        """Return this problem with the sense of `instance`, if some are minimised and others maximised; otherwise itself."""
         return self
 
     def describe(self, instance: Any) -> dict[str, Any]:
-        """Facts for `corl info`: name -> number or short text."""
+        """Return facts for `corl info`: name -> number or short text."""
         return {}
 
     def explain(self, instance: Any, solution: Any) -> dict[str, str]:
-        """What a feasible solution leaves out, and why, for `corl info` and `Result.explain`: name -> one line."""
+        """Return what a feasible solution leaves unserved, and why, for `corl info` and `Result.explain`: name -> one line."""
         return {}
 
     def miniature(self, instance: Any) -> Any:
-        """A small instance of the same kind, whose solving compiles what solving `instance` needs; unless overridden, itself."""
+        """Return a small instance of the same kind, whose solving compiles the same kernels; by default `instance` itself."""
         return instance
 
     def better(self, a: float, b: float) -> bool:
-        """Whether objective `a` is strictly better than `b`."""
+        """Return whether objective value `a` is strictly better than `b`."""
         return a < b if self.sense == "min" else a > b
 
     @property
     def worst(self) -> float:
-        """The objective that every other beats: +inf when minimising."""
+        """The objective value that every other is better than: +inf when minimising."""
         return float("inf") if self.sense == "min" else float("-inf")
