@@ -104,14 +104,14 @@ def test_what_is_printed_can_be_read(readme):
 
 def test_who_plays_with_whom():
     """The table of problems, environments, generic solvers and recipes is the registry's."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "corl" / "documentation" / "overview.md").read_text(encoding="utf-8")
     head, _, *rows = [line for line in text[text.index("Who plays with whom") :].split("\n\n")[1].splitlines() if line]
     solvers, recipes = (set(re.findall(r"`([\w-]+)`", cell)) for cell in head.split("|")[3:5])
     cells = {row.split("|")[1].strip(" `"): [cell.strip() for cell in row.split("|")[2:6]] for row in rows}
     assert sorted(cells) == registry.problems()
     for name, (environments, searched, trained, own) in cells.items():
         known = registry.problem(name)
-        there = type(known).environment is not corl.Problem.environment
+        there = known.has_environment
         assert environments == (", ".join(f"`{each}`" for each in known.environments) or ("one" if there else "none"))
         assert (searched, trained) == (("all", "all") if there else ("none", "none"))
         assert solvers & set(registry.solvers(name)) == (solvers if there else set())

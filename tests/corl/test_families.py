@@ -28,6 +28,7 @@ NAMED = {
 }
 OUTSIDE = {
     "README.md": "the table of problems",
+    "corl/documentation/overview.md": "the table of solvers",
     "pyproject.toml": "entry points",
     "corl/documentation/choosing.md": "which solver",
     "corl/documentation/mkdocs.yml": "the list of pages",
