@@ -1,4 +1,4 @@
-"""`kernel`: numba's njit with a disk cache to be trusted (corl.compilation.cache); nothing breaks a compilation off."""
+"""`kernel`: numba's njit with a trusted disk cache (corl.compilation.cache) and uninterrupted compilations."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def kernel(
 
 
 def _unbroken(compile: Callable[..., Any]) -> Callable[..., Any]:
-    """A dispatcher's `compile` (which also loads from the cache) that signals wait for, and that collects garbage seldom.
+    """Return a dispatcher's `compile` (which also loads from the cache) that delays signals and collects garbage rarely.
 
-    LLVM calls back into Python while it compiles. An exception of a signal's handler there, Ctrl-C's KeyboardInterrupt above
-    all, is swallowed with what LLVM handed over, and the kernel fails in the rest of the process with "no compiled object yet".
+    LLVM calls back into Python while it compiles. An exception of a signal handler there, above all Ctrl-C's KeyboardInterrupt,
+    is swallowed together with LLVM's result, and the kernel then fails in this process with "no compiled object yet".
     """
 
     @functools.wraps(compile)
@@ -83,7 +83,7 @@ def _unbroken(compile: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextlib.contextmanager
 def _garbage_kept() -> Iterator[None]:
-    """Look for cycles of garbage a hundred times less often: a compilation makes many objects that live as long as it does.
+    """Search for cycles of garbage a hundred times less often: the objects of a compilation live as long as it does.
 
     It takes a tenth less time and some 50 MB more memory.
     """

@@ -1,4 +1,4 @@
-"""Values by classification: a histogram over bins that a network's last layer gives the logits of."""
+"""Values by classification: a histogram over bins, whose logits a network's last layer returns."""
 
 from __future__ import annotations
 
