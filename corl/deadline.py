@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["OutOfTime", "in_time", "program_solved", "seconds_left", "time_limited"]
 
 _HERE = 0.3  # seconds that a program may take in this process
-_LARGE = 20_000  # entries of a program that may not look at its limit for over a second
+_LARGE = 20_000  # entries of a program that may not check its limit for over a second
 
 
 class OutOfTime(Exception):

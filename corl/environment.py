@@ -89,9 +89,7 @@ class Environment(abc.ABC):
     width: int
     """K, the greatest number of actions that `actions` lists."""
     kinds: ClassVar[int] = 0
-    """The number of actions, if an action is a number below it with the same meaning in every state of every instance; otherwise
-    0.
-    """
+    """If actions are numbers below a constant with one meaning in every state of every instance, that constant; otherwise 0."""
     compiled: ClassVar[bool] = True
     """Whether kernels can step it through `corl.hooks`. If False (a step calls an engine), the class implements `actions` and
     `_step` in Python, nothing is random, and only searches that step from Python work.

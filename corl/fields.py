@@ -29,7 +29,7 @@ LARGEST = 2**53
 
 
 class Kind(abc.ABC):
-    """What is accepted as a value."""
+    """The description of accepted values."""
 
     words: str
     """In a message, after "accepted: "."""

@@ -6,7 +6,7 @@ import math
 
 __all__ = ["memory", "percent", "seconds", "value"]
 
-_DIGITS = ((100, 0), (10, 1), (1, 2), (5e-4, 3))  # percentages from here on have so many digits after the point
+_DIGITS = ((100, 0), (10, 1), (1, 2), (5e-4, 3))  # (least percentage, digits after the point)
 
 
 def value(x: float | None) -> str:

@@ -18,7 +18,7 @@ __all__ = ["kernel"]
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 event.register("numba:compile", announcing.Watch())  # type: ignore[no-untyped-call]
-_OBJECTS = 100_000  # that are made between two looks for garbage while a kernel is compiled; Python's own number is 700
+_OBJECTS = 100_000  # created between two garbage collections while a kernel is compiled; Python's default is 700
 
 
 @overload
@@ -48,7 +48,7 @@ def kernel(
     """
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        # Nobody takes the address of a kernel: a wrapper for callers from C, which numba makes otherwise, is left out.
+        # The address of a kernel is never taken: numba's wrapper for callers from C is not needed.
         options: dict[str, Any] = {"fastmath": fastmath, "error_model": "numpy", "no_cfunc_wrapper": True}
         if inline:
             options["forceinline"] = True

@@ -88,7 +88,7 @@ def _read(adapter: Problem, path: Path) -> Any:
     """Return the Instance in a file; an error that the adapter should not raise names the file and the problem."""
     try:
         return adapter.read(path)
-    except (CorlError, OSError, ValueError):  # those of the last kinds are told by `reading`
+    except (CorlError, OSError, ValueError):  # `reading` reports those of the last two kinds
         raise
     except (Exception, SystemExit) as error:
         raise InputError(f"problem {adapter.name} fails to read it: {described(error)}", file=str(path)) from error

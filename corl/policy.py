@@ -92,15 +92,15 @@ class NamedPolicy(NamedTuple):
     checkpoint: str
     """A shipped policy's name or a file."""
     digest: str
-    """Of the checkpoint; with another digest the solution is refused."""
+    """The digest of the checkpoint; with another one the solution is refused."""
     search: str = ""
     """"": the likeliest actions; "gumbel" or "puct": those of a tree search (corl.search)."""
     simulations: int = 0
-    """Of each search."""
+    """The number of simulations of each search."""
     imagined: bool = False
     """Whether searches are in the network's own model (MuZero) instead of the environment."""
     value_scale: float = 0.0
-    """Of a Gumbel search, the weight of values beside the network's logits."""
+    """The weight of values beside the network's logits in a Gumbel search."""
 
 
 @runtime_checkable

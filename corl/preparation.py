@@ -16,7 +16,7 @@ from corl.solver import Solver
 
 __all__ = ["prepare"]
 
-_UNSEEN = ("name", "comment", "ids", "names")  # fields of instances that no `prepare` looks at
+_UNSEEN = ("name", "comment", "ids", "names")  # fields of instances that no `prepare` uses
 _PLAIN = (str, int, float, tuple, type(None))
 _done: set[tuple[Any, ...]] = set()
 

@@ -37,12 +37,12 @@ class Record:
     """proven or best known."""
     reference_source: str = ""
     limit: str = ""
-    """What ended the run (Result.limit)."""
+    """The reason that ended the run (Result.limit)."""
     runtime: float | None = None
     """Seconds on the solver's clock."""
     setup_seconds: float | None = None
     wall_seconds: float | None = None
-    """From the child's start to its end, imports and compilation included."""
+    """From the child's start to its end, including imports and compilation."""
     cpu_seconds: float | None = None
     peak_bytes: int | None = None
     trace: tuple[tuple[float, float | None, float | None], ...] = ()

@@ -22,12 +22,12 @@ __all__ = ["STRICT", "Improvement", "Run"]
 STRICT = "CORL_STRICT"
 """The environment variable under which a false report, or an exception, of a solver ends the run as a SolverError."""
 _T = TypeVar("_T")
-_CHUNK = 0.03  # seconds of work between two looks at the clock
+_CHUNK = 0.03  # seconds of work between two readings of the clock
 _GROWTH = 4  # a chunk is at most this many times the one before, so that one mis-timed chunk cannot overshoot the limit
 _LARGEST = 2**31 - 1  # units in a grant: an int32 for any kernel, even where units take no time
 _REPORT_SHARE = 0.02  # share of the time that intermediate reports may take
 _ASK_EVERY = 0.1  # seconds between two requests to an engine to stop
-_PATIENCE = 5.0  # seconds in which an engine that is asked to stop may do so before it is left behind
+_PATIENCE = 5.0  # seconds in which an engine that is asked to stop may do so before it is abandoned
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class Run:
             mean = self._seconds_per_unit
             self._seconds_per_unit = max(seen, 0.7 * mean + 0.3 * seen) if mean else seen
 
-    # ---------------------------------------------------------------- what the solver tells
+    # ---------------------------------------------------------------- reports of the solver
     @property
     def report_due(self) -> bool:
         """Whether enough time has passed for another intermediate report (evaluation, copy, callback): they may take 2 % of the
@@ -339,7 +339,7 @@ class Run:
         callback.
         """
         now = self.elapsed
-        if self._contradicted():  # by a new solution: no bound so far is worth anything
+        if self._contradicted():  # by a new solution: no earlier bound can be trusted
             self.bound, self.trace = None, [(at, objective, None) for at, objective, _ in self.trace if objective is not None]
             self._resume("optimal")
         self.trace.append((round(now, 6), self.objective, self.bound))
@@ -384,12 +384,12 @@ class Run:
         try:
             while busy:
                 thread.join(0.01)
-                busy = thread.is_alive()  # before `poll`, which then sees all that it did
+                busy = thread.is_alive()  # before `poll`, which then covers all of the call's results
                 poll()
                 if busy and self.should_stop and self.elapsed >= ask_at:
                     stop()
                     ask_at = self.elapsed + _ASK_EVERY
-        except Exception:  # of `poll`, which nobody waits for the engine to hear of
+        except Exception:  # of `poll`, raised without waiting for the engine beyond _PATIENCE
             given_up = self.elapsed + _PATIENCE
             while thread.is_alive() and self.elapsed < given_up:
                 stop()

@@ -38,7 +38,7 @@ _VERSION = 1
 _PATIENCE = 30.0  # seconds to wait for another process that writes
 
 _JSON = ("options", "facts", "cores")  # fields of a Record that are stored as JSON; its trace is packed, see `_packed`
-_SHARED = ("versions", "machine", "commit")  # fields that are alike in most runs: kept once, in `circumstances`
+_SHARED = ("versions", "machine", "commit")  # fields that are equal in most runs: stored once, in `circumstances`
 _FIELDS = [field.name for field in dataclasses.fields(Record)]
 _COLUMNS = [name for name in _FIELDS if name not in (*_SHARED, "solution")]
 _TYPES = {"seed": "INTEGER", "iterations": "INTEGER", "peak_bytes": "INTEGER", "trace": "BLOB"} | dict.fromkeys(

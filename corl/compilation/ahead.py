@@ -24,7 +24,7 @@ from corl.solver import Solver
 
 __all__ = ["Job", "compile_ahead", "compile_for", "missing", "record_file", "recorded"]
 
-_WORTH = 4.0  # seconds of compilation that are worth another process, which takes one or two to start
+_WORTH = 4.0  # seconds of compilation that justify another process, which takes one or two to start
 
 
 class Job(NamedTuple):

@@ -233,7 +233,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 # -------------------------------------------------------------------- folders
 def _folder(name: str, files: Callable[[], Iterable[Path]]) -> Path | None:
-    checks = numba.config.BOUNDSCHECK  # type: ignore[attr-defined]  # numba's own key does not tell
+    checks = numba.config.BOUNDSCHECK  # type: ignore[attr-defined]  # not part of numba's own key
     checked = " with checks of indices" if checks else ""
     digest = hashlib.sha256(f"{sys.version} numba {numba.__version__}{checked}".encode())
     try:
@@ -262,7 +262,10 @@ def _folder(name: str, files: Callable[[], Iterable[Path]]) -> Path | None:
 
 
 def _is_private(path: Path) -> bool:
-    """Whether nobody but the user and root can have written there, as far as the system tells. Raises OSError where it is not."""
+    """Return whether only the user and root can have written there, as far as the system reports it.
+
+    Raises OSError if it is absent.
+    """
     if not hasattr(os, "getuid"):
         return True
     status = path.stat()
@@ -304,7 +307,7 @@ def _reached(module: str) -> list[Path]:
     other than corl all files count.
     """
     package = module.partition(".")[0]
-    if _home(package) is None:  # a notebook: what its cells held when a kernel was compiled cannot be told
+    if _home(package) is None:  # a notebook: the content of its cells when a kernel was compiled is unknown
         raise OSError("no source")
     reached: dict[str, Path] = {}
     waiting = [module] if package == "corl" else list(_modules(package))

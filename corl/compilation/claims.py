@@ -22,7 +22,7 @@ except ImportError:  # Windows: processes that need the same kernel at once all 
 __all__ = ["possible", "released", "take", "taken"]
 
 _PATIENCE = 60.0  # seconds that a process waits for another one, which may have been stopped
-_LOOK_EVERY = 0.02  # seconds between two looks
+_LOOK_EVERY = 0.02  # seconds between two attempts
 _BYTES = 2**62  # of which each kernel has one; the file is empty
 _files: dict[Path, int] = {}  # open for as long as this process lives: closing one would end all claims in it
 _held: list[tuple[Path, int]] = []

@@ -13,7 +13,7 @@ from corl.policy import Player, Policy
 
 __all__ = ["CountedEvaluator", "Stopped", "log_softmax"]
 
-_MOST = 4096  # rows in one network call, unless told otherwise
+_MOST = 4096  # rows in one network call, by default
 
 
 class Stopped(Exception):

@@ -14,7 +14,7 @@ from corl.rng import hashed, mix
 __all__ = ["gumbels", "stream_keys"]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
-_TINY = 2.0**-54  # stands for a uniform of 0, which the noise may not have
+_TINY = 2.0**-54  # replaces a uniform of 0, whose logarithm is infinite
 
 
 def stream_keys(*numbers: ArrayLike) -> NDArray[np.uint64]:

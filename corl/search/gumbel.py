@@ -176,7 +176,7 @@ def _choose_inside(rule: Any, trees: Any, t: Any, node: Any) -> Any:
         q = _q(trees, t, trees.child[t, node, k], completed.mixed)
         improved[k] = trees.weight[t, node, k] * math.exp(completed.scale * (q - top))
         total += improved[k]
-    visits = trees.visits[t, node] - 1  # 1 + sum N: the present simulation is not to count
+    visits = trees.visits[t, node] - 1  # 1 + sum N: the current simulation does not count
     best, highest = children, -math.inf
     if children < count:
         highest = trees.weight[t, node, children] * fresh / total

@@ -45,7 +45,7 @@ def keep_unmasked(actions: Any, logits: Any, count: Any, edges: Any, kept_logits
                 edges[i], kept_logits[i] = edges[i - 1], kept_logits[i - 1]
                 i -= 1
             edges[i], kept_logits[i] = actions[k], logits[k]
-    if kept == 0 and count > 0:  # every action masked: the mask is no help, all are alike
+    if kept == 0 and count > 0:  # every action masked: the mask is ignored, all have equal logits
         kept = min(count, room)
         for k in range(kept):
             edges[k], kept_logits[k] = actions[k], 0.0

@@ -83,7 +83,7 @@ def _choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
             low, high = min(low, q), max(high, q)
     spread = max(high - low, tree.LEAST_SPREAD * max(abs(low), abs(high)))
     per_value = 1.0 / spread if spread > 0.0 else 0.0
-    visits = trees.visits[t, node] - 1.0  # without the present simulation
+    visits = trees.visits[t, node] - 1.0  # without the current simulation
     bonus = math.sqrt(visits) * (rule.exploration + math.log((visits + rule.base + 1.0) / rule.base)) / trees.mass[t, node]
     best, highest = children, -math.inf
     if children < count:

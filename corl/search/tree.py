@@ -198,7 +198,7 @@ def _list_root(trees: Trees, t: Any, actions: Any, logits: Any, weights: Any) ->
         trees.root_logit[t, k] = logits[k] if actions[k] >= 0 and logits[k] > FAR else -np.inf
         highest = max(highest, trees.root_logit[t, k])
         count += actions[k] >= 0
-    if count > 0 and highest == -np.inf:  # every action masked: the mask is no help, all are alike
+    if count > 0 and highest == -np.inf:  # every action masked: the mask is ignored, all have equal logits
         highest = np.float32(0.0)
         for k in range(count):
             trees.root_logit[t, k] = 0.0
