@@ -46,7 +46,7 @@ _HOME = {
     "load_policy": "networks.checkpoints",
     "milp": "milp",
     "option": "options",
-    "problem": "registry",  # not a problem.py: likewise
+    "problem": "registry",  # not problem.py: a submodule of that name, once imported, would hide the function
     "read": "loading",
     "solve": "solving",  # not solve.py: a submodule of that name, once imported, would hide the function
     "train": "learning.training",

@@ -1,6 +1,6 @@
-"""Arguments of public functions, checked where they are given. NumPy's numbers are numbers; a fault is one UsageError.
+"""Checks of the arguments of public functions. NumPy's numbers count as numbers; an error is a UsageError of one line.
 
-Each function takes `of`, which names the argument in the message (`client 'Ada': service`), and the value.
+In each function `of` names the argument in the message (`client 'Ada': service`), and `value` is the argument.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
 
 
 def refusal(of: str, value: Any, accepted: str) -> UsageError:
-    """The error for a value that an argument does not take."""
+    """Return the error for a value that an argument does not accept."""
     return UsageError(f"{of}: {shown(value)} is not accepted; accepted: {accepted}")
 
 
 def python(value: Any) -> Any:
-    """A NumPy scalar, or an array of no dimension, as Python's own value; anything else as it is."""
+    """Return a NumPy scalar, or an array of no dimension, as Python's own value; anything else unchanged."""
     return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
 
 
 def number(of: str, value: Any, low: float = 0.0, high: float = LARGEST, infinite: bool = False) -> float:
-    """A number in low..high, or where `infinite` is true also infinity; an integer stays one."""
+    """Return a number in low..high, or with `infinite` also infinity; an integer remains an integer."""
     found = python(value)
     if isinstance(found, numbers.Real) and not isinstance(found, bool):
         try:
@@ -56,7 +56,7 @@ def number(of: str, value: Any, low: float = 0.0, high: float = LARGEST, infinit
 
 
 def integer(of: str, value: Any, low: int = 0, high: int = 10**9) -> int:
-    """An integer in low..high."""
+    """Return an integer in low..high."""
     found = python(value)
     if isinstance(found, numbers.Integral) and not isinstance(found, bool) and low <= int(found) <= high:
         return int(found)
@@ -64,7 +64,7 @@ def integer(of: str, value: Any, low: int = 0, high: int = 10**9) -> int:
 
 
 def flag(of: str, value: Any) -> bool:
-    """True or false; 1 and 0, as tables hold them, as well."""
+    """Return a boolean; 1 and 0, as in tables, are accepted as well."""
     found = python(value)
     if isinstance(found, (bool, int, float)) and found in (0, 1):
         return bool(found)
@@ -72,14 +72,14 @@ def flag(of: str, value: Any) -> bool:
 
 
 def text(of: str, value: Any) -> str:
-    """A text."""
+    """Return a text."""
     if isinstance(value, str):
         return str(value)
     raise refusal(of, value, "a text")
 
 
 def choice(of: str, value: Any, accepted: Iterable[str]) -> str:
-    """One of some words."""
+    """Return one of the accepted words."""
     words = list(accepted)
     if isinstance(value, str) and value in words:
         return str(value)
@@ -87,7 +87,7 @@ def choice(of: str, value: Any, accepted: Iterable[str]) -> str:
 
 
 def name(of: str, value: Any) -> Hashable:
-    """What can name something: a text, a number, or anything else that a dict takes as a key, but not None and not NaN."""
+    """Return a name: a text, a number, or any other key of a dict, but not None and not NaN."""
     found = python(value)
     try:
         good = hash(found) is not None and len(str(found)) > 0 and bool(found == found)
@@ -99,13 +99,13 @@ def name(of: str, value: Any) -> Hashable:
 
 
 def names(of: str, value: Any) -> list[Hashable]:
-    """Several names; a text alone is one of them."""
+    """Return a list of names; a text alone is one name."""
     given = [value] if isinstance(value, str) else entries(of, value, "names, such as a list or a set of texts")
     return [name(of, each) for each in given]
 
 
 def entries(of: str, value: Any, accepted: str, count: int | None = None) -> list[Any]:
-    """What a list, a tuple, a set or an array holds, `count` entries if that is given."""
+    """Return the entries of a list, a tuple, a set or an array as a list; `count` of them, if given."""
     found: list[Any] | None = None
     if hasattr(value, "tolist") and getattr(value, "ndim", None):
         found = value.tolist()
@@ -117,7 +117,7 @@ def entries(of: str, value: Any, accepted: str, count: int | None = None) -> lis
 
 
 def moment(of: str, value: Any, unit: str) -> float | str:
-    """A time: a number from 0, or where `unit` is "s", "min" or "h" a text such as "07:30"."""
+    """Return a time: a number from 0, or if `unit` is "s", "min" or "h" a text such as "07:30"."""
     if isinstance(value, str):
         if not _CLOCK.fullmatch(value):
             raise refusal(of, value, 'a number from 0, or a time such as "07:30"')
@@ -128,7 +128,7 @@ def moment(of: str, value: Any, unit: str) -> float | str:
 
 
 def window(of: str, value: Any, unit: str) -> list[float | str | None]:
-    """(begin, end): each a time, or None for no limit."""
+    """Return (begin, end) as a list: each a time, or None for no limit."""
     accepted = f"(begin, end), each a number from 0{', a time such as 07:30' if unit else ''} or None"
     ends = entries(of, value, accepted, count=2)
     if ends[1] is not None and python(ends[1]) == math.inf:

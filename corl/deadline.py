@@ -1,7 +1,7 @@
-"""How much time is left for work that is hidden in an action: lists made once, integer programs, a look at a thousand states.
+"""Time limits for long work within an action: lists made once, integer programs, the evaluation of a thousand states.
 
-Policies and oracles are asked for actions and know no clock; who asks may set one for all that happens below: `time_limited`, or
-`in_time` with that of a run.
+Policies and oracles are asked for actions and have no clock; their caller may set a limit for everything in a block:
+`time_limited`, or `in_time` with that of a run.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["OutOfTime", "in_time", "program_solved", "seconds_left", "time_limited"]
 
 _HERE = 0.3  # seconds that a program may take in this process
-_LARGE = 20_000  # entries of a program that may not look at its limit for over a second
+_LARGE = 20_000  # entries of a program that may not check its limit for over a second
 
 
 class OutOfTime(Exception):
-    """There is no time to go on."""
+    """The time is over."""
 
 
 class _Deadline(ExitStack):
-    """What is left in seconds, and a process for programs that take long, once there is one."""
+    """The remaining seconds, and a process for programs that take long, created at its first use."""
 
     def __init__(self, remaining: Callable[[], float]) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ _present: ContextVar[_Deadline | None] = ContextVar("present", default=None)
 
 @contextmanager
 def time_limited(remaining: Callable[[], float]) -> Iterator[None]:
-    """What happens in the block raises OutOfTime soon after `remaining()`, in seconds, has fallen to 0."""
+    """Run the block; code in it raises OutOfTime soon after `remaining()`, in seconds, has fallen to 0."""
     with _Deadline(remaining) as deadline:
         token = _present.set(deadline)
         try:
@@ -60,9 +60,9 @@ def time_limited(remaining: Callable[[], float]) -> Iterator[None]:
 
 @contextmanager
 def in_time(run: Run, share: float = 1.0) -> Iterator[None]:
-    """The block is left where a share of the time limit is over, and after Ctrl-C; not because all iterations are done.
+    """Run the block until a share of the time limit is over, or Ctrl-C; not until all iterations are done.
 
-    With all of the limit, what was too long for the time that was left ends the run for that reason, some moments before its end.
+    With the whole limit, work that is too long for the remaining time ends the run for that reason, some moments before its end.
     """
 
     def remaining() -> float:
@@ -79,7 +79,7 @@ def in_time(run: Run, share: float = 1.0) -> Iterator[None]:
 
 
 def seconds_left() -> float:
-    """What is left, inf without a limit. Raises OutOfTime where that is nothing."""
+    """Return the remaining seconds, inf without a limit. Raises OutOfTime if there are none."""
     deadline = _present.get()
     left = math.inf if deadline is None else deadline.remaining()
     if left <= 0.0:
@@ -88,10 +88,10 @@ def seconds_left() -> float:
 
 
 def program_solved(entries: int, program: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
-    """What SciPy's `linprog` or `milp` find with HiGHS, to the end, in a program of so many entries. Raises OutOfTime.
+    """Return the result of SciPy's `linprog` or `milp` with HiGHS, run to its end, for a program with this many entries.
 
-    Nothing interrupts such a call, which looks at its own limit when it pleases: one that takes long is made in a process, which
-    can be killed.
+    Nothing interrupts such a call, which checks its own limit irregularly: a long one is made in a process, which can be killed.
+    Raises OutOfTime.
     """
     deadline = _present.get()
     if deadline is None:
@@ -106,12 +106,12 @@ def program_solved(entries: int, program: Callable[..., Any], *arguments: Any, *
 
 
 def _solving() -> Callable[[tuple[Any, ...]], Any]:
-    """What the process of a deadline is made of."""
+    """Return the function that the process of a deadline runs."""
     return lambda task: _within(*task)
 
 
 def _within(seconds: float, program: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """What a program finds in so many seconds, None if that is not its end."""
+    """Return the result of a program within this many seconds, None if it did not finish."""
     begun = time.monotonic()
     options = {**keywords.get("options", {}), "time_limit": seconds}
     found = program(*arguments, **keywords | {"options": options})

@@ -1,4 +1,4 @@
-"""Entry points: what distributions declare under names, ours and anybody's in the same way."""
+"""Entry points: the names that distributions declare, ours and others in the same way."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 @cache
 def declared(group: str) -> dict[str, EntryPoint]:
-    """The entry points of a group by name; where two distributions declare one name, the first on the search path has it."""
+    """Return the entry points of a group by name; if two distributions declare one name, the first on the search path is used."""
     found: dict[str, EntryPoint] = {}
     for entry in _entries(group):
         first = found.setdefault(entry.name, entry)
@@ -28,7 +28,10 @@ def declared(group: str) -> dict[str, EntryPoint]:
 
 
 def load(entry: EntryPoint, kind: type[_T], *, create: bool = False) -> _T:
-    """What an entry point names (or, with `create`, an instance of that class), which must be a `kind`. Raises UsageError."""
+    """Return the object of an entry point (or, with `create`, an instance of that class), which must be a `kind`.
+
+    Raises UsageError.
+    """
     try:
         loaded = entry.load()
         loaded = loaded() if create else loaded
@@ -41,7 +44,7 @@ def load(entry: EntryPoint, kind: type[_T], *, create: bool = False) -> _T:
 
 
 def _entries(group: str) -> list[EntryPoint]:
-    """The entry points of a group; those of a distribution whose list of them is damaged are left out, with a warning."""
+    """Return the entry points of a group; those of a distribution with damaged metadata are skipped, with a warning."""
     with contextlib.suppress(Exception):
         return list(entry_points(group=group))
     found: list[EntryPoint] = []

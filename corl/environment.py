@@ -22,39 +22,39 @@ __all__ = ["Environment", "View"]
 
 
 class View:
-    """R states in which a decision falls: made once a decision, and handed to all who look at the states.
+    """R states in which a decision is made: created once per decision and shared by all that observe the states.
 
-    The states are observed when somebody first asks what is seen of them, and once. Until the rows are stepped.
+    The states are observed at the first request, and once. A view is valid until its rows are stepped.
     """
 
     rows: NDArray[np.int64]
-    """[R] of the environment's pool; none of their episodes is over where a policy is asked."""
+    """[R] rows of the environment's pool; when a policy is asked, none of their episodes is over."""
     actions: NDArray[np.int32]
     """[R, K] as the environment lists them, -1 after the last."""
 
     def __init__(
         self, environment: Environment, rows: NDArray[np.int64], actions: NDArray[np.int32], observe: Callable[..., Any]
     ) -> None:
-        """observe: the environment's function of rows and actions that makes the arrays."""
+        """Create a view; `observe` is the environment's function of rows and actions that returns the arrays."""
         self.environment, self.rows, self.actions, self._observe = environment, rows, actions, observe
         self._arrays: Mapping[str, NDArray[Any]] | None = None
         self._seen: dict[Hashable, Mapping[str, NDArray[Any]]] = {}
 
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
-        """The reduced states (Environment.observe)."""
+        """The observation of the states (Environment.observe)."""
         if self._arrays is None:
             self._arrays = self._observe(self.rows, self.actions)
         return self._arrays
 
     def seen(self, key: Hashable, look: Callable[[View], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
-        """What `look` makes of the states, arrays with a leading axis R: those from before where `key` was asked for already."""
+        """Return `look` of this view, arrays with a leading axis R; computed once for each `key`."""
         if key not in self._seen:
             self._seen[key] = look(self)
         return self._seen[key]
 
     def part(self, chosen: slice) -> View:
-        """Some of the states, which are observed together with the others."""
+        """Return a view of some of the states; they are observed together with the others."""
         return _Part(self, chosen)
 
 
@@ -76,37 +76,50 @@ class _Part(View):
 class Environment(abc.ABC):
     """A pool of `rows` states over some instances of one problem.
 
-    For every legal episode, from `reset` until `actions` is empty: base + the sum of the rewards is the objective of
-    `solution` (its negative where the problem minimises), and the episode ends.
+    For every legal episode, from `reset` until `actions` is empty: base + the sum of the rewards is the objective value of
+    `solution` (its negative when minimising), and every episode ends.
     """
 
     instances: list[Any]
-    """What `reset` makes states of."""
+    """The instances that `reset` creates states of."""
     state: Any
-    """The pool: a NamedTuple of arrays whose class the problem's kernels are attached to."""
+    """The pool: a NamedTuple of arrays to whose class the problem's kernels are attached."""
     rows: int
-    """How many states the pool holds."""
+    """The number of states in the pool."""
     width: int
-    """K, the most actions that `actions` lists."""
+    """K, the greatest number of actions that `actions` lists."""
     kinds: ClassVar[int] = 0
-    """Where actions are numbers below a constant that mean the same in every state of every instance: that constant; else 0."""
+    """If actions are numbers below a constant with one meaning in every state of every instance, that constant; otherwise 0."""
     compiled: ClassVar[bool] = True
-    """Whether kernels can step it through `corl.hooks`. Where it is False (a step calls an engine), the class has
-    `actions` and `_step` of its own, in Python, nothing is random, and only searches that step from Python work."""
+    """Whether kernels can step it through `corl.hooks`. If False (a step calls an engine), the class implements `actions` and
+    `_step` in Python, nothing is random, and only searches that step from Python work.
+    """
 
     def __init__(self, instances: Sequence[Any], rows: int, width: int, fewest: int = 1) -> None:
-        """Set `instances`, `rows` and `width`, which is at least `fewest`; a class sets `state`, with every row an initial state
-        of instance 0, and `width` where no state has so many actions."""
+        """Set `instances`, `rows` and `width`, which is at least `fewest`.
+
+        A subclass sets `state`, with every row an initial state of instance 0, and a smaller `width` if no state has so many
+        actions.
+        """
         if not instances or rows < 1 or width < fewest:
             listed = "one listed action" if fewest == 1 else f"{fewest} listed actions"
             raise UsageError(f"an environment takes at least one instance, one row and {listed}")
         self.instances, self.rows, self.width = list(instances), rows, width
 
     def reset(self, rows: ArrayLike, which: ArrayLike, keys: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Make `rows` [R] initial states of the instances `which` [R] (or one for all); returns the bases, float64 [R].
+        """Set rows to initial states of instances.
 
-        `keys` (uint64 [R], or one for all; 0 unless given) is where all randomness of a row comes from; rows of one key see
-        the same draws. Raises UsageError, with no row changed, for rows, instances or keys that there are not.
+        Args:
+            rows: Integers [R].
+            which: Integers [R] or one for all, indices into `instances`.
+            keys: uint64 [R] or one for all; None: 0. The source of all randomness of a row: rows with equal keys have equal
+                draws.
+
+        Returns:
+            The base values, float64 [R].
+
+        Raises:
+            UsageError: Unknown rows or instances, or malformed keys; no row is changed.
         """
         at, instances = self._checked(rows), _indices(which, len(self.instances), "instances")
         given = np.asarray(0 if keys is None else keys)
@@ -118,45 +131,53 @@ class Environment(abc.ABC):
 
     @abc.abstractmethod
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """What `reset` does, for arguments that are checked, all [R]."""
+        """Implement `reset`, for checked arguments, all [R]."""
 
     def view(self, rows: ArrayLike, actions: NDArray[np.int32] | None = None) -> View:
-        """The states of `rows` [R] as policies are shown them; `actions` [R, K] where they are listed already."""
+        """Return the states of `rows` [R] as policies receive them; `actions` [R, K] if they are listed already."""
         at = self._checked(rows)
         return View(self, at, self.actions(at) if actions is None else actions, self._observe)
 
     def observe(self, rows: ArrayLike) -> Mapping[str, NDArray[Any]]:
-        """The reduced states of `rows` [R], arrays with a leading axis R; slot k belongs to `actions(rows)[:, k]`."""
+        """Return the observation of `rows` [R], arrays with a leading axis R; slot k belongs to `actions(rows)[:, k]`."""
         return self.view(rows).arrays
 
     @abc.abstractmethod
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """What `observe` gives, for rows [R] that are checked and the actions [R, K] that are listed for them."""
+        """Implement `observe`, for checked rows [R] and the actions [R, K] that are listed for them."""
 
     def instance_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The place in `instances` of the instance that each of `rows` [R] is a state of, int64 [R].
+        """Return for each of `rows` [R] the index into `instances` of its instance, int64 [R].
 
-        Unless overridden, that in the state's field `instance`, int [rows].
+        By default from the state's field `instance`, int [rows].
         """
         return self.state.instance[rows].astype(np.int64)  # type: ignore[no-any-return]
 
     @abc.abstractmethod
     def solution(self, row: int) -> Any:
-        """The solution of a row whose episode is over, in the problem's own form. Raises UsageError before that."""
+        """Return the solution of a row whose episode is over, in the problem's own form. Raises UsageError before its end."""
 
     def actions(self, rows: ArrayLike) -> NDArray[np.int32]:
-        """The legal actions of `rows` [R]: int32 [R, K], -1 where there are fewer; all -1 where the episode is over."""
+        """Return the legal actions of `rows` [R]: int32 [R, K], -1 after the last; all -1 if the episode is over."""
         at = self._checked(rows)
         out = np.full((len(at), self.width), -1, np.int32)
         _actions(self.state, at, out)
         return out
 
     def step(self, src: ArrayLike, dst: ArrayLike, actions: ArrayLike) -> NDArray[np.float64]:
-        """Make rows `dst` [R] the successors of rows `src` [R] by `actions` [R]; returns the rewards, float64 [R].
+        """Set rows to the successors of rows by actions.
 
-        src[i] == dst[i] steps in place. Raises UsageError, with no row changed, where a row is the dst of one step and
-        takes part in another (the outcome would depend on their order), and for rows that the pool does not have.
-        An action that is not legal raises UsageError as well, after the other steps were made.
+        Args:
+            src: Integers [R], the rows to step from.
+            dst: Integers [R], the rows to write; src[i] == dst[i] steps in place.
+            actions: Integers [R].
+
+        Returns:
+            The rewards, float64 [R].
+
+        Raises:
+            UsageError: A row is the dst of one step and takes part in another (the result would depend on their order), or is not
+                in the pool; no row is changed. Or an action is not legal; the other steps are made.
         """
         sources, targets = self._checked(src), self._checked(dst)
         chosen = np.atleast_1d(np.asarray(actions, np.int64))
@@ -174,16 +195,16 @@ class Environment(abc.ABC):
     def _step(
         self, src: NDArray[np.int64], dst: NDArray[np.int64], actions: NDArray[np.int64], rewards: NDArray[np.float64]
     ) -> None:
-        """Make the steps in order and write their rewards, NaN for an action that is not legal; all [R], none clashing."""
+        """Make the steps in order and write their rewards, NaN for an action that is not legal; all [R], without clashes."""
         _step(self.state, src, dst, actions, rewards)
 
     def _checked(self, rows: ArrayLike) -> NDArray[np.int64]:
-        """`rows` as int64 [R], all in the pool."""
+        """Return `rows` as int64 [R], all in the pool."""
         return _indices(rows, self.rows, "rows")
 
 
 def _indices(given: ArrayLike, count: int, what: str) -> NDArray[np.int64]:
-    """`given` as int64 [R]; UsageError, about `what`, unless they are integers from 0 to count - 1."""
+    """Return `given` as int64 [R]. Raises UsageError, naming `what`, unless they are integers from 0 to count - 1."""
     at = np.atleast_1d(np.asarray(given))
     if at.ndim != 1 or (len(at) and (at.dtype.kind not in "iu" or at.min() < 0 or at.max() >= count)):
         raise UsageError(f"{what} are integers from 0 to {count - 1}, in one dimension")
@@ -192,21 +213,21 @@ def _indices(given: ArrayLike, count: int, what: str) -> NDArray[np.int64]:
 
 @kernel
 def _actions(state: Any, rows: Any, out: Any) -> None:
-    """The hook for each of `rows`, in order."""
+    """Call the hook for each of `rows`, in order."""
     for i in range(len(rows)):
         hooks.actions(state, rows[i], out[i])
 
 
 @kernel
 def _step(state: Any, src: Any, dst: Any, actions: Any, rewards: Any) -> None:
-    """The hook for each step, in order."""
+    """Call the hook for each step, in order."""
     for i in range(len(src)):
         rewards[i] = hooks.step(state, src[i], dst[i], actions[i])
 
 
 @kernel
 def _clash(src: Any, dst: Any, rows: Any) -> Any:
-    """The first step whose dst is the dst of an earlier one or the src of another; -1 if there is none."""
+    """Return the first step whose dst is the dst of an earlier one or the src of another; -1 if there is none."""
     used = np.full(rows, -1, np.int64)
     for i in range(len(dst)):
         if used[dst[i]] >= 0:

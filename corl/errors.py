@@ -28,8 +28,8 @@ class UsageError(CorlError):
 class InputError(CorlError):
     """A file or an object that cannot be read as an instance or a solution.
 
-    The message is one line: `FILE:LINE: FIELD: what is wrong; what is accepted`. What a file says may be of any length:
-    a field of more than 60 characters is cut, a reason of more than 240 loses what is in its middle.
+    The message is one line: `FILE:LINE: FIELD: what is wrong; what is accepted`. Texts from a file may have any length: a field
+    of more than 60 characters and a reason of more than 240 lose their middle.
     """
 
     exit_code = 3
@@ -45,30 +45,30 @@ class InputError(CorlError):
 
 
 def _cut(text: str, longest: int) -> str:
-    """A long text without its middle: what stands first says most."""
+    """Return a long text without its middle: the beginning is the most informative part."""
     end = longest // 4
     return text if len(text) <= longest else f"{text[: longest - end - 3]}...{text[-end:]}"
 
 
 def described(error: BaseException) -> str:
-    """An exception of somebody else's code for a message: its class and what it says."""
+    """Return an exception of foreign code as text for a message: its class and its own message."""
     return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 def kind_of(value: object) -> str:
-    """What somebody gave instead of what was asked for: "a list", "an int", "nothing" for None."""
+    """Return the kind of a wrong value for a message: "a list", "an int", "nothing" for None."""
     name = type(value).__name__
     return "nothing" if value is None else f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
 def unknown(what: str, name: str, names: Iterable[str], also: Iterable[str] = ()) -> str:
-    """The message where nothing has that name: the nearest one, and all there are; `also`: other names that may be meant."""
+    """Return the message for an unknown name: the nearest known one, and all of them; `also`: other names that may be meant."""
     names = list(names)
     return f"{what} {name!r}{hint(name, [*names, *also])}; there are: {', '.join(names) or 'none'}"
 
 
 def hint(name: str, names: Iterable[str]) -> str:
-    """ " (did you mean ...?)" with the name that is like `name`, or begins with it or ends so; "" if none does."""
+    """Return " (did you mean ...?)" with a name that is similar to `name`, or begins or ends with it; "" if there is none."""
     plain = {other.lower().replace("_", "-"): other for other in names}
     wanted = name.lower().replace("_", "-")
     close = difflib.get_close_matches(wanted, plain, 1)
@@ -77,7 +77,7 @@ def hint(name: str, names: Iterable[str]) -> str:
 
 
 def missing_package(error: BaseException) -> str | None:
-    """The line for a third-party package that is not installed; None where the error is another."""
+    """Return the line for a third-party package that is not installed; None if the error is another one."""
     if not isinstance(error, ModuleNotFoundError) or not error.name or error.name.partition(".")[0] == "corl":
         return None
     package = error.name.partition(".")[0].replace("_", "-")
@@ -85,14 +85,14 @@ def missing_package(error: BaseException) -> str | None:
 
 
 def shortened(message: str, longest: int = _LONGEST) -> str:
-    """A message that is no longer than that: what is too much is left out of its middle."""
+    """Return a message of at most `longest` characters, without its middle if it is longer."""
     if len(message) <= longest:
         return message
     return f"{message[: longest * 2 // 3]} [...] {message[len(message) - longest // 3 + 7 :]}"
 
 
 def shown(value: object, longest: int = 60) -> str:
-    """A value for a message: its repr on one line, cut where it is long."""
+    """Return a value as text for a message: its repr on one line, cut if it is long."""
     try:
         words = " ".join(repr(value.item() if getattr(value, "ndim", None) == 0 else value).split())  # type: ignore[attr-defined]
     except Exception:  # a repr of somebody else's code
@@ -105,7 +105,7 @@ def _input_error(message: str, file: str | None, line: int | None, field: str | 
 
 
 class Infeasible(CorlError):
-    """A solution breaks a constraint of its instance; the message names the first one broken."""
+    """A solution violates a constraint of its instance; the message names the first violated one."""
 
     exit_code = 4
 

@@ -29,7 +29,7 @@ LARGEST = 2**53
 
 
 class Kind(abc.ABC):
-    """What is accepted as a value."""
+    """The description of accepted values."""
 
     words: str
     """In a message, after "accepted: "."""
@@ -41,27 +41,27 @@ class Kind(abc.ABC):
 
     @abc.abstractmethod
     def fits(self, value: Any) -> bool:
-        """Whether this is such a value."""
+        """Return whether this is such a value."""
 
     @cached_property
     def alternatives(self) -> tuple[Kind, ...]:
-        """The kinds of which a value may be."""
+        """The kinds that a value may have."""
         return (self,)
 
     @cached_property
     def entries(self) -> Kind:
-        """The kind of a list's entries, where all are of one kind."""
+        """The kind of a list's entries, if all have one kind."""
         inside = [kind.of for kind in self.alternatives if isinstance(kind, Array)]
         return inside[0] if len(inside) == 1 else Either(*inside)
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """Those of the alternatives that are lists with a kind for each place."""
+        """The alternatives that are lists with a kind for each place."""
         return tuple(kind for kind in self.alternatives if isinstance(kind, Row))
 
     @cached_property
     def lengths(self) -> tuple[int | None, int]:
-        """How many entries a list has, None where that is open, and how many at least; nothing where there are kinds of lists."""
+        """The exact length of a list, None if it is free, and its least length; (None, 0) if there are several kinds of lists."""
         lists = [kind for kind in self.alternatives if isinstance(kind, (Array, Row))]
         if len(lists) != 1:
             return None, 0
@@ -83,12 +83,12 @@ class Number(Kind):
 
     @property
     def words(self) -> str:  # type: ignore[override]
-        """Such as "a number from 0 to 1,000", without a bound that says nothing."""
+        """Such as "a number from 0 to 1,000", without trivial bounds."""
         return self.noun + self.limits
 
     @property
     def limits(self) -> str:
-        """The range, to follow the noun: " from 0 to 1", " above 0 and below 1"; "" where there is none."""
+        """The range, to follow the noun: " from 0 to 1", " above 0 and below 1"; "" if there is none."""
         first = f" from {_bound(self.low)}" if self.low > -LARGEST else ""
         last = f" {'to' if first else 'up to'} {_bound(self.high)}" if self.high < LARGEST else ""
         if self.above > -LARGEST:
@@ -105,7 +105,7 @@ class Number(Kind):
         return _is_number(value) and self.holds(value)
 
     def holds(self, value: float) -> bool:
-        """Whether a number lies in the range."""
+        """Return whether a number is in the range."""
         return self.low <= value <= self.high and self.above < value < self.below
 
 
@@ -127,7 +127,7 @@ class Integer(Number):
 
 @dataclass(frozen=True)
 class String(Kind):
-    """A text, perhaps an empty one; one that has a pattern (a regular expression) where there is one."""
+    """A text, possibly empty; if there is a pattern (a regular expression), one that matches it."""
 
     pattern: str = ""
     words = "a text"
@@ -156,7 +156,7 @@ class Flag(Kind):
 
 @dataclass(frozen=True)
 class Null(Kind):
-    """Nothing. Of a key it is as good as none."""
+    """Nothing. A key with this value counts as absent."""
 
     words = "null"
 
@@ -278,12 +278,12 @@ class Table(Kind):
 
 @dataclass(frozen=True)
 class Object(Kind):
-    """An object with these keys alone, where it is not `open` to others; an optional one that is null is as good as missing."""
+    """An object with these keys alone, unless it is `open` to others; an optional key that is null counts as absent."""
 
     required: Mapping[str, Kind]
     optional: Mapping[str, Kind] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Keys that others' files may have, and what is not supported then."""
+    """Keys that files of others may have, and what is unsupported in that case."""
     open: bool = False
 
     @cached_property
@@ -312,7 +312,7 @@ class Object(Kind):
 
 @dataclass(frozen=True, init=False)
 class Either(Kind):
-    """What one of several kinds takes."""
+    """A value of one of several kinds."""
 
     of: tuple[Kind, ...]
 
@@ -321,7 +321,7 @@ class Either(Kind):
 
     @property
     def words(self) -> str:  # type: ignore[override]
-        """What each takes."""
+        """The words of all kinds."""
         return " or ".join(each.words for each in self.of)
 
     @property
@@ -333,13 +333,13 @@ class Either(Kind):
 
     @cached_property
     def alternatives(self) -> tuple[Kind, ...]:
-        """Those of each."""
+        """The alternatives of all kinds."""
         return tuple(kind for each in self.of for kind in each.alternatives)
 
 
 @dataclass(frozen=True)
 class Worded(Kind):
-    """A kind that is told in other words."""
+    """A kind with other words."""
 
     of: Kind
     words: str
@@ -353,23 +353,23 @@ class Worded(Kind):
 
     @cached_property
     def alternatives(self) -> tuple[Kind, ...]:
-        """Those of the kind itself."""
+        """The alternatives of the kind itself."""
         return self.of.alternatives
 
 
 def document(title: str, kind: Kind) -> Schema:
-    """The schema of a whole file."""
+    """Return the schema of a whole file."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **kind.schema}
 
 
 def generator_call(problem: str, generators: Collection[str]) -> Object:
-    """The call of a generator in place of what it makes (corl.files.json_instances.generated)."""
+    """Return the kind of a generator call in place of its result (corl.files.json_instances.generated)."""
     optional = {"problem": Constant(problem), "name": String(), "comment": String(), "parameters": Table(Anything())}
     return Object({"generator": Choice(tuple(generators))}, optional)
 
 
 def _is_number(value: Any) -> bool:
-    """A number that a float can hold."""
+    """Return whether a value is a number that a float can hold."""
     try:
         return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:

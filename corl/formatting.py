@@ -6,18 +6,18 @@ import math
 
 __all__ = ["memory", "percent", "seconds", "value"]
 
-_DIGITS = ((100, 0), (10, 1), (1, 2), (5e-4, 3))  # percentages from here on have so many digits after the point
+_DIGITS = ((100, 0), (10, 1), (1, 2), (5e-4, 3))  # (least percentage, digits after the point)
 
 
 def value(x: float | None) -> str:
-    """Integers whole, others to seven significant digits, unknown as a dash."""
+    """Return a value as text: integers in full, others to seven significant digits, unknown ones as a dash."""
     if x is None:
         return "-"
     return f"{x:.0f}" if float(x).is_integer() and abs(x) < 1e15 else f"{x:.7g}"
 
 
 def percent(gap: float | None) -> str:
-    """A relative gap as a percentage with the digits that matter: 0.00003 %, 0.012 %, 3.40 %, 120 %."""
+    """Return a relative gap as a percentage with the significant digits: 0.00003 %, 0.012 %, 3.40 %, 120 %."""
     if gap is None or math.isnan(gap):
         return "–"
     x = abs(100 * gap)
@@ -30,14 +30,14 @@ def percent(gap: float | None) -> str:
 
 
 def seconds(time: float | None) -> str:
-    """A time with three digits."""
+    """Return a time as text with three digits."""
     if time is None:
         return "–"
     return f"{time:,.0f} s" if time >= 100 else f"{time:.3g} s"
 
 
 def memory(size: float | None) -> str:
-    """A number of bytes in binary megabytes or gigabytes."""
+    """Return a number of bytes as text in binary megabytes or gigabytes."""
     if size is None:
         return "–"
     return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"

@@ -31,11 +31,17 @@ _Seen: TypeAlias = dict[str, NDArray[Any]]
 def make(
     problem: str | Problem, instances: Sequence[Any], *, features: str = "", environment: str = "", width: int | None = None
 ) -> Gym:
-    """The episodes of some instances, each drawn at a reset.
+    """Return an environment with the episodes of some instances, of which each reset draws one.
 
-    features, environment: names among the problem's, "" for the first (that take what the environment shows). width: the most
-    actions listed, None for the problem's choice. Raises UsageError for a problem without an environment or features, for names
-    that it does not have, and for instances that are not its own.
+    Args:
+        problem: A name or a Problem.
+        instances: At least one.
+        features: A name among the problem's; "": the first that accept the environment's observation.
+        environment: A name among the problem's; "": the first.
+        width: The greatest number of listed actions; None: the problem's choice.
+
+    Raises:
+        UsageError: The problem has no environment or features, or not of that name, or an instance belongs to another problem.
     """
     adapter = registry.problem(problem)
     if not adapter.takes_policies:
@@ -54,18 +60,17 @@ def make(
 
 
 class Gym(gymnasium.Env[_Seen, np.int64]):
-    """An Environment with one row, seen through a problem's features.
+    """An Environment with one row, observed through a problem's features.
 
-    An observation has the Tokens of the state: "x" float32 [T, F], "mask" int8 [T] and, where the features have them, "pairs"
+    An observation has the Tokens of the state: "x" float32 [T, F], "mask" int8 [T] and, if the features have them, "pairs"
     float32 [T, T, P]. An action is a slot, 0 .. K - 1, of those that `Environment.actions` lists; info["action_mask"], int8 [K],
-    says which of them are there, and a slot without an action stands for slot modulo their number, so that agents which know of
-    no masks can play. Rewards are the environment's; the base in the info of the reset and the rewards add up to the objective of
-    info["solution"], which the last step gives (its negative where the problem minimises), in the `Problem.episode` of its
-    "key".
+    marks the valid ones, and an empty slot counts as slot modulo the number of actions, so that agents without support for
+    masks can play. Rewards are the environment's; the base in the info of the reset and the rewards add up to the objective value
+    of info["solution"], which the last step returns (its negative when minimising), in the `Problem.episode` of its "key".
     """
 
     instances: list[Any]
-    """Those with a choice to make."""
+    """The instances with a decision to make."""
 
     def __init__(self, environment: Environment, features: Any) -> None:
         self._environment, self._features = environment, features
@@ -91,7 +96,7 @@ class Gym(gymnasium.Env[_Seen, np.int64]):
         return self._look(), self._info() | {"base": float(base), "key": int(key)}
 
     def step(self, action: np.int64 | int) -> tuple[_Seen, float, bool, bool, dict[str, Any]]:
-        """Take the action in a slot. An episode without any choice left is over: another step raises UsageError."""
+        """Take the action in a slot. An episode without further decisions is over: another step raises UsageError."""
         if not self._slots.size:
             raise UsageError("the episode is over; call reset")
         reward = self._environment.step([0], [0], [self._slots[int(action) % self._slots.size]])[0]
@@ -101,12 +106,12 @@ class Gym(gymnasium.Env[_Seen, np.int64]):
         return seen, float(reward), over, False, self._info() | ended
 
     def _begun(self, which: int) -> bool:
-        """Whether an episode of instance `which`, which begins here, has a choice."""
+        """Begin an episode of instance `which`; return whether it has a decision to make."""
         self._environment.reset([0], [which])
         return bool(self._environment.actions([0])[0, 0] >= 0)
 
     def _look(self) -> _Seen:
-        """What is seen now; notes the actions that there are."""
+        """Return the current observation, and store the listed actions."""
         listed = self._environment.actions([0])[0]
         self._slots = listed[listed >= 0]
         seen = self._features(self._environment.observe([0])).arrays()
@@ -117,7 +122,7 @@ class Gym(gymnasium.Env[_Seen, np.int64]):
 
 
 def _space(array: NDArray[Any]) -> spaces.Space[NDArray[Any]]:
-    """The space of one row of an array of Tokens."""
+    """Return the space of one row of an array of Tokens."""
     if array.dtype == np.bool_:
         return spaces.MultiBinary(array.shape[1:])
     return spaces.Box(-np.inf, np.inf, array.shape[1:], np.float32)

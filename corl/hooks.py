@@ -1,4 +1,4 @@
-"""What a problem attaches its environment's kernels to, so that compiled searches can call them.
+"""Hooks: the functions to which a problem attaches its environment's kernels, so that compiled searches can call them.
 
 A problem writes two scalar kernels over its pool of states (a NamedTuple of arrays, see corl.environment) and attaches
 them for its own class of state:
@@ -6,11 +6,11 @@ them for its own class of state:
     @attach(hooks.step, MyState)
     def _step(state, src, dst, action): ...
 
-The right one is picked by the type of `state` where a kernel calls `hooks.step(...)`, at compile time and in a way that can
+A call of `hooks.step(...)` in a kernel is resolved by the type of `state`, at compile time and in a way that can
 be cached (functions passed as arguments or closed over cannot).
 
-Behind each hook are two numba overloads, made once, and a table. An overload for each class would change the type that numba
-gives to the hook; where a module is imported in the middle of a compilation (reading a kernel from the disk cache imports the
+A hook consists of two numba overloads, made once, and a table. An overload for each class would change the type that numba
+gives to the hook; if a module is imported in the middle of a compilation (reading a kernel from the disk cache imports the
 modules of the classes it names), numba would meet two types of one function and fail with "Cannot unify Function(step)".
 
 A problem whose steps draw random numbers keeps the keys of its rows in a field `key` of its state, uint64 [R].
@@ -31,7 +31,7 @@ _attached: dict[tuple[Any, bool], dict[tuple[type, ...], Callable[..., Any]]] = 
 
 
 def hook(stub: _F) -> _F:
-    """Make a function that is never called from Python one that compiled code may call, once something is attached to it."""
+    """Turn a stub into a function that compiled code may call, once something is attached to it; Python never calls it."""
     for borrow in (False, True):
         table = _attached[stub, borrow] = {}
         options: Any = {"error_model": "numpy"} | ({"_nrt": False} if borrow else {})
@@ -40,9 +40,12 @@ def hook(stub: _F) -> _F:
 
 
 def attach(stub: Callable[..., Any], *classes: type, borrow: bool = False) -> Callable[[_F], _F]:
-    """A decorator: compiled calls of a hook whose first arguments are of these NamedTuple classes call the decorated function.
+    """Return a decorator that attaches a function: compiled calls of `stub` whose first arguments are of these classes call it.
 
-    Where two attached functions fit, the one with more classes is called. `borrow` as in `corl.jit.kernel`.
+    Args:
+        stub: A hook.
+        *classes: NamedTuple classes of the first arguments. If two attached functions fit, the one with more classes is called.
+        borrow: As in `corl.jit.kernel`.
     """
 
     def decorate(function: _F) -> _F:
@@ -53,7 +56,7 @@ def attach(stub: Callable[..., Any], *classes: type, borrow: bool = False) -> Ca
 
 
 def _chooser(table: dict[tuple[type, ...], Callable[..., Any]]) -> Callable[..., Any]:
-    """What numba asks, with the types of a call's arguments, for the function to compile; None where this table has none."""
+    """Return the function that numba calls with the types of a call's arguments; it returns the function to compile, or None."""
 
     def choose(*types: Any) -> Callable[..., Any] | None:
         given = [getattr(each, "instance_class", None) for each in types]
@@ -65,26 +68,26 @@ def _chooser(table: dict[tuple[type, ...], Callable[..., Any]]) -> Callable[...,
 
 @hook
 def step(state: Any, src: int, dst: int, action: int) -> float:
-    """Make row `dst` the successor of row `src` by `action`, and return the float64 reward. src == dst is allowed.
+    """Write the successor of row `src` by `action` to row `dst`, and return the reward, float64. src == dst is allowed.
 
-    An action that is not legal returns NaN and changes nothing.
+    For an action that is not legal it returns NaN and changes nothing.
     """
     raise NotImplementedError("only compiled code can call a hook")
 
 
 @hook
 def actions(state: Any, row: int, out: Any) -> int:
-    """Write the legal actions of a row into `out` (int32 [K]), at most K, the most promising first; return how many.
+    """Write the legal actions of a row into `out` (int32 [K]), at most K, the most promising first; return their number.
 
-    0 means that the episode is over. The rest of `out` is left as it is.
+    0 means that the episode is over. The rest of `out` is not changed.
     """
     raise NotImplementedError("only compiled code can call a hook")
 
 
 def rekey(state: Any, row: int, key: int) -> int:
-    """Replace the key (uint64) that a row draws its random numbers from; returns the one before.
+    """Replace the key (uint64) from which a row draws its random numbers; return the previous one.
 
-    Where the state has no field `key`, nothing is random: nothing happens, and the result is 0.
+    If the state has no field `key`, nothing is random: nothing happens, and the result is 0.
     """
     raise NotImplementedError("only compiled code can call a hook")
 

@@ -1,4 +1,4 @@
-"""Interruption: Ctrl-C asks a run to end, and what it has by then is kept."""
+"""Interruption: Ctrl-C asks a run to end, and its results are kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _open: list[Interruptible] = []
 
 
 class Interruptible(Protocol):
-    """What Ctrl-C can end gently: a Run, a Training."""
+    """An object that Ctrl-C can end gently: a Run, a Training."""
 
     interrupted: bool
 
@@ -24,18 +24,18 @@ class Interruptible(Protocol):
 
 
 def heard() -> int:
-    """How many Ctrl-C's have come in blocks of `interruptible`, also those that were too late to end anything."""
+    """Return the number of Ctrl-C's in blocks of `interruptible`, including those that came too late to end anything."""
     return _heard
 
 
 def keeping() -> bool:
-    """Whether what is going on may have something that is to be kept."""
+    """Return whether a current block may have results to be kept."""
     return any(getattr(each, "begun", True) for each in _open)
 
 
 @contextlib.contextmanager
 def interruptible(run: Interruptible) -> Iterator[None]:
-    """While the block runs, Ctrl-C asks `run` to stop; a second one raises KeyboardInterrupt. Main thread only."""
+    """Run the block; Ctrl-C in it asks `run` to stop, and a second one raises KeyboardInterrupt. Main thread only."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

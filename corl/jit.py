@@ -1,4 +1,4 @@
-"""`kernel`: numba's njit with a disk cache to be trusted (corl.compilation.cache); nothing breaks a compilation off."""
+"""`kernel`: numba's njit with a trusted disk cache (corl.compilation.cache) and uninterrupted compilations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["kernel"]
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 event.register("numba:compile", announcing.Watch())  # type: ignore[no-untyped-call]
-_OBJECTS = 100_000  # that are made between two looks for garbage while a kernel is compiled; Python's own number is 700
+_OBJECTS = 100_000  # created between two garbage collections while a kernel is compiled; Python's default is 700
 
 
 @overload
@@ -48,7 +48,7 @@ def kernel(
     """
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        # Nobody takes the address of a kernel: a wrapper for callers from C, which numba makes otherwise, is left out.
+        # The address of a kernel is never taken: numba's wrapper for callers from C is not needed.
         options: dict[str, Any] = {"fastmath": fastmath, "error_model": "numpy", "no_cfunc_wrapper": True}
         if inline:
             options["forceinline"] = True
@@ -67,10 +67,10 @@ def kernel(
 
 
 def _unbroken(compile: Callable[..., Any]) -> Callable[..., Any]:
-    """A dispatcher's `compile` (which also loads from the cache) that signals wait for, and that collects garbage seldom.
+    """Return a dispatcher's `compile` (which also loads from the cache) that delays signals and collects garbage rarely.
 
-    LLVM calls back into Python while it compiles. An exception of a signal's handler there, Ctrl-C's KeyboardInterrupt above
-    all, is swallowed with what LLVM handed over, and the kernel fails in the rest of the process with "no compiled object yet".
+    LLVM calls back into Python while it compiles. An exception of a signal handler there, above all Ctrl-C's KeyboardInterrupt,
+    is swallowed together with LLVM's result, and the kernel then fails in this process with "no compiled object yet".
     """
 
     @functools.wraps(compile)
@@ -83,7 +83,7 @@ def _unbroken(compile: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextlib.contextmanager
 def _garbage_kept() -> Iterator[None]:
-    """Look for cycles of garbage a hundred times less often: a compilation makes many objects that live as long as it does.
+    """Search for cycles of garbage a hundred times less often: the objects of a compilation live as long as it does.
 
     It takes a tenth less time and some 50 MB more memory.
     """

@@ -1,4 +1,4 @@
-"""Judging: what a solution is worth, by a Problem that must not touch it."""
+"""Judging: the objective value of a solution, by a Problem that must not modify it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ __all__ = ["judged"]
 
 
 def judged(problem: Problem, instance: Any, solution: Any) -> float:
-    """What a problem's `evaluate` says. Raises SolverError where it changes the arrays, lists and dicts that it is to judge."""
+    """Return the objective value by the problem's `evaluate`.
+
+    Raises SolverError if it modifies the solution's arrays, lists or dicts.
+    """
     before = _contents(solution)
     value = float(problem.evaluate(instance, solution))
     if _contents(solution) != before:
@@ -20,7 +23,7 @@ def judged(problem: Problem, instance: Any, solution: Any) -> float:
 
 
 def _contents(part: Any) -> Any:
-    """What arrays, and lists, tuples and dicts of them, hold; None for other objects, which are not looked into."""
+    """Return the contents of arrays, and of lists, tuples and dicts of them; None for other objects, which are not compared."""
     if isinstance(part, dict):
         return {key: _contents(value) for key, value in part.items()}
     if isinstance(part, (list, tuple)):

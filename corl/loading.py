@@ -1,4 +1,4 @@
-"""Instances: read from files or by a shipped name, generated, or made of what users hold already."""
+"""Instances: read from files or by a shipped name, generated, or adapted from the user's data."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["generate", "load", "name_of", "read"]
 
 
 def load(instance: Any, problem: str | Problem | None = None) -> tuple[Problem, Any]:
-    """The problem, in the instance's sense, and the Instance that `instance` stands for.
+    """Return the problem, in the instance's sense, and the Instance for `instance`.
 
-    `instance` is a path, the name of a shipped instance, an Instance, an object of a JSON file that says its "problem", or raw
+    `instance` is a path, the name of a shipped instance, an Instance, the object of a JSON file with a key "problem", or raw
     data with `problem`, a name or a Problem, which need not be installed.
     """
     adapter = None if problem is None else registry.problem(problem)
@@ -46,11 +46,11 @@ def load(instance: Any, problem: str | Problem | None = None) -> tuple[Problem, 
 
 
 def read(path: str | os.PathLike[str], problem: str | Problem | None = None) -> Any:
-    """The Instance in a file, or the shipped one of that name ("tsp/uniform-500").
+    """Return the Instance in a file, or the shipped one of that name ("tsp/uniform-500").
 
     Args:
         path: The file, or the name of a shipped instance.
-        problem: Whose file it is, a name or a Problem; None if the file's content says it.
+        problem: The problem of the file, a name or a Problem; None: recognised by the content.
 
     Raises:
         InputError: A bad file.
@@ -59,7 +59,7 @@ def read(path: str | os.PathLike[str], problem: str | Problem | None = None) -> 
 
 
 def generate(problem: str | Problem, kind: str = "", /, *, seed: int = 0, **parameters: Any) -> Any:
-    """A generated Instance: `corl.generate("tsp", "clustered", size=500, seed=3)`.
+    """Return a generated Instance: `corl.generate("tsp", "clustered", size=500, seed=3)`.
 
     Args:
         problem: A name, or a Problem.
@@ -80,22 +80,22 @@ def generate(problem: str | Problem, kind: str = "", /, *, seed: int = 0, **para
 
 
 def name_of(instance: Any) -> str:
-    """An instance's name, "" if its class has none."""
+    """Return an instance's name, "" if its class has none."""
     return str(getattr(instance, "name", ""))
 
 
 def _read(adapter: Problem, path: Path) -> Any:
-    """The Instance in a file; an error that the adapter should not raise names the file and the problem."""
+    """Return the Instance in a file; an error that the adapter should not raise names the file and the problem."""
     try:
         return adapter.read(path)
-    except (CorlError, OSError, ValueError):  # those of the last kinds are told by `reading`
+    except (CorlError, OSError, ValueError):  # `reading` reports those of the last two kinds
         raise
     except (Exception, SystemExit) as error:
         raise InputError(f"problem {adapter.name} fails to read it: {described(error)}", file=str(path)) from error
 
 
 def _file(path: Path, problem: str | None) -> Path:
-    """The path itself, or where there is no such file the shipped instance of that name. Raises InputError for neither."""
+    """Return the path itself or, if there is no such file, the shipped instance of that name. Raises InputError for neither."""
     if os.path.lexists(path):
         return path
     found = shipped.find(path.as_posix(), problem)

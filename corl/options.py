@@ -52,7 +52,7 @@ _hints = functools.lru_cache(maxsize=512)(typing.get_type_hints)
 
 @dataclass(frozen=True)
 class Declared:
-    """What is known of an option beside its type and default; of one that is a plain field, nothing."""
+    """The declaration of an option beside its type and default; empty for a plain field."""
 
     help: str = ""
     range: Number = _ANY
@@ -67,7 +67,7 @@ class Declared:
         return list(self.choices() if callable(self.choices) else self.choices)
 
     def holds(self, value: Any) -> bool:
-        """Whether the range and the choices admit a value of the option's type."""
+        """Return whether the range and the choices admit a value of the option's type."""
         if value is None or (self.also is not None and value == self.also):
             return True
         if isinstance(value, tuple):
@@ -90,19 +90,19 @@ def option(
     scale: Literal["linear", "log"] = "linear",
     accepted: str = "",
 ) -> _T:
-    """The default of a dataclass field that is an option; its annotation is the option's type.
+    """Return the default of a dataclass field that is an option; its annotation is the option's type.
 
     Args:
         default: The option's default.
-        help: What it does; runs of blanks and line ends in it are one space.
-        low: The least value. As the other bounds it holds for every item of a tuple; with any of them the number must be finite.
+        help: The effect; runs of blanks and line ends in it are one space.
+        low: The least value. Every bound applies to each item of a tuple; with any bound the number must be finite.
         high: The greatest value.
-        above: A bound that is no value itself.
-        below: Another one.
+        above: An exclusive lower bound.
+        below: An exclusive upper bound.
         also: A value accepted outside the range, such as 0 if it means "automatic".
-        choices: The texts accepted, or a function that returns them; a Literal as annotation needs none.
-        scale: "log" if a factor, not a difference, is what changes results: whoever tunes it draws so.
-        accepted: What is accepted, in words that say more than the type and the range do.
+        choices: The accepted texts, or a function that returns them; a Literal as annotation needs none.
+        scale: "log" if results change with the factor, not the difference, of values: tuning then draws on a logarithmic scale.
+        accepted: The accepted values in words, if the type and the range do not suffice.
     """
     bounds = {"low": low, "high": high, "above": above, "below": below}
     known = Declared(
@@ -114,13 +114,13 @@ def option(
 
 
 def changed(kind: type[Any], name: str, default: _T) -> _T:
-    """The field of an option of another class (of which this one is a case, with other defaults), with this default."""
+    """Return the field of an option of another class, of which this one is a special case, with another default."""
     field: Any = dataclasses.field(default=default, metadata=kind.__dataclass_fields__[name].metadata)
     return field  # type: ignore[no-any-return]
 
 
 class Options:
-    """A frozen dataclass whose fields are options: those declared by `option` are checked when one is made (UsageError)."""
+    """A frozen dataclass whose fields are options: those declared by `option` are checked on construction (UsageError)."""
 
     def __post_init__(self) -> None:
         for name, (hint, known) in declarations(type(self)).items():
@@ -134,7 +134,7 @@ class Options:
 
 
 def declarations(cls: type) -> dict[str, tuple[Any, Declared | None]]:
-    """Of every option of a class by name: its type, and what `option` was told of it (None for a plain field)."""
+    """Return for every option of a class by name its type and its declaration (None for a plain field)."""
     if not dataclasses.is_dataclass(cls):
         return {}
     hints = _hints(cls)
@@ -142,9 +142,9 @@ def declarations(cls: type) -> dict[str, tuple[Any, Declared | None]]:
 
 
 def parse_pairs(pairs: list[str]) -> dict[str, str]:
-    """["a=1", "b=x"] -> {"a": "1", "b": "x"}; dashes in a key count as underscores.
+    """Return ["a=1", "b=x"] as {"a": "1", "b": "x"}; dashes in a key count as underscores.
 
-    Raises UsageError for anything else, and for a key that comes twice.
+    Raises UsageError for anything else, and for a repeated key.
     """
     result: dict[str, str] = {}
     for pair in pairs:
@@ -159,23 +159,24 @@ def parse_pairs(pairs: list[str]) -> dict[str, str]:
 
 
 def build(cls: type[_T], options: Mapping[str, Any], also: Iterable[str] = ()) -> _T:
-    """`cls(**options)`, with texts converted to the fields' types and unknown names answered by the list of valid ones.
+    """Return `cls(**options)`, with texts converted to the fields' types. Raises UsageError for unknown names, listing the known
+    ones.
 
-    also: names of the caller's own arguments, one of which may be what a misspelt option means.
+    `also` has the names of the caller's own arguments, which a misspelt option may stand for.
     """
     needed = [row.name for row in option_table(cls) if row.default == "required"]
     return cls(**_arguments(cls.__name__, declarations(cls), needed, options, also))
 
 
 def call(function: Callable[..., _T], options: Mapping[str, Any]) -> _T:
-    """`function(**options)` with the same conversions and errors (for generators); a `seed` is an integer from 0."""
+    """Return `function(**options)` with the same conversions and errors (for generators); a `seed` is an integer from 0."""
     parameters = inspect.signature(function).parameters
     needed = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
     return function(**arguments(function, options, needed))
 
 
 def arguments(function: Callable[..., Any], options: Mapping[str, Any], needed: Iterable[str] = ()) -> dict[str, Any]:
-    """Return `options` as values of the types of a function's parameters, with the errors of `build`; `needed` are there."""
+    """Return `options` as values of the types of a function's parameters, with the errors of `build`; `needed` are required."""
     hints = typing.get_type_hints(function)
     names = inspect.signature(function).parameters
     known = {name: (hints.get(name, object), Declared(range=Number(0)) if name == "seed" else None) for name in names}
@@ -183,12 +184,12 @@ def arguments(function: Callable[..., Any], options: Mapping[str, Any], needed: 
 
 
 def values(made: Any) -> dict[str, Any]:
-    """The options of a solver or a recipe as JSON values; of an object that was given as one, such as a policy, its class."""
+    """Return the options of a solver or a recipe as JSON values; for an object, such as a policy, its class."""
     return {name: _plain(getattr(made, name)) for name in declarations(type(made))}
 
 
 def defaults(cls: type) -> dict[str, Any]:
-    """The defaults of the options of a class, as `values` has them, of those that have one."""
+    """Return the defaults of the options of a class that have one, in the form of `values`."""
     fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
     return {field.name: _plain(field.default) for field in fields if field.default is not dataclasses.MISSING}
 
@@ -200,7 +201,7 @@ def _plain(value: Any) -> Any:
 
 
 class Row(NamedTuple):
-    """One option as it is shown."""
+    """One row of the table of options."""
 
     name: str
     type: str
@@ -210,7 +211,7 @@ class Row(NamedTuple):
 
 
 def option_table(cls: type) -> list[Row]:
-    """Every option of a solver or a recipe."""
+    """Return a row for every option of a solver or a recipe."""
     fields = {field.name: field for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else {}
     return [
         Row(name, _name(hint), _default(fields[name]), _accepted(hint, known or Declared()), known.help if known else "")
@@ -233,7 +234,7 @@ def _arguments(
     options: Mapping[str, Any],
     also: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """The options as values of their types; raises UsageError for unknown names, wrong values and what is missing."""
+    """Return the options as values of their types. Raises UsageError for unknown names, wrong values and missing options."""
     for name in options:
         if name not in known:
             raise UsageError(unknown(f"{owner} has no option", name, known, also))
@@ -245,7 +246,7 @@ def _arguments(
 
 
 def _converted(name: str, hint: Any, known: Declared | None, given: Any) -> Any:
-    """`given`, a text or a value, as the option's type and in its range."""
+    """Return `given`, a text or a value, as a value of the option's type and in its range."""
     known = known or Declared()
     shown = given
     with contextlib.suppress(TypeError, ValueError, OverflowError):
@@ -255,7 +256,7 @@ def _converted(name: str, hint: Any, known: Declared | None, given: Any) -> Any:
 
 
 def _equal(found: Any, value: Any) -> bool:
-    """Whether two values are equal; arrays, which have no truth value, are not."""
+    """Return whether two values are equal; False for arrays, which have no truth value."""
     try:
         return bool(found == value)
     except (TypeError, ValueError):
@@ -272,7 +273,10 @@ def _refusal(name: str, hint: Any, known: Declared, given: Any) -> UsageError:
 
 
 def _read(hint: Any, given: Any) -> Any:
-    """`given` as the type `hint`: a bool, int, float, str, Literal, tuple, or one of these or None. ValueError if it is none."""
+    """Return `given` as the type `hint`: a bool, int, float, str, Literal, tuple, or one of these or None.
+
+    Raises ValueError if it is not.
+    """
     hints, text = _parts(hint), str(given)
     if type(None) in hints and (given is None or text.lower() == "none"):
         return None
@@ -301,7 +305,7 @@ def _read(hint: Any, given: Any) -> Any:
 
 
 def _accepted(hint: Any, known: Declared) -> str:
-    """In words, the values that an option takes."""
+    """Return the values that an option accepts, in words."""
     if known.accepted:
         return known.accepted
     hints = _parts(hint)
@@ -321,7 +325,7 @@ def _accepted(hint: Any, known: Declared) -> str:
 
 
 def _is_object(kind: Any) -> bool:
-    """Whether options of this type are objects, which cannot be given as a text."""
+    """Return whether options of this type are objects, which have no text form."""
     return isinstance(kind, type) and kind not in (*_NOUNS, type(None))
 
 
@@ -330,7 +334,7 @@ def _parts(hint: Any) -> tuple[Any, ...]:
 
 
 def _name(hint: Any) -> str:
-    """A type as the table shows it."""
+    """Return a type as the table shows it."""
     if len(parts := _parts(hint)) > 1:
         return " | ".join("none" if part is type(None) else _name(part) for part in parts)
     if typing.get_origin(hint) is Literal:

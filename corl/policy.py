@@ -1,9 +1,10 @@
-"""Policy and Evaluator: what search, decoding and self-play ask of a learned policy, and all that they ask.
+"""Policy and Evaluator: the interface through which search, decoding and self-play use a learned policy.
 
-    evaluator = policy.on(environment)               # encodes once an instance what does not change in an episode
+    evaluator = policy.on(environment)               # encodes once per instance what does not change in an episode
     logits, values = evaluator.evaluate(environment.view(rows))
 
-Nothing here knows of torch: `corl.networks.policy` has the base class of networks, and a compiled policy reads the pool itself.
+This module does not import torch: `corl.networks.policy` has the base class of networks, and a compiled policy reads the pool
+itself.
 """
 
 from __future__ import annotations
@@ -25,17 +26,21 @@ class Evaluator(Protocol):
     """A policy on the pool of one environment."""
 
     def evaluate(self, view: View, /) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Logits float32 [R, K] of `view.actions`, -inf in empty slots, and values float64 [R], of R states of that environment
-        none of whose episodes is over. A value is the expected sum of the rewards to come, in the environment's units."""
+        """Return the logits of the listed actions and the values of R states of that environment, none of whose episodes is over.
+
+        Returns:
+            Logits float32 [R, K] of `view.actions`, -inf in empty slots; and values float64 [R], the expected sums of the
+            remaining rewards, in the environment's units.
+        """
         ...
 
 
 @runtime_checkable
 class Player(Evaluator, Protocol):
-    """An evaluator that plays whole episodes by itself, faster than by `evaluate` state after state."""
+    """An evaluator that plays whole episodes by itself, faster than by one `evaluate` per state."""
 
     together: int
-    """How many rows are best played in one call."""
+    """The best number of rows for one call."""
 
     def play(
         self,
@@ -45,13 +50,18 @@ class Player(Evaluator, Protocol):
         most: int = 2**31,
         stop: Callable[[], bool] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Play `rows` [R], different ones, in place to their ends, none further than `most` actions.
+        """Play `rows`, all different, in place to the ends of their episodes, each by at most `most` actions.
 
-        temperature: of each row (or of all); at 0 the likeliest action is taken, the first of equals, above it one drawn from the
-        softmax of logits / temperature. random: [R, 1], generators of corl.rng, advanced in place; needed where any is drawn.
-        stop: asked every 10 ms or so; once it says so the rows stay where they are.
+        Args:
+            rows: int64 [R].
+            temperature: [R] or one for all; at 0 the likeliest action is taken, the first of equals; above 0 one drawn from the
+                softmax of logits / temperature.
+            random: uint64 [R, 1], states of corl.rng, advanced in place; required if any temperature is above 0.
+            most: The greatest number of actions for each row.
+            stop: Called about every 10 ms; once it returns True, the rows remain in their current states.
 
-        Returns the sums of the rewards, float64 [R], and the actions, int32 [R, T], -1 after the end.
+        Returns:
+            The sums of the rewards, float64 [R], and the actions, int32 [R, T], -1 after the end.
         """
         ...
 
@@ -61,10 +71,10 @@ class ModelEvaluator(Evaluator, Protocol):
     """An evaluator with a learned model of the environment, in which a search can plan (`corl.search.models.LatentNetwork`)."""
 
     slots: int
-    """How many actions the model has."""
+    """The number of actions of the model."""
 
     def root(self, view: View, /) -> tuple[Mapping[str, NDArray[Any]], NDArray[np.int32]]:
-        """What `initial` takes of R states, and what the model calls their listed actions, int32 [R, K], then -1."""
+        """Return the argument of `initial` for R states, and the model's ids of their listed actions, int32 [R, K], then -1."""
         ...
 
     def initial(self, seen: Mapping[str, NDArray[Any]], /) -> tuple[Any, Any, Any]:
@@ -77,41 +87,42 @@ class ModelEvaluator(Evaluator, Protocol):
 
 
 class NamedPolicy(NamedTuple):
-    """A policy by its checkpoint's name, and how it plays: what a solution that is a policy holds of it."""
+    """A policy by the name of its checkpoint, and how it plays: the content of a solution that is a policy."""
 
     checkpoint: str
     """A shipped policy's name or a file."""
     digest: str
-    """Of the checkpoint; under another one's the solution is refused."""
+    """The digest of the checkpoint; with another one the solution is refused."""
     search: str = ""
     """"": the likeliest actions; "gumbel" or "puct": those of a tree search (corl.search)."""
     simulations: int = 0
-    """Of each search."""
+    """The number of simulations of each search."""
     imagined: bool = False
     """Whether searches are in the network's own model (MuZero) instead of the environment."""
     value_scale: float = 0.0
-    """Of a Gumbel search, the weight of values beside the network's logits."""
+    """The weight of values beside the network's logits in a Gumbel search."""
 
 
 @runtime_checkable
 class Policy(Protocol):
-    """What can be asked about the states of one problem's environment."""
+    """A policy for one environment of one problem."""
 
     problem: str
     """The registered name."""
     environment: str
-    """Which of the problem's environments it plays in, as `Problem.environment` takes it; "" for the first."""
+    """The name of its environment, as `Problem.environment` takes it; "" for the first."""
     has_value: bool
-    """Whether its values mean anything; otherwise they are 0."""
+    """Whether its values are meaningful; otherwise they are 0."""
 
     def on(self, environment: Environment, /) -> Evaluator:
-        """The policy on the pool of an environment. Raises UsageError for one that it does not fit."""
+        """Return the policy on the pool of an environment. Raises UsageError for an environment that it does not fit."""
         ...
 
 
 class RulePolicy(abc.ABC):
-    """A policy written by hand: a function of what the environment observes. It serves every solver and search that a network
-    does, such as `corl.solve(..., solver="tree-search", policy=MyRule())`."""
+    """A policy written by hand: a function of the environment's observation. Every solver and search accepts it in place of a
+    network, such as `corl.solve(..., solver="tree-search", policy=MyRule())`.
+    """
 
     problem: str = ""
     environment: str = ""
@@ -119,7 +130,7 @@ class RulePolicy(abc.ABC):
 
     @abc.abstractmethod
     def evaluate(self, observation: Mapping[str, NDArray[Any]], /) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Logits [R, K] and values [R], as corl.policy.Evaluator has them, of the rows in an `Environment.observe`."""
+        """Return logits [R, K] and values [R], as defined in corl.policy.Evaluator, of the rows of an `Environment.observe`."""
 
     def on(self, environment: Environment, /) -> Evaluator:
         return _Observing(self)

@@ -1,6 +1,6 @@
-"""Preparation of a solver for an instance: what it needs is compiled by several processes, then it prepares by itself.
+"""Preparation of a solver for an instance: several processes compile its kernels, then it prepares by itself.
 
-A process that solves hundreds of small instances does so once for all that are alike (`Solver.alike`).
+A process that solves hundreds of small instances does so once for all equivalent ones (`Solver.alike`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from corl.solver import Solver
 
 __all__ = ["prepare"]
 
-_UNSEEN = ("name", "comment", "ids", "names")  # fields of instances that no `prepare` looks at
+_UNSEEN = ("name", "comment", "ids", "names")  # fields of instances that no `prepare` uses
 _PLAIN = (str, int, float, tuple, type(None))
 _done: set[tuple[Any, ...]] = set()
 
 
 def prepare(solver: Solver, instance: Any) -> None:
-    """Compile ahead what a solver needs for an instance and have it prepare, unless this process has done so for one alike."""
+    """Compile a solver's kernels for an instance and call its `prepare`, unless this process has done so for an equal one."""
     key = _key(solver, instance)
     if key is None or key not in _done:
         compile_for(solver, instance)
@@ -32,7 +32,7 @@ def prepare(solver: Solver, instance: Any) -> None:
 
 
 def _key(solver: Solver, instance: Any) -> tuple[Any, ...] | None:
-    """What two calls that do the same have in common; None where that cannot be told."""
+    """Return a key that is equal for two calls with the same effect; None if that is unknown."""
     given = tuple(getattr(solver, name) for name in options.declarations(type(solver)))
     if not solver.alike or not all(isinstance(each, _PLAIN) for each in given):
         return None
@@ -41,7 +41,7 @@ def _key(solver: Solver, instance: Any) -> tuple[Any, ...] | None:
 
 
 def _content(word: str) -> tuple[int, int] | None:
-    """(time of the last change, size) of the file, such as a policy's, that an option may name; None where there is none."""
+    """Return (time of the last change, size) of the file, such as a policy's, that an option may name; None if there is none."""
     try:
         found = os.stat(word)
     except (OSError, ValueError):
@@ -50,7 +50,7 @@ def _content(word: str) -> tuple[int, int] | None:
 
 
 def _shape(value: Any, most: int) -> Any:
-    """Of a dataclass its fields' types, words, truth values, and sizes and whole numbers as far as `most`."""
+    """Return the types of a dataclass's fields, words, booleans, and sizes and integers up to `most`."""
     if dataclasses.is_dataclass(value):
         names = [field.name for field in dataclasses.fields(value) if field.name not in _UNSEEN]
         return type(value), *(_shape(getattr(value, name), most) for name in names)

@@ -1,4 +1,4 @@
-"""Progress: what a command shows on stderr while it works."""
+"""Progress: the output of a command on stderr while it works."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Progress"]
 
 
 class Progress:
-    """On a terminal one live line, elsewhere lines that stay; a context manager."""
+    """One live line on a terminal, otherwise lines that remain; a context manager."""
 
     def __init__(
         self,
@@ -26,9 +26,15 @@ class Progress:
         ending: bool = False,
         fraction: Callable[[], float] | None = None,
     ) -> None:
-        """line: the text; on a terminal a thread calls it four times a second. shown: False shows only what `say` says.
-        every: seconds between two lines elsewhere. ending: whether there is one at the end, after others. fraction: how much is
-        done, 0..1, shown as a bar on a terminal."""
+        """Create it.
+
+        Args:
+            line: Returns the text; on a terminal a thread calls it four times a second.
+            shown: False: only the lines of `say` appear.
+            every: Seconds between two lines if it is no terminal.
+            ending: Whether there is a line at the end, after others.
+            fraction: Returns the share that is done, 0..1, shown as a bar on a terminal.
+        """
         self._line, self._shown, self._every, self._ending, self._fraction = line, shown, every, ending, fraction
         self._live: Any = None
         self._next_line = 0.0
@@ -54,13 +60,13 @@ class Progress:
             self._print()
 
     def update(self) -> None:
-        """Where that is no terminal, print the line if it is time; cheap."""
+        """If it is no terminal, print the line when it is due; cheap."""
         if self._shown and self._live is None and time.monotonic() >= self._next_line:
             self._print()
             self._next_line = time.monotonic() + self._every
 
     def say(self, text: str) -> None:
-        """A line that stays, above the live one."""
+        """Print a line that remains, above the live one."""
         text = "".join(c if c.isprintable() else " " for c in text)
         if self._live is not None:
             self._live.console.print(text, markup=False, highlight=False, soft_wrap=True)

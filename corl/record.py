@@ -1,4 +1,4 @@
-"""Record: one finished run of a benchmark, as it is stored and reported."""
+"""Record: one finished run of a benchmark, as the store keeps it and reports show it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Record", "check_types"]
 
 @dataclass(frozen=True)
 class Record:
-    """One run: what was asked, what came of it, and under what circumstances. JSON values throughout."""
+    """One run: the request, the outcome, and the circumstances. JSON values throughout."""
 
     suite: str
     problem: str
@@ -22,14 +22,14 @@ class Record:
     """The line-up's label of a solver with its options; unique in the suite."""
     seed: int
     time_limit: float | None
-    """Seconds asked for; None where `iterations` were."""
+    """The requested seconds; None if `iterations` are given."""
     iterations: int | None
     outcome: str
     """ok, nothing (no solution in time), refused (the solver does not take the instance), crash, timeout, wrong or lost."""
     reason: str = ""
-    """Why, where the outcome is not ok: one line."""
+    """Why the outcome is not ok: one line."""
     objective: float | None = None
-    """As the parent evaluated it, not as the child claimed."""
+    """As evaluated by the parent, not as claimed by the child."""
     bound: float | None = None
     sense: str = "min"
     reference: float | None = None
@@ -37,32 +37,32 @@ class Record:
     """proven or best known."""
     reference_source: str = ""
     limit: str = ""
-    """What ended the run (Result.limit)."""
+    """The reason that ended the run (Result.limit)."""
     runtime: float | None = None
     """Seconds on the solver's clock."""
     setup_seconds: float | None = None
     wall_seconds: float | None = None
-    """From the child's start to its end, imports and compilation included."""
+    """From the child's start to its end, including imports and compilation."""
     cpu_seconds: float | None = None
     peak_bytes: int | None = None
     trace: tuple[tuple[float, float | None, float | None], ...] = ()
     """(seconds, objective, bound) at each improvement."""
     solution: Any = None
-    """In the problem's JSON form; None where it was not kept."""
+    """In the problem's JSON form; None if it was not kept."""
     solver_name: str = ""
     """The registered name of the solver that ran (auto's choice)."""
     options: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What the solver or the instance adds: size, nodes, ..."""
+    """Additional values of the solver or the instance: size, nodes, ..."""
     cores: tuple[int, ...] = ()
-    """Processor numbers the child was pinned to."""
+    """The processor numbers to which the child was pinned."""
     started: str = ""
     """UTC, ISO 8601."""
     versions: Mapping[str, str] = field(default_factory=dict)
     machine: Mapping[str, Any] = field(default_factory=dict)
     """Processor, cores, memory, operating system."""
     commit: str = ""
-    """git commit of the sources, "+" appended where they were changed; "" outside a checkout."""
+    """git commit of the sources, with "+" appended if they were changed; "" outside a checkout."""
 
 
 _TYPES: dict[str, set[type]] = {
@@ -73,7 +73,7 @@ _FROM_ZERO = ("iterations", "runtime", "setup_seconds", "wall_seconds", "cpu_sec
 
 
 def check_types(records: Sequence[Record]) -> None:
-    """Raises ValueError where a field holds what it cannot, as in a file that somebody else has written."""
+    """Raise ValueError if a field has an invalid value, as a file that another program has written may have."""
     for each in fields(Record):
         if each.type in _TYPES and (wrong := {type(getattr(record, each.name)) for record in records} - _TYPES[each.type]):
             raise ValueError(f"{each.name} holds a {wrong.pop().__name__}")

@@ -1,10 +1,10 @@
-"""Problems, solvers, recipes and networks by name, found through entry points: ours are declared exactly as anybody's would be.
+"""Problems, solvers, recipes and networks by name, found through entry points: ours are declared as those of any other package.
 
 Groups in pyproject.toml: `corl.problems` (NAME = "module:ProblemClass"); `corl.solvers` (PROBLEM.NAME =
 "module:SolverClass", or any.NAME for a solver of every problem with an environment and features; PROBLEM.auto = "module:function"
 chooses among them); `corl.recipes` (PROBLEM.NAME or any.NAME = "module:RecipeClass"); `corl.defaults` (PROBLEM.NAME = a subclass
-of the recipe any.NAME with other defaults). Of `corl.policies`, the kinds of policies that are solutions,
-corl.problems.bandits.policy knows.
+of the recipe any.NAME with other defaults). The group `corl.policies`, of the kinds of policies that are solutions, is read by
+corl.problems.bandits.policy.
 """
 
 from __future__ import annotations
@@ -47,14 +47,15 @@ _log = logging.getLogger(__name__)
 
 
 def problems() -> list[str]:
-    """The names of all problems, sorted."""
+    """Return the names of all problems, sorted."""
     return sorted({*declared("corl.problems"), *_guests})
 
 
 def problem(named: str | Problem) -> Problem:
-    """The problem of that name; or a Problem itself, which need not be installed: in this process, its name stands for it then.
+    """Return the problem of that name; or register a Problem itself, which need not be installed, for its name in this process.
 
-    Raises UsageError for an unknown name, listing those there are, and for a Problem whose name or instance type is another's.
+    Raises UsageError for an unknown name, listing the known ones, and for a Problem with the name or instance type of another
+    one.
     """
     if isinstance(named, str):
         return _guests[named] if named in _guests else _installed(named)
@@ -76,12 +77,12 @@ def problem(named: str | Problem) -> Problem:
 
 
 def is_guest(name: str) -> bool:
-    """Whether the problem of that name is one that `problem` was given, and not installed."""
+    """Return whether the problem of that name was registered by `problem` and is not installed."""
     return name in _guests
 
 
 def working_problems() -> Iterator[Problem]:
-    """All problems that can be loaded; a broken one (somebody's plug-in) is a warning in the log."""
+    """Yield all problems that can be loaded; for a broken one (of a plug-in) the log has a warning."""
     for name in problems():
         try:
             yield problem(name)
@@ -101,14 +102,15 @@ def _installed(name: str) -> Problem:
 
 
 def solvers(problem_name: str) -> list[str]:
-    """The short names of all solvers of a problem, sorted, without "auto"."""
+    """Return the short names of all solvers of a problem, sorted, without "auto"."""
     return [name for name in names("corl.solvers", problem_name) if name != "auto"]
 
 
 def choose(problem_name: str, name: str, instance: Any, time_limit: float | None, iterations: int | None) -> str:
-    """`name` itself; for "auto" what the problem's entry point PROBLEM.auto, a function of the last three, chooses.
+    """Return `name` itself, or for "auto" the choice of the problem's entry point PROBLEM.auto, a function of the last three
+    arguments.
 
-    A problem without one and with a single solver of its own has that one chosen.
+    For a problem without that entry point and with a single solver of its own, "auto" is that solver.
     """
     if name != "auto":
         return name
@@ -120,14 +122,14 @@ def choose(problem_name: str, name: str, instance: Any, time_limit: float | None
 
 
 def chooser(problem_name: str) -> Callable[[Any, float | None, int | None], str] | None:
-    """The function behind "auto", if the problem has one; its docstring says how it chooses."""
+    """Return the function that implements "auto", or None if the problem has none; its docstring says how it chooses."""
     entry = declared("corl.solvers").get(f"{problem_name}.auto")
     return None if entry is None else load(entry, Callable)  # type: ignore[arg-type]
 
 
 @cache
 def solver(problem_name: str, name: str) -> type[Solver]:
-    """The solver class of that short name. Raises UsageError, listing the names there are, and as `entry_of`."""
+    """Return the solver class of that short name. Raises UsageError, listing the known names, and as `entry_of`."""
     entry = entry_of("corl.solvers", problem_name, name)
     if entry is None:
         raise UsageError(unknown(f"no solver for {problem_name} is called", name, solvers(problem_name)))
@@ -135,11 +137,10 @@ def solver(problem_name: str, name: str) -> type[Solver]:
 
 
 def recognise(path: Path) -> Problem:
-    """The problem whose files (gzipped or not) look like this one: by the content, and by the ending of the name where that does
-    not decide.
+    """Return the problem whose files (gzipped or not) look like this one: by the content, then by the ending of the name.
 
-    Of several the one that can read the file, which a warning in the log says. Raises InputError when none or several do, OSError
-    if it cannot be read.
+    Of several the one that can read the file, with a warning in the log. Raises InputError if there is none or more than one,
+    OSError if the file cannot be read.
     """
     with opened(path) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as text:
         head = text.read(_HEAD)
@@ -159,8 +160,10 @@ def recognise(path: Path) -> Problem:
 
 
 def _only_reader(path: Path, found: list[Problem]) -> Problem:
-    """The one of several problems that can read a file. Raises InputError: that there are several, or the fault of the one that
-    came furthest."""
+    """Return the only one of several problems that can read a file.
+
+    Raises InputError: that there are several, or the fault in the one that read the furthest.
+    """
     faults: dict[str, InputError] = {}
     for problem in found:
         try:
@@ -184,21 +187,21 @@ def _only_reader(path: Path, found: list[Problem]) -> Problem:
 
 
 def problem_of(instance: Any) -> Problem | None:
-    """The problem whose Instance class this object has, or None."""
+    """Return the problem whose Instance class this object has, or None."""
     own = (problem for problem in working_problems() if getattr(problem, "instance_type", None) is type(instance))
     general = (problem for problem in working_problems() if isinstance(instance, getattr(problem, "instance_type", ())))
     return next(own, None) or next(general, None)
 
 
 def adapter_of(data: Any) -> Problem | None:
-    """The problem that alone can adapt what is no Instance (`Problem.adapts`), or None."""
+    """Return the problem that alone can adapt an object that is no Instance (`Problem.adapts`), or None."""
     return next((problem for problem in working_problems() if problem.adapts(data)), None)
 
 
 def entry_of(group: str, problem_name: str, name: str) -> EntryPoint | None:
-    """The entry point PROBLEM.NAME, or any.NAME, of that short name; None if there is neither.
+    """Return the entry point PROBLEM.NAME, or any.NAME, of that short name; None if there is neither.
 
-    Raises UsageError if one hides the other: a name means one thing.
+    Raises UsageError if one hides the other: a name has one meaning.
     """
     own, generic = (declared(group).get(f"{owner}.{name}") for owner in (problem_name, "any"))
     if own is not None and generic is not None and _takes_policies(problem_name):
@@ -208,13 +211,13 @@ def entry_of(group: str, problem_name: str, name: str) -> EntryPoint | None:
 
 
 def names(group: str, problem_name: str) -> list[str]:
-    """The short names in a group of what is declared for a problem or, where policies can be had for it, for any; sorted."""
+    """Return the short names that a group declares for a problem or, if it takes policies, for any; sorted."""
     owners = (problem_name, "any") if _takes_policies(problem_name) else (problem_name,)
     return sorted({name for owner, _, name in (key.partition(".") for key in declared(group)) if owner in owners})
 
 
 def _takes_policies(problem_name: str) -> bool:
-    """Whether a problem has an environment, and features for networks to see; False where its class cannot be loaded."""
+    """Return whether a problem has an environment and features for networks; False if its class cannot be loaded."""
     try:
         found = problem(problem_name)
     except UsageError:

@@ -1,4 +1,4 @@
-"""Result: what came of a solve, and its JSON form."""
+"""Result: the outcome of a solve, and its JSON form."""
 
 from __future__ import annotations
 
@@ -25,49 +25,52 @@ __all__ = ["Result", "relative_gap"]
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What came of a solve. `solution` is in the problem's own form (for TSP an int array of city indices, 0-based)."""
+    """The outcome of a solve. `solution` is in the problem's own form (for TSP an int array of city indices, 0-based)."""
 
     problem: str
     instance: str
     """The instance's name."""
     status: Status
-    """What is known of the solution; `STATUSES` says what each word means."""
+    """The knowledge of the solution; `STATUSES` explains each word."""
     limit: Limit
-    """What ended the run; `LIMITS` says what each word means."""
+    """The reason that ended the run; `LIMITS` explains each word."""
     sense: Literal["min", "max"]
     objective: float | None
     """In the user's sense; None without a solution."""
     bound: float | None
-    """The best proven bound, None where none was proved."""
+    """The best proven bound; None if there is none."""
     runtime: float
-    """Seconds on the clock; `setup_seconds` (imports, weights, compilation) and reading the file are outside."""
+    """Seconds on the clock; without `setup_seconds` (imports, weights, compilation) and the reading of the file."""
     setup_seconds: float
     solution: Any = field(repr=False)
     trace: tuple[tuple[float, float | None, float | None], ...] = field(repr=False)
     """(seconds, objective, bound) at each improvement."""
     solver: str
-    """The solver that ran; for solver="auto" the one it chose."""
+    """The solver that ran; for solver="auto" the chosen one."""
     options: Mapping[str, Any]
     seed: int
     versions: Mapping[str, str]
     verified: bool
-    """Whether the problem's own evaluation of the returned solution gave `objective` once more at the end."""
+    """Whether the problem's own evaluation of the returned solution gave `objective` again at the end."""
     data: Any = field(default=None, repr=False)
     """The Instance, for `plot` and `write`; None after `from_json` without one."""
     reason: str = ""
-    """In words, where it can be said: why there is no solution; why nothing is proved of an engine's answer; or what was
-    discarded first. Else empty."""
+    """In words, if known: why there is no solution; why nothing is proved of an engine's answer; or what was discarded first.
+    Otherwise empty.
+    """
 
     tolerated: str = ""
-    """What the solution breaks, and by how much, where it is feasible within the judge's tolerance alone (milp: 1e-6); else
-    empty."""
+    """Which constraints the solution violates, and by how much, if it is feasible only within the judge's tolerance (milp: 1e-6);
+    otherwise empty.
+    """
     discarded: int = 0
-    """How many false reports (solutions that the judge refused, false claims and bounds) and failures of the solver there were;
-    above 0 the solver has a fault, and what was verified is kept."""
+    """The number of false reports (solutions that the judge refused, false claims and bounds) and failures of the solver. Above 0
+    the solver has a fault; verified solutions are kept.
+    """
 
     @property
     def gap(self) -> float | None:
-        """|objective - bound| / |objective|, or None where one of them is unknown."""
+        """|objective - bound| / |objective|; None if one of them is unknown."""
         return relative_gap(self.objective, self.bound)
 
     @property
@@ -78,7 +81,7 @@ class Result:
         return self.solution
 
     def to_json(self) -> str:
-        """One JSON object; the solution in the input file's own ids; what is unknown is null, never NaN."""
+        """Return one JSON object; the solution in the input file's own ids; unknown values are null, never NaN."""
         values = {key: getattr(self, key) for key in _ACCEPTED}
         if self.solution is not None and self.data is not None:
             values["solution"] = self._problem().to_json(self.data, self.solution)
@@ -86,7 +89,10 @@ class Result:
 
     @classmethod
     def from_json(cls, text: str, instance: Any = None) -> Result:
-        """The inverse of `to_json`. Without the Instance, `solution` stays in its JSON form. Raises InputError."""
+        """Return the Result of a text by `to_json`.
+
+        Without the Instance, `solution` stays in its JSON form. Raises InputError.
+        """
         values = json_values.from_json(text, field="result")
         if not isinstance(values, dict):
             raise InputError("accepted: a JSON object as written by Result.to_json", field="result")
@@ -105,7 +111,7 @@ class Result:
 
     @staticmethod
     def json_schema() -> dict[str, Any]:
-        """The JSON schema (2020-12) of what `to_json` writes and `from_json` reads."""
+        """Return the JSON schema (2020-12) of what `to_json` writes and `from_json` reads."""
         properties = {key: {"description": kind.words, **kind.schema} for key, kind in _ACCEPTED.items()}
         optional = ("reason", "tolerated", "discarded")  # files of before they were there
         return {
@@ -117,7 +123,10 @@ class Result:
         }
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the solution: JSON for a .json name, else the problem's own solution format. The file is replaced whole."""
+        """Write the solution: JSON for a .json name, otherwise the problem's own solution format.
+
+        The file is replaced as a whole.
+        """
         path = Path(path)
         if path.suffix == ".json":
             with replacing(path) as partial:
@@ -133,7 +142,7 @@ class Result:
     def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Axes | None = None) -> Axes | None:
         """Draw the solution into an image file (.png, .svg, .pdf), or on `ax`; without either on new axes, shown by a notebook.
 
-        Returns the axes, or None where a file was written. Raises UsageError.
+        Returns the axes, or None if a file was written. Raises UsageError.
         """
         from corl.files import drawing
 
@@ -146,7 +155,10 @@ class Result:
         return None
 
     def page(self) -> str:
-        """One HTML page, whole in itself: a picture to look into, tables, objective and bound over time. Raises UsageError."""
+        """Return one self-contained HTML page: an interactive picture, tables, objective and bound over time.
+
+        Raises UsageError.
+        """
         from corl.view.page import page
 
         if self.data is None:
@@ -154,14 +166,14 @@ class Result:
         return page(self._problem(), self.data, self.solution, self.facts(), self.trace)
 
     def facts(self) -> list[tuple[str, str]]:
-        """How the run went, as names and values to show; what is unknown is left out."""
+        """Return how the run went, as names and values to show; unknown values are omitted."""
         told = [("status", self.status), ("objective", value(self.objective)), ("bound", value(self.bound))]
         told += [("gap", "" if self.gap is None else f"{100 * self.gap:.3g} %"), ("solver", self.solver)]
         told += [("ended by", self.limit.replace("_", " ")), ("seconds", f"{self.runtime:.3g}"), ("seed", str(self.seed))]
         return [(key, each) for key, each in [*told, ("reason", self.reason)] if each not in ("", "-")]
 
     def show(self, path: str | os.PathLike[str] | None = None) -> None:
-        """Write `page` to a file, or without one open it in the browser."""
+        """Write `page` to a file, or without a path open it in the browser."""
         from corl.view.page import in_browser
 
         if path is None:
@@ -171,14 +183,16 @@ class Result:
                 partial.write_text(self.page(), encoding="utf-8")
 
     def _repr_html_(self) -> str | None:
-        """What a notebook shows."""
+        """Return the page that a notebook shows."""
         from corl.view.page import in_notebook
 
         return None if self.data is None else in_notebook(self.page())
 
     def table(self, *, steps: bool = False) -> list[dict[str, Any]]:
-        """A row for each route, job, tensor, ... as `corl view` shows them; with `steps` one for each stop (when it is served,
-        the load) or operation (machine, start, end). Empty where the problem has none. `pandas.DataFrame(result.table())`.
+        """Return a row for each route, job, tensor, ... as `corl view` shows them: `pandas.DataFrame(result.table())`.
+
+        With `steps` there is one row for each stop (arrival, load) or operation (machine, start, end). Empty if the problem has
+        none.
         """
         self._need("table")
         scene = self._problem().view(self.data, self.solution)
@@ -190,7 +204,7 @@ class Result:
         return [dict(zip(head, (group.cells[0], *step))) for group in scene.groups for step in group.steps]
 
     def explain(self) -> dict[str, str]:
-        """What the solution leaves out, and why: name -> one line (vehicle routing: clients without a route)."""
+        """Return what the solution leaves unserved, and why: name -> one line (vehicle routing: clients without a route)."""
         self._need("explain")
         return dict(self._problem().explain(self.data, self.solution))
 
@@ -205,7 +219,7 @@ class Result:
 
 
 def relative_gap(objective: float | None, bound: float | None) -> float | None:
-    """|objective - bound| / |objective|; 0 where they agree, None where either is unknown or the objective is 0."""
+    """Return |objective - bound| / |objective|; 0 if they are equal, None if either is unknown or the objective is 0."""
     if objective is None or bound is None:
         return None
     if objective == bound:

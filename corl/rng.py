@@ -1,4 +1,4 @@
-"""Random numbers for kernels: from a state array that the caller owns, or from a counter. Never from a global.
+"""Random numbers for kernels: from a state array that the caller owns, or from a counter; never from a global state.
 
 The generator is SplitMix64 (Steele, Lea & Flood, OOPSLA 2014); a state is a uint64 array of length 1.
 """
@@ -22,13 +22,13 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 
 def random_state(seed: int, stream: int = 0) -> NDArray[np.uint64]:
-    """A state for kernels: uint64 [1], drawn from `seed` and `stream` so that different pairs do not overlap in practice."""
+    """Return a state for kernels: uint64 [1], from `seed` and `stream`, so that different pairs do not overlap in practice."""
     return np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64).astype(np.uint64)
 
 
 @kernel(inline=True)
 def mix(z: np.uint64) -> Any:
-    """SplitMix64's finaliser: a bijection of uint64 whose output bits look independent."""
+    """Return SplitMix64's finaliser of `z`: a bijection of uint64 whose output bits look independent."""
     z = (z ^ (z >> _S30)) * _M1
     z = (z ^ (z >> _S27)) * _M2
     return z ^ (z >> _S31)
@@ -36,20 +36,20 @@ def mix(z: np.uint64) -> Any:
 
 @kernel(inline=True)
 def next_u64(state: NDArray[np.uint64]) -> Any:
-    """64 random bits; advances `state`."""
+    """Return 64 random bits; advance `state`."""
     state[0] += _GAMMA
     return mix(state[0])
 
 
 @kernel(inline=True)
 def uniform(state: NDArray[np.uint64]) -> np.float64:
-    """A float64 uniform on [0, 1)."""
+    """Return a float64 uniform on [0, 1); advance `state`."""
     return np.float64(next_u64(state) >> _S11) * (1.0 / 9007199254740992.0)
 
 
 @kernel(inline=True)
 def below(state: NDArray[np.uint64], n: int) -> Any:
-    """An int64 uniform on 0..n-1, for 0 < n < 2**32 (Lemire's multiply-shift; bias under n / 2**32)."""
+    """Return an int64 uniform on 0..n-1, for 0 < n < 2**32 (Lemire's multiply-shift; bias under n / 2**32); advance `state`."""
     return np.int64(((next_u64(state) & _LOW) * np.uint64(n)) >> _S32)
 
 
@@ -63,7 +63,7 @@ def shuffle(state: NDArray[np.uint64], array: NDArray[Any]) -> None:
 
 @kernel(inline=True)
 def hashed(key: np.uint64, time: int, arm: int) -> Any:
-    """Counter-based draw: a float64 uniform on [0, 1) that depends on (key, time, arm) alone, so batching never changes it."""
+    """Return a float64 uniform on [0, 1) that depends on (key, time, arm) alone, so that batching never changes it."""
     z = mix(np.uint64(key) + _GAMMA * (np.uint64(time) + np.uint64(1)))
     z = mix(z ^ (_GAMMA * (np.uint64(arm) + np.uint64(1))))
     return np.float64(z >> _S11) * (1.0 / 9007199254740992.0)

@@ -1,4 +1,4 @@
-"""Run: the one place where clock, budget, seed, incumbent, bound and interruption of a solve live."""
+"""Run: the clock, budget, seed, incumbent, bound and interruption of one solve."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ __all__ = ["STRICT", "Improvement", "Run"]
 STRICT = "CORL_STRICT"
 """The environment variable under which a false report, or an exception, of a solver ends the run as a SolverError."""
 _T = TypeVar("_T")
-_CHUNK = 0.03  # seconds of work between two looks at the clock
+_CHUNK = 0.03  # seconds of work between two readings of the clock
 _GROWTH = 4  # a chunk is at most this many times the one before, so that one mis-timed chunk cannot overshoot the limit
 _LARGEST = 2**31 - 1  # units in a grant: an int32 for any kernel, even where units take no time
 _REPORT_SHARE = 0.02  # share of the time that intermediate reports may take
 _ASK_EVERY = 0.1  # seconds between two requests to an engine to stop
-_PATIENCE = 5.0  # seconds in which an engine that is asked to stop may do so before it is left behind
+_PATIENCE = 5.0  # seconds in which an engine that is asked to stop may do so before it is abandoned
 
 
 @dataclass(frozen=True)
 class Improvement:
-    """What `on_improvement` is told: the state of the run after a better solution or bound."""
+    """The argument of `on_improvement`: the state of the run after a better solution or bound."""
 
     runtime: float
     """Seconds since the clock started."""
     objective: float | None
     bound: float | None
     solution: Any = None
-    """The incumbent in the problem's own form (None before the first); the run's own copy, not to be changed."""
+    """The incumbent in the problem's own form (None before the first); the run's own copy, which must not be changed."""
 
 
 class Run:
-    """Handed to `Solver.solve`. The clock starts when `start` is called, after `Solver.prepare`.
+    """The argument of `Solver.solve`. The clock starts when `start` is called, after `Solver.prepare`.
 
-    No report of a solver is trusted: a solution that the judge refuses, a false claim or bound is discarded, and the search
-    continues with what is verified. With CORL_STRICT=1 (tests, `corl bench`) each is a SolverError at once.
+    No report of a solver is trusted: a solution that the judge refuses, or a false claim or bound, is discarded, and the search
+    continues with what is verified. With CORL_STRICT=1 (tests, `corl bench`) each raises SolverError at once.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Run:
     ) -> None:
         self.problem, self.instance = problem, instance
         self.proves = proves
-        """Whether bounds are wanted; where not, a solver may leave out what only proves one."""
+        """Whether bounds are wanted; if not, a solver may skip work that only proves one."""
         self.time_limit, self.iterations, self.target = time_limit, iterations, target
         self.seed, self.workers, self.warm_start = seed, workers, warm_start
         self.objective: float | None = None
@@ -74,7 +74,7 @@ class Run:
         self.bound: float | None = None
         self.infeasible = self.unbounded = self.interrupted = False
         self.reason = ""
-        """Why the instance has no solution, or why nothing is proved, in words, where a solver can say."""
+        """Why the instance has no solution, or why nothing is proved, in words, if a solver can say."""
         self.runtime = 0.0
         self.trace: list[tuple[float, float | None, float | None]] = []
         self.discarded = 0
@@ -82,7 +82,7 @@ class Run:
         self.refusal = ""
         """The reason of the first of these."""
         self.callback_error: Exception | None = None
-        """What `on_improvement` raised: the caller's error, not the solver's."""
+        """The exception that `on_improvement` raised: the caller's error, not the solver's."""
         self._on_improvement, self._on_refusal = on_improvement, on_refusal
         self._limit: Limit | None = None
         self._started = time.perf_counter()
@@ -95,10 +95,11 @@ class Run:
         self._strict = bool(os.environ.get(STRICT))
 
     def aside(self, reserve: float = 0.0) -> Run:
-        """A run for another thread of the solver, or for a part of its work that must leave `reserve` seconds for the rest:
-        grants of its own, this one's clock and seed, and it ends when this one does.
+        """Return a run for another thread of the solver, or for a part of its work that must leave `reserve` seconds for the
+        rest.
 
-        What is found there is told to this one, in its own thread.
+        It has its own grants, this run's clock and seed, and ends when this run does. Solutions found in it must be reported to
+        this run, in this run's own thread.
         """
         other = copy.copy(self)
         other._done = other._granted = other._last_grant = 0
@@ -110,7 +111,7 @@ class Run:
 
     # ---------------------------------------------------------------- clock and limits
     def start(self) -> None:
-        """Start the clock. A warm start counts at once, and an instance that plainly has no solution ends the run."""
+        """Start the clock. A warm start is reported at once; an instance with an obvious proof of infeasibility ends the run."""
         self._started = time.perf_counter()
         if self.warm_start is not None:
             self.report(self.warm_start)
@@ -125,14 +126,14 @@ class Run:
 
     @property
     def remaining(self) -> float:
-        """Seconds to the time limit, never negative; inf without one."""
+        """Seconds until the time limit, never negative; inf if there is no limit."""
         return float("inf") if self.time_limit is None else max(0.0, self.time_limit - self.elapsed)
 
     @property
     def fraction(self) -> float:
-        """How much of the budget is spent, 0..1: of `iterations` where given, otherwise of the time limit.
+        """The share of the budget that is spent, 0..1: of `iterations` if given, otherwise of the time limit.
 
-        The present grant counts as spent, so inside one the value depends on the grant's size.
+        The current grant counts as spent, so the value within a grant depends on the grant's size.
         """
         if self.iterations is not None:
             return min(1.0, (self._done + self._granted) / max(1, self.iterations))
@@ -140,7 +141,7 @@ class Run:
 
     @property
     def limit(self) -> Limit | None:
-        """What ended the run, one of `corl.termination.LIMITS`; None while it may go on."""
+        """The reason that ended the run, one of `corl.termination.LIMITS`; None while it may continue."""
         if self._limit is None and self.time_limit is not None and self.elapsed >= self.time_limit:
             self._limit = "time_limit"
         if self._limit is None and self._whole is not None:
@@ -153,7 +154,7 @@ class Run:
         return self.limit is not None
 
     def stop(self, reason: Limit = "finished") -> None:
-        """Ask the solver to end; callable from a signal handler, a callback or another thread. The first reason stays.
+        """Ask the solver to end; callable from a signal handler, a callback or another thread. The first reason is kept.
 
         Raises SolverError for a reason that is not among `corl.termination.LIMITS`.
         """
@@ -163,7 +164,7 @@ class Run:
             self._limit = reason
 
     def interrupt(self) -> None:
-        """What Ctrl-C does: stop, and keep the incumbent."""
+        """Stop and keep the incumbent, as Ctrl-C does."""
         self.interrupted = True
         self.stop("interrupted")
 
@@ -174,10 +175,10 @@ class Run:
             self.stop()
 
     def budget(self, most: int | None = None) -> int:
-        """How many iterations (units of work) to do before calling again; 0 means return.
+        """Return how many iterations (units of work) to do before calling again; 0 means return.
 
         The last grant counts as done. Grants are sized to about 30 ms and never depend on the random state, so a solver
-        whose state lives across calls takes the same path whatever their size. `most` caps the grant.
+        whose state persists across calls takes the same path whatever their size. `most` limits the grant.
         """
         now = self.elapsed
         self._measure(now)
@@ -197,23 +198,25 @@ class Run:
         return n
 
     def _measure(self, now: float) -> None:
-        """Update the seconds that one unit of work takes from the last grant (the slower of it and a running mean)."""
+        """Update the estimated seconds per unit of work from the last grant (the slower of it and a running mean)."""
         if self._granted:
             seen = max(now - self._granted_at, 1e-9) / self._granted
             mean = self._seconds_per_unit
             self._seconds_per_unit = max(seen, 0.7 * mean + 0.3 * seen) if mean else seen
 
-    # ---------------------------------------------------------------- what the solver tells
+    # ---------------------------------------------------------------- reports of the solver
     @property
     def report_due(self) -> bool:
-        """Whether an intermediate report is worth its cost (evaluation, copy, callback): 2 % of the time may go into those."""
+        """Whether enough time has passed for another intermediate report (evaluation, copy, callback): they may take 2 % of the
+        time.
+        """
         return self.elapsed >= self._next_report
 
     def report(self, solution: Any, objective: float | None = None) -> bool:
-        """Offer a solution; it is evaluated by the Problem, copied where it beats the incumbent, and then True is returned.
+        """Report a solution; return whether it is better than the incumbent, which it then replaces (as a copy).
 
-        It is discarded (see the class) where it is infeasible, its objective is not finite, or `objective` is claimed and wrong
-        by more than 1e-6 relative.
+        It is evaluated by the Problem, and discarded (see the class) if it is infeasible, if its objective value is not finite,
+        or if the claimed `objective` is wrong by more than 1e-6 relative.
         """
         before = self.elapsed
         better = self._offer(solution, objective)
@@ -244,7 +247,7 @@ class Run:
         return float(self.problem.evaluate(self.instance, solution))
 
     def discard(self, refusal: str, cause: Exception | None = None) -> bool:
-        """Count a false report of the solver; returns False. Raises SolverError instead where CORL_STRICT is set."""
+        """Count a false report of the solver; return False. Raises SolverError instead if CORL_STRICT is set."""
         if self._strict:
             raise SolverError(refusal) from cause
         if self._whole is not None:
@@ -256,7 +259,10 @@ class Run:
         return False
 
     def fail(self, error: SolverError) -> None:
-        """End the run because the solver failed, and keep what it had found. Raises if that is nothing, or CORL_STRICT is set."""
+        """End the run because the solver failed, and keep what it has found.
+
+        Raises if that is nothing, or if CORL_STRICT is set.
+        """
         if self._strict or self.solution is self._given:
             if self.refusal:
                 raise SolverError(self.refusal) from error
@@ -265,10 +271,10 @@ class Run:
         self.stop("failed")
 
     def report_bound(self, bound: float) -> None:
-        """Offer a proven bound on the objective (a lower one when minimising); the best one is kept.
+        """Report a proven bound on the objective (a lower one when minimising); the best one is kept.
 
-        It is discarded (see the class) where it is NaN or infinite, or a solution beats it by more than rounding; what is less
-        counts as equal, hence optimal.
+        It is discarded (see the class) if it is NaN or infinite, or if a solution is better by more than rounding; within
+        rounding the two count as equal, hence the solution as optimal.
         """
         bound = float(bound)
         if bound == -self.problem.worst:  # minus infinity when minimising: no bound at all
@@ -283,7 +289,7 @@ class Run:
                 self._improved()
 
     def _contradicted(self) -> bool:
-        """Whether the incumbent beats the bound by more than rounding, which is discarded."""
+        """Return whether the incumbent is better than the bound by more than rounding; if so, discard the report."""
         if self.objective is None or self.bound is None or not self.problem.better(self.objective, self.bound):
             return False
         if agrees(self.objective, self.bound):
@@ -293,7 +299,7 @@ class Run:
         return True
 
     def report_infeasible(self, reason: str = "") -> None:
-        """State that the instance has been proven to have no solution, and perhaps why; discarded where one is known."""
+        """Report a proof that the instance has no solution, with an optional reason; discarded if a solution is known."""
         if self.objective is not None:
             self.discard("the solver called an instance infeasible that it has a solution of")
             return
@@ -301,7 +307,7 @@ class Run:
         self.stop("infeasible")
 
     def report_unbounded(self) -> None:
-        """State that solutions have been proven to get better without end; discarded if a bound or infeasibility is known."""
+        """Report a proof that solutions improve without limit; discarded if a bound or infeasibility is known."""
         if self.bound is not None or self.infeasible:
             known = "called infeasible" if self.infeasible else "has a bound of"
             self.discard(f"the solver called an instance unbounded that it {known}")
@@ -311,7 +317,7 @@ class Run:
 
     @property
     def status(self) -> Status:
-        """What is known by now, one of `corl.termination.STATUSES`."""
+        """The current knowledge of the solution, one of `corl.termination.STATUSES`."""
         if self.infeasible:
             return "infeasible"
         if self.unbounded:
@@ -324,14 +330,16 @@ class Run:
         return self.objective is not None and self.bound is not None and bool(tied(self.objective, self.bound))
 
     def _resume(self, reason: Limit) -> None:
-        """Continue a run that a false proof had ended; what else has ended it stays."""
+        """Continue a run that a false proof ended; a run ended for another reason stays ended."""
         if self._limit == reason:
             self._limit = None
 
     def _improved(self) -> None:
-        """A better solution or bound: check one against the other, note it, end the run where it is good enough, tell."""
+        """Check a better solution or bound against the other, add it to the trace, end the run if it suffices, and call the
+        callback.
+        """
         now = self.elapsed
-        if self._contradicted():  # by a new solution: no bound so far is worth anything
+        if self._contradicted():  # by a new solution: no earlier bound can be trusted
             self.bound, self.trace = None, [(at, objective, None) for at, objective, _ in self.trace if objective is not None]
             self._resume("optimal")
         self.trace.append((round(now, 6), self.objective, self.bound))
@@ -350,12 +358,17 @@ class Run:
     def call_interruptible(
         self, function: Callable[[], _T], stop: Callable[[], object], poll: Callable[[], object] = lambda: None
     ) -> _T:
-        """Run a blocking call in a helper thread while this one stays awake for the deadline and Ctrl-C.
+        """Run a blocking call in a helper thread while this thread watches the deadline and Ctrl-C.
 
-        When the run must end, `stop` (thread-safe, from the engine's own interface) is called every 0.1 s until the call
-        returns, because engines forget a request that comes before they have begun. Returns what `function` returns, or
-        raises what it raises. `poll` is called in this thread every 10 ms or so and once at the end, to report from; where it
-        raises, the call is stopped in the same way, and the exception goes on.
+        Args:
+            function: The blocking call.
+            stop: Asks the engine to end (thread-safe, from its own interface). When the run must end, it is called every 0.1 s
+                until `function` returns, because engines forget a request that comes before they have begun.
+            poll: Called in this thread about every 10 ms and once at the end, to report from. If it raises, the call is stopped
+                in the same way and the exception is raised.
+
+        Returns:
+            The value that `function` returns; what it raises is raised.
         """
         box: dict[str, Any] = {}
 
@@ -371,12 +384,12 @@ class Run:
         try:
             while busy:
                 thread.join(0.01)
-                busy = thread.is_alive()  # before `poll`, which then sees all that it did
+                busy = thread.is_alive()  # before `poll`, which then covers all of the call's results
                 poll()
                 if busy and self.should_stop and self.elapsed >= ask_at:
                     stop()
                     ask_at = self.elapsed + _ASK_EVERY
-        except Exception:  # of `poll`, which nobody waits for the engine to hear of
+        except Exception:  # of `poll`, raised without waiting for the engine beyond _PATIENCE
             given_up = self.elapsed + _PATIENCE
             while thread.is_alive() and self.elapsed < given_up:
                 stop()

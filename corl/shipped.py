@@ -19,7 +19,7 @@ _NO_INSTANCES = (".toml", ".md", ".py", ".pyc")
 
 
 def instances() -> Iterator[dict[str, Any]]:
-    """`problem`, `name`, `path`, `value` and `status` of every shipped instance; the last two are None where nothing is known."""
+    """Yield `problem`, `name`, `path`, `value` and `status` of every shipped instance; the last two are None if unknown."""
     known: dict[Path, dict[str, dict[str, str]]] = {}
     for path in _files():
         reference = known.setdefault(path.parent, _references(path.parent)).get(_stem(path))
@@ -29,7 +29,7 @@ def instances() -> Iterator[dict[str, Any]]:
 
 
 def suites() -> Iterator[dict[str, Any]]:
-    """`problem`, `name` (as `corl bench` takes it), `title` and `path` of every shipped suite."""
+    """Yield `problem`, `name` (as `corl bench` takes it), `title` and `path` of every shipped suite."""
     for path in sorted(_root().glob("*/*.toml")):
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         name = f"{path.parent.name}/{path.stem}"
@@ -37,9 +37,9 @@ def suites() -> Iterator[dict[str, Any]]:
 
 
 def find(name: str, problem: str | None = None) -> Path | None:
-    """The file of the instance NAME or PROBLEM/NAME; None where there is none. Raises UsageError where there are several.
+    """Return the file of the instance NAME or PROBLEM/NAME; None if there is none. Raises UsageError if there are several.
 
-    Before the slash the folder's name will do; `problem` chooses among instances of one name.
+    The folder's name is accepted before the slash, too; `problem` chooses among instances of the same name.
     """
     owner, _, stem = name.rpartition("/")
     found = [path for path in _files() if _stem(path) == stem]
@@ -54,7 +54,7 @@ def find(name: str, problem: str | None = None) -> Path | None:
 
 
 def missing(name: str) -> str:
-    """What to say of a path that is neither a file nor a shipped instance."""
+    """Return the message for a path that is neither a file nor a shipped instance."""
     names = [text for path in _files() for text in (f"{path.parent.name}/{_stem(path)}", _stem(path))]
     return f"neither a file nor a shipped instance{hint(plain_name(name).with_suffix('').as_posix(), names)}"
 
@@ -64,7 +64,7 @@ def _root() -> Path:
 
 
 def _files() -> list[Path]:
-    """Of all shipped instances, sorted by folder and name."""
+    """Return the files of all shipped instances, sorted by folder and name."""
     there = sorted(_root().glob("*/*.*"))
     return [path for path in there if path.suffix not in _NO_INSTANCES and not path.name.endswith("reference.csv")]
 
@@ -74,7 +74,7 @@ def _stem(path: Path) -> str:
 
 
 def _problem(path: Path) -> str | None:
-    """The name of the problem whose instance a file holds, None where that cannot be told (as where a plug-in is in the way)."""
+    """Return the name of the problem whose instance a file holds, None if that is unknown (such as when a plug-in interferes)."""
     try:
         return registry.recognise(path).name
     except InputError:
@@ -82,7 +82,7 @@ def _problem(path: Path) -> str | None:
 
 
 def _references(folder: Path) -> dict[str, dict[str, str]]:
-    """Name -> row of the tables of reference values in a folder; reference.csv before others."""
+    """Return name -> row of the tables of reference values in a folder; reference.csv takes precedence."""
     tables = sorted(folder.glob("*reference.csv"), key=lambda path: path.name != "reference.csv")
     rows = [row for table in reversed(tables) for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines())]
     return {row["name"]: row for row in rows if {"name", "value", "status"} <= row.keys()}

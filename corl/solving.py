@@ -50,23 +50,23 @@ def solve(
     """Find a good solution of an instance: the best that `solver` found until a limit ended it.
 
     Ctrl-C returns the incumbent (limit="interrupted"); before the clock starts, and the second time, it raises
-    KeyboardInterrupt. What is verified when a solver fails is never lost: `Result.discarded` counts such faults.
+    KeyboardInterrupt. If a solver fails, verified solutions are kept: `Result.discarded` counts such faults.
 
     Args:
-        instance: A path, the name of a shipped instance ("tsp/uniform-500"), an Instance, or what the problem adapts (for TSP:
-            coordinates [n, 2 or 3], a square matrix, a networkx graph), which needs `problem="tsp"`.
-        problem: A name, or a Problem, which need not be installed. None: the content says it.
+        instance: A path, the name of a shipped instance ("tsp/uniform-500"), an Instance, or data that the problem adapts (for
+            TSP: coordinates [n, 2 or 3], a square matrix, a networkx graph), with `problem="tsp"`.
+        problem: A name, or a Problem, which need not be installed. None: recognised by the content.
         solver: A name (`corl list solvers`); "auto" takes the one that our benchmarks show best for the size. Or a Solver, with
             its options, which need not be installed.
         time_limit: Seconds of wall clock, above 0; None means 10, or no limit if `iterations` is given. The clock starts after
-            the solver has imported and compiled; reading the file is outside.
+            the solver has imported and compiled; reading the file is not included.
         iterations: A limit in the solver's own unit (`corl list solvers`), from 1; a seed then gives the same bits on a machine.
-        target: Stop at an objective this good or better.
+        target: Stop at an objective value this good or better.
         seed: Of the random numbers, from 0.
         workers: Processes, up to four for each processor; they search with different seeds, and the best solution counts.
-        warm_start: What to start from: a Result, what a model's `solve` returned, a solution file's path, or a solution in the
-            problem's own form or its JSON form.
-        on_improvement: Called with a `corl.run.Improvement` at every better solution or bound; what it raises ends the call.
+        warm_start: A solution to start from: a Result, the return value of a model's `solve`, the path of a solution file, or a
+            solution in the problem's own form or its JSON form.
+        on_improvement: Called with a `corl.run.Improvement` at every better solution or bound; an exception in it ends the call.
         **solver_options: The solver's own options.
 
     Returns:
@@ -139,7 +139,7 @@ def _check_call(solver: Any, workers: int, on_improvement: Any) -> None:
 def _solver(
     solver: str | Solver, problem: str, data: Any, time_limit: float | None, iterations: int | None, asked: dict[str, Any]
 ) -> tuple[Solver, str]:
-    """The Solver, and the name that the Result tells: for "auto" what was chosen, for an object that of its class."""
+    """Return the Solver, and its name in the Result: for "auto" the chosen one, for an object that of its class."""
     if isinstance(solver, str):
         name = registry.choose(problem, solver, data, time_limit, iterations)
         return options.build(registry.solver(problem, name), asked, _arguments()), name
@@ -152,12 +152,12 @@ def _solver(
 
 
 def _arguments() -> list[str]:
-    """The names of `solve`'s own arguments."""
+    """Return the names of `solve`'s own arguments."""
     return [name for name, each in inspect.signature(solve).parameters.items() if each.kind is each.KEYWORD_ONLY]
 
 
 def _check_solver(method: Solver, name: str, data: Any, iterations: int | None) -> None:
-    """Refuse what this solver cannot do, before anything is imported or compiled."""
+    """Raise UsageError for what this solver cannot do, before anything is imported or compiled."""
     if iterations is not None and not method.iteration:
         raise UsageError(f"solver {name} has no iterations to count; give it a time_limit")
     if reason := method.accepts(data):
@@ -165,7 +165,7 @@ def _check_solver(method: Solver, name: str, data: Any, iterations: int | None) 
 
 
 def _execute(method: Solver, name: str, run: Run) -> Result:
-    """Prepare and solve, here or in worker processes. From the start of the clock on Ctrl-C ends the search, not this call."""
+    """Prepare and solve, here or in worker processes. After the clock has started, Ctrl-C ends the search, not this call."""
     before = time.perf_counter()
     with contextlib.ExitStack() as stack:
         killed, own_workers = method.own_process(run.instance), method.uses_workers(run)
@@ -202,7 +202,7 @@ def _search(method: Solver, name: str, run: Run) -> None:
 
 @contextlib.contextmanager
 def _blaming(name: str, run: Run) -> Iterator[None]:
-    """An exception of the solver's is a SolverError; one of the caller's `on_improvement` stays what it is."""
+    """Raise an exception of the solver as a SolverError; one of the caller's `on_improvement` is raised unchanged."""
     try:
         yield
     except (InputError, SolverError, UsageError):
@@ -217,7 +217,7 @@ def _blaming(name: str, run: Run) -> Iterator[None]:
 
 
 def _tell_faults(run: Run, name: str) -> None:
-    """Warn of false reports, once. Raises SolverError where there was nothing else."""
+    """Warn of false reports, once. Raises SolverError if no solution was verified."""
     if not run.discarded:
         return
     if run.objective is None:

@@ -1,10 +1,10 @@
-"""Means with intervals: Student's of a sample, the stratified bootstrap over instances and seeds of a benchmark.
+"""Means with intervals: Student's for a sample, the stratified bootstrap over instances and seeds for a benchmark.
 
 R. Agarwal et al., Deep reinforcement learning at the edge of the statistical precipice, 2021: few runs of many tasks are
-summed up by the interquartile mean with an interval from resampling the runs within each task (the stratum; here, the
-instance). Where there are at least FEWEST instances they are resampled too, so that the interval speaks of instances like
-these; where there are fewer it speaks of these alone. Everything in a `Resampling` uses one set of resamples: what is compared
-is compared on the same instances and seeds.
+summarised by the interquartile mean with an interval from resampling the runs within each task (the stratum; here, the
+instance). If there are at least FEWEST instances they are resampled too, so that the interval applies to similar
+instances; otherwise it applies to these alone. All estimates of a `Resampling` use one set of resamples: values are compared
+on the same instances and seeds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = ["FEWEST", "Estimate", "Resampling", "interquartile_mean", "resampled_mean", "sample_mean"]
 
 FEWEST = 5
-"""Instances (or runs, where the instances are held fixed) below which an interval would not hold what it promises."""
+"""The least number of instances (or of runs, if the instances are fixed) for which an interval has the stated coverage."""
 
 _RESAMPLES = 2000  # as in Agarwal et al.
 _LARGEST = 10_000_000  # weights held at once (80 MB); more runs than 5,000 get fewer resamples
@@ -27,7 +27,7 @@ _LARGEST = 10_000_000  # weights held at once (80 MB); more runs than 5,000 get 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its 95 % interval; None where it is not known. `over`: what the interval covers, "" where there is none."""
+    """A value with its 95 % interval; None if unknown. `over`: the source of the variation, "" if there is no interval."""
 
     value: float | None
     low: float | None = None
@@ -36,21 +36,20 @@ class Estimate:
 
     @property
     def half(self) -> float:
-        """Half the interval's length; NaN where there is none."""
+        """Half the interval's length; NaN if there is no interval."""
         return math.nan if self.low is None or self.high is None else (self.high - self.low) / 2
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether the whole interval lies on one side of zero; False where there is none."""
+        """Whether the whole interval is on one side of zero; False if there is no interval."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
 class Resampling:
-    """Resampled weights of the runs of `slots`, bool [instances, runs]: True where such a run was asked for.
+    """Resampled weights of the runs of `slots`, bool [instances, runs]: True for each requested run.
 
-    weights: float64 [resamples, runs asked for], how often each run is in a resample. The values handed to the methods are
-    [instances, runs] with NaN for runs that failed or are missing; these drop out of means and count as +inf in
-    interquartile means.
+    weights: float64 [resamples, requested runs], the number of times that each run is in a resample. The methods take values
+    [instances, runs] with NaN for failed or missing runs; these are excluded from means and count as +inf in interquartile means.
     """
 
     def __init__(self, slots: NDArray[np.bool_], seed: int = 0) -> None:
@@ -70,11 +69,11 @@ class Resampling:
         return "seeds" if self.varies else ""
 
     def mean(self, values: NDArray[np.float64]) -> Estimate:
-        """The mean of the known values, with its interval."""
+        """Return the mean of the known values, with its interval."""
         return self.means(values[None])[0]
 
     def means(self, values: NDArray[np.float64]) -> list[Estimate]:
-        """The means of many tables of values, float64 [tables, instances, runs]."""
+        """Return the means of many tables of values, float64 [tables, instances, runs]."""
         flat = values[:, self.slots]
         known = ~np.isnan(flat)
         total, count = np.where(known, flat, 0.0), known.astype(float)
@@ -84,7 +83,7 @@ class Resampling:
         return [self._estimate(*each) for each in zip(centre, drawn.T, known)]
 
     def interquartile_mean(self, values: NDArray[np.float64], left_out: NDArray[np.bool_] | None = None) -> Estimate:
-        """The interquartile mean, a NaN counted as worst (+inf), with its interval; without the runs `left_out`."""
+        """Return the interquartile mean, a NaN counted as worst (+inf), with its interval; without the runs `left_out`."""
         flat = np.where(np.isnan(values), np.inf, values)[self.slots]
         counted = np.ones(len(flat), bool) if left_out is None else ~left_out[self.slots]
         if not counted.any():
@@ -95,7 +94,7 @@ class Resampling:
         return self._estimate(interquartile_mean(flat[order]), drawn, np.isfinite(flat) & counted)
 
     def _estimate(self, centre: float, drawn: NDArray[np.float64], known: NDArray[np.bool_]) -> Estimate:
-        """A value with the expanded percentile interval of its resamples (`_tail`)."""
+        """Return a value with the expanded percentile interval of its resamples (`_tail`)."""
         value = None if math.isnan(centre) else float(centre)
         tail = self._tail(known)
         if value is None or tail is None:
@@ -105,7 +104,7 @@ class Resampling:
         return Estimate(value, low, high, self.over)
 
     def _tail(self, known: NDArray[np.bool_]) -> float | None:
-        """The share of resamples to cut off on either side; None where there are too few known runs for an interval.
+        """Return the share of resamples to cut off on either side; None if there are too few known runs for an interval.
 
         A bootstrap of n units is too narrow by sqrt((n - 1) / n) and by Student's t against the normal; the percentiles
         are moved out accordingly (T. Hesterberg, What teachers should know about the bootstrap, 2015, section 4.3).
@@ -125,7 +124,7 @@ class Resampling:
 
 
 def sample_mean(values: ArrayLike) -> Estimate:
-    """The mean of independent values with Student's interval, which fewer than two do not have."""
+    """Return the mean of independent values with Student's interval; fewer than two values have no interval."""
     sample = np.ravel(values)
     mean = math.fsum(sample) / len(sample) if len(sample) else None
     if mean is None or len(sample) < 2:
@@ -135,22 +134,22 @@ def sample_mean(values: ArrayLike) -> Estimate:
 
 
 def resampled_mean(values: ArrayLike) -> Estimate:
-    """The mean over instances, a value each, with the interval of a `Resampling`, which fewer than FEWEST do not have."""
+    """Return the mean over instances, one value each, with the interval of a `Resampling`; fewer than FEWEST have no interval."""
     column = np.asarray(values, np.float64).reshape(-1, 1)
     return Resampling(np.ones(column.shape, bool)).mean(column)
 
 
 def interquartile_mean(values: NDArray[np.float64]) -> float:
-    """The mean of the middle half of the values, counting fractions of the values at its ends; NaN of none.
+    """Return the mean of the middle half of the values, counting fractions of the values at its ends; NaN if there are none.
 
-    Where the number of values is a multiple of four it is scipy's `trim_mean(values, 0.25)`.
+    If the number of values is a multiple of four it equals scipy's `trim_mean(values, 0.25)`.
     """
     ordered = np.sort(np.ravel(values))
     return float(_middle_mean(ordered, np.ones((1, len(ordered))))[0]) if len(ordered) else math.nan
 
 
 def _middle_mean(ordered: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Interquartile means of weighted values: ordered [n] ascending, weights [resamples, n] -> [resamples]."""
+    """Return the interquartile means [resamples] of weighted values: ordered [n] ascending, weights [resamples, n]."""
     upto = np.cumsum(weights, axis=1)
     total = upto[:, -1:].copy()
     np.clip(upto, total / 4, 3 * total / 4, out=upto)
@@ -164,7 +163,7 @@ def _middle_mean(ordered: NDArray[np.float64], weights: NDArray[np.float64]) -> 
 
 
 def _weights(runs: NDArray[np.integer], instances_too: bool, count: int, random: np.random.Generator) -> NDArray[np.float64]:
-    """How often each run is drawn, [count, sum of runs]; `runs` [instances] counts those of each instance."""
+    """Return how many times each run is drawn, float64 [count, sum of runs]; `runs` [instances] counts those of each instance."""
     instances, total = len(runs), int(runs.sum())
     weights = np.empty((count, total))
     if not total:
@@ -185,14 +184,14 @@ def _weights(runs: NDArray[np.integer], instances_too: bool, count: int, random:
 
 
 def _student(freedom: int) -> float:
-    """The 97.5 % quantile of Student's t."""
+    """Return the 97.5 % quantile of Student's t."""
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, 0.975))
 
 
 def _quantile(ordered: NDArray[np.float64], share: float) -> float:
-    """The quantile of sorted values by linear interpolation; infinities allowed."""
+    """Return the quantile of sorted values by linear interpolation; infinities allowed."""
     if not len(ordered):
         return math.nan
     place = share * (len(ordered) - 1)

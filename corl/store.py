@@ -1,10 +1,10 @@
-"""Store: the SQLite file that finished runs are kept in, a transaction each, so that being killed loses nothing of them.
+"""Store: the SQLite file of finished runs, one transaction per run, so that a killed process loses none of them.
 
-    with Store(path) as store:                 # an existing file; InputError where it is none of ours
+    with Store(path) as store:                 # an existing file; InputError if it is not a store
         for record in store.records("smoke"):  # without their solutions, 10,000 in well under a second
-            tour = store.solution(record)      # in the problem's JSON form, read when it is asked for
+            tour = store.solution(record)      # in the problem's JSON form, read on request
 
-`Store(path, create=True)` makes the file where there is none. Training runs keep their curves in the same file.
+`Store(path, create=True)` creates the file if it does not exist. Training runs keep their curves in the same file.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from corl.record import Record, check_types
 __all__ = ["Key", "Store", "key_of"]
 
 Key: TypeAlias = tuple[str, str, str, int, float | None, int | None]
-"""(suite, instance, solver, seed, time_limit, iterations): what makes a run the same run."""
+"""(suite, instance, solver, seed, time_limit, iterations): the identity of a run."""
 
 _APPLICATION = 0x636F726C  # "corl", in the header of the file
 _VERSION = 1
 _PATIENCE = 30.0  # seconds to wait for another process that writes
 
 _JSON = ("options", "facts", "cores")  # fields of a Record that are stored as JSON; its trace is packed, see `_packed`
-_SHARED = ("versions", "machine", "commit")  # fields that are alike in most runs: kept once, in `circumstances`
+_SHARED = ("versions", "machine", "commit")  # fields that are equal in most runs: stored once, in `circumstances`
 _FIELDS = [field.name for field in dataclasses.fields(Record)]
 _COLUMNS = [name for name in _FIELDS if name not in (*_SHARED, "solution")]
 _TYPES = {"seed": "INTEGER", "iterations": "INTEGER", "peak_bytes": "INTEGER", "trace": "BLOB"} | dict.fromkeys(
@@ -64,14 +64,14 @@ CREATE TABLE curves (run TEXT, name TEXT, step REAL, value REAL, PRIMARY KEY (ru
 
 
 def key_of(record: Record) -> Key:
-    """What tells a run from the others in a store."""
+    """Return the key that identifies a run in a store."""
     return (record.suite, record.instance, record.solver, record.seed, record.time_limit, record.iterations)
 
 
 class Store:
     """A context manager around the file. Raises InputError for a file that is missing, foreign, damaged or too new.
 
-    Use it from the thread that opened it. Other processes may read meanwhile (SQLite's write-ahead log).
+    Use it from the thread that opened it. Other processes may read at the same time (SQLite's write-ahead log).
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = False) -> None:
@@ -95,7 +95,7 @@ class Store:
         return sqlite3.connect(address, uri=True, timeout=_PATIENCE, isolation_level=None)
 
     def _check(self) -> None:
-        """Make the tables in an empty file; refuse what is none of ours."""
+        """Create the tables in an empty file; refuse a file that is not a store."""
         # One statement, so one state of the file: another process that starts as well may be making the tables.
         header = "(SELECT * FROM pragma_application_id), (SELECT * FROM pragma_user_version)"
         application, version, tables = self._rows(f"SELECT {header}, (SELECT count(*) FROM sqlite_master)")[0]
@@ -114,7 +114,7 @@ class Store:
             raise self._error(f"written by a newer corl (schema {version}; this one reads up to {_VERSION}); update corl")
 
     def _write_ahead(self) -> None:
-        """SQLite's write-ahead log from now on. SQLite's own patience does not cover two processes that ask for it at once."""
+        """Turn on SQLite's write-ahead log. SQLite's own waiting does not cover two processes that request it at once."""
         end = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -133,7 +133,7 @@ class Store:
 
     # ---------------------------------------------------------------- runs
     def add(self, record: Record) -> bool:
-        """Keep a run, in one transaction. False where that run is stored already; the first one stays."""
+        """Add a run, in one transaction. Return False if that run is stored already; the first one is kept."""
         shared = json_values.to_json({name: getattr(record, name) for name in _SHARED})
         values = [_column(name, getattr(record, name)) for name in _COLUMNS]
         names, marks = ", ".join(f'"{name}"' for name in _COLUMNS), ", ".join("?" * len(values))
@@ -150,7 +150,7 @@ class Store:
         return True
 
     def records(self, suite: str | None = None) -> list[Record]:
-        """All runs, or a suite's, in the order they were stored; without their solutions (`solution` gives those)."""
+        """Return all runs, or a suite's, in the order in which they were stored; without their solutions (see `solution`)."""
         with self._readable():
             read = functools.cache(self._json)  # most runs have the options of many others
             shared = {number: read("circumstances", text) for number, text in self._rows("SELECT id, json FROM circumstances")}
@@ -163,30 +163,30 @@ class Store:
                 return found
 
     def solution(self, record: Record) -> Any:
-        """The solution of a stored run in the problem's JSON form; None where none was found or kept."""
+        """Return the solution of a stored run in the problem's JSON form; None if none was found or kept."""
         query = f"SELECT json FROM solutions WHERE run = (SELECT id FROM runs WHERE {_SAME})"
         found = self._rows(query, key_of(record))
         return self._json("solution", found[0][0]) if found else None
 
     def done_keys(self, suite: str | None = None) -> set[Key]:
-        """The runs that are stored, whatever came of them."""
+        """Return the keys of the stored runs, whatever their outcome."""
         where, values = ("WHERE suite = ?", (suite,)) if suite is not None else ("", ())
         return {tuple(row) for row in self._rows(f"SELECT {', '.join(_KEY)} FROM runs {where}", values)}
 
     # ---------------------------------------------------------------- suites
     def suites(self) -> dict[str, Any]:
-        """Suite name -> what was asked of it (its problem, solvers with options, instances), as `add_suite` was told."""
+        """Return suite name -> its definition (its problem, solvers with options, instances), as given to `add_suite`."""
         return self._objects("SELECT suite, json FROM suites ORDER BY rowid")
 
     def add_suite(self, suite: str, definition: Mapping[str, Any], command: str = "") -> None:
-        """Note what a suite asks, and a command that ran it; the latest definition stays."""
+        """Store the definition of a suite, and a command that ran it; the latest definition is kept."""
         with self._transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO suites VALUES (?, ?)", (suite, json_values.to_json(definition)))
             if command:
                 connection.execute("INSERT OR IGNORE INTO commands (suite, command) VALUES (?, ?)", (suite, command))
 
     def commands(self, suite: str) -> list[str]:
-        """The commands that runs of a suite came from, in order."""
+        """Return the commands that ran a suite, in order."""
         found = [text for (text,) in self._rows("SELECT command FROM commands WHERE suite = ? ORDER BY id", (suite,))]
         if wrong := [text for text in found if not isinstance(text, str)]:
             raise self._error(f"damaged: {wrong[0]!r} is no command")
@@ -194,21 +194,21 @@ class Store:
 
     # ---------------------------------------------------------------- training runs
     def add_training(self, run: str, facts: Mapping[str, Any]) -> None:
-        """Note a training run: its parameters, seeds, versions. A second call replaces the facts, not the curves."""
+        """Store a training run: its parameters, seeds, versions. A second call replaces the facts, not the curves."""
         with self._transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO trainings VALUES (?, ?)", (run, json_values.to_json(facts)))
 
     def trainings(self) -> dict[str, Any]:
-        """Training run -> its facts."""
+        """Return training run -> its facts."""
         return self._objects("SELECT run, json FROM trainings ORDER BY rowid")
 
     def add_curve(self, run: str, step: float, name: str, value: float) -> None:
-        """Keep a point of a training run's curve `name`; a step that is told again (after a restart) is replaced."""
+        """Add a point to a training run's curve `name`; a repeated step (after a restart) is replaced."""
         with self._transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO curves VALUES (?, ?, ?, ?)", (run, name, step, value))
 
     def curves(self) -> dict[str, dict[str, list[tuple[float, float | None]]]]:
-        """Training run -> curve name -> [(step, value)] by rising step; None where a value was not finite."""
+        """Return training run -> curve name -> [(step, value)] by rising step; None if a value was not finite."""
         found: dict[str, dict[str, list[tuple[float, float | None]]]] = {}
         for run, name, step, value in self._rows("SELECT run, name, step, value FROM curves ORDER BY run, name, step"):
             texts = isinstance(run, str) and isinstance(name, str)
@@ -220,7 +220,7 @@ class Store:
     # ---------------------------------------------------------------- SQLite
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """All of the block or nothing of it."""
+        """Commit all of the block or nothing of it."""
         with self._readable():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -252,7 +252,7 @@ class Store:
 
     @contextlib.contextmanager
     def _readable(self) -> Iterator[None]:
-        """SQLite's errors as ours, naming the file."""
+        """Raise SQLite's errors as ours, naming the file."""
         try:
             yield
         except sqlite3.OperationalError as error:  # locked, full, not writable
@@ -271,7 +271,7 @@ class _MadeMeanwhile(Exception):
 
 
 def _column(name: str, value: Any) -> Any:
-    """A field of a Record as SQLite keeps it."""
+    """Return a field of a Record as SQLite stores it."""
     return _packed(value) if name == "trace" else json_values.to_json(value) if name in _JSON else value
 
 
@@ -285,7 +285,7 @@ def _record(row: tuple[Any, ...], shared: Mapping[str, Any], read: Callable[[str
 
 
 def _packed(trace: Iterable[tuple[float, float | None, float | None]]) -> bytes:
-    """Little-endian float64, three a point, NaN for what is unknown: as JSON, traces take five times as long to read."""
+    """Return a trace as little-endian float64, three per point, NaN for unknown: reading it as JSON takes five times as long."""
     numbers = [math.nan if number is None else number for point in trace for number in point]
     return struct.pack(f"<{len(numbers)}d", *numbers)
 
@@ -309,7 +309,7 @@ def _known(numbers: Sequence[float]) -> Sequence[Any]:
 
 @contextlib.contextmanager
 def _without_collection() -> Iterator[None]:
-    """A million tuples that live on would each be looked at many times by the garbage collector."""
+    """Disable the garbage collector, which would traverse a million long-lived tuples many times."""
     before = gc.isenabled()
     gc.disable()
     try:

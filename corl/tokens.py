@@ -1,4 +1,4 @@
-"""Tokens: what a network sees of reduced states, whatever the problem."""
+"""Tokens: the input of a network for the states of any problem."""
 
 from __future__ import annotations
 
@@ -12,28 +12,31 @@ __all__ = ["Tokens", "joined", "sizes_of"]
 
 
 class Tokens(NamedTuple):
-    """R reduced states as sets of T tokens. The first K tokens belong to the K slots of `Environment.actions`; the rest are
-    what else the problem shows (for a tour: its last and its first city). `Problem.features` has the functions that make them.
+    """The observation of R states as sets of T tokens each.
+
+    The first K tokens belong to the K slots of `Environment.actions`; the rest are other features of the state (for a tour: its
+    last and its first city). The functions in `Problem.features` return them.
     """
 
     x: NDArray[np.float32]
-    """[R, T, F] a row of features for each token; zero where there is none."""
+    """[R, T, F] the features of each token; zero for absent tokens."""
     mask: NDArray[np.bool_]
-    """[R, T] which tokens are there."""
+    """[R, T] which tokens are present."""
     pairs: NDArray[np.float32] | None
     """[R, T, T, P] features of ordered pairs of tokens, such as distances, for the bias of attention; or None."""
     scale: NDArray[np.float64]
-    """[R] the row's unit, positive: a value or a reward in the network's units times this is in the environment's."""
+    """[R] the row's unit, positive: a value or reward in the network's units times this is in the environment's units."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Those that are there, by name."""
+        """Return the arrays that are not None, by name."""
         return {name: array for name, array in self._asdict().items() if array is not None}
 
 
 def joined(parts: Sequence[Mapping[str, NDArray[Any]]], extra: int) -> dict[str, NDArray[Any]]:
-    """The arrays of Tokens of several parts one after the other; parts with fewer slots are filled up with empty ones.
+    """Return the arrays of Tokens of several parts, concatenated along the rows; parts with fewer slots are padded with empty
+    ones.
 
-    extra: how many of the last tokens of every part belong to no slot; they stay the last.
+    `extra` is the number of tokens at the end of each part that belong to no slot; they remain the last.
     """
     if len(parts) == 1:
         return dict(parts[0])
@@ -43,7 +46,7 @@ def joined(parts: Sequence[Mapping[str, NDArray[Any]]], extra: int) -> dict[str,
 
 
 def _filled(part: Mapping[str, NDArray[Any]], most: int, extra: int) -> dict[str, NDArray[Any]]:
-    """The arrays of Tokens, of `most` tokens: where each of those that are there stands then."""
+    """Return the arrays of Tokens, padded to `most` tokens; the last `extra` ones are moved to the end."""
     rows, tokens = part["mask"].shape
     at = np.arange(tokens)
     at[tokens - extra :] += most - tokens
@@ -59,6 +62,8 @@ def _filled(part: Mapping[str, NDArray[Any]], most: int, extra: int) -> dict[str
 
 
 def sizes_of(tokens: Tokens, slots: int) -> dict[str, int]:
-    """The arguments "inputs", "pairs" and "extra" of a network that sees these tokens, `slots` of which belong to slots."""
+    """Return the arguments "inputs", "pairs" and "extra" of a network for these tokens, the first `slots` of which belong to
+    slots.
+    """
     pairs = 0 if tokens.pairs is None else tokens.pairs.shape[3]
     return {"inputs": tokens.x.shape[2], "pairs": pairs, "extra": tokens.x.shape[1] - slots}

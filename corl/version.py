@@ -1,4 +1,4 @@
-"""The version of the package, as `corl --version` says it, and of what it computes with, as results and checkpoints note them."""
+"""The version of the package, for `corl --version`, and those of its engines, for results and checkpoints."""
 
 import contextlib
 import functools
@@ -12,7 +12,7 @@ _ENGINES = ("numpy", "scipy", "numba", "torch", "ortools", "pyscipopt", "pyvrp",
 
 
 def versions() -> dict[str, str]:
-    """Of corl, Python, and every engine that this process has imported."""
+    """Return the versions of corl, Python, and every engine that this process has imported."""
     import platform
     from importlib import metadata
 
@@ -26,7 +26,7 @@ def versions() -> dict[str, str]:
 
 @functools.cache
 def _installed(name: str) -> str:
-    """Reading a package's metadata takes milliseconds."""
+    """Return a package's version, cached because reading its metadata takes milliseconds."""
     from importlib import metadata
 
     return metadata.version(name)

@@ -1,4 +1,4 @@
-"""What `solve(warm_start=...)` takes: a solution in any form that `solve` returned, as the problem's own form."""
+"""Warm starts: the argument `solve(warm_start=...)`, a solution in any form that `solve` returned, in the problem's own form."""
 
 from __future__ import annotations
 
@@ -21,11 +21,17 @@ __all__ = ["warm_start"]
 
 
 def warm_start(adapter: Problem, data: Any, given: Any) -> Any:
-    """The solution to start from, checked by the problem's own judge; None where there is none.
+    """Return the solution to start from, checked by the problem's own judge; None if there is none.
 
-    given: what a model's `solve` returned, a Result, a solution in the problem's own form or in its JSON form (a flat list is
-    an array where that is a solution), the JSON of a Result, or the path of a solution file. Raises UsageError, or InputError
-    for a file.
+    Args:
+        adapter: The problem.
+        data: The Instance.
+        given: The return value of a model's `solve`, a Result, a solution in the problem's own form or its JSON form (a flat list
+            is an array if that is a solution), the JSON of a Result, or the path of a solution file.
+
+    Raises:
+        UsageError: It is no solution of the instance.
+        InputError: A bad file.
     """
     result = given if isinstance(given, Result) else getattr(given, "result", None)  # of a plan in a model's names
     if isinstance(result, Result):
@@ -44,7 +50,9 @@ def warm_start(adapter: Problem, data: Any, given: Any) -> Any:
 
 
 def _forms(adapter: Problem, data: Any, result: Result) -> list[Callable[[], Any]]:
-    """A Result's solution as one of `data`: of the same instance, or of another one by the file's ids and names."""
+    """Return readings of a Result's solution as one of `data`: of the same instance, or of another one by the file's ids and
+    names.
+    """
     if result.data is None:
         return [lambda: adapter.from_json(data, result.solution)]
     forms = [lambda: result.solution, lambda: adapter.from_json(data, plain(adapter.to_json(result.data, result.solution)))]
@@ -53,13 +61,13 @@ def _forms(adapter: Problem, data: Any, result: Result) -> list[Callable[[], Any
 
 
 def _readings(adapter: Problem, data: Any, given: Any) -> list[Callable[[], Any]]:
-    """A value in the problem's own form, and as its JSON form."""
+    """Return readings of a value: in the problem's own form, and in its JSON form."""
     flat = isinstance(given, list) and all(isinstance(item, numbers.Real) for item in given)
     return [lambda: np.asarray(given) if flat else given, lambda: adapter.from_json(data, plain(given))]
 
 
 def _first_valid(adapter: Problem, data: Any, forms: list[Callable[[], Any]]) -> Any:
-    """The first form that the judge accepts. Raises UsageError, with what it says of the first one that is a solution at all."""
+    """Return the first form that the judge accepts. Raises UsageError with the judge's message on the first well-formed one."""
     refusals: list[Exception] = []
     for form in forms:
         try:

@@ -1,9 +1,9 @@
-"""Compile what solvers need by several processes side by side, before the solvers do: `compile_ahead`.
+"""`compile_ahead`: compile the kernels that a solver needs by several processes in parallel, before the solver runs.
 
-Which kernels, and for which types, is recorded beside a solver's module: `solver.kernels.json` beside `solver.py`, made by
-tests/record_kernels.py. Every process, this one among them, goes through the same list, the longest first, and leaves out what
-another one is compiling (corl.compilation.claims); what a kernel calls is shared through the cache in the same way. A record that
-is out of date costs time alone: the solver compiles what is missing when it calls it.
+The kernels and their argument types are recorded next to a solver's module: `solver.kernels.json` next to `solver.py`, written by
+tests/record_kernels.py. Every process, including this one, goes through the same list, the longest first, and skips what
+another one is compiling (corl.compilation.claims); what a kernel calls is shared through the cache in the same way. An outdated
+record only costs time: the solver compiles what is missing when it calls it.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from corl.solver import Solver
 
 __all__ = ["Job", "compile_ahead", "compile_for", "missing", "record_file", "recorded"]
 
-_WORTH = 4.0  # seconds of compilation that are worth another process, which takes one or two to start
+_WORTH = 4.0  # seconds of compilation that justify another process, which takes one or two to start
 
 
 class Job(NamedTuple):
     """A kernel to be compiled for the types of its arguments."""
 
     seconds: float
-    """About the processor seconds that it takes, with what it calls."""
+    """The approximate processor seconds that it takes, including what it calls."""
     kernel: Any
     types: tuple[Any, ...]
 
     @property
     def missing(self) -> bool:
-        """Whether it is neither compiled in this process nor kept on disk."""
+        """Whether it is neither compiled in this process nor stored on disk."""
         kept = self.kernel._cache
         return self.types not in self.kernel.overloads and not kept.size(self.types, self.kernel.targetctx.codegen())
 
@@ -49,13 +49,13 @@ class Job(NamedTuple):
 
 # -------------------------------------------------------------------- records
 def record_file(solver: type[Solver]) -> Path:
-    """Where the kernels of the solvers of a module are recorded."""
+    """Return the file with the records of the solvers of a module."""
     file = getattr(sys.modules[solver.__module__], "__file__", None)  # a notebook has none
     return Path(file or solver.__module__).with_suffix(".kernels.json")
 
 
 def recorded(solver: type[Solver], kind: str | None = None) -> list[dict[str, Any]]:
-    """The records of a solver: of one kind of instance (`Solver.kind`) or of all; none where nothing is recorded."""
+    """Return the records of a solver: of one kind of instance (`Solver.kind`) or of all; [] if nothing is recorded."""
     try:
         found = json.loads(record_file(solver).read_text(encoding="utf-8"))
         return [entry for entry in found[solver.__name__] if kind is None or entry["kind"] == kind]
@@ -64,7 +64,7 @@ def recorded(solver: type[Solver], kind: str | None = None) -> list[dict[str, An
 
 
 def missing(records: Iterable[dict[str, Any]]) -> list[Job]:
-    """What has to be compiled, the longest first. A kernel that there is no more, or cannot be kept, is left out."""
+    """Return the kernels to be compiled, the longest first. Kernels that no longer exist, or cannot be stored, are skipped."""
     from corl.compilation import cache, signatures
 
     found: dict[tuple[Any, ...], Job] = {}
@@ -81,7 +81,7 @@ def missing(records: Iterable[dict[str, Any]]) -> list[Job]:
 
 # -------------------------------------------------------------------- the team
 def compile_for(solver: Solver, instance: Any) -> None:
-    """Compile ahead what a solver needs for an instance, and say how much that is."""
+    """Compile ahead what a solver needs for an instance, and announce the amount."""
     from corl.compilation import announcing
 
     said = False
@@ -98,8 +98,12 @@ def compile_for(solver: Solver, instance: Any) -> None:
 def compile_ahead(records: list[dict[str, Any]], tell: Callable[[int, float], object] = lambda count, seconds: None) -> None:
     """Compile what is missing, in this process and in others on the cores that this one may use.
 
-    `tell` is told, at the start and whenever this process has compiled a kernel, how many are missing and about how many seconds
-    they take. Ctrl-C and every other exception end the other processes too.
+    Ctrl-C and every other exception end the other processes too.
+
+    Args:
+        records: Of solvers, by `recorded`.
+        tell: Called at the start and whenever this process has compiled a kernel, with the number of missing kernels and
+            the approximate seconds that they take.
     """
     from corl.compilation import announcing, claims
 
@@ -128,14 +132,14 @@ def compile_ahead(records: list[dict[str, Any]], tell: Callable[[int, float], ob
 
 
 def compile_one(job: Job) -> None:
-    """Compile a kernel, or load it. One that fails does so again, and says why, where it is called."""
+    """Compile a kernel, or load it. An error is ignored here; it recurs, with its message, when the kernel is called."""
     with contextlib.suppress(Exception):
         job.kernel.compile(job.types)
 
 
 @contextlib.contextmanager
 def _helpers(count: int, records: list[dict[str, Any]]) -> Iterator[None]:
-    """Other processes that compile until nothing is left; they end with the block."""
+    """Start other processes that compile until nothing is left; they end with the block."""
     children: list[Child] = []
     try:
         for _ in range(count):
@@ -148,7 +152,7 @@ def _helpers(count: int, records: list[dict[str, Any]]) -> Iterator[None]:
 
 
 def main() -> None:
-    """Of a helper: compile what the records that the parent sends name, until nothing is left."""
+    """Run a helper: compile what the records sent by the parent name, until nothing is left."""
     from corl.compilation import announcing
 
     messages, _ = connect()

@@ -1,7 +1,7 @@
-"""Say that kernels are compiled, where that takes noticeable time: a record of logging, or a line on standard error.
+"""Announcements of compilations that take noticeable time: a logging record, or a line on standard error.
 
-The record is of level INFO, from the logger "corl.compilation", and goes to every handler that there is, as if that level had
-been chosen; where there is none, the line is printed. `logging.getLogger("corl").setLevel(logging.WARNING)` silences both.
+The record has level INFO, from the logger "corl.compilation", and goes to every handler, as if that level had
+been chosen; if there is no handler, the line is printed. `logging.getLogger("corl").setLevel(logging.WARNING)` silences both.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _said = False
 
 
 def announce(text: str) -> None:
-    """Say that kernels are compiled, unless the user does not want to hear of it."""
+    """Announce that kernels are compiled, unless the user has silenced it."""
     global _said
     _said = True
     chosen = _log.level or logging.getLogger("corl").level or logging.INFO
@@ -39,7 +39,7 @@ def announce(text: str) -> None:
 
 
 def _heard() -> bool:
-    """Whether some handler takes records of level INFO."""
+    """Return whether some handler takes records of level INFO."""
     logger: logging.Logger | None = _log
     while logger is not None:
         if any(not isinstance(each, logging.NullHandler) and each.level <= logging.INFO for each in logger.handlers):
@@ -50,7 +50,7 @@ def _heard() -> bool:
 
 @contextlib.contextmanager
 def told() -> Iterator[None]:
-    """A block whose caller says by itself what is compiled in it."""
+    """Run a block whose caller announces its compilations itself."""
     global _said
     before, _said = _said, True
     try:
@@ -60,7 +60,7 @@ def told() -> Iterator[None]:
 
 
 class Watch(event.Listener):
-    """Announces, once in a process, what nobody has: compilations of kernels of ours that have taken their time."""
+    """Announces, once per process, compilations of our kernels that take noticeable time and were not announced."""
 
     def __init__(self) -> None:
         self._open, self._begun, self._spent = 0, 0.0, 0.0

@@ -1,12 +1,12 @@
-"""Where the machine code of kernels is kept: `<user cache>/corl/<module>/<digest>`.
+"""The disk cache of the machine code of kernels: `<user cache>/corl/<module>/<digest>`.
 
-numba's own cache looks at the file of the decorated function alone: an edited helper in another file keeps returning its
-old values. Here the digest covers every file that a module's kernels could call, so an edit compiles anew what depends on it
-and nothing else; where those files lie makes no difference.
+numba's own cache considers the file of the decorated function alone: after an edit of a helper in another file it returns
+outdated code. Here the digest covers every file that a module's kernels could call, so an edit recompiles what depends on it
+and nothing else; the location of the files makes no difference.
 
-numba keeps pickles, which run what they say when they are read. So a folder counts only where nobody but its owner, who is the
-user or root, can write, and a file only where it is whole: it begins with the digest of its name and of the rest. What does
-not count is compiled again; a warning says so, once in a process.
+numba stores pickles, which execute code when they are read. So a folder is used only if nobody but its owner, who is the
+user or root, can write to it, and a file only if it is intact: it begins with the digest of its name and of the rest. Anything
+else is compiled again; a warning says so, once per process.
 """
 
 # mypy: allow-untyped-calls
@@ -49,39 +49,39 @@ _ATTACHES = re.compile(r"^@attach\(", re.MULTILINE)
 
 
 def of(function: Callable[..., Any]) -> Any:
-    """numba's cache of a kernel; None, and then it is compiled in every process, where none can be had (`_module_folder`)."""
+    """Return numba's cache of a kernel; None if there can be none (`_module_folder`): it is then compiled in every process."""
     folder = _module_folder(function.__module__)
     return None if folder is None else Cache(function)
 
 
 def bare(cache: Any) -> Any:
-    """The cache of the same kernel where it has neither wrapper nor machine code (corl.compilation.parts)."""
+    """Return the cache of the same kernel without wrapper and machine code (corl.compilation.parts)."""
     return _BareCache(cache) if isinstance(cache, Cache) else cache
 
 
 def cache_folder() -> Path:
-    """The folder that all kernels of this user are kept under, there or not. Raises RuntimeError for a user without a home."""
+    """Return the folder of all kernels of this user, which may not exist. Raises RuntimeError for a user without a home."""
     return _user_cache() / "corl"
 
 
 @cache
 def package_folder(package: str) -> Path | None:
-    """The folder for what holds until any source of corl or of the package changes; None where none can be had."""
+    """Return the folder for data that are valid until any source of corl or of the package changes; None if there can be none."""
     return _folder(package, lambda: [file for name in dict.fromkeys(["corl", package]) for file in _modules(name).values()])
 
 
 @cache
 def _module_folder(module: str) -> Path | None:
-    """The folder for the kernels of a module; None where none can be had or no source can be read (a zip file).
+    """Return the folder for the kernels of a module; None if there can be none or no source can be read (a zip file).
 
-    numba's own choice would then be a folder beside the source, which is not to be trusted (above).
+    numba's own choice would then be a folder next to the source, which is not to be trusted (above).
     """
     return _folder(module, lambda: _reached(module))
 
 
 # -------------------------------------------------------------------- numba's side
 class _Locator(caching._CacheLocator):
-    """Tells numba our folder. Its name is a digest of the sources, so there is nothing else to stamp."""
+    """Gives numba our folder. Its name is a digest of the sources, so no further stamp is needed."""
 
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
         self._function, self._folder = function, folder
@@ -108,12 +108,12 @@ class _Serialiser(caching.CompileResultCacheImpl):
 
 class _File(caching.IndexDataCacheFile):
     def save(self, key: Any, data: Any) -> None:
-        """One process at a time: an index is read, added to and written."""
+        """Save one entry, one process at a time: an index is read, extended and written."""
         with _locked(Path(self._cache_path) / "lock"):
             super().save(key, (str(key[0]), data))
 
     def load(self, key: Any) -> Any:
-        """None where nothing is kept, or something else than was: what is compiled then takes its place."""
+        """Return the stored entry; None if there is none, or another one: the compiled kernel then replaces it."""
         kept = super().load(key)
         return kept[1] if kept is not None and kept[0] == str(key[0]) else None
 
@@ -124,14 +124,17 @@ class _File(caching.IndexDataCacheFile):
 
     @contextlib.contextmanager
     def _open_for_write(self, filepath: str) -> Iterator[Any]:
-        """The owner's to write alone, whatever the umask."""
+        """Open a file that only its owner can write, whatever the umask."""
         with super()._open_for_write(filepath) as file:
             if hasattr(os, "fchmod"):
                 os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & 0o755)
             yield file
 
     def _load_data(self, name: str) -> Any:
-        """Raises OSError, which `load` takes for a file that has gone, where it is damaged or another kernel's."""
+        """Return the content of a file.
+
+        Raises OSError, which `load` takes for a missing file, if it is damaged or another kernel's.
+        """
         path = Path(self._data_path(name))
         content = path.read_bytes()
         if not _is_private(path):
@@ -142,10 +145,10 @@ class _File(caching.IndexDataCacheFile):
         return pickle.loads(content[_SEAL:])
 
     def _load_index(self) -> dict[Any, Any]:
-        """An index that cannot be read counts as empty; of one that was another kernel's, the files do not.
+        """Return the index; {} if it cannot be read. Entries of another kernel are skipped.
 
-        It names the classes that a kernel was called with. One of a plug-in that has gone since (a test's, a notebook's)
-        cannot be unpickled, and numba would raise ModuleNotFoundError at the kernel's next call with anything.
+        It names the classes that a kernel was called with. A class of a plug-in that no longer exists (a test's, a notebook's)
+        cannot be unpickled, and numba would raise ModuleNotFoundError at the kernel's next call with any arguments.
         """
         own = self._index_name.removesuffix("nbi")
         try:
@@ -170,7 +173,7 @@ class Cache(caching.FunctionCache):
         self._cache_file = _File(self._cache_path, self._file_name, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What is kept; where nothing is, the caller has the claim to compile it, until `claims.released` ends."""
+        """Return the stored code; if there is none, the caller has the claim to compile it, until `claims.released` ends."""
         found = self.find(sig, target_context)
         if found is None:
             claims.take(self._folder, self._claim(sig), signals.deliver)
@@ -181,7 +184,7 @@ class Cache(caching.FunctionCache):
         return super().load_overload(sig, target_context)
 
     def size(self, sig: Any, codegen: Any) -> int:
-        """Bytes of machine code that are kept for a signature; 0 where none is."""
+        """Return the bytes of machine code that are stored for a signature; 0 if there is none."""
         name = self._cache_file._load_index().get(self._index_key(sig, codegen))
         try:
             return 0 if name is None else (self._folder / name).stat().st_size
@@ -189,7 +192,7 @@ class Cache(caching.FunctionCache):
             return 0
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep machine code, where the folder can be written and the disk is not full."""
+        """Store machine code, if the folder can be written and the disk is not full."""
         try:
             super().save_overload(sig, data)
         except OSError as error:
@@ -197,7 +200,7 @@ class Cache(caching.FunctionCache):
                 _warn(f"{self._folder.parents[2]}: {_UNKEPT.format(error.strerror)}")
 
     def is_claimed(self, sig: Any) -> bool:
-        """Whether another process compiles for this signature."""
+        """Return whether another process compiles for this signature."""
         return claims.taken(self._folder, self._claim(sig))
 
     def _claim(self, sig: Any) -> str:
@@ -205,7 +208,7 @@ class Cache(caching.FunctionCache):
 
 
 class _BareCache(Cache):
-    """For callers that do with a bare kernel (parts.py): kept in files of their own, but a whole one does as well."""
+    """The cache of a bare kernel (parts.py), in separate files; a whole one serves as well."""
 
     def __init__(self, whole: Cache) -> None:
         super().__init__(whole._py_func, ".bare")
@@ -230,7 +233,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 # -------------------------------------------------------------------- folders
 def _folder(name: str, files: Callable[[], Iterable[Path]]) -> Path | None:
-    checks = numba.config.BOUNDSCHECK  # type: ignore[attr-defined]  # numba's own key does not tell
+    checks = numba.config.BOUNDSCHECK  # type: ignore[attr-defined]  # not part of numba's own key
     checked = " with checks of indices" if checks else ""
     digest = hashlib.sha256(f"{sys.version} numba {numba.__version__}{checked}".encode())
     try:
@@ -259,7 +262,10 @@ def _folder(name: str, files: Callable[[], Iterable[Path]]) -> Path | None:
 
 
 def _is_private(path: Path) -> bool:
-    """Whether nobody but the user and root can have written there, as far as the system tells. Raises OSError where it is not."""
+    """Return whether only the user and root can have written there, as far as the system reports it.
+
+    Raises OSError if it is absent.
+    """
     if not hasattr(os, "getuid"):
         return True
     status = path.stat()
@@ -271,7 +277,7 @@ def _is_private(path: Path) -> bool:
 
 @cache
 def _warn(message: str) -> None:
-    """Once in a process."""
+    """Warn once per process."""
     _log.warning("%s", message)
 
 
@@ -286,7 +292,7 @@ def _user_cache() -> Path:
 
 
 def _prune(base: Path) -> None:
-    """Remove the folders of earlier sources, but the latest few and those that a running process may still use."""
+    """Remove the folders of earlier sources, except the latest few and those that a running process may still use."""
     folders = sorted(((folder.stat().st_mtime, folder) for folder in base.iterdir()), reverse=True)
     for used, folder in folders[_KEPT:]:
         if time.time() - used > _IN_USE:
@@ -295,13 +301,13 @@ def _prune(base: Path) -> None:
 
 # -------------------------------------------------------------------- sources
 def _reached(module: str) -> list[Path]:
-    """The files that the kernels of a module could call: what it imports, what that imports, and so on, in corl.
+    """Return the files that the kernels of a module could call: its imports, their imports, and so on, in corl.
 
-    A hook calls whatever is attached to it: where one is reached, all files of corl that attach something are. Of another
-    package than corl all files count.
+    A hook calls whatever is attached to it: if one is reached, all files of corl that attach something are. Of a package
+    other than corl all files count.
     """
     package = module.partition(".")[0]
-    if _home(package) is None:  # a notebook: what its cells held when a kernel was compiled cannot be told
+    if _home(package) is None:  # a notebook: the content of its cells when a kernel was compiled is unknown
         raise OSError("no source")
     reached: dict[str, Path] = {}
     waiting = [module] if package == "corl" else list(_modules(package))
@@ -319,7 +325,7 @@ def _reached(module: str) -> list[Path]:
 
 @cache
 def _imported(file: Path) -> tuple[str, ...]:
-    """The names that a file imports at its first level, and their members: modules, where they are some."""
+    """Return the names that a file imports at its top level, and their members, which may be modules."""
     found: list[str] = []
     for origin, members, modules in _IMPORT.findall(_text(file)):
         if origin:
@@ -331,19 +337,19 @@ def _imported(file: Path) -> tuple[str, ...]:
 
 @cache
 def _attaching() -> tuple[str, ...]:
-    """The modules of corl that attach functions to hooks."""
+    """Return the modules of corl that attach functions to hooks."""
     return tuple(name for name, file in _modules("corl").items() if _ATTACHES.search(_text(file)))
 
 
 def _file_of(name: str, package: str) -> Path | None:
-    """The source of a module of corl or of the package; None where the name is no such module."""
+    """Return the source of a module of corl or of the package; None if the name is no such module."""
     root = name.partition(".")[0]
     return _modules(root).get(name) if root in ("corl", package) else None
 
 
 @cache
 def _modules(package: str) -> dict[str, Path]:
-    """The modules of a package (for corl: also of problems and solvers, which may lie beside it) and their files."""
+    """Return the modules of a package (for corl: including problems and solvers, which may lie beside it) and their files."""
     home = _home(package)
     if home is None:
         return {}
@@ -364,7 +370,7 @@ def _modules(package: str) -> dict[str, Path]:
 
 @cache
 def _home(package: str) -> Path | None:
-    """The file of an imported package or module; None where it has none."""
+    """Return the file of an imported package or module; None if it has none."""
     origin = getattr(sys.modules.get(package), "__file__", None)
     return None if origin is None else Path(origin).resolve()
 

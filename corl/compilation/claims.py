@@ -1,7 +1,7 @@
 """Claims: which process compiles a kernel. The others wait until it is in the cache, and load it.
 
 A claim is a lock on one byte of a file in the folder of the kernel's module; it ends with its process, however that ends.
-Kernels that call each other in turn can make two processes wait for each other: patience ends, and both compile.
+Kernels that call each other can make two processes wait for each other: after the waiting time both compile.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ except ImportError:  # Windows: processes that need the same kernel at once all 
 __all__ = ["possible", "released", "take", "taken"]
 
 _PATIENCE = 60.0  # seconds that a process waits for another one, which may have been stopped
-_LOOK_EVERY = 0.02  # seconds between two looks
+_LOOK_EVERY = 0.02  # seconds between two attempts
 _BYTES = 2**62  # of which each kernel has one; the file is empty
 _files: dict[Path, int] = {}  # open for as long as this process lives: closing one would end all claims in it
 _held: list[tuple[Path, int]] = []
 
 possible = fcntl is not None
-"""Whether there are claims on this system."""
+"""Whether this system supports claims."""
 
 
 def take(folder: Path, kernel: str, meanwhile: Callable[[], object]) -> None:
-    """Claim a kernel, and wait for it while another process has the claim; `meanwhile` is called every 20 ms."""
+    """Claim a kernel; wait while another process has the claim, calling `meanwhile` every 20 ms."""
     claim = (folder, _byte(kernel))
     given_up = time.monotonic() + _PATIENCE
     while claim not in _held and not _lock(*claim) and time.monotonic() < given_up:
@@ -42,7 +42,7 @@ def take(folder: Path, kernel: str, meanwhile: Callable[[], object]) -> None:
 
 
 def taken(folder: Path, kernel: str) -> bool:
-    """Whether another process has the claim to a kernel."""
+    """Return whether another process has the claim to a kernel."""
     claim = (folder, _byte(kernel))
     if claim in _held:
         return False
@@ -54,7 +54,7 @@ def taken(folder: Path, kernel: str) -> bool:
 
 @contextlib.contextmanager
 def released() -> Iterator[None]:
-    """Give back, at the end of the block, the claims that were taken in it."""
+    """Release, at the end of the block, the claims that were taken in it."""
     before = len(_held)
     try:
         yield
@@ -70,7 +70,7 @@ def _byte(kernel: str) -> int:
 
 
 def _lock(folder: Path, byte: int) -> bool:
-    """Whether the byte is ours now; it is where there can be no locks (a file system without them, a folder to read)."""
+    """Return whether this process now has the byte; also True if locks are impossible (no support, a read-only folder)."""
     if fcntl is None:
         return True
     try:

@@ -1,12 +1,12 @@
-"""Kernels that only other kernels call are kept as bitcode: no wrapper for callers from Python, no machine code.
+"""Kernels that only other kernels call are stored as bitcode: no wrapper for callers from Python, no machine code.
 
-numba wraps every function for Python (code that unpacks each field of a NamedTuple of arrays) and makes machine code of it,
-and of every function of its own that it calls, though a caller links their bitcode into its own and makes its own of that. Here
-a kernel that is compiled because another one calls it is *bare*. It has no address, and Python's table of the kernel's compiled
-signatures does not know it: a call from Python compiles the kernel anew, then whole. What a kernel computes is the same.
+numba wraps every function for Python (code that unpacks each field of a NamedTuple of arrays) and generates machine code of it,
+and of every function of its own that it calls, though a caller links their bitcode into its own and generates code from that.
+Here a kernel that is compiled because another one calls it is *bare*. It has no address, and is not in Python's table of the
+kernel's compiled signatures: a call from Python compiles the kernel again, then whole. The results are the same.
 
-While a kernel of ours is compiled, a library's machine code is made when somebody asks for the address of one of its functions.
-Nobody asks for that of numba's own functions either. (This relies on internals of numba, hence on its version: `_TESTED`.)
+While a kernel of ours is compiled, a library's machine code is generated when the address of one of its functions is requested,
+which never happens for numba's own functions. (This relies on internals of numba, hence on its version: `_TESTED`.)
 """
 
 # mypy: allow-untyped-calls
@@ -31,7 +31,7 @@ from corl.compilation import cache
 __all__ = ["is_whole", "spare"]
 
 _TESTED = (0, 68)
-"""The version of numba whose internals these are. With any other, kernels are compiled whole, as numba does it."""
+"""The version of numba with these internals. With any other, kernels are compiled whole, as by numba itself."""
 _open: list[bool] = []  # kernels being compiled, the innermost last: is it bare? Like what follows, under numba's compiler lock
 _called_by_kernel = False  # the next call of `compile` is on behalf of a kernel that is being compiled
 _homeless: dict[str, Environment] = {}  # what functions raise and print, by name: no machine code has a cell for it yet
@@ -45,7 +45,7 @@ def spare(kernel: Any) -> None:
 
 
 class _Spared:
-    """What replaces methods of a dispatcher."""
+    """The methods that replace those of a dispatcher."""
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
@@ -59,9 +59,9 @@ class _Spared:
         return cache.bare(self._kernel._cache)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """numba asks here for the type of a call in a function that it compiles, and `compile` is called for it.
+        """Return the type of a call in a function that numba compiles; it calls `compile` for it.
 
-        A constant is an argument like any other: numba would compile the kernel again for each that it is called with.
+        A constant counts as any other argument: numba would compile the kernel again for each constant.
         """
         args, kws = tuple(map(_wide, args)), {name: _wide(kind) for name, kind in kws.items()}
         global _called_by_kernel
@@ -73,7 +73,7 @@ class _Spared:
                 _called_by_kernel = False
 
     def compile(self, sig: Any) -> Any:
-        """Compile bare where `get_call_template` asks for it, else whole, also what is there bare."""
+        """Compile bare if `get_call_template` requests it, otherwise whole, also if a bare result exists."""
         global _called_by_kernel
         with global_compiler_lock, contextlib.ExitStack() as stack:
             bare, _called_by_kernel = _called_by_kernel, False
@@ -100,7 +100,7 @@ class _Spared:
         return bare
 
     def add_overload(self, result: Any) -> None:
-        """Only what has an address may enter Python's table: calling anything else ends the process."""
+        """Add a result to Python's table only if it has an address: calling anything else ends the process."""
         if is_whole(result):
             self._add(result)
         else:
@@ -108,17 +108,19 @@ class _Spared:
 
 
 def _wide(kind: Any) -> Any:
-    """The type of all integers or truth values for that of one of them."""
+    """Return the type of all integers or booleans for that of a constant."""
     return types.unliteral(kind) if isinstance(kind, (types.IntegerLiteral, types.BooleanLiteral)) else kind
 
 
 def is_whole(result: Any) -> bool:
-    """Whether there is machine code that Python can call."""
+    """Return whether there is machine code that Python can call."""
     return bool(result.codegen._engine.is_symbol_defined(result.fndesc.llvm_cpython_wrapper_name))
 
 
 class _Flags(compiler.Flags):
-    """Flags of a bare kernel. Its name in machine code is as if it were whole: one that it calls back derives it from its own."""
+    """Flags of a bare kernel, with the name in machine code of a whole one, from which a kernel that it calls back derives its
+    own.
+    """
 
     def get_mangle_string(self) -> str:
         whole = compiler.Flags(self)
@@ -127,7 +129,7 @@ class _Flags(compiler.Flags):
 
 
 class _Library(codegen.JITCodeLibrary):
-    """A library of which machine code is made when the address of a function in it is asked for."""
+    """A library whose machine code is generated when the address of a function in it is requested."""
 
     _has_code = False
 
@@ -160,7 +162,7 @@ class _Library(codegen.JITCodeLibrary):
 
 @contextlib.contextmanager
 def _code_at_request(jit: Any) -> Iterator[None]:
-    """Until the block ends, libraries are made of `_Library`, and environments wait for a cell in machine code."""
+    """Until the block ends, create libraries of class `_Library`, and delay environments until machine code has their cells."""
     engine, set_env = jit._engine, jit.set_env
 
     def wait_for_cell(name: str, environment: Environment) -> None:
@@ -178,7 +180,7 @@ def _code_at_request(jit: Any) -> Iterator[None]:
 
 
 def _house(jit: Any) -> None:
-    """Make cells for the environments of functions without machine code, as what they are linked into refers to them by name."""
+    """Create cells for the environments of functions without machine code; code that links them refers to the cells by name."""
     if not _homeless:
         return
     module = jit._create_empty_module("environments")

@@ -1,4 +1,4 @@
-"""Signals wait while a kernel is compiled."""
+"""Signals are delayed while a kernel is compiled."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _waiting: dict[int, FrameType | None] = {}  # by number: a signal that comes sev
 
 @dataclass(frozen=True)
 class _StandIn:
-    """What is in the place of a handler while signals are held. Whoever keeps one for longer has what it stands for."""
+    """The replacement of a handler while signals are held; a caller that keeps it for longer has the handler itself."""
 
     handler: _Handler
 
@@ -35,10 +35,10 @@ class _StandIn:
 
 @contextlib.contextmanager
 def held() -> Iterator[None]:
-    """Keep the signals that Python handles waiting until the block ends: those of the main thread, where handlers run.
+    """Delay the signals that Python handles until the block ends: those of the main thread, where handlers run.
 
-    Compilations nest; a signal waits for the innermost one, which may take a minute (corl.cli.ending). Handlers see, and may
-    change, the handlers that there are outside of all blocks; what they raise ends the block that has ended, and those around it.
+    Compilations nest; a signal waits for the innermost one, which may take a minute (corl.cli.ending). Handlers can read and
+    change the handlers outside of all blocks; what they raise ends the block that has ended, and those around it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -58,7 +58,7 @@ def held() -> Iterator[None]:
 
 
 def deliver() -> None:
-    """Call the handlers of the signals that wait, where the caller can bear what they raise."""
+    """Call the handlers of the waiting signals, at a point where the caller tolerates their exceptions."""
     global _passed
     _passed += 1
     if _waiting and threading.current_thread() is threading.main_thread():
@@ -69,7 +69,10 @@ def deliver() -> None:
 
 
 def stuck(seconds: float) -> bool:
-    """Whether, for so long, signals have been held and no safe point came. Called in another thread than the main one."""
+    """Return whether signals have been held without a safe point for this many seconds.
+
+    Called in a thread other than the main one.
+    """
     passed, until = _passed, time.monotonic() + seconds
     while _holding and passed == _passed:
         if time.monotonic() >= until:
@@ -88,7 +91,7 @@ def _hold() -> None:
 
 
 def _let_go() -> None:
-    """Put the handlers back, and then call those of the signals that wait: all of them, whatever one raises."""
+    """Restore the handlers, and then call those of the waiting signals: all of them, even if one raises."""
     global _holding
     with contextlib.ExitStack() as raised:
         for number in signal.valid_signals():

@@ -1,4 +1,4 @@
-"""The signatures of kernels as JSON: what solvers' `.kernels.json` files hold (corl.compilation.ahead)."""
+"""The signatures of kernels as JSON: the content of solvers' `.kernels.json` files (corl.compilation.ahead)."""
 
 # mypy: allow-untyped-calls
 # numba's own functions have no types.
@@ -19,9 +19,9 @@ _ARRAY = re.compile(r"(readonly )?array\((\w+), (\d+), ([CFA])\)")
 
 
 def written(type_: Any, classes: dict[str, Any]) -> Any:
-    """A type of numba in JSON. NamedTuples are named, and what stands behind a name is put into `classes`.
+    """Return a type of numba as JSON. NamedTuples are written by name, and their definitions are added to `classes`.
 
-    Raises TypeError for a type that `read` would not give back.
+    Raises TypeError for a type that `read` would not return.
     """
     if isinstance(type_, _NAMED):
         cls = type_.instance_class
@@ -47,7 +47,7 @@ def written(type_: Any, classes: dict[str, Any]) -> Any:
 
 
 def read(text: Any, classes: dict[str, Any]) -> Any:
-    """The type that was written. Raises TypeError, ImportError or AttributeError for one that there is not."""
+    """Return the type that was written. Raises TypeError, ImportError or AttributeError for one that does not exist."""
     if isinstance(text, list):
         head, *rest = text
         if head == "omitted":

@@ -1,4 +1,4 @@
-"""Beam search: the most probable partial solutions of each depth; and the frontier that all searches by depth hold."""
+"""Beam search: the most probable partial solutions of each depth; and the frontier that all searches by depth share."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["Beam", "Frontier", "best_of_each", "chunks", "free_rows", "needs_row
 
 @dataclass(frozen=True)
 class Beam(Options):
-    """At each depth the `width` best partial solutions go on; finished ones are noted and keep their place.
+    """At each depth the `width` best partial solutions are continued; finished ones are recorded and keep their place.
 
-    The best are those of highest probability. With `nat` they are those of highest estimate: what is collected, the value of the
-    state, and `nat` times the logarithm of the last action's probability, which is what it is worth beside the others where a
+    The best are those of highest probability. With `nat` they are those of highest estimate: the rewards so far, plus the value
+    of the state, plus `nat` times the logarithm of the last action's probability, which estimates its relative return if the
     policy is soft-optimal (Haarnoja, Tang, Abbeel and Levine, ICML 2017).
     """
 
@@ -31,7 +31,7 @@ class Beam(Options):
     )
 
     def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
-        """`width` rows for each entry, so many entries at a time as there are rows for."""
+        """Use `width` rows for each entry; as many entries are decoded at a time as the pool has rows for."""
         cut = False
         if self.nat and not evaluator.policy.has_value:
             raise UsageError("a beam with nat needs a policy with a value")
@@ -40,7 +40,7 @@ class Beam(Options):
         found.exhausted = not cut
 
     def _search(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> bool:
-        """Returns whether anything was cut off."""
+        """Search from the entries; return whether anything was cut off."""
         environment, cut = evaluator.environment, False
         beam = Frontier.roots(environment, entries)
         unit = np.zeros(0)
@@ -70,13 +70,13 @@ class Beam(Options):
 
 
 def needs_rows(evaluator: CountedEvaluator, rows: int, what: str) -> None:
-    """Raise UsageError where the pool has fewer rows than one entry takes."""
+    """Raise UsageError if the pool has fewer rows than one entry takes."""
     if evaluator.environment.rows < rows:
         raise UsageError(f"{what} needs a pool of {rows} rows; this one has {evaluator.environment.rows}")
 
 
 def chunks(evaluator: CountedEvaluator, entries: Entries, rows: int, what: str) -> list[Entries]:
-    """The entries in parts for which the pool has `rows` rows each. Raises UsageError where one entry does not fit."""
+    """Return the entries in parts for which the pool has `rows` rows each. Raises UsageError if one entry does not fit."""
     needs_rows(evaluator, rows, what)
     every = evaluator.environment.rows // rows
     return [entries.part(slice(begin, begin + every)) for begin in range(0, len(entries.number), every)]
@@ -84,24 +84,24 @@ def chunks(evaluator: CountedEvaluator, entries: Entries, rows: int, what: str) 
 
 @dataclass
 class Frontier:
-    """M states on rows of their own, sorted by entry."""
+    """M states, each on its own row, sorted by entry."""
 
     entry: NDArray[np.int64]
-    """[M] places in the Entries being decoded."""
+    """[M] indices into the Entries being decoded."""
     row: NDArray[np.int64]
-    """[M]"""
+    """[M] rows of the pool."""
     total: NDArray[np.float64]
     """[M] base + rewards so far."""
     log_probability: NDArray[np.float64]
-    """[M] of the actions so far."""
+    """[M] the log probability of the actions so far."""
     history: NDArray[np.int32]
-    """[M, t] the actions so far; -1 where an episode ended before."""
+    """[M, t] the actions so far; -1 after the end of an episode."""
     over: NDArray[np.bool_]
     """[M] whether the episode has ended."""
 
     @classmethod
     def roots(cls, environment: Environment, entries: Entries) -> Frontier:
-        """The initial states, on the first rows of the pool."""
+        """Create the initial states, on the first rows of the pool."""
         count = len(entries.number)
         rows = np.arange(count)
         totals = entries.reset(environment, rows)
@@ -109,12 +109,12 @@ class Frontier:
         return cls(rows.copy(), rows, totals, np.zeros(count), nothing, np.zeros(count, bool))
 
     def part(self, chosen: NDArray) -> Frontier:
-        """Some of the states."""
+        """Return some of the states."""
         arrays = (self.entry, self.row, self.total, self.log_probability, self.history, self.over)
         return Frontier(*(array[chosen] for array in arrays))
 
     def offered(self, environment: Environment) -> NDArray[np.int32]:
-        """The actions, int32 [M, K], of all states; notes in `over` which have none left."""
+        """Return the listed actions of all states, int32 [M, K]; update `over` in place."""
         actions = environment.actions(self.row)
         self.over = actions[:, 0] < 0
         return actions
@@ -122,11 +122,15 @@ class Frontier:
     def advance(
         self, environment: Environment, parent: NDArray, action: NDArray, gained: NDArray, rows: NDArray | None = None
     ) -> Frontier:
-        """The frontier of the children parent[i] (sorted by entry) by action[i]; -1 keeps a finished parent as it is.
+        """Return the frontier of the children of some states.
 
-        gained: log probabilities of the actions. rows: where to put the children; unless given, the first child of each
-        parent is made in its parent's row, the others in rows that no chosen parent has, so that as many rows suffice as
-        there are children.
+        Args:
+            environment: Whose rows are stepped.
+            parent: Integers [N], indices of states, sorted by entry.
+            action: Integers [N]; -1 keeps a finished parent as it is.
+            gained: Float64 [N], the log probabilities of the actions.
+            rows: Int64 [N], the rows of the children. None: the first child of each parent is made in its parent's row, the
+                others in rows that no chosen parent has, so that as many rows suffice as there are children.
         """
         place = self._places(environment, parent) if rows is None else rows
         total = self.total[parent]
@@ -155,14 +159,17 @@ class Frontier:
 
 
 def free_rows(environment: Environment, used: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """The first `count` rows of the pool that are not `used`."""
+    """Return the first `count` rows of the pool that are not `used`."""
     free = np.ones(environment.rows, bool)
     free[used] = False
     return np.flatnonzero(free)[:count]
 
 
 def best_of_each(group: NDArray[np.int64], score: NDArray[np.float64], most: int) -> NDArray[np.int64]:
-    """Indices of the `most` highest scores of each group, sorted by group, then by score (then by index); -inf is left out."""
+    """Return the indices of the `most` highest scores of each group, sorted by group, then by falling score, then by index.
+
+    Scores of -inf are skipped.
+    """
     (candidates,) = np.nonzero(score > -np.inf)
     order = candidates[np.lexsort((-score[candidates], group[candidates]))]
     groups = group[order]

@@ -1,4 +1,4 @@
-"""`decode`: solutions of instances by a policy; what decoders are asked to decode, and what they find."""
+"""`decode`: solutions of instances by a policy; the input of decoders, and their results."""
 
 from __future__ import annotations
 
@@ -21,49 +21,49 @@ class Entries(NamedTuple):
     """E initial states to decode from."""
 
     number: NDArray[np.int64]
-    """[E] by which `Decoded.entry` refers to them."""
+    """[E] the numbers by which `Decoded.entry` refers to them."""
     which: NDArray[np.int64]
-    """[E] instances of the environment."""
+    """[E] indices of the environment's instances."""
     keys: NDArray[np.uint64] | None
     """[E] keys of `Environment.reset`, or None."""
     streams: NDArray[np.uint64]
     """[E] keys of a sampler's own noise."""
 
     def part(self, chosen: NDArray[Any] | slice) -> Entries:
-        """Some of them."""
+        """Return some of the entries."""
         keys = None if self.keys is None else self.keys[chosen]
         return Entries(self.number[chosen], self.which[chosen], keys, self.streams[chosen])
 
     def reset(self, environment: Environment, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Make `rows` [E] these initial states; returns the bases, float64 [E]."""
+        """Set `rows` [E] to these initial states; return the base values, float64 [E]."""
         return environment.reset(rows, self.which, self.keys)
 
 
 @dataclass
 class Decoded:
-    """Solutions in the order in which they were found. S of them."""
+    """S solutions in the order in which they were found."""
 
     entry: list[int] = field(default_factory=list)
-    """[S] the entry that each belongs to: its place in `which`, as `decode` was given it."""
+    """[S] the entry of each: its index in the `which` given to `decode`."""
     total: list[float] = field(default_factory=list)
-    """[S] base + rewards: the objective, negative where the problem minimises. Higher is better."""
+    """[S] base + rewards: the objective value, negative when minimising. Higher is better."""
     log_probability: list[float] = field(default_factory=list)
-    """[S] of the whole action sequence under the policy at the decoder's temperature; NaN where the policy itself played it."""
+    """[S] of the whole action sequence under the policy at the decoder's temperature; NaN if the policy itself played it."""
     actions: list[NDArray[np.int32]] = field(default_factory=list)
     """[S] the episode's actions, int32 [T]."""
     solutions: list[Any] = field(default_factory=list)
     """[S] in the problem's own form."""
     exhausted: bool = False
-    """Whether nothing is left to find for any entry: each sequence of listed actions was looked at."""
+    """Whether every sequence of listed actions was considered, for every entry."""
     complete: bool = True
-    """Whether the decoder came to its end; False where its budget was spent before."""
+    """Whether the decoder finished; False if its budget was spent before."""
     on_solution: Callable[[int, float, Any], object] | None = None
     """Called with entry, total and solution at every solution."""
 
     def add(
         self, environment: Environment, row: int, entry: int, total: float, log_probability: float, actions: NDArray[np.int32]
     ) -> None:
-        """Take the solution of a row whose episode is over."""
+        """Add the solution of a row whose episode is over."""
         self.entry.append(int(entry))
         self.total.append(float(total))
         self.log_probability.append(float(log_probability))
@@ -73,7 +73,9 @@ class Decoded:
             self.on_solution(self.entry[-1], self.total[-1], self.solutions[-1])
 
     def best(self, entries: int) -> NDArray[np.int64]:
-        """The place in these lists of the best solution of each of so many entries (the first of equals); -1: none."""
+        """Return for each of `entries` entries the index in these lists of its best solution (the first of equals), int64; -1 if
+        none.
+        """
         found = np.full(entries, -1, np.int64)
         for i, (entry, total) in enumerate(zip(self.entry, self.total)):
             if found[entry] < 0 or total > self.total[found[entry]]:
@@ -82,7 +84,7 @@ class Decoded:
 
 
 class Decoder(Protocol):
-    """Greedy, Sampling, Beam, WithoutReplacement: frozen dataclasses of their options."""
+    """The interface of Greedy, Sampling, Beam, WithoutReplacement: frozen dataclasses of their options."""
 
     def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
         """Add solutions of each entry to `found`. Raises Stopped."""
@@ -98,13 +100,23 @@ def decode(
     seed: int = 0,
     found: Decoded | None = None,
 ) -> Decoded:
-    """Solutions of the instances `which` [E] of the evaluator's environment, one or more an entry.
+    """Return solutions of instances of the evaluator's environment, one or more for each entry.
 
-    keys: [E] keys of `Environment.reset` (for tours the start city), so that one instance may be decoded from several starts.
-    seed: of a decoder's noise. An entry's noise depends on the seed, its instance, its key and how often both came before in
-    `which`, never on what else is decoded, so that batches give what each entry gives alone (where the policy does).
-    found: to add to. Every entry gets a solution unless the evaluator's `ask` ended it (`Decoded.complete`). Raises
-    UsageError where the pool has too few rows for one entry; with more, entries are decoded together.
+    Args:
+        decoder: The method.
+        evaluator: The policy and its environment.
+        which: Integers [E], indices of instances.
+        keys: uint64 [E], keys of `Environment.reset` (for tours the start city), with which an instance may be decoded from
+            several starts.
+        seed: Of the decoder's noise. An entry's noise depends on the seed, its instance, its key and the number of equal pairs
+            before it, never on the other entries, so that a batch gives what each entry gives alone (if the policy does).
+        found: Solutions to add to; None: a new object.
+
+    Returns:
+        The solutions. Every entry has one unless the evaluator's `ask` ended the decoding (`Decoded.complete`).
+
+    Raises:
+        UsageError: The pool has too few rows for one entry; with more rows, entries are decoded together.
     """
     found = Decoded() if found is None else found
     instances = np.atleast_1d(np.asarray(which, np.int64))
@@ -121,7 +133,7 @@ def decode(
 
 
 def _repeats(instances: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """How often the same instance and key came before, int64 [E]."""
+    """Return the number of earlier entries with the same instance and key, int64 [E]."""
     seen: dict[tuple[int, int], int] = {}
     repeats = np.zeros(len(instances), np.int64)
     for i, pair in enumerate(zip(instances.tolist(), keys.tolist())):

@@ -1,4 +1,4 @@
-"""CountedEvaluator: what decoders ask of a policy, with a count of what that costs."""
+"""CountedEvaluator: the policy as decoders use it, with a count of its evaluations."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from corl.policy import Player, Policy
 
 __all__ = ["CountedEvaluator", "Stopped", "log_softmax"]
 
-_MOST = 4096  # rows in one network call, unless told otherwise
+_MOST = 4096  # rows in one network call, by default
 
 
 class Stopped(Exception):
-    """The budget was refused; what had been found stays found."""
+    """The budget was refused; what has been found is kept."""
 
 
 class CountedEvaluator:
-    """A policy on the pool of an environment, as corl.policy.Evaluator has it.
+    """A policy on the pool of an environment, with the interface of corl.policy.Evaluator.
 
-    rows: states shown to the network so far. batches: network calls. Rows with a single legal action are stepped without
-    asking the network. Two decoders are compared at equal `rows`.
+    `rows` counts the states that the network evaluated, `batches` the network calls. Rows with a single legal action are stepped
+    without the network. Two decoders are compared at equal `rows`.
     """
 
     def __init__(
@@ -37,10 +37,16 @@ class CountedEvaluator:
         left: Callable[[], int] = lambda: 2**31,
         stop: Callable[[], bool] | None = None,
     ) -> None:
-        """most: rows in one network call. ask: told of each call's rows before it; False ends the decoding (`Stopped`).
+        """Create an evaluator of `policy` on `environment`.
 
-        Of policies that play whole episodes by themselves: left says how many more rows `ask` would grant, and stop is asked
-        every 10 ms or so whether to end the decoding; what was played is told to `ask` afterwards.
+        Args:
+            environment: The pool.
+            policy: Evaluates its states.
+            most: The greatest number of rows in one network call.
+            ask: Called with the number of rows before each network call; False ends the decoding (`Stopped`).
+            left: For policies that play whole episodes by themselves: returns how many more rows `ask` would grant. What was
+                played is reported to `ask` afterwards.
+            stop: For these policies: called about every 10 ms; True ends the decoding.
         """
         if most < 1:
             raise UsageError(f"most is {most}; accepted: an integer from 1")
@@ -51,13 +57,16 @@ class CountedEvaluator:
 
     @property
     def player(self) -> Player | None:
-        """The policy where it plays whole episodes by itself."""
+        """The evaluator, if it plays whole episodes by itself; otherwise None."""
         return self.evaluator if isinstance(self.evaluator, Player) else None
 
     def play(
         self, rows: NDArray[np.int64], temperature: ArrayLike, random: NDArray[np.uint64] | None
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Play `rows` to their ends by `player`; see Player.play. Every action counts as a row. Raises Stopped."""
+        """Play `rows` to the ends of their episodes by `player`; see Player.play.
+
+        Every action counts as a row. Raises Stopped.
+        """
         player = self.player
         assert player is not None
         rewards, actions = player.play(rows, temperature, random, self._left() // len(rows), self._stop)
@@ -72,9 +81,18 @@ class CountedEvaluator:
     def log_probabilities(
         self, rows: NDArray[np.int64], actions: NDArray[np.int32], temperature: ArrayLike = 1.0
     ) -> NDArray[np.float64]:
-        """Of the `actions` [R, K] that the environment lists for `rows` [R], none of whose episodes is over: float64 [R, K].
+        """Return the log probabilities of listed actions.
 
-        temperature: of all rows, or [R]. -inf where there is no action. Raises Stopped.
+        Args:
+            rows: int64 [R], none of whose episodes is over.
+            actions: int32 [R, K], as the environment lists them for `rows`.
+            temperature: A divisor of the logits, for all rows or [R].
+
+        Returns:
+            float64 [R, K], -inf in empty slots.
+
+        Raises:
+            Stopped: The budget was refused.
         """
         there = actions >= 0
         logits = np.where(there, 0.0, -np.inf)
@@ -86,7 +104,7 @@ class CountedEvaluator:
         return log_softmax(logits)
 
     def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Logits float32 [R, K] and values [R] of R states, in calls of at most `most` of them. Raises Stopped."""
+        """Return logits float32 [R, K] and values float64 [R] of R states, in calls of at most `most` rows. Raises Stopped."""
         count = len(view.rows)
         logits, values = np.empty((count, self.environment.width), np.float32), np.empty(count)
         for begin in range(0, count, self.most):
@@ -100,13 +118,13 @@ class CountedEvaluator:
         return logits, values
 
     def spend(self, rows: int) -> None:
-        """Count a network call of so many rows. Raises Stopped where it is not granted."""
+        """Count a network call of this many rows. Raises Stopped if it is not granted."""
         if self.ask is not None and not self.ask(rows):
             raise Stopped
         self.rows, self.batches = self.rows + rows, self.batches + 1
 
 
 def log_softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log softmax over the last axis, in which at least one entry is finite; -inf stays."""
+    """Return the log softmax over the last axis, in which at least one entry is finite; -inf is kept."""
     shifted = logits - logits.max(axis=-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Gumbel noise from a counter: a draw depends on its key, time and place alone, so that batching never changes it."""
+"""Gumbel noise from a counter: a draw depends on its key, time and index alone, so that batching never changes it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from corl.rng import hashed, mix
 __all__ = ["gumbels", "stream_keys"]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
-_TINY = 2.0**-54  # stands for a uniform of 0, which the noise may not have
+_TINY = 2.0**-54  # replaces a uniform of 0, whose logarithm is infinite
 
 
 def stream_keys(*numbers: ArrayLike) -> NDArray[np.uint64]:
-    """uint64 keys that differ where any of the numbers (integers from 0, broadcast against each other) does."""
+    """Return uint64 keys that differ if any of the numbers (integers from 0, broadcast against each other) differs."""
     arrays = np.broadcast_arrays(*(np.atleast_1d(np.asarray(number)).astype(np.uint64) for number in numbers))
     key = np.zeros(arrays[0].shape, np.uint64)
     for array in arrays:
@@ -27,7 +27,7 @@ def stream_keys(*numbers: ArrayLike) -> NDArray[np.uint64]:
 
 
 def gumbels(keys: NDArray[np.uint64], time: int, count: int) -> NDArray[np.float64]:
-    """Standard Gumbel noise, float64 [R, count], of the streams `keys` [R] at a time."""
+    """Return standard Gumbel noise, float64 [R, count], of the streams `keys` [R] at a time."""
     out = np.empty((len(keys), count))
     _fill(keys, time, out)
     return out

@@ -1,4 +1,4 @@
-"""Planning: each action of an episode is chosen by a tree search from the state reached."""
+"""Planning: each action of an episode is chosen by a tree search from the current state."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ __all__ = ["Chooser", "Chosen", "LearnedPlanning", "Planning"]
 
 
 class Chosen(NamedTuple):
-    """What a search makes of R states."""
+    """The result of a search for R states."""
 
     slots: NDArray[np.int64]
-    """[R] of the actions to take."""
+    """[R] the slots of the actions to take."""
     log_probability: NDArray[np.float64]
-    """[R] of these under the search's improved policy."""
+    """[R] their log probabilities under the search's improved policy."""
 
 
 Chooser = Callable[[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint64]], Chosen]
-"""From rows [R], their actions [R, K] and a key for each tree [R]."""
+"""A function of rows [R], their actions [R, K] and a key for each tree [R]."""
 
 
 class _TreeSearch(Protocol):
@@ -49,7 +49,8 @@ class _TreeSearch(Protocol):
 
 @dataclass(frozen=True)
 class Planning:
-    """AlphaZero's way: searches in the environment itself, all trees at once. Actions without alternative are not searched.
+    """Planning as in AlphaZero: searches in the environment itself, all trees at once. A single legal action is taken without a
+    search.
 
     `Decoded.log_probability` is that of the searches' improved policies.
     """
@@ -57,20 +58,22 @@ class Planning:
     search: _TreeSearch
     """`corl.search.gumbel.Gumbel` or `corl.search.puct.Puct`."""
     rollouts: bool = False
-    """Whether a leaf is worth what greedy decoding from it comes to, instead of what the policy's value head says."""
+    """Whether the value of a leaf is the total of greedy decoding from it, instead of the estimate of the policy's value head."""
 
     @property
     def rows(self) -> int:
-        """Of a pool for each tree: the root's, one a simulation, and with rollouts `leaves` more."""
+        """The rows of a pool for each tree: the root's, one per simulation, and with rollouts `leaves` more."""
         return rows_needed(1, self.search.simulations) + (self.search.leaves if self.rollouts else 0)
 
     def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
-        """`rows` rows for each entry; so many entries at a time as there are rows for."""
+        """Use `rows` rows for each entry; as many entries are decoded at a time as the pool has rows for."""
         for part in chunks(evaluator, entries, self.rows, f"a search of {self.search.simulations} simulations"):
             _play(self.chooser(evaluator, len(part.number)), evaluator.environment, part, found)
 
     def chooser(self, evaluator: CountedEvaluator, trees: int) -> Chooser:
-        """By searches from rows below `trees`; the rows behind them, `trees` * `rows` in all, are overwritten."""
+        """Return a chooser that searches from rows below `trees`; the following rows, up to `trees` * `rows` in all, are
+        overwritten.
+        """
         model = SimulatorModel(evaluator.environment, evaluator, first=trees)
         if self.rollouts:
             model = _RolloutModel(evaluator, trees, self.search.simulations)
@@ -79,18 +82,18 @@ class Planning:
 
 @dataclass(frozen=True)
 class LearnedPlanning:
-    """MuZero's way: searches in a learned model; the evaluator's policy is one whose evaluators have a learned model."""
+    """Planning as in MuZero: searches in a learned model, which the policy's evaluators must have."""
 
     search: _TreeSearch
     rows: ClassVar[int] = 1
 
     def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
-        """A row for each entry."""
+        """Use one row for each entry."""
         for part in chunks(evaluator, entries, self.rows, "a search"):
             _play(self.chooser(evaluator, len(part.number)), evaluator.environment, part, found)
 
     def chooser(self, evaluator: CountedEvaluator, trees: int) -> Chooser:
-        """By searches that leave all rows as they are."""
+        """Return a chooser whose searches do not change any row."""
         counted = _CountedModel(evaluator)
         model = LearnedModel(counted)
 
@@ -104,7 +107,7 @@ class LearnedPlanning:
 def _searched(
     search: _TreeSearch, model: Any, roots: Any, actions: NDArray[np.int32], ids: NDArray[np.int32], keys: NDArray[np.uint64]
 ) -> Chosen:
-    """Search from `roots`; `ids` [R, K] are what the model calls the listed `actions` [R, K]."""
+    """Search from `roots`; `ids` [R, K] are the model's ids of the listed `actions` [R, K]."""
     result = search.search(model, roots, keys)
     slots = (ids == result.action[:, None]).argmax(axis=1)
     with np.errstate(divide="ignore"):
@@ -112,7 +115,7 @@ def _searched(
 
 
 def _play(choose_by: Chooser, environment: Environment, entries: Entries, found: Decoded) -> None:
-    """Play each entry on a row of its own, 0, 1, ...; actions without alternative are not searched."""
+    """Play each entry on its own row, 0, 1, ...; a single legal action is taken without a search."""
     rows = np.arange(len(entries.number))
     totals, log_probabilities = entries.reset(environment, rows), np.zeros(len(rows))
 
@@ -133,7 +136,7 @@ def _play(choose_by: Chooser, environment: Environment, entries: Entries, found:
 
 
 class _RolloutModel(SimulatorModel):
-    """A leaf is worth what greedy decoding from it comes to, on rows behind those of the trees."""
+    """A model in which the value of a leaf is the total of greedy decoding from it, on the rows after those of the trees."""
 
     def __init__(self, evaluator: CountedEvaluator, trees: int, simulations: int) -> None:
         super().__init__(evaluator.environment, evaluator, first=trees)
@@ -141,7 +144,7 @@ class _RolloutModel(SimulatorModel):
         self._scratch = np.arange(rows_needed(trees, simulations), evaluator.environment.rows)
 
     def root(self, roots: ArrayLike | View, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
-        """See Model.root. Rollouts from the roots do not draw from the keys of the true episodes either."""
+        """See Model.root. Rollouts from the roots do not use the keys of the true episodes either."""
         true = getattr(self._evaluator.environment.state, "key", None)
         if true is None:
             return super().root(roots, nodes, keys)
@@ -160,7 +163,7 @@ class _RolloutModel(SimulatorModel):
 
 
 class _CountedModel:
-    """The learned model of an evaluator as LearnedModel takes it; its calls are counted."""
+    """The learned model of an evaluator, with the interface of LatentNetwork; its calls are counted."""
 
     def __init__(self, evaluator: CountedEvaluator) -> None:
         if not isinstance(evaluator.evaluator, ModelEvaluator):

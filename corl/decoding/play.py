@@ -1,4 +1,4 @@
-"""`play`: the loop that plays episodes in an environment, whatever chooses the actions."""
+"""`play`: the loop that plays episodes in an environment with any choice of actions."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ class Turn(NamedTuple):
     """R states in which an action is to be chosen."""
 
     episode: NDArray[np.int64]
-    """[R] the place of each among the rows that `play` was given."""
+    """[R] the index of each state's row among the rows given to `play`."""
     number: int
-    """How many actions each has behind it in this call of `play`."""
+    """The number of actions that each has taken in this call of `play`."""
     view: View
-    """Of these states."""
+    """The view of these states."""
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """[R] of the environment's pool."""
+        """[R] rows of the environment's pool."""
         return self.view.rows
 
     @property
     def actions(self) -> NDArray[np.int32]:
-        """[R, K] as the environment lists them; each row has one at least."""
+        """[R, K] as the environment lists them; each row has at least one."""
         return self.view.actions
 
     def taken(self, slots: NDArray[np.integer]) -> NDArray[np.int32]:
-        """The actions [R] in these slots [R]."""
+        """Return the actions [R] in these slots [R]."""
         return np.take_along_axis(self.actions, slots[:, None], axis=1)[:, 0]
 
 
 class Played(NamedTuple):
-    """E episodes, at their ends."""
+    """E episodes at their ends."""
 
     rows: NDArray[np.int64]
-    """[E] where they stand."""
+    """[E] the rows of their last states."""
     totals: NDArray[np.float64]
-    """[E] the totals given, with the rewards added one after the other."""
+    """[E] the given totals, with the rewards added in order."""
     actions: NDArray[np.int32]
     """[E, T], -1 after the end."""
     rewards: NDArray[np.float64]
@@ -59,10 +59,17 @@ def play(
     into: NDArray[np.int64] | None = None,
     most: NDArray[np.int64] | None = None,
 ) -> Played:
-    """Play the episodes that stand in `rows` [E], different ones, to their ends; `choose` gives the actions [R] to take.
+    """Play episodes to their ends.
 
-    They are played in place, or with `into` on those rows, and `rows` stay as they are. Finished episodes leave the batch, and
-    with `most` [E] those that have so many actions behind them.
+    Finished episodes leave the batch.
+
+    Args:
+        environment: The pool.
+        rows: int64 [E], all different, the rows of the initial states.
+        totals: float64 [E], the totals before, such as the base values.
+        choose: Returns the actions [R] to take.
+        into: int64 [E], rows to play on, so that `rows` are not changed; None: in place.
+        most: int64 [E], the greatest number of actions of each episode; None: no limit.
     """
     at, totals = rows.copy(), totals.copy()
     live = np.arange(len(rows))

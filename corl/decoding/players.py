@@ -1,4 +1,4 @@
-"""`play_rows`: whole episodes by a kernel that plays one row, as `corl.policy.Player.play` asks for them."""
+"""`play_rows`: whole episodes by a kernel that plays one row, for `corl.policy.Player.play`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ def play_rows(
     stop: Callable[[], bool] | None,
     chunk: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Play `rows` [R] one after the other; the arguments and results are those of `Player.play`.
+    """Play `rows` [R] one after the other; the other arguments and the results are those of `Player.play`.
 
-    advance: takes a row, its temperature, its generator, uint64 [1], and an array int32 [n], into which it writes the actions
-    that it takes; it returns how many, less than n only where the episode is over, and the sum of the rewards. chunk: n at most,
-    about 10 ms, where `stop` is asked.
+    Args:
+        advance: Takes a row, its temperature, its generator, uint64 [1], and an array int32 [n], into which it writes the actions
+            that it takes. It returns their number, less than n only if the episode is over, and the sum of the rewards.
+        chunk: The greatest n, about 10 ms of work, if `stop` is given.
     """
     hot = np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)
     random = np.zeros((len(rows), 1), np.uint64) if random is None else random

@@ -1,4 +1,4 @@
-"""Greedy decoding and sampling: episodes played in place, a row each."""
+"""Greedy decoding and sampling: episodes played in place, one row each."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _GOLDEN = 0.6180339887498949  # its multiples, modulo 1, are spread evenly howev
 
 @dataclass(frozen=True)
 class Greedy:
-    """The most probable action at every step, of equals the one listed first; played by the policy itself where it can."""
+    """The most probable action at every step, the first listed of equals; played by the policy itself if it can."""
 
     def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
-        """A row for each entry."""
+        """Use one row for each entry."""
         every = max(1, evaluator.environment.rows)
         for begin in range(0, len(entries.number), every):
             part = entries.part(slice(begin, begin + every))
@@ -35,7 +35,7 @@ class Greedy:
 
 @dataclass(frozen=True)
 class Sampling(Options):
-    """Independent samples of the policy, the best of which counts; played by the policy itself where it can."""
+    """Independent samples of the policy, the best of which counts; played by the policy itself if it can."""
 
     samples: int = option(16, "For each entry.", low=1)
     temperature: float = option(1.0, "Logits are divided by it; below 1 samples are more alike.", above=0, scale="log")
@@ -47,7 +47,7 @@ class Sampling(Options):
     )
 
     def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
-        """A row for each sample, as many at once as there are."""
+        """Use one row for each sample; as many samples are drawn at a time as the pool has rows."""
         samples = len(entries.number) * self.samples
         for begin in range(0, samples, evaluator.environment.rows):
             number = np.arange(begin, min(samples, begin + evaluator.environment.rows))
@@ -65,7 +65,7 @@ def _play(
     temperature: NDArray[np.float64],
     found: Decoded,
 ) -> None:
-    """Play each entry on a row of its own to the end; temperature: [E], of which only samples, with `streams`, ask."""
+    """Play each entry on its own row to the end of its episode; `temperature` [E] is used only with `streams`."""
     together = len(entries.number) if evaluator.player is None else max(1, evaluator.player.together)
     for begin in range(0, len(entries.number), together):
         part = slice(begin, begin + together)
@@ -91,12 +91,22 @@ def roll_out(
     into: NDArray[np.int64] | None = None,
     most: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
-    """Play `rows` [R], different ones, to the end of their episodes: greedily, or with `streams` by sampling; with `most` [R] no
-    further than so many actions. temperature: of all rows, or [R].
+    """Play rows to the ends of their episodes: greedily, or with `streams` by sampling.
 
-    Returns the rows where they end, `totals` [R] with the rewards added, the log probabilities of what was played,
-    float64 [R], and the actions, int32 [R, T], -1 after the end (`corl.decoding.play`, also for `into`). A sample is
-    argmax(logits + Gumbel noise).
+    A sample is argmax(logits + Gumbel noise).
+
+    Args:
+        evaluator: The policy and its environment.
+        rows: int64 [R], all different.
+        totals: float64 [R], the totals before.
+        streams: uint64 [R], keys of the noise; None: greedily.
+        temperature: Of all rows, or [R].
+        into: int64 [R], rows to play on; None: in place (`corl.decoding.play`).
+        most: int64 [R], the greatest number of actions of each row; None: no limit.
+
+    Returns:
+        The rows of the last states, int64 [R]; `totals` with the rewards added, float64 [R]; the log probabilities of the action
+        sequences, float64 [R]; and the actions, int32 [R, T], -1 after the end.
     """
     log_probabilities, hot = np.zeros(len(rows)), np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)
 
@@ -113,9 +123,13 @@ def roll_out(
 
 @kernel
 def play_listed(state: Any, row: Any, out: Any, steps: Any) -> Any:
-    """Play a row of a pool's state by the first action listed, at most so many steps; whether its episode is over then.
+    """Play a row of a pool by the first listed action, at most `steps` times; return whether its episode is over.
 
-    `out`: int32 [K], scratch.
+    Args:
+        state: The pool.
+        row: The row, played in place.
+        out: int32 [K], scratch.
+        steps: The greatest number of actions.
     """
     while hooks.actions(state, row, out) > 0:
         if steps == 0:

@@ -1,10 +1,10 @@
-"""SequenceTrees: the probability that sampling without replacement has not spent yet, by the actions of sequences.
+"""SequenceTrees: the probability that sampling without replacement has not yet used, by the actions of sequences.
 
 J. Pirnay & D. G. Grimm, Self-improvement for neural combinatorial optimization: sample without replacement, but improve,
 2024 (Gumbeldore), section 3.2: after each round the probability of the sampled sequences is subtracted from all their
-prefixes. Here a node holds what is left beneath each of its children and a parent holds the sum, so nothing is ever
-subtracted from something nearly equal, and what is exhausted is exactly 0. Nodes remember the policy's answer too: a prefix
-is shown to the network once.
+prefixes. Here a node holds the remaining probability of each of its children and a parent holds the sum, so nothing is ever
+subtracted from a nearly equal number, and an exhausted subtree has exactly 0. Nodes also keep the policy's output: the network
+evaluates a prefix once.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ __all__ = ["SequenceTrees"]
 
 
 class SequenceTrees:
-    """Trees for a number of entries; nodes are numbered over all of them. K slots."""
+    """Trees for E entries; nodes are numbered over all of them. K slots."""
 
     def __init__(self, entries: int, width: int) -> None:
         self.roots = np.full(entries, -1, np.int64)
-        """[E] node of the initial state; -1 before it was seen."""
+        """[E] the node of the initial state; -1 before its first visit."""
         self.count = 0
         self.left = np.empty((16, width))
-        """[nodes, K] log probability, from the root, that is left beneath a child; -inf where it is used up or not legal."""
+        """[nodes, K] the remaining log probability, from the root, of each child; -inf if exhausted or not legal."""
         self.given = np.empty((16, width))
-        """[nodes, K] log probability of the action by the policy."""
+        """[nodes, K] the log probability of the action by the policy."""
         self.child = np.empty((16, width), np.int32)
-        """[nodes, K] the child's node; -1 before it was seen."""
+        """[nodes, K] the child's node; -1 before its first visit."""
         self.parent = np.empty(16, np.int64)
         self.slot = np.empty(16, np.int64)
         self.depth = np.empty(16, np.int32)
@@ -35,9 +35,16 @@ class SequenceTrees:
     def extend(
         self, parent: NDArray[np.int64], slot: NDArray[np.int64], mass: NDArray[np.float64], given: NDArray[np.float64]
     ) -> NDArray[np.int64]:
-        """New nodes beneath parent[i] by slot[i] (a root of entry slot[i] where parent is -1); returns their numbers.
+        """Add nodes as children of parent[i] by slot[i]; if parent[i] is -1, as the root of entry slot[i].
 
-        mass: log probability left at each, [N]. given: log probabilities of their actions, [N, K].
+        Args:
+            parent: int64 [N].
+            slot: int64 [N].
+            mass: float64 [N], the remaining log probability of each.
+            given: float64 [N, K], the log probabilities of their actions.
+
+        Returns:
+            The numbers of the nodes, int64 [N].
         """
         new = np.arange(self.count, self.count + len(parent))
         self._reserve(self.count + len(parent))
@@ -51,7 +58,7 @@ class SequenceTrees:
         return new
 
     def spend(self, node: NDArray[np.int64], slot: NDArray[np.int64]) -> None:
-        """The sequences that end with slot[i] from node[i] were sampled: nothing is left of them."""
+        """Remove the probability of the sequences that end with slot[i] from node[i], which were sampled."""
         self.left[node, slot] = -np.inf
         depth, pending = int(self.depth[node].max(initial=0)), np.unique(node)
         while depth > 0:
@@ -63,14 +70,14 @@ class SequenceTrees:
             depth -= 1
 
     def remaining(self, entry: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Log probability left of each entry, float64; 0 (everything) before its root was seen."""
+        """Return the remaining log probability of each entry, float64; 0 (everything) before its root is visited."""
         roots, left = self.roots[entry], np.zeros(len(entry))
         seen = roots >= 0
         left[seen] = np.logaddexp.reduce(self.left[roots[seen]], axis=1)
         return left
 
     def _reserve(self, count: int) -> None:
-        """Room for `count` nodes."""
+        """Make room for `count` nodes."""
         if count <= len(self.parent):
             return
         most = max(count, 2 * len(self.parent))

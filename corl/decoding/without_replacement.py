@@ -25,14 +25,14 @@ __all__ = ["Sampler", "WithoutReplacement"]
 
 @dataclass(frozen=True)
 class WithoutReplacement(Options):
-    """`rounds` rounds of `width` samples each, all of them different; one round is a stochastic beam search."""
+    """`rounds` rounds of `width` samples each, all different; one round is a stochastic beam search."""
 
     width: int = option(16, "Samples of a round for each entry.", low=1)
     rounds: int = option(1, "It ends earlier where every sequence was sampled.", low=1)
     temperature: float = option(1.0, "Logits are divided by it.", above=0, scale="log")
 
     def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
-        """`width` rows for each entry, so many entries at a time as there are rows for."""
+        """Use `width` rows for each entry; as many entries are decoded at a time as the pool has rows for."""
         exhausted = True
         for part in chunks(evaluator, entries, self.width, f"a beam of width {self.width}"):
             sampler = Sampler(evaluator, part, self.temperature)
@@ -51,7 +51,7 @@ class Sampler:
         self.evaluator, self.entries, self.temperature = evaluator, entries, temperature
         self.trees = SequenceTrees(len(entries.number), evaluator.environment.width)
         self.left = np.arange(len(entries.number))
-        """Entries of which not everything was sampled."""
+        """The entries with sequences that were not sampled."""
         self.rounds = 0
 
     @property
@@ -60,8 +60,8 @@ class Sampler:
         return not self.left.size
 
     def round(self, width: int, found: Decoded) -> None:
-        """Sample `width` further sequences of each entry (or all there are), by one stochastic beam search over the
-        probability that is left. The pool needs `width` rows for each.
+        """Sample `width` further sequences of each entry (or all remaining ones), by one stochastic beam search over the
+        remaining probability. The pool needs `width` rows for each.
         """
         environment, entries = self.evaluator.environment, self.entries.part(self.left)
         beam = _Beam(Frontier.roots(environment, entries), self.trees, self.left)
@@ -83,35 +83,36 @@ class Sampler:
 
 
 class _Beam:
-    """The states of a stochastic beam, and what belongs to each: its node in the tree and its perturbed log probability."""
+    """The states of a stochastic beam, each with its node in the tree and its perturbed log probability."""
 
     def __init__(self, states: Frontier, trees: SequenceTrees, left: NDArray[np.int64]) -> None:
         self.states, self.trees = states, trees
         count = len(states.entry)
         self.mass = trees.remaining(left)
-        """[M] phi: log probability left of the state."""
+        """[M] phi: the remaining log probability of the state."""
         self.perturbed = self.mass.copy()
-        """[M] G: phi + Gumbel noise, the largest G of all leaves beneath; at the root any number will do."""
+        """[M] G: phi + Gumbel noise, the largest G of all leaves below; at the root any number will do."""
         self.node = trees.roots[left]
-        """[M] the state's node; -1 before it was seen."""
+        """[M] the state's node; -1 before its first visit."""
         self.parent = np.full(count, -1, np.int64)
-        """[M] the node it was reached from; -1 at a root."""
+        """[M] the node of its parent; -1 at a root."""
         self.slot = left.copy()
-        """[M] by which slot; at a root the entry."""
+        """[M] the slot by which it was reached; at a root the entry."""
         self.scores = np.empty((0, 0))
         self.given = np.empty((0, 0))
 
     def look(self, evaluator: CountedEvaluator, actions: NDArray[np.int32], live: NDArray[np.int64], temperature: float) -> None:
-        """Show the live states that were not seen before to the network, and remember what it says."""
+        """Evaluate the unfinished states that have no node yet, and store the log probabilities in the tree."""
         new = live[self.node[live] < 0]
         if new.size:
             given = evaluator.log_probabilities(self.states.row[new], actions[new], temperature)
             self.node[new] = self.trees.extend(self.parent[new], self.slot[new], self.mass[new], given)
 
     def perturb(self, live: NDArray[np.int64], streams: NDArray[np.uint64], time: int) -> None:
-        """Gumbel noise for the children of live states, given that the largest is the parent's G (Kool et al., appendix B.3).
+        """Draw Gumbel noise for the children of unfinished states, given that the largest is the parent's G (Kool et al.,
+        appendix B.3).
 
-        A finished state is its own child. [M, K] scores and log probabilities; -inf where there is no child.
+        A finished state is its own child. Sets scores and log probabilities [M, K]; -inf for absent children.
         """
         entry, width = self.states.entry, self.trees.left.shape[1]
         self.scores = np.full((len(entry), width), -np.inf)
@@ -128,7 +129,7 @@ class _Beam:
         self.scores[live] = np.where(np.isneginf(drawn), -np.inf, conditional)
 
     def advance(self, environment: Environment, actions: NDArray[np.int32], width: int) -> None:
-        """The children of highest G take the states' place."""
+        """Replace the states by the children of highest G."""
         count = actions.shape[1]
         kept = best_of_each(np.repeat(self.states.entry, count), self.scores.ravel(), width)
         parent, slot = np.divmod(kept, count)

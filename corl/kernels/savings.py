@@ -4,7 +4,7 @@ G. Clarke and J. Wright, Scheduling of vehicles from a central depot to a number
 
 Paths over nodes 0..n - 1 are held in three arrays:
 
-    links  integer [n, 2]: the neighbours of a node on its path, -1 where there is none; the first slot is filled first
+    links  integer [n, 2]: the neighbours of a node on its path, -1 for none; the first slot is filled first
     degree integer [n]: how many neighbours a node has, at most 2; an end has 0 or 1
     far    integer [n]: for an end of a path, its other end; a single node is its own
 """

@@ -17,9 +17,9 @@ __all__ = ["insert_nearest", "insert_sorted", "sort_keys", "sort_pairs", "too_fa
 
 @kernel(inline=True, borrow=True)
 def insert_sorted(keys: Any, items: Any, count: Any, key: Any, item: Any) -> Any:
-    """Insert an entry behind all whose keys are not above its own, so that equal keys stay in the order of insertion.
+    """Insert an entry after all whose keys are not above its own, so that equal keys stay in the order of insertion.
 
-    In a full list the last entry gives way, or nothing happens if the new one would come behind it.
+    In a full list the last entry is dropped, or nothing happens if the new one would follow it.
 
     Args:
         keys: array [K], in place; K = len(items) is the greatest length of the list, at least 1.
@@ -53,7 +53,7 @@ def too_far(lengths: Any, nodes: Any, count: Any, length: Any, node: Any) -> Any
 def insert_nearest(lengths: Any, nodes: Any, count: Any, length: Any, node: Any) -> Any:
     """Insert a node into a list by its length, of equal lengths the lower node first, whatever the order of insertion.
 
-    In a full list the last entry gives way, or nothing happens if the new one would come behind it.
+    In a full list the last entry is dropped, or nothing happens if the new one would follow it.
 
     Args:
         lengths: array [K], in place; K is the greatest length of the list, at least 1.

@@ -1,1 +1,1 @@
-"""Networks: what they see of a state (tokens), the policies, their heads, and checkpoints."""
+"""Networks: their input (tokens), the policies, their heads, and checkpoints."""

@@ -17,8 +17,11 @@ _guests: dict[str, type[Any]] = {}  # by name: those that are used in this proce
 
 
 def network_class(named: str | type[Any]) -> type[Any]:
-    """The network class of that name; or a class itself, which need not be installed: in this process, its `architecture` stands
-    for it then. Raises UsageError, listing the names there are, for an unknown name, and for a class whose name is another's."""
+    """Return the network class of that name; or register a class itself, which need not be installed, for its `architecture`.
+
+    The registration holds in this process. Raises UsageError for an unknown name, listing the known ones, and for a class with
+    the name of another one.
+    """
     if isinstance(named, str):
         return _guests[named] if named in _guests else _installed(named)
     name = getattr(named, "architecture", "")

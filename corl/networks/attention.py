@@ -47,10 +47,22 @@ class AttentionPolicy(Policy):
         grid: int = 0,
         environment: str = "",
     ) -> None:
-        """`inputs` is F of the features, `pairs` P (0: none), `extra` the tokens after the action slots.
+        """Create a network with random weights.
 
-        `value`: whether there is a value head. `grid`: how many of the last tokens a convolution sees
-        (Stem). Raises UsageError for numbers that make no network.
+        Args:
+            problem, features, environment: As for Policy.
+            inputs: F, the number of features of a token.
+            pairs: P, the number of features of a pair of tokens; 0: none.
+            extra: The number of tokens after the action slots.
+            width: Of the hidden vectors, a multiple of `heads`.
+            layers: The number of layers.
+            heads: The number of attention heads.
+            feedforward: The width of the feed-forward networks.
+            value: Whether there is a value head.
+            grid: The number of last tokens that a convolution processes (Stem); 0: none.
+
+        Raises:
+            UsageError: The sizes do not fit together.
         """
         super().__init__(problem, features, environment)
         if min(inputs, width, layers, heads, feedforward) < 1 or min(pairs, extra, grid) < 0 or width % heads:
@@ -75,10 +87,10 @@ class AttentionPolicy(Policy):
         return cls(**sizes, width=width, layers=layers, heads=heads, feedforward=2 * width, **shape.options)
 
     def forward(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
-        """See Policy.forward. Rows without any token give value 0 and no NaN.
+        """See Policy.forward. Rows without any token have value 0, not NaN.
 
-        Where gradients are asked for on a CPU, rows are computed in groups of about as many tokens each, without the empty slots
-        between them; that changes rounding alone.
+        If gradients are computed on a CPU, rows are processed in groups with about equal numbers of tokens, without the empty
+        slots between them; that changes rounding alone.
         """
         batch = TokenBatch(*batch)
         if not torch.is_grad_enabled() or batch.x.device.type != "cpu" or len(batch.mask) < 2 * _GROUP:
@@ -108,7 +120,7 @@ class AttentionPolicy(Policy):
         return logits.index_copy(1, kept[:there], scores), self._value(hidden, mask)
 
     def _biases(self, mask: Tensor, pairs: Tensor | None) -> list[Tensor]:
-        """For each layer what is added to the scores of attention, [R, H or 1, T or 1, T]."""
+        """Return for each layer the tensor that is added to the attention scores, [R, H or 1, T or 1, T]."""
         away = torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -1e9)[:, None, None, :]
         if self.bias is None or pairs is None:
             return [away] * len(self.layers)
@@ -125,10 +137,10 @@ class AttentionPolicy(Policy):
 
 
 class Layer(nn.Module):
-    """Attention, then a feed-forward network, each times its own ReZero factor."""
+    """Attention, then a feed-forward network, each multiplied by its own ReZero factor."""
 
     gates: ClassVar[tuple[str, ...]] = ("rezero",)
-    """The parameters that start at 0 and scale branches; an optimiser gives them a rate of their own (learning.optimise)."""
+    """The parameters that start at 0 and scale branches; an optimiser gives them a separate learning rate (learning.optimise)."""
     branches: ClassVar[tuple[str, ...]] = ("attention", "feed-forward")
 
     def __init__(self, width: int, heads: int, feedforward: int) -> None:
@@ -138,10 +150,10 @@ class Layer(nn.Module):
         self.up, self.down = nn.Linear(width, feedforward), nn.Linear(feedforward, width)
         self.rezero = nn.Parameter(torch.zeros(2))
         self.sizes: dict[str, float] | None = None
-        """What `forward` notes where it is no None: for each branch its norm as a share of its input's."""
+        """If not None, `forward` writes into it for each branch its norm as a share of its input's."""
 
     def forward(self, hidden: Tensor, bias: Tensor) -> Tensor:
-        """hidden [R, T, D]; bias [R, H or 1, T or 1, T] is added to the scores before softmax."""
+        """Return the next hidden vectors [R, T, D]; `bias` [R, H or 1, T or 1, T] is added to the scores before softmax."""
         hidden = self._added(0, hidden, self._attention(hidden, bias))
         return self._added(1, hidden, self.down(functional.gelu(self.up(hidden))))
 

@@ -1,6 +1,6 @@
 """Checkpoints: a network's weights and what rebuilds it, in a safetensors file. Nothing is ever unpickled.
 
-The file's metadata holds one JSON text under the key "corl": the number of this format, the name of the architecture in
+The file's metadata has one JSON text under the key "corl": the number of this format, the name of the architecture in
 the group `corl.networks`, the keyword arguments of its class, facts about the training, the package's version, and a
 digest of all that and of the weights.
 """
@@ -38,7 +38,7 @@ _KEYS = {"format": int, "architecture": str, "config": dict, "training": dict, "
 def save(path: Path, network: nn.Module, training: Mapping[str, Any] | None = None) -> None:
     """Write a network's weights with its `architecture`, its `config` and facts about its `training` (JSON values).
 
-    The file appears whole or not at all. Raises OSError where it cannot be written.
+    The file is written as a whole or not at all. Raises OSError if it cannot be written.
     """
     from safetensors.torch import save
 
@@ -56,9 +56,9 @@ def save(path: Path, network: nn.Module, training: Mapping[str, Any] | None = No
 
 
 def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
-    """The network in a checkpoint, on the CPU and in evaluation mode, and its header.
+    """Return the network in a checkpoint, on the CPU and in evaluation mode, and its header.
 
-    Raises InputError, naming the file, where it is damaged, of another program, too new, or does not fit its architecture.
+    Raises InputError, naming the file, if it is damaged, of another program, too new, or does not fit its architecture.
     """
     from corl.networks.configurations import check_config, check_finite
 
@@ -81,12 +81,16 @@ def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
 
 
 def load_policy(name_or_path: str | os.PathLike[str], problem: str = "", instance: Any = None) -> nn.Module:
-    """The network of that name among the shipped ones ("tsp-bq"), or in a checkpoint file, in evaluation mode.
+    """Return the shipped network of that name ("tsp-bq"), or the one in a checkpoint file, in evaluation mode.
 
-    problem, instance: what the network must be a policy for, where either is given.
+    Args:
+        name_or_path: The name or the file.
+        problem: The name of the problem that it must be a policy for; "": that of `instance`, if given.
+        instance: An Instance.
 
-    Raises UsageError for an unknown name, listing those there are, and for a policy of another problem; InputError for a bad
-    file.
+    Raises:
+        UsageError: An unknown name (the known ones are listed), or a policy of another problem.
+        InputError: A bad file.
     """
     network = load(resolve(name_or_path))[0]
     if instance is not None and not problem:
@@ -98,13 +102,15 @@ def load_policy(name_or_path: str | os.PathLike[str], problem: str = "", instanc
 
 
 def loaded(name_or_path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
-    """As `load_policy`, with the header; the same network while the file stays the same, whose weights nobody may change."""
+    """Return the network and header as by `load`; the same object while the file is unchanged, so its weights must not be
+    changed.
+    """
     path = resolve(name_or_path)
     return _loaded(path, path.stat().st_mtime_ns)
 
 
 def loaded_as(kind: type[_Network], name_or_path: str | os.PathLike[str]) -> _Network:
-    """The network of `loaded`, of one class. Raises UsageError for another's."""
+    """Return the network of `loaded`, which must be of this class. Raises UsageError for another one."""
     network, _ = loaded(name_or_path)
     if not isinstance(network, kind):
         accepted = getattr(kind, "architecture", kind.__name__)
@@ -114,12 +120,12 @@ def loaded_as(kind: type[_Network], name_or_path: str | os.PathLike[str]) -> _Ne
 
 @lru_cache(maxsize=4)
 def _loaded(path: Path, changed: int) -> tuple[Any, dict[str, Any]]:
-    """What is in a file that was last changed then."""
+    """Return the content of a file with this time of its last change."""
     return load(path)
 
 
 def resolve(name_or_path: str | os.PathLike[str]) -> Path:
-    """The checkpoint file that a name or a path stands for. Raises UsageError where there is none."""
+    """Return the checkpoint file of a name or a path. Raises UsageError if there is none."""
     path, known = Path(name_or_path), shipped()
     if (name := os.fspath(name_or_path)) in known:
         return known[name]
@@ -129,19 +135,19 @@ def resolve(name_or_path: str | os.PathLike[str]) -> Path:
 
 
 def shipped() -> dict[str, Path]:
-    """Name -> file of all networks that come with the package: weights/NAME.safetensors in the folders of corl.solvers."""
+    """Return name -> file of all networks in the package: weights/NAME.safetensors in the folders of corl.solvers."""
     root = Path(str(resources.files("corl.solvers")))
     files = sorted([*root.glob("weights/*.safetensors"), *root.glob("*/weights/*.safetensors")])
     return {file.stem: file for file in files}
 
 
 def read_header(path: Path) -> dict[str, Any]:
-    """The header alone, without loading torch. Raises InputError as `load` does."""
+    """Return the header alone, without loading torch. Raises InputError as `load` does."""
     return _read(path, with_weights=False)[0]
 
 
 def _read(path: Path, *, with_weights: bool = True) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The header, checked, and the weights, checked against its digest."""
+    """Return the header, checked, and the weights, checked against its digest."""
     from safetensors import SafetensorError, safe_open
 
     weights: dict[str, Any] = {}
@@ -171,7 +177,7 @@ def _header(text: str | None, path: Path) -> dict[str, Any]:
 
 
 def _digest(header: Mapping[str, Any], weights: Mapping[str, Tensor]) -> str:
-    """SHA-256 of the header's other entries and of every weight, in the order of their names."""
+    """Return the SHA-256 of the header's other entries and of every weight, in the order of their names."""
     found = hashlib.sha256(json.dumps({key: header[key] for key in sorted(header) if key != "digest"}, sort_keys=True).encode())
     for part in _parts(weights):
         found.update(part)

@@ -1,8 +1,8 @@
-"""What small networks compute inside kernels: a forward pass stays with its method, its arithmetic is here.
+"""The arithmetic of small networks in kernels; a forward pass itself is part of its method.
 
-Weights are C-contiguous arrays of float32, or of float64 where a method wants it (`array_of`). A *layer* is a matrix
-[inputs + 1, outputs] whose last row is the bias. Scratch may be longer than what is read or written of it. Every sum is made in
-the order of its inputs, without fastmath: the bits are those of the loop as it stands, whatever the length of a vector.
+Weights are C-contiguous arrays of float32, or of float64 if a method needs it (`array_of`). A *layer* is a matrix
+[inputs + 1, outputs] whose last row is the bias. Scratch may be longer than needed. Every sum is computed in
+the order of its inputs, without fastmath: the bits are those of the loop as written, whatever the length of a vector.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Dense(NamedTuple):
 
 
 def array_of(tensor: Any, dtype: DTypeLike = np.float32) -> NDArray[Any]:
-    """A C-contiguous copy of a torch tensor as it is now."""
+    """Return a C-contiguous copy of the current values of a torch tensor."""
     return np.array(tensor.detach().cpu().numpy(), dtype, order="C")
 
 
 @kernel(inline=True)
 def add_product(x: Any, inputs: Any, matrix: Any, out: Any) -> None:
-    """out[:O] += x[:inputs] @ matrix[:inputs], for a matrix [at least inputs, O]."""
+    """Add a product in place: out[:O] += x[:inputs] @ matrix[:inputs], for a matrix [>= inputs, O]."""
     for i in range(inputs):
         value = x[i]
         for o in range(matrix.shape[1]):
@@ -50,7 +50,7 @@ def add_product(x: Any, inputs: Any, matrix: Any, out: Any) -> None:
 
 @kernel
 def dense(x: Any, layer: Any, out: Any) -> None:
-    """out[:O] = x[:I] @ layer[:I] + layer[I], for a layer [I + 1, O]."""
+    """Apply a layer [I + 1, O]: out[:O] = x[:I] @ layer[:I] + layer[I]."""
     inputs = layer.shape[0] - 1
     for o in range(layer.shape[1]):
         out[o] = layer[inputs, o]
@@ -59,17 +59,24 @@ def dense(x: Any, layer: Any, out: Any) -> None:
 
 @kernel(inline=True)
 def rectify(x: Any, count: Any) -> None:
-    """ReLU of x[:count], in place."""
+    """Apply ReLU to x[:count], in place."""
     for i in range(count):
         x[i] = max(x[i], x.dtype.type(0.0))
 
 
 @kernel
 def dense_lanes(weight: Any, bias: Any, x: Any, out: Any, lanes: Any) -> None:
-    """out[o, l] = bias[o] + sum_k weight[o, k] x[k, l] for the first `lanes` columns l: many inputs at once, one a column.
+    """Apply a linear layer to many inputs at once, one per column: out[o, l] = bias[o] + sum_k weight[o, k] x[k, l] for l <
+    lanes.
 
-    As many outputs and inputs as `weight` has, multiples of 2 and of 4. lanes: uint64, since loops over an index that could be
-    negative become slower code. A column has the same bits whatever columns stand beside it.
+    A column has the same bits whatever the other columns are.
+
+    Args:
+        weight: [outputs, inputs], multiples of 2 and of 4.
+        bias: [outputs].
+        x: [>= inputs, >= lanes].
+        out: [>= outputs, >= lanes], written in place.
+        lanes: uint64, since loops over an index that could be negative become slower code.
     """
     for o in range(0, weight.shape[0], 2):
         a, b = bias[o], bias[o + 1]
@@ -87,7 +94,7 @@ def dense_lanes(weight: Any, bias: Any, x: Any, out: Any, lanes: Any) -> None:
 
 @kernel(inline=True)
 def exponentials(score: Any, count: Any) -> Any:
-    """exp(score - the largest) of score[:count], at least one, in place; returns their sum: divided by it, a softmax."""
+    """Replace score[:count], at least one, by exp(score - the largest); return their sum: divided by it, they are a softmax."""
     largest, total = score[0], score.dtype.type(0.0)
     for k in range(1, count):
         largest = max(largest, score[k])
@@ -99,9 +106,15 @@ def exponentials(score: Any, count: Any) -> Any:
 
 @kernel(inline=True)
 def attend(query: Any, keys: Any, values: Any, size: Any, score: Any, out: Any) -> None:
-    """out [d] = softmax(keys @ query / sqrt(d)) @ values: one head, one query [d], to the first `size` of few keys [_, d].
+    """Attend with one head and one query to a few keys: out [d] = softmax(keys @ query / sqrt(d)) @ values.
 
-    All float32; score: scratch [size].
+    Args:
+        query: float32 [d].
+        keys: float32 [>= size, d].
+        values: float32 [>= size, d].
+        size: The number of keys.
+        score: float32 [>= size], scratch.
+        out: float32 [d], written in place.
     """
     d = keys.shape[1]
     scale = np.float32(1.0 / np.sqrt(d))
@@ -120,7 +133,7 @@ def attend(query: Any, keys: Any, values: Any, size: Any, score: Any, out: Any) 
 
 @kernel(inline=True)
 def exponential(x: Any) -> Any:
-    """exp of a float32 from -87 to 88: loops over it become vector code, which those over np.exp do not.
+    """Return exp of a float32 from -87 to 88: loops over it are vectorised, which those over np.exp are not.
 
     2^(n + f): a Taylor polynomial for f in -1/2..1/2, n into the exponent's bits. The relative error is below
     3e-7 + 1.2e-7 |x|, the second part from the rounding of log2(e) and of its product with x.
@@ -134,9 +147,13 @@ def exponential(x: Any) -> Any:
 
 @kernel
 def draw(logits: Any, begin: Any, end: Any, temperature: Any, random: Any) -> Any:
-    """A place among begin..end - 1 of float32 logits, at random by the softmax of logits / temperature, which are lost.
+    """Draw an index in begin..end - 1 by the softmax of logits / temperature.
 
-    temperature 0: the first of the largest logit, and nothing is lost or drawn. random: of corl.rng; one number is taken.
+    Args:
+        logits: float32 [>= end]; the part is overwritten.
+        begin, end: The part.
+        temperature: At 0 the first of the largest logits is returned, and nothing is overwritten or drawn.
+        random: uint64 [1], a state of corl.rng; advanced once.
     """
     best = begin
     for at in range(begin + 1, end):

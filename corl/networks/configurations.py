@@ -1,7 +1,7 @@
-"""Configurations: whether a checkpoint asks for a network that its weights are those of.
+"""Configurations: whether the weights of a checkpoint belong to the network that its configuration describes.
 
-Whoever can write a file can seal it with the right digest. So what its configuration asks for is looked at before anything of
-that size is made: its types, its numbers, and then the shapes of its tensors, on torch's device without memory ("meta").
+Anybody who can write a file can give it the right digest. So the configuration is checked before anything of its size is
+allocated: its types, its numbers, and then the shapes of its tensors, on torch's device without memory ("meta").
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PARTS = 10  # modules and parameters that a network may have for each of its te
 def check_config(kind: type[Any], config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
     """Raise unless `kind(**config)` is a network whose tensors have the names and the shapes of `weights`, which are finite.
 
-    Every entry must be of the type that the constructor is annotated with; no integer and no list's length may exceed the
+    Every entry must have the type in the constructor's annotation; no integer and no list's length may exceed the
     largest axis of a tensor (or 1000); a "problem" must be registered and have the "features" and the "environment" that a
     Policy names. The error is a ValueError, or whatever the constructor raises.
     """
@@ -56,7 +56,7 @@ def _check_entries(kind: type[Any], config: Mapping[str, Any], most: int) -> Non
 
 
 def check_finite(tensors: Mapping[str, Tensor]) -> None:
-    """Raise ValueError where a tensor holds NaN, an infinity, or complex numbers."""
+    """Raise ValueError if a tensor has a NaN, an infinity, or complex numbers."""
     import torch
 
     for name, tensor in tensors.items():
@@ -65,9 +65,9 @@ def check_finite(tensors: Mapping[str, Tensor]) -> None:
 
 
 def _fits(hint: Any, value: Any, most: float) -> bool:
-    """Whether a JSON value is of an annotated type, integers and lists' lengths up to `most`.
+    """Return whether a JSON value is of an annotated type, with integers and lists' lengths up to `most`.
 
-    Of a type that JSON has nothing of, or none at all, any value is.
+    Any value fits a type without a JSON form, or no type at all.
     """
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
@@ -96,7 +96,7 @@ def _all_fit(hints: tuple[Any, ...], values: Collection[Any], most: float) -> bo
 
 
 def _words(hint: Any) -> str:
-    """A type in a message."""
+    """Return a type as text for a message."""
     return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint).replace("typing.", "")
 
 
@@ -116,7 +116,7 @@ def _check_names(kind: type[Any], config: Mapping[str, Any]) -> None:
 
 
 def _check_shapes(kind: type[Any], config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
-    """Build the network without memory, of no more parts than the weights can fill, and compare names and shapes."""
+    """Build the network without memory, with at most as many parts as the weights can fill, and compare names and shapes."""
     import torch
 
     with warnings.catch_warnings():
@@ -128,7 +128,7 @@ def _check_shapes(kind: type[Any], config: Mapping[str, Any], weights: Mapping[s
 
 @contextlib.contextmanager
 def _at_most(parts: int) -> Iterator[None]:
-    """Raise ValueError in the block when more modules and parameters than that are made."""
+    """Raise ValueError in the block when more than this number of modules and parameters are created."""
     from torch.nn.modules import module
 
     made = 0

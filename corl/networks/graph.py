@@ -2,7 +2,7 @@
 
 Bresson & Laurent, Residual gated graph convnets (2017), with features on the edges that are updated too, as in Joshi,
 Laurent & Bresson, An efficient graph convolutional network technique for the travelling salesman problem (2019), section
-3.2. Layer norms stand where they have batch norms, so that a graph's scores do not depend on its batch.
+3.2. Layer norms replace their batch norms, so that a graph's scores do not depend on its batch.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _TINY = 1e-6  # added to the sum of a node's gates: their quotient is defined wi
 class GatedGraphNetwork(nn.Module):
     """Edge scores of a directed graph: memory and time grow with its edges.
 
-    Scores move with the nodes when these are numbered anew, and with the edges when these are listed in another order.
+    Scores do not depend on the numbering of the nodes, and follow the edges when these are listed in another order.
     """
 
     architecture: ClassVar[str] = "gated-graph"
 
     def __init__(self, problem: str, features: str, nodes: int, edges: int, width: int = 48, layers: int = 6) -> None:
-        """`nodes` and `edges`: how many features each node and edge has. `problem`, `features`: what they are, by name.
+        """Create a network with random weights for `nodes` features of each node and `edges` features of each edge.
 
-        Raises UsageError for a number below 1.
+        `problem` and `features` are their names. Raises UsageError for a number below 1.
         """
         super().__init__()
         for name, number in (("nodes", nodes), ("edges", edges), ("width", width), ("layers", layers)):
@@ -46,7 +46,13 @@ class GatedGraphNetwork(nn.Module):
         self.head = nn.Sequential(nn.Linear(3 * width, width), nn.ReLU(), nn.Linear(width, 1))
 
     def forward(self, nodes: Tensor, links: Tensor, edges: Tensor) -> Tensor:
-        """Node features [V, nodes], links int64 [2, E] (from, to), edge features [E, edges] -> a logit for every edge [E]."""
+        """Return a logit for every edge, [E].
+
+        Args:
+            nodes: Node features [V, nodes].
+            links: int64 [2, E] (from, to).
+            edges: Edge features [E, edges].
+        """
         h, e = self.embed_nodes(nodes), self.embed_edges(edges)
         for layer in self.layers:
             h, e = layer(h, links, e)
@@ -67,7 +73,7 @@ class _GatedLayer(MessagePassing):  # type: ignore[misc]
         self.norm_nodes, self.norm_edges = nn.LayerNorm(width), nn.LayerNorm(width)
 
     def forward(self, h: Tensor, links: Tensor, e: Tensor) -> tuple[Tensor, Tensor]:
-        """Node states [V, width], links [2, E], edge states [E, width] -> the next ones."""
+        """Return the next node states [V, width] and edge states [E, width]; `links` is int64 [2, E]."""
         own, passed, source, target = self.from_nodes(h).chunk(4, 1)
         e_hat = self.from_edges(e) + source[links[0]] + target[links[1]]
         gates = torch.sigmoid(e_hat)
@@ -77,5 +83,5 @@ class _GatedLayer(MessagePassing):  # type: ignore[misc]
         return h, e + torch.relu(self.norm_edges(e_hat))
 
     def message(self, passed_j: Tensor, gates: Tensor) -> Tensor:
-        """What goes along an edge: its gated state, and its gate beside it, so that one sum serves both."""
+        """Return the message along an edge: its gated state followed by its gate, so that one sum serves both."""
         return torch.cat((gates * passed_j, gates), 1)

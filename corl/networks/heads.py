@@ -1,4 +1,4 @@
-"""Values by classification: a histogram over bins that a network's last layer gives the logits of."""
+"""Values by classification: a histogram over bins, whose logits a network's last layer returns."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class HLGauss(nn.Module):
         self.register_buffer("edges", torch.linspace(low, high, bins + 1), persistent=False)
 
     def mean(self, output: Tensor) -> Tensor:
-        """Logits [..., bins] -> the value [...]."""
+        """Return the values [...] of logits [..., bins]."""
         centres = (self.edges[1:] + self.edges[:-1]) / 2
         return output.float().softmax(-1) @ centres
 
     def loss(self, output: Tensor, target: Tensor) -> Tensor:
-        """Logits [..., bins], target [...] -> the cross-entropy [...]."""
+        """Return the cross-entropy [...] of logits [..., bins] against targets [...]."""
         return -(self.histogram(target) * output.float().log_softmax(-1)).sum(-1)
 
     def histogram(self, target: Tensor) -> Tensor:
-        """Targets [...] -> their probabilities of the bins [..., bins]."""
+        """Return the probabilities of the bins, [..., bins], for targets [...]."""
         edges = self.edges
         deviation = _SPREAD * (edges[1] - edges[0])
         mean = torch.minimum(torch.maximum(target.float(), edges[0]), edges[-1]).unsqueeze(-1)

@@ -68,8 +68,18 @@ class MuZeroNetwork(Policy):
         environment: str = "",
         kinds: int = 0,
     ) -> None:
-        """`inputs`, `pairs`, `extra`, `grid`: as for AttentionPolicy. `values`, `rewards`: what the `bins` of either head span,
-        in network units. `kinds`: Environment.kinds. Raises UsageError for numbers that make no network.
+        """Create a network with random weights.
+
+        Args:
+            problem, features, environment: As for Policy.
+            inputs, pairs, extra, width, layers, heads, feedforward, grid: As for AttentionPolicy.
+            dynamics_layers: The number of layers of the dynamics.
+            bins: The number of bins of each of the two heads.
+            values, rewards: The ranges of the heads, in network units.
+            kinds: Environment.kinds.
+
+        Raises:
+            UsageError: The sizes do not fit together.
         """
         super().__init__(problem, features, environment)
         if min(inputs, width, layers, dynamics_layers, heads, feedforward) < 1 or min(pairs, extra, grid) < 0 or width % heads:
@@ -97,8 +107,9 @@ class MuZeroNetwork(Policy):
         self.project, self.predict = _mlp(width, width, width), _mlp(width, width, width)
 
     def look(self, view: View) -> Arrays:
-        """See Policy.look. With `kinds` the token of action a is token a, empty but there where a is not listed, and "action",
-        int32 [R, K], is what the environment lists. Raises UsageError where it numbers its actions in another way."""
+        """See Policy.look. With `kinds` the token of action a is token a, empty if a is not listed, and "action", int32 [R, K],
+        has the listed actions. Raises UsageError if the environment has other `kinds`.
+        """
         seen = super().look(view)
         if not self.kinds:
             return seen
@@ -122,7 +133,7 @@ class MuZeroNetwork(Policy):
         return Listed(batch.x, batch.mask, batch.pairs, action)
 
     def representation(self, x: Tensor, mask: Tensor, pairs: Tensor | None) -> Tensor:
-        """The latent states [R, T, D + 1] of observations, given as the tensors of Tokens."""
+        """Return the latent states [R, T, D + 1] of observations, given as the tensors of Tokens."""
         hidden, away = self.embed(x), _away(mask)
         if self.kind is not None:
             hidden = torch.cat([hidden[:, : self.kinds] + self.kind, hidden[:, self.kinds :]], 1)
@@ -136,7 +147,7 @@ class MuZeroNetwork(Policy):
         return _latent(hidden, mask)
 
     def dynamics(self, latent: Tensor, slot: Tensor) -> tuple[Tensor, Tensor]:
-        """The latent states after actions, int64 `slot` [R], and the rewards' logits [R, bins]."""
+        """Return the latent states after actions, int64 `slot` [R], and the rewards' logits [R, bins]."""
         hidden, mask = latent[..., :-1], latent[..., -1] > 0.5
         at = torch.arange(len(slot), device=slot.device)
         taken = hidden[at, slot]
@@ -150,7 +161,7 @@ class MuZeroNetwork(Policy):
         return successor, self.reward(seen)
 
     def prediction(self, latent: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits [R, K] of the slots, -inf where the root has none, and the values' logits [R, bins]."""
+        """Return the logits [R, K] of the slots, -inf if empty at the root, and the values' logits [R, bins]."""
         slots = latent.shape[1] - self.extra
         logits = self.score(latent[:, :slots, :-1]).squeeze(-1).masked_fill(latent[:, :slots, -1] < 0.5, float("-inf"))
         return logits, self.value(_pooled(latent))
@@ -167,11 +178,13 @@ class MuZeroNetwork(Policy):
         return ModelObserver(self, environment)
 
     def ids(self, actions: NDArray[np.int32]) -> NDArray[np.int32]:
-        """What the learned model calls the listed `actions` [R, K]: their slots, or with `kinds` themselves; then -1."""
+        """Return the learned model's ids of the listed `actions` [R, K]: their slots, or with `kinds` the actions themselves;
+        then -1.
+        """
         return actions if self.kinds else np.where(actions >= 0, np.arange(actions.shape[1]), -1).astype(np.int32)
 
     def similarity(self, latent: Tensor, observed: Tensor) -> Tensor:
-        """Cosine [R, T] of predicted and observed latent vectors after projection; no gradient goes to the observed."""
+        """Return the cosine [R, T] of predicted and observed latent vectors after projection, without gradients of the latter."""
         ours = self.predict(self.project(latent[..., :-1]))
         with torch.no_grad():
             theirs = self.project(observed[..., :-1])
@@ -179,7 +192,7 @@ class MuZeroNetwork(Policy):
 
 
 class Slots:
-    """A MuZeroNetwork as corl.search.models.LearnedModel takes it: its actions are the `slots` slots of a search's root, or the
+    """A MuZeroNetwork with the interface of LatentNetwork: its actions are the `slots` slots of a search's root, or the
     network's kinds.
 
     model = LearnedModel(Slots(network, environment.width))
@@ -191,13 +204,13 @@ class Slots:
         self.network, self.slots = network, network.kinds or slots
 
     def initial(self, seen: Arrays) -> tuple[Tensor, Tensor, Tensor]:
-        """Latent states, logits [R, slots] and values [R], in the rows' units, of states that the network saw."""
+        """Return latent states, logits [R, slots] and values [R], in the rows' units, of observations."""
         latent = self.network.representation(*self.network.collate([], [seen], np.zeros(0, np.int64))[:3])
         logits, value = self.network.prediction(latent)
         return latent, logits, self.network.value_head.mean(value)
 
     def recurrent(self, latent: Tensor, slots: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Latent states, rewards [R], logits and values after actions, int64 `slots` [R]."""
+        """Return latent states, rewards [R], logits and values after actions, int64 `slots` [R]."""
         after, reward = self.network.dynamics(latent, slots)
         logits, value = self.network.prediction(after)
         return after, self.network.reward_head.mean(reward), logits, self.network.value_head.mean(value)
@@ -208,24 +221,24 @@ def _mlp(inputs: int, width: int, outputs: int) -> nn.Sequential:
 
 
 def _away(mask: Tensor) -> Tensor:
-    """What is added to attention scores [R, H, T, T] so that nobody attends to tokens that are not there."""
+    """Return the tensor that, added to attention scores [R, H, T, T], excludes absent tokens."""
     return torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -1e9)[:, None, None, :]
 
 
 def _latent(hidden: Tensor, mask: Tensor) -> Tensor:
-    """Vectors of mean 0 and variance 1 (zero where there is no token), and the mask."""
+    """Return the vectors scaled to mean 0 and variance 1 (zero for absent tokens), and the mask."""
     there = mask.to(hidden.dtype)[..., None]
     return torch.cat([functional.layer_norm(hidden, hidden.shape[-1:]) * there, there], dim=-1)
 
 
 def _pooled(latent: Tensor) -> Tensor:
-    """The mean vector [R, D] of the tokens that are there."""
+    """Return the mean vector [R, D] of the present tokens."""
     there = latent[..., -1:]
     return (latent[..., :-1] * there).sum(1) / there.sum(1).clamp_min(1.0)
 
 
 class ModelObserver(Observer, Slots):
-    """A MuZeroNetwork on a pool, as corl.policy.ModelEvaluator has it."""
+    """A MuZeroNetwork on a pool, with the interface of corl.policy.ModelEvaluator."""
 
     def __init__(self, network: MuZeroNetwork, environment: Environment) -> None:
         Observer.__init__(self, network, environment)

@@ -28,12 +28,12 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class Shape(NamedTuple):
-    """What a recipe wants of a new network; an architecture takes of it what it has a use for."""
+    """A recipe's request for a new network; an architecture uses the entries that apply to it."""
 
     features: str = ""
     """A name among the problem's; "" for the first."""
     environment: str = ""
-    """Likewise."""
+    """A name among the problem's; "" for the first."""
     width: int = 64
     layers: int = 2
     heads: int = 4
@@ -42,17 +42,17 @@ class Shape(NamedTuple):
 
 
 class Policy(nn.Module, abc.ABC):
-    """A network that reads the states of one problem's environment; unless overridden, through one of its `Problem.features`.
+    """A network that reads the states of one problem's environment; by default through one of its `Problem.features`.
 
     A subclass calls `super().__init__(problem, features)` and sets `config` and `has_value`. It is rebuilt from a checkpoint
-    as `cls(**config)`. What training and evaluation do with it, in this order:
+    as `cls(**config)`. Training and evaluation call it in this order:
 
         context = network.context(environment, i)           # arrays of instance i that stay the same in an episode
         seen = network.see(environment.view(rows))          # arrays of states; a replay keeps both
         batch = network.collate([context], [seen], which)   # tensors; which[r]: the context of row r
         logits, values = network(batch)
 
-    A network that encodes instances overrides `context`, `look` and `collate`; where its forward pass is compiled, `on` as well.
+    A network that encodes instances overrides `context`, `look` and `collate`; if its forward pass is compiled, `on` as well.
     """
 
     architecture: ClassVar[str]
@@ -60,13 +60,13 @@ class Policy(nn.Module, abc.ABC):
     options: ClassVar[tuple[str, ...]] = ()
     """The arguments of its constructor that `network_options` of a recipe may name."""
     config: dict[str, Any]
-    """JSON values: the keyword arguments that rebuild it, "problem" and "features" among them."""
+    """JSON values: the keyword arguments that rebuild it, including "problem" and "features"."""
     has_value: bool = False
-    """Whether `value` means anything; otherwise it is 0."""
+    """Whether `value` is meaningful; otherwise it is 0."""
     extra: int = 0
-    """How many of the last tokens belong to no slot."""
+    """The number of tokens at the end that belong to no slot."""
     file: str = ""
-    """The checkpoint that it was loaded from."""
+    """The checkpoint from which it was loaded."""
 
     def __init__(self, problem: str, features: str, environment: str = "") -> None:
         super().__init__()
@@ -74,30 +74,31 @@ class Policy(nn.Module, abc.ABC):
 
     @classmethod
     def sized(cls, problem: Problem, instance: Any, shape: Shape) -> Policy:
-        """A new network for instances like this one. Raises UsageError where the architecture is not made by size."""
+        """Return a new network for instances like this one. Raises UsageError if the architecture is not created by size."""
         raise UsageError(f"no recipe makes a new network of the architecture {cls.architecture!r}; start from a checkpoint")
 
     @abc.abstractmethod
     def forward(self, batch: Any) -> tuple[Tensor, Tensor]:
-        """What `collate` gives -> logits float32 [R, K], -inf in empty slots, and values float32 [R] in the rows' units."""
+        """Return logits float32 [R, K], -inf in empty slots, and values float32 [R], in the rows' units, of a collated batch."""
 
     def on(self, environment: Environment) -> Evaluator:
-        """The policy on the pool of an environment; call it in eval mode (`corl.load_policy` returns it so)."""
+        """Return the policy on the pool of an environment; it must be in eval mode (`corl.load_policy` returns it so)."""
         return Observer(self, environment)
 
     def context(self, environment: Environment, which: int) -> Arrays:
-        """What the network sees of instance `which` of an environment once and for all; unless overridden, nothing."""
+        """Return the network's input for instance `which` of an environment that is constant in an episode; by default none."""
         return {}
 
     def see(self, view: View) -> Arrays:
-        """What `look` makes of the states, once a view: networks of one class with the same features share it."""
+        """Return `look` of a view, computed once per view: networks of one class with the same features share it."""
         return view.seen((type(self), self.problem, self.features, self.environment), self.look)
 
     def look(self, view: View) -> Arrays:
-        """What the network sees of R states: arrays with a leading axis R, "scale" float64 [R] (the unit of values) among them.
+        """Return the network's input for R states: arrays with a leading axis R, including "scale" float64 [R] (the unit of
+        values).
 
-        Unless overridden, the Tokens of its features. Raises UsageError where the problem has no such features, or where they
-        are of other sizes than the "inputs", "pairs" and "extra" in `config`.
+        By default the Tokens of its features. Raises UsageError if the problem has no such features, or if their sizes differ
+        from "inputs", "pairs" and "extra" in `config`.
         """
         tokens = self.tokens(view.arrays)
         for name, size in sizes_of(tokens, view.environment.width).items():
@@ -108,7 +109,7 @@ class Policy(nn.Module, abc.ABC):
         return tokens.arrays()
 
     def tokens(self, observation: Arrays) -> Tokens:
-        """The tokens of an observation. Raises UsageError where the problem has no such features."""
+        """Return the tokens of an observation. Raises UsageError if the problem has no such features."""
         from corl.registry import problem
 
         known = problem(self.problem).features
@@ -117,19 +118,23 @@ class Policy(nn.Module, abc.ABC):
         return known[self.features](observation)
 
     def collate(self, contexts: Sequence[Arrays], seen: Sequence[Arrays], which: NDArray[np.int64]) -> Any:
-        """What `forward` takes, on the network's device: the rows of all parts of `seen`, one part after the other.
+        """Return the argument of `forward`, on the network's device, by default a TokenBatch: the rows of all parts,
+        concatenated.
 
-        which: int64 [R], for each row the place of its instance's context in `contexts`. Parts may differ in their numbers of
-        slots (their instances do in size): those of the widest count. Unless overridden, a TokenBatch.
+        Args:
+            contexts: Of the instances.
+            seen: The parts, as returned by `see`. They may differ in the number of slots (as instances differ in size): the
+                greatest one is used.
+            which: int64 [R], for each row the index of its instance's context in `contexts`.
         """
         whole, device = joined(seen, self.extra), next(self.parameters()).device
         x, mask = (torch.from_numpy(whole[name]).to(device) for name in ("x", "mask"))
         return TokenBatch(x, mask, torch.from_numpy(whole["pairs"]).to(device) if "pairs" in whole else None)
 
     def infer(self, contexts: Sequence[Arrays], which: NDArray[np.int64], seen: Arrays) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Logits float32 [R, K] and values float64 [R], in the environment's units, of R states that were seen.
+        """Return logits float32 [R, K] and values float64 [R], in the environment's units, of R states, given as by `see`.
 
-        A row's numbers depend on the others by rounding alone.
+        The results of a row depend on the other rows by rounding alone.
         """
         with torch.inference_mode():
             logits, values = self(self.collate(contexts, [seen], which))
@@ -137,7 +142,7 @@ class Policy(nn.Module, abc.ABC):
 
 
 class Observer:
-    """A Policy on a pool, as corl.policy.Evaluator has it: it sees an instance's context once."""
+    """A Policy on a pool, with the interface of corl.policy.Evaluator: it encodes the context of an instance once."""
 
     def __init__(self, policy: Policy, environment: Environment) -> None:
         self.policy, self.environment = policy, environment
@@ -149,7 +154,7 @@ class Observer:
         return self.policy.infer(*self.instances(view.rows), self.policy.see(view))
 
     def instances(self, rows: NDArray[np.int64]) -> tuple[list[Arrays], NDArray[np.int64]]:
-        """The contexts of the instances of `rows` [R], and which of them is whose, int64 [R]."""
+        """Return the contexts of the instances of `rows` [R], and for each row the index of its context, int64 [R]."""
         if not self._encodes:
             return [{}], np.zeros(len(rows), np.int64)
         numbers, which = np.unique(self.environment.instance_of(rows), return_inverse=True)

@@ -12,8 +12,11 @@ _CHANNELS = 8
 
 
 class Stem(nn.Module):
-    """A linear map of each token; the last `grid` tokens, which follow each other in time, are an image besides: time x features,
-    seen by two 3 x 3 convolutions whose result is added to their vectors (as nothing, before training)."""
+    """A linear map of each token, plus a convolution over the last `grid` tokens, which follow each other in time.
+
+    These tokens are an image, time x features; the result of two 3 x 3 convolutions is added to their vectors (zero before
+    training).
+    """
 
     def __init__(self, inputs: int, width: int, grid: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""`one_thread`: torch on one thread, where a seed must give the same bits."""
+"""`one_thread`: torch on one thread, for code in which a seed must give the same bits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["one_thread"]
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """torch on one thread while the block runs."""
+    """Run the block with torch on one thread."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

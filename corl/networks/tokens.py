@@ -1,4 +1,4 @@
-"""Tokens as tensors, and the sizes of a network that sees a problem's tokens."""
+"""Tokens as tensors, and the sizes of a network for a problem's tokens."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["TokenBatch", "groups", "seen_through", "token_sizes"]
 
 
 class TokenBatch(NamedTuple):
-    """The tensors of R states' Tokens."""
+    """The Tokens of R states as tensors."""
 
     x: Tensor
     mask: Tensor
@@ -27,10 +27,10 @@ class TokenBatch(NamedTuple):
 
 
 def groups(batch: TokenBatch, extra: int, size: int) -> list[tuple[Tensor, Tensor, TokenBatch]]:
-    """The rows of a batch in groups of about `size`, those with the fewest tokens first, cut to the tokens that are there.
+    """Return the rows of a batch in groups of about `size`, those with the fewest tokens first, without absent slots.
 
-    For each group: its rows int64 [G]; for each of its slots, which slot of the row that was, int64 [G, K]; and its tokens, the
-    `extra` last ones behind the slots.
+    For each group: its rows int64 [G]; for each of its slots the slot in the original row, int64 [G, K]; and its tokens, with the
+    `extra` last ones after the slots.
     """
     import torch
 
@@ -49,10 +49,16 @@ def groups(batch: TokenBatch, extra: int, size: int) -> list[tuple[Tensor, Tenso
 
 
 def token_sizes(problem: Problem, features: str, environment: str, instance: Any) -> dict[str, Any]:
-    """The arguments "problem", "features", "environment", "inputs", "pairs" and "extra" of a network that sees such instances.
+    """Return the arguments "problem", "features", "environment", "inputs", "pairs" and "extra" of a network for such instances.
 
-    `features` and `environment` are names among the problem's, "" for the first; of features, the first that take what the
-    environment observes. Raises UsageError where there are none.
+    Args:
+        problem: The problem.
+        features: A name among the problem's; "": the first that accept the environment's observation.
+        environment: A name among the problem's; "": the first.
+        instance: An example.
+
+    Raises:
+        UsageError: There are no such features.
     """
     if not problem.features or (features and features not in problem.features):
         raise UsageError(f"{problem.name} has no features {features!r}; accepted: {', '.join(problem.features) or 'none'}")
@@ -63,7 +69,7 @@ def token_sizes(problem: Problem, features: str, environment: str, instance: Any
 
 
 def seen_through(problem: Problem, features: str, observation: Mapping[str, NDArray[Any]]) -> tuple[str, Tokens]:
-    """The name of the features, with "" of the first that take the observation, and their tokens. Raises UsageError."""
+    """Return the name of the features, for "" of the first that accept the observation, and their tokens. Raises UsageError."""
     refusal = None
     for name in [features] if features else problem.features:
         try:

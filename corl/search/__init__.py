@@ -1,1 +1,1 @@
-"""Search over environments: what a problem attaches to, and the searches."""
+"""Tree searches over environments, and the models that they search in."""

@@ -1,9 +1,9 @@
 """Gumbel search (Danihelka, Guez, Schrittwieser & Silver, "Policy improvement by planning with Gumbel", ICLR 2022).
 
-At the root, sequential halving over the actions that the Gumbel-top-k trick draws without replacement (section 3); below,
-the deterministic choice that makes visits follow the improved policy (section 5). The completed q takes the mixed value
-for actions without visits (appendix D), and is scaled to [0, 1] by its extremes, as the reference implementation does.
-The mixed value always counts among these extremes, as there wherever some action is masked.
+At the root, sequential halving over the actions that the Gumbel-top-k trick draws without replacement (section 3); below it,
+the deterministic choice that makes visits follow the improved policy (section 5). The completed q uses the mixed value
+for actions without visits (appendix D), and is scaled to [0, 1] by its extremes, as in the reference implementation.
+The mixed value always counts among these extremes, as it does there if some action is masked.
 """
 
 from __future__ import annotations
@@ -49,11 +49,16 @@ class Gumbel(Options):
     )
 
     def search(self, model: Model, roots: Any, keys: int | ArrayLike) -> SearchResult:
-        """Search from all `roots` [B] (see the model) at once.
+        """Search from all roots at once.
 
-        `keys`: a seed, or uint64 [B], one for each tree; what a tree does depends on its key alone, not on the others.
-        The policy of the result is softmax(logit + sigma(completed q)), the target of section 4; its value is the mean of
-        the root's returns; its action the best of those visited most.
+        Args:
+            model: Of the environment.
+            roots: [B], in the form that the model takes.
+            keys: A seed, or uint64 [B], one for each tree; the search of a tree depends on its key alone, not on the other trees.
+
+        Returns:
+            The policy is softmax(logit + sigma(completed q)), the target of section 4; the value is the mean of the root's
+            returns; the action is the best of the most visited ones.
         """
         most = min(self.considered, self.width or self.considered)
         table = np.array([considered_visits(m, self.simulations) for m in range(most + 1)])
@@ -62,7 +67,7 @@ class Gumbel(Options):
 
 
 class GumbelRule(NamedTuple):
-    """The options as the kernels have them."""
+    """The options in the form that the kernels take."""
 
     table: NDArray[np.int32]
     """[m + 1, simulations] considered_visits by the number of actions at the root."""
@@ -72,10 +77,10 @@ class GumbelRule(NamedTuple):
 
 
 def considered_visits(considered: int, simulations: int) -> NDArray[np.int32]:
-    """How many visits the action has that each simulation is to go to: int32 [simulations] (sequential halving, section 3).
+    """Return for each simulation the visits of the action that it selects: int32 [simulations] (sequential halving, section 3).
 
     The `considered` actions are visited in rounds; after each of ceil(log2 considered) phases of equal budget, half of them
-    (two at least) go on.
+    (at least two) remain.
     """
     if considered <= 1:
         return np.arange(simulations, dtype=np.int32)
@@ -99,7 +104,9 @@ class _Completed(NamedTuple):
 
 @kernel(borrow=True)
 def _completed(rule: Any, trees: Any, t: Any, node: Any) -> Any:
-    """Appendix D: v_mix = (raw + N * sum(p q) / sum(p)) / (1 + N), both sums over the children that have returns."""
+    """Return the completed q of a node (appendix D): v_mix = (raw + N * sum(p q) / sum(p)) / (1 + N), both sums over the children
+    that have returns.
+    """
     raw = trees.raw[t, node]
     low, high = math.inf, -math.inf
     mass, weighted, returns, most = 0.0, 0.0, 0, 0
@@ -121,7 +128,7 @@ def _completed(rule: Any, trees: Any, t: Any, node: Any) -> Any:
 
 @kernel(borrow=True)
 def _q(trees: Any, t: Any, child: Any, mixed: Any) -> Any:
-    """The q of a child, or the mixed value where it waits for its first return."""
+    """Return the q of a child, or the mixed value if it has no return yet."""
     return trees.reward[t, child] + trees.value[t, child] if trees.finished[t, child] > 0 else mixed
 
 
@@ -135,7 +142,7 @@ def _choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
 
 @kernel(borrow=True)
 def _best_with(rule: Any, trees: Any, t: Any, visits: Any) -> Any:
-    """argmax of g + logit + sigma(q) over the root's edges that have so many visits (section 3.3)."""
+    """Return the argmax of g + logit + sigma(q) over the root's edges with this number of visits (section 3.3)."""
     children = trees.children[t, 0]
     if visits == 0 and children < trees.branches[t, 0]:  # all of these have the mixed value, so their scores are in order
         return children
@@ -152,7 +159,7 @@ def _best_with(rule: Any, trees: Any, t: Any, visits: Any) -> Any:
 
 @kernel(borrow=True)
 def _choose_inside(rule: Any, trees: Any, t: Any, node: Any) -> Any:
-    """argmax of pi'(a) - N(a) / (1 + sum N), with pi' = softmax(logit + sigma(q)) (section 5)."""
+    """Return the argmax of pi'(a) - N(a) / (1 + sum N), with pi' = softmax(logit + sigma(q)) (section 5)."""
     children, count = trees.children[t, node], trees.branches[t, node]
     if children == 0:
         return 0
@@ -169,7 +176,7 @@ def _choose_inside(rule: Any, trees: Any, t: Any, node: Any) -> Any:
         q = _q(trees, t, trees.child[t, node, k], completed.mixed)
         improved[k] = trees.weight[t, node, k] * math.exp(completed.scale * (q - top))
         total += improved[k]
-    visits = trees.visits[t, node] - 1  # 1 + sum N: the present simulation is not to count
+    visits = trees.visits[t, node] - 1  # 1 + sum N: the current simulation does not count
     best, highest = children, -math.inf
     if children < count:
         highest = trees.weight[t, node, children] * fresh / total
@@ -182,7 +189,7 @@ def _choose_inside(rule: Any, trees: Any, t: Any, node: Any) -> Any:
 
 @attach(tree.score_root, GumbelRule)
 def _score_root(rule: Any, trees: Any, t: Any, key: Any, weights: Any, scores: Any) -> Any:
-    """Gumbel-top-k (section 3.2): g + logit; a slot's noise depends on the key and the action alone."""
+    """Write the scores of Gumbel-top-k (section 3.2), g + logit; a slot's noise depends on the key and the action alone."""
     count = 0
     for k in range(len(weights)):
         if weights[k] > 0.0:

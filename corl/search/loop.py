@@ -1,4 +1,4 @@
-"""The loop of a tree search, whatever its rule and its model: one call of the network for all trees at a time."""
+"""The loop of a tree search, for any rule and any model: one call of the network for all trees at a time."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["SearchResult", "empty_result", "read_tree", "run_search", "tree_keys
 
 
 class SearchResult(NamedTuple):
-    """What a search found for B roots, by the W slots of the model's lists of actions (for an environment, `actions(roots)`)."""
+    """The result of a search for B roots, by the W slots of the model's action lists (for an environment, `actions(roots)`)."""
 
     action: NDArray[np.int32]
-    """[B] the action to take, an id; -1 where the root has none (its episode is over)."""
+    """[B] the id of the action to take; -1 if the root has none (its episode is over)."""
     actions: NDArray[np.int32]
     """[B, W] the ids of the slots, -1 after the last."""
     policy: NDArray[np.float64]
@@ -28,22 +28,22 @@ class SearchResult(NamedTuple):
     value: NDArray[np.float64]
     """[B] the value of the root after the search: the mean of its returns and of the network's own value."""
     visits: NDArray[np.int32]
-    """[B, W] how many simulations went through each action."""
+    """[B, W] the number of simulations through each action."""
     values: NDArray[np.float64]
-    """[B, W] q: reward + value after each action; without a visit what the search takes it for; 0 in empty and masked slots."""
+    """[B, W] q: reward + value after each action; for an unvisited action the search's estimate; 0 in empty and masked slots."""
     evaluations: NDArray[np.int64]
-    """[B] how many states of each tree the network was asked about, the root included."""
+    """[B] the number of network evaluations of each tree, including the root."""
 
 
 def tree_keys(seed: int, count: int) -> NDArray[np.uint64]:
-    """Keys for `count` trees, uint64 [count], drawn from a seed; the first ones do not depend on `count`."""
+    """Return keys for `count` trees, uint64 [count], from a seed; the first ones do not depend on `count`."""
     return np.random.SeedSequence(seed).generate_state(count, np.uint64).astype(np.uint64)
 
 
 def run_search(
     rule: Any, model: Model, roots: Any, keys: int | ArrayLike, simulations: int, width: int, leaves: int
 ) -> SearchResult:
-    """The search of a rule (a NamedTuple that corl.search.tree.choose knows); the rest as Gumbel and Puct document it."""
+    """Search by a rule, a NamedTuple that corl.search.tree.choose accepts; for the other arguments see Gumbel and Puct."""
     count = _count(roots)
     each = tree_keys(keys, count) if isinstance(keys, int) else np.asarray(keys, np.uint64)
     if each.shape != (count,):
@@ -65,14 +65,14 @@ def run_search(
 
 
 def _count(roots: Any) -> int:
-    """B, of rows [B], of a view of them, or of (seen, actions [B, K])."""
+    """Return B, of rows [B], of a view of them, or of (observation, actions [B, K])."""
     if isinstance(roots, View):
         return len(roots.rows)
     return len(roots[1]) if isinstance(roots, tuple) else len(np.atleast_1d(np.asarray(roots)))
 
 
 def empty_result(actions: NDArray[np.int32], calls: NDArray[np.int64]) -> SearchResult:
-    """A result to be filled in by `read_tree`."""
+    """Return a result to be filled by `read_tree`."""
     shape = actions.shape
     zeros = np.zeros(shape), np.zeros(shape[0]), np.zeros(shape, np.int32), np.zeros(shape)
     return SearchResult(np.full(shape[0], -1, np.int32), actions, *zeros, calls)
@@ -80,7 +80,7 @@ def empty_result(actions: NDArray[np.int32], calls: NDArray[np.int64]) -> Search
 
 @kernel
 def expand_roots(rule: Any, trees: Trees, found: Expansion, keys: Any) -> None:
-    """Plant the roots that a model found; those whose episode is over get no actions."""
+    """Create the roots from the model's answers; those whose episode is over have no actions."""
     for t in range(len(keys)):
         if found.done[t]:
             found.actions[t] = -1
@@ -89,10 +89,17 @@ def expand_roots(rule: Any, trees: Trees, found: Expansion, keys: Any) -> None:
 
 @kernel
 def select_leaves(rule: Any, trees: Trees, simulations: Any, leaves: Any, paths: Any) -> Any:
-    """Begin simulations until each tree has `leaves` waiting leaves, or cannot go on; returns how many leaves there are.
+    """Begin simulations until each tree has `leaves` waiting leaves or cannot continue; return the number of leaves.
 
-    paths: int64 [3, trees * leaves], of every leaf the slot of its parent, the action and its own slot (tree * nodes + node).
-    Simulations that end where an episode is over need no network, and go through.
+    Simulations that end in a node whose episode is over need no network and are completed.
+
+    Args:
+        rule: The selection rule.
+        trees: In place.
+        simulations: The number for each tree.
+        leaves: The greatest number of waiting leaves of a tree.
+        paths: int64 [3, trees * leaves], out: for each leaf the slot of its parent, the action, and its own slot
+            (tree * nodes + node).
     """
     pending, nodes = 0, trees.parent.shape[1]
     for t in range(len(trees.size)):
@@ -111,7 +118,7 @@ def select_leaves(rule: Any, trees: Trees, simulations: Any, leaves: Any, paths:
 
 @kernel
 def expand_leaves(trees: Trees, children: Any, answer: Expansion, calls: Any) -> None:
-    """Give the waiting leaves what the model answered; `calls` [trees] counts those that the network was asked about."""
+    """Expand the waiting leaves with the model's answers; `calls` [trees] counts the network evaluations, in place."""
     nodes = trees.parent.shape[1]
     for i in range(len(children)):
         t, leaf = children[i] // nodes, children[i] % nodes
@@ -125,14 +132,14 @@ def expand_leaves(trees: Trees, children: Any, answer: Expansion, calls: Any) ->
 
 @kernel
 def read_trees(rule: Any, trees: Trees, keys: Any, result: SearchResult) -> None:
-    """Write what all trees found."""
+    """Write the results of all trees."""
     for t in range(len(keys)):
         read_tree(rule, trees, t, keys[t], t, result)
 
 
 @kernel
 def read_tree(rule: Any, trees: Trees, t: Any, key: Any, row: Any, result: SearchResult) -> None:
-    """Write what tree `t` found into a row of the result."""
+    """Write the result of tree `t` into a row of `result`."""
     result.value[row] = trees.value[t, 0]
     if trees.branches[t, 0] == 0:
         return

@@ -1,5 +1,4 @@
-"""What tree search searches: a simulator with a policy (AlphaZero), a learned model (MuZero), or both compiled, behind one
-interface.
+"""The models that a tree search plans in: a simulator with a policy (AlphaZero), or a learned model (MuZero), by one interface.
 
     environment = problem.environment(instances, rows=rows_needed(trees, simulations))
     model = SimulatorModel(environment, policy.on(environment), first=trees)      # rows 0..trees-1 are the caller's
@@ -30,43 +29,43 @@ __all__ = ["Expansion", "LatentNetwork", "LearnedModel", "Model", "SimulatorMode
 
 
 class Expansion(NamedTuple):
-    """What a model says of R new nodes. W is the model's `width`."""
+    """A model's answer for R new nodes. W is the model's `width`."""
 
     reward: NDArray[np.float64]
-    """[R] of the step into the node; 0 for roots."""
+    """[R] the reward of the step into the node; 0 for roots."""
     done: NDArray[np.bool_]
-    """[R] whether the episode is over there; the rest of its row then means nothing."""
+    """[R] whether the episode is over; if so, the rest of the row is undefined."""
     actions: NDArray[np.int32]
     """[R, W] action ids, -1 after the last."""
     logits: NDArray[np.float32]
-    """[R, W] of these actions; -inf (or below -1e30) masks one."""
+    """[R, W] the logits of these actions; -inf (or below -1e30) masks one."""
     value: NDArray[np.float64]
-    """[R] the rewards still to be expected, in the unit of `reward`."""
+    """[R] the expected sum of the remaining rewards, in the unit of `reward`."""
 
 
 class Model(abc.ABC):
-    """What the searches (corl.search.gumbel, corl.search.puct) ask for; stateful: one search at a time."""
+    """The interface that the searches (corl.search.gumbel, corl.search.puct) use; stateful: one search at a time."""
 
     width: int
-    """W, the most actions of a node."""
+    """W, the greatest number of actions of a node."""
     _trees: Trees | None = None
 
     @abc.abstractmethod
     def root(self, roots: Any, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
         """Begin a search with one tree for each of `roots`, of up to `nodes` nodes each, and evaluate the roots.
 
-        `keys` [B] is where a tree's random steps are drawn from, instead of from the keys of the true episode.
+        A tree draws its random steps from `keys` uint64 [B], instead of from the keys of the true episode.
         """
 
     @abc.abstractmethod
     def expand(self, parents: NDArray[np.int64], actions: NDArray[np.int32], children: NDArray[np.int64]) -> Expansion:
-        """Make slots `children` [R] the successors of slots `parents` [R] by `actions` [R], and evaluate them.
+        """Set slots `children` [R] to the successors of slots `parents` [R] by `actions` [R], and evaluate them.
 
-        All children are new and different; live leaves go to the network in one batch, those whose episode is over never.
+        All children are new and different. The network evaluates them in one batch, without those whose episode is over.
         """
 
     def trees(self, count: int, nodes: int, width: int) -> Trees:
-        """Memory for a search, kept from one search to the next (its pages cost more than a small search)."""
+        """Return memory for a search, reused in later searches (allocating its pages costs more than a small search)."""
         kept = self._trees
         if kept is None or kept.root_action.shape[1] != self.width or kept.child.shape != (count, nodes, width):
             self._trees = kept = new_trees(count, nodes, width, self.width)
@@ -74,33 +73,33 @@ class Model(abc.ABC):
 
 
 class LatentNetwork(Protocol):
-    """What LearnedModel needs of a network; everything is a torch tensor, on the network's own device.
+    """The interface of a network for LearnedModel; everything is a torch tensor, on the network's own device.
 
     Its actions are the ids 0..slots-1, with one meaning in a whole episode (an item, a city). The search calls it without
-    gradients. Rewards and values are in one unit, which is the caller's business: the search only compares them.
+    gradients. Rewards and values have one unit, which the caller chooses: the search only compares them.
     """
 
     slots: int
-    """A, how many actions there are."""
+    """A, the number of actions."""
 
     def initial(self, seen: Mapping[str, NDArray[Any]], /) -> tuple[Any, Any, Any]:
-        """Representation and prediction: (latent float [R, ...], logits [R, A], value [R]) of R states that it saw."""
+        """Return representation and prediction of R observations: (latent float [R, ...], logits [R, A], value [R])."""
 
     def recurrent(self, latent: Any, actions: Any, /) -> tuple[Any, Any, Any, Any]:
-        """Dynamics and prediction for int64 `actions` [R]: (latent [R, ...], reward [R], logits [R, A], value [R])."""
+        """Return dynamics and prediction for int64 `actions` [R]: (latent [R, ...], reward [R], logits [R, A], value [R])."""
 
 
 def rows_needed(trees: int, simulations: int) -> int:
-    """Rows that an environment needs for searches of `trees` roots, which are its rows 0..trees-1, with SimulatorModel."""
+    """Return the number of rows that a search of `trees` roots, which are rows 0..trees-1, needs with SimulatorModel."""
     return trees * (1 + simulations)
 
 
 class SimulatorModel(Model):
     """The environment itself, with a policy that evaluates its states: AlphaZero.
 
-    Roots are rows [B] of the environment below `first`, which stay as they are. The rows from `first` on hold the nodes
+    Roots are rows [B] of the environment below `first`, which are not changed. The rows from `first` on hold the nodes
     and are overwritten: B * simulations of them are needed (UsageError). Steps of a stochastic environment are drawn from
-    a key of their own for every node, never from that of the root's row.
+    a separate key for each node, never from that of the root's row.
     """
 
     def __init__(self, environment: Environment, evaluator: Evaluator, first: int) -> None:
@@ -119,11 +118,11 @@ class SimulatorModel(Model):
         return self._evaluated(*self.pool.expand(parents, actions, children))
 
     def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Logits float32 [R, W] and values float64 [R] of states whose episodes are not over."""
+        """Return logits float32 [R, W] and values float64 [R] of states whose episodes are not over."""
         return self.evaluator.evaluate(view)
 
     def _evaluated(self, rows: Any, reward: Any, done: Any, actions: Any) -> Expansion:
-        """Rows that were listed, with the policy's opinion of the live ones."""
+        """Return the expansion of rows whose actions are listed; the policy evaluates those whose episodes are not over."""
         live = np.flatnonzero(~done)
         if len(live) == len(rows):
             return _checked(Expansion(reward, done, actions, *self.evaluate(self._view(rows, actions))))
@@ -138,11 +137,11 @@ class SimulatorModel(Model):
 
 
 class LearnedModel(Model):
-    """A network that has learned how latent states follow one another: MuZero.
+    """A network with learned dynamics of latent states: MuZero.
 
-    Roots are pairs (seen, actions): what the network sees and the environment lists for R rows, dict and int32 [R, K] with
-    -1 after the last. Actions are masked at the root only; below it all of the network's A actions may be taken, and no
-    episode ends.
+    Roots are pairs (observation, actions): the network's input for R rows, a dict, and the environment's listed actions, int32
+    [R, K] with -1 after the last. Actions are masked at the root only; below it all of the network's A actions may be taken, and
+    no episode ends.
     """
 
     def __init__(self, network: LatentNetwork) -> None:
@@ -150,7 +149,7 @@ class LearnedModel(Model):
         self._latent: Any = None
 
     def root(self, roots: tuple[Mapping[str, Any], NDArray[np.int32]], nodes: int, keys: NDArray[np.uint64]) -> Expansion:
-        """See Model.root; `roots` is (seen, actions). The keys are not used."""
+        """See Model.root; `roots` is (observation, actions). The keys are not used."""
         import torch
 
         seen, listed = roots
@@ -182,7 +181,7 @@ class LearnedModel(Model):
 
 
 class _Pool:
-    """The rows of an environment as nodes of trees: the roots' own rows, and for the others the rows from `first` on."""
+    """The rows of an environment as nodes of trees: the roots' own rows, and for the other nodes the rows from `first` on."""
 
     def __init__(self, environment: Environment, first: int) -> None:
         self.environment, self.first = environment, first
@@ -191,7 +190,7 @@ class _Pool:
         self._nodes = 1
 
     def checked(self, roots: ArrayLike, room: int) -> NDArray[np.int64]:
-        """`roots` as int64 [B]; UsageError unless they are rows below `first` and `room` rows follow it."""
+        """Return `roots` as int64 [B]. Raises UsageError unless they are rows below `first` and `room` rows follow it."""
         at = np.atleast_1d(np.asarray(roots))
         if at.ndim != 1 or at.dtype.kind not in "iu" or (len(at) and not 0 <= at.min() <= at.max() < self.first):
             raise UsageError(f"roots are rows from 0 to {self.first - 1}, in one dimension")
@@ -200,7 +199,7 @@ class _Pool:
         return at.astype(np.int64)
 
     def root(self, roots: ArrayLike, nodes: int, keys: NDArray[np.uint64]) -> tuple[Any, Any, Any, Any]:
-        """(rows, reward, done, actions) of the roots, whose trees begin anew."""
+        """Return (rows, reward, done, actions) of the roots of new trees."""
         trees = len(keys)
         at = self.checked(roots, trees * (nodes - 1))
         self._nodes, self._keys = nodes, keys
@@ -216,7 +215,7 @@ class _Pool:
         return at, np.zeros(trees), done, actions
 
     def expand(self, parents: Any, actions: Any, children: Any) -> tuple[Any, Any, Any, Any]:
-        """(rows, reward, done, actions) of new nodes. Raises SolverError for an action that is not legal."""
+        """Return (rows, reward, done, actions) of new nodes. Raises SolverError for an action that is not legal."""
         rows, count = self._rows[children], len(children)
         if not self.environment.compiled:
             rewards = self.environment.step(self._rows[parents], rows, actions)
@@ -235,7 +234,7 @@ class _Pool:
 
 @kernel(inline=True)
 def step_afresh(state: Any, src: Any, dst: Any, action: Any, key: Any, node: Any) -> Any:
-    """hooks.step, with random numbers from (key, node) instead of from the key of `src`, which keeps its own."""
+    """Call hooks.step with random numbers from (key, node) instead of from the key of `src`, which is kept."""
     fresh = mix(key ^ mix(np.uint64(node)))
     before = hooks.rekey(state, src, fresh)
     reward = hooks.step(state, src, dst, action)
@@ -246,7 +245,7 @@ def step_afresh(state: Any, src: Any, dst: Any, action: Any, key: Any, node: Any
 
 @kernel
 def _list(state: Any, rows: Any, actions: Any, done: Any) -> None:
-    """The actions of each row, -1 after the last, and whether there are none."""
+    """Write the actions of each row, -1 after the last, and whether there are none."""
     for i in range(len(rows)):
         count = hooks.actions(state, rows[i], actions[i])
         actions[i, count:] = -1
@@ -255,14 +254,14 @@ def _list(state: Any, rows: Any, actions: Any, done: Any) -> None:
 
 @kernel
 def _advance(state: Any, src: Any, dst: Any, actions: Any, keys: Any, nodes: Any, reward: Any, done: Any, listed: Any) -> None:
-    """A step from each of `src` to `dst`, and the actions there."""
+    """Step from each of `src` to `dst`, and list the actions there."""
     for i in range(len(src)):
         reward[i] = step_afresh(state, src[i], dst[i], actions[i], keys[i], nodes[i])
     _list(state, dst, listed, done)
 
 
 def _checked(found: Expansion) -> Expansion:
-    """`found`, unless the network returned NaN (SolverError)."""
+    """Return `found`. Raises SolverError if the network returned NaN."""
     if np.isnan(found.value).any() or np.isnan(found.reward).any() or np.isnan(found.logits).any():
         raise SolverError("the model returned NaN as a reward, a value or a logit")
     return found

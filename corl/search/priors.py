@@ -1,4 +1,4 @@
-"""A node's actions by their priors: which are kept, which comes next, and the weights that logits stand for."""
+"""The actions of a node by their priors: which are kept, which is tried next, and the weights of logits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from corl.jit import kernel
 __all__ = ["FAR", "keep_unmasked", "prior_weights", "promote"]
 
 FAR = -1e30
-"""Logits up to here mean that an action is masked."""
+"""Logits up to this value mask an action."""
 _LOWEST, _HALF, _ONE = np.float32(-87.0), np.float32(0.5), np.float32(1.0)
 _LOG2_E, _LN2_HIGH, _LN2_LOW = np.float32(1.44269504), np.float32(0.693359375), np.float32(2.12194440e-4)
 _P = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
@@ -20,7 +20,15 @@ _C0, _C1, _C2, _C3, _C4, _C5 = map(np.float32, _P)
 
 @kernel(borrow=True)
 def keep_unmasked(actions: Any, logits: Any, count: Any, edges: Any, kept_logits: Any) -> Any:
-    """Copy the actions that are not masked, at most as many as fit, those with the largest logits; returns how many."""
+    """Copy the actions that are not masked, at most as many as fit, those with the largest logits; return their number.
+
+    Args:
+        actions: int32 [>= count].
+        logits: float32 [>= count].
+        count: The number of actions.
+        edges: int32 [K], out.
+        kept_logits: float32 [K], out.
+    """
     room, kept = len(edges), 0
     if count <= room:
         for k in range(count):
@@ -37,7 +45,7 @@ def keep_unmasked(actions: Any, logits: Any, count: Any, edges: Any, kept_logits
                 edges[i], kept_logits[i] = edges[i - 1], kept_logits[i - 1]
                 i -= 1
             edges[i], kept_logits[i] = actions[k], logits[k]
-    if kept == 0 and count > 0:  # every action masked: the mask is no help, all are alike
+    if kept == 0 and count > 0:  # every action masked: the mask is ignored, all have equal logits
         kept = min(count, room)
         for k in range(kept):
             edges[k], kept_logits[k] = actions[k], 0.0
@@ -46,7 +54,7 @@ def keep_unmasked(actions: Any, logits: Any, count: Any, edges: Any, kept_logits
 
 @kernel(borrow=True)
 def promote(edges: Any, weights: Any, at: Any, count: Any) -> None:
-    """Move the largest of weights[at:count], of equal ones the first, to `at`; the others keep their order."""
+    """Move the largest of weights[at:count], the first of equals, and its edge to `at`, in place; the others keep their order."""
     if at >= count:
         return
     top = _largest(weights, at, count)
@@ -61,7 +69,7 @@ def promote(edges: Any, weights: Any, at: Any, count: Any) -> None:
 
 @kernel(fastmath=True, borrow=True)
 def _largest(array: Any, begin: Any, end: Any) -> Any:
-    """The largest of array[begin:end], in a loop that the compiler may vectorise."""
+    """Return the largest of array[begin:end], in a loop that the compiler may vectorise."""
     top = array[begin]
     for k in range(begin + 1, end):
         top = max(top, array[k])
@@ -70,10 +78,10 @@ def _largest(array: Any, begin: Any, end: Any) -> Any:
 
 @kernel(fastmath=True, borrow=True)
 def prior_weights(array: Any, count: Any) -> Any:
-    """Replace finite logits array[:count] (float32) by exp(logit - the largest); returns their float64 sum.
+    """Replace finite logits array[:count] (float32) by exp(logit - the largest); return their float64 sum.
 
     exp as in the Cephes library (Moshier): r = x - n log 2 by a polynomial, then 2**n through the exponent's bits; it
-    vectorises, and is off by 2e-7 of itself. Weights below 2e-38 are raised to that.
+    vectorises, and its relative error is 2e-7. Weights below 2e-38 are raised to that.
     """
     top = _largest(array, 0, count)
     bits = array.view(np.int32)

@@ -45,17 +45,22 @@ class Puct(Options):
     )
 
     def search(self, model: Model, roots: Any, keys: int | ArrayLike) -> SearchResult:
-        """Search from all `roots` [B] (see the model) at once.
+        """Search from all roots at once.
 
-        `keys`: a seed, or uint64 [B], one for each tree; what a tree does depends on its key alone, not on the others.
-        The policy of the result is the share of the visits; its value is the mean of the root's returns.
+        Args:
+            model: Of the environment.
+            roots: [B], in the form that the model takes.
+            keys: A seed, or uint64 [B], one for each tree; the search of a tree depends on its key alone, not on the other trees.
+
+        Returns:
+            The policy is the share of the visits; the value is the mean of the root's returns.
         """
         rule = PuctRule(self.exploration, self.base, self.noise, self.concentration, self.temperature)
         return run_search(rule, model, roots, keys, self.simulations, self.width, self.leaves)
 
 
 class PuctRule(NamedTuple):
-    """The options as the kernels have them."""
+    """The options in the form that the kernels take."""
 
     exploration: float
     base: float
@@ -66,7 +71,9 @@ class PuctRule(NamedTuple):
 
 @attach(tree.choose, PuctRule, borrow=True)
 def _choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
-    """argmax of q + U, q scaled to [0, 1] by the extremes of the node's value and its children's; 0 without visits."""
+    """Return the argmax of q + U, q scaled to [0, 1] by the extremes of the values of the node and its children; 0 without
+    visits.
+    """
     children, count = trees.children[t, node], trees.branches[t, node]
     low = high = trees.value[t, node]
     for k in range(children):
@@ -76,7 +83,7 @@ def _choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
             low, high = min(low, q), max(high, q)
     spread = max(high - low, tree.LEAST_SPREAD * max(abs(low), abs(high)))
     per_value = 1.0 / spread if spread > 0.0 else 0.0
-    visits = trees.visits[t, node] - 1.0  # without the present simulation
+    visits = trees.visits[t, node] - 1.0  # without the current simulation
     bonus = math.sqrt(visits) * (rule.exploration + math.log((visits + rule.base + 1.0) / rule.base)) / trees.mass[t, node]
     best, highest = children, -math.inf
     if children < count:
@@ -94,7 +101,7 @@ def _choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
 
 @attach(tree.score_root, PuctRule)
 def _score_root(rule: Any, trees: Any, t: Any, key: Any, weights: Any, scores: Any) -> Any:
-    """The prior, mixed with Dirichlet noise; it replaces the weights."""
+    """Write the prior, mixed with Dirichlet noise; it replaces the weights."""
     total, drawn, count = weights.sum(), 0.0, 0
     state = np.full(1, mix(key), np.uint64)
     for k in range(len(weights)):
@@ -115,7 +122,7 @@ def _score_root(rule: Any, trees: Any, t: Any, key: Any, weights: Any, scores: A
 
 @kernel
 def _gamma(alpha: Any, state: Any) -> Any:
-    """A draw from the gamma distribution of shape alpha (Marsaglia & Tsang, ACM TOMS 2000; below 1 through alpha + 1)."""
+    """Draw from the gamma distribution of shape alpha (Marsaglia & Tsang, ACM TOMS 2000; below 1 through alpha + 1)."""
     boost = 1.0 if alpha >= 1.0 else max(uniform(state), 1e-300) ** (1.0 / alpha)
     d = (alpha if alpha >= 1.0 else alpha + 1.0) - 1.0 / 3.0
     while True:
@@ -128,7 +135,7 @@ def _gamma(alpha: Any, state: Any) -> Any:
 
 @attach(tree.conclude, PuctRule)
 def _conclude(rule: Any, trees: Any, t: Any, key: Any, values: Any, policy: Any) -> Any:
-    """Values of actions without visits are the root's own."""
+    """Write values and policy; the value of an action without visits is the root's own."""
     for slot in range(len(values)):
         if trees.root_logit[t, slot] > priors.FAR:
             values[slot] = trees.value[t, 0]

@@ -1,8 +1,8 @@
-"""Search trees as a struct of arrays: what Gumbel and PUCT search share. No problem, no network and no Python object is in here.
+"""Search trees as a struct of arrays, shared by Gumbel and PUCT search, without problem, network or Python objects.
 
-Selection rules score a node's children, of which there are few, and never its other actions: under both rules the next
+Selection rules score a node's children, which are few, and never its other actions: under both rules the next
 action to be tried first is the one with the largest prior, so a node keeps its actions in that order as far as they are
-needed, children first. A simulation therefore costs O(depth * children) and one look at the K actions of two nodes.
+needed, children first. A simulation therefore costs O(depth * children) and one pass over the K actions of two nodes.
 
 A rule is a NamedTuple whose class is attached to `choose`, `score_root` and `conclude`, as a problem is to
 corl.hooks.
@@ -35,14 +35,14 @@ __all__ = [
 ]  # fmt: skip
 
 ENDED, WAITING = -1, -2
-"""What `select_leaf` returns where it adds no leaf."""
+"""The results of `select_leaf` if it adds no leaf."""
 
 LEAST_SPREAD = 1e-8
-"""Values that differ by less than this share of them are taken to be equal."""
+"""Values whose relative difference is below this are taken to be equal."""
 
 
 class Trees(NamedTuple):
-    """T trees of up to M nodes each, node 0 the root; up to K actions a node and W at the root.
+    """T trees of up to M nodes each, node 0 the root; up to K actions for each node and W at the root.
 
     An *edge* is an action of a node; its first `children` edges have child nodes. A visit is counted when it begins, its
     return when the network has answered: between the two (several leaves in one call) `visits` is ahead of `finished`.
@@ -51,31 +51,31 @@ class Trees(NamedTuple):
     size: NDArray[np.int32]
     """[T] nodes in use."""
     root_action: NDArray[np.int32]
-    """[T, W] the root's actions in the order of the model, -1 where there are fewer."""
+    """[T, W] the root's actions in the order of the model, -1 after the last."""
     root_logit: NDArray[np.float32]
-    """[T, W] their logits, -inf where there is no action or it is masked."""
+    """[T, W] their logits, -inf in empty and masked slots."""
     root_slot: NDArray[np.int32]
-    """[T, K] where the root's edges stand in `root_action`."""
+    """[T, K] the index of each of the root's edges in `root_action`."""
     root_score: NDArray[np.float64]
-    """[T, K] what the root's edges were ordered by: logit + Gumbel noise, or the noisy prior."""
+    """[T, K] the scores that order the root's edges: logit + Gumbel noise, or the noisy prior."""
     parent: NDArray[np.int32]
     """[T, M] -1 for the root."""
     action: NDArray[np.int32]
     """[T, M] the action that led to the node."""
     reward: NDArray[np.float64]
-    """[T, M] what that step gave."""
+    """[T, M] the reward of that step."""
     raw: NDArray[np.float64]
-    """[T, M] the network's value of the node; 0 where the episode is over."""
+    """[T, M] the network's value of the node; 0 if the episode is over."""
     value: NDArray[np.float64]
     """[T, M] the mean over `finished` of `raw` and of the returns from this node on of the simulations through it."""
     visits: NDArray[np.int32]
     """[T, M] simulations that ended in the node or went through it; the root's first is its own evaluation."""
     finished: NDArray[np.int32]
-    """[T, M] how many of these are part of `value`; 0 while the node waits for the network."""
+    """[T, M] the number of these that are part of `value`; 0 while the node waits for the network."""
     branches: NDArray[np.int32]
-    """[T, M] how many actions there are; 0 where the episode is over."""
+    """[T, M] the number of actions; 0 if the episode is over."""
     children: NDArray[np.int32]
-    """[T, M] how many of them have a child."""
+    """[T, M] the number of actions with a child."""
     mass: NDArray[np.float64]
     """[T, M] the sum of the weights."""
     edge: NDArray[np.int32]
@@ -85,11 +85,13 @@ class Trees(NamedTuple):
     child: NDArray[np.int32]
     """[T, M, K] the child node of each of the first `children` edges."""
     scratch: NDArray[np.float64]
-    """[T, K] for the rules."""
+    """[T, K] scratch for the rules."""
 
 
 def new_trees(trees: int, nodes: int, width: int, root_width: int) -> Trees:
-    """Memory for `trees` trees of up to `nodes` nodes, with `width` edges (K) each, and `root_width` (W) actions at the root."""
+    """Allocate `trees` trees of up to `nodes` nodes, with `width` edges (K) for each node and `root_width` (W) actions at the
+    root.
+    """
     node, edge = (trees, nodes), (trees, nodes, width)
     return Trees(
         size=np.zeros(trees, np.int32),
@@ -116,31 +118,53 @@ def new_trees(trees: int, nodes: int, width: int, root_width: int) -> Trees:
 
 @hook
 def choose(rule: Any, trees: Trees, t: int, node: int) -> int:
-    """The edge of a node that the next simulation takes: one with a child, or number `children`, the first without."""
+    """Return the edge of a node that the next simulation takes: one with a child, or number `children`, the first without."""
     raise NotImplementedError("only compiled code can call a rule")
 
 
 @hook
 def score_root(rule: Any, trees: Trees, t: int, key: int, weights: Any, scores: Any) -> int:
-    """Write what the root's edges are ordered by (float64 [W], larger first) and return how many of them may be tried.
+    """Write the scores that order the root's edges, larger first; return the number of edges that may be tried.
 
-    `weights` (float32 [W], 0 where masked) are those of `root_logit`, and may be changed; `key` (uint64) is for noise.
+    Args:
+        rule: The selection rule.
+        trees: The trees.
+        t: The tree.
+        key: uint64, for noise.
+        weights: float32 [W], those of `root_logit`, 0 if masked; may be changed in place.
+        scores: float64 [W], out.
     """
     raise NotImplementedError("only compiled code can call a rule")
 
 
 @hook
 def conclude(rule: Any, trees: Trees, t: int, key: int, values: Any, policy: Any) -> int:
-    """Write the completed q (float64 [W]) and the policy target (float64 [W]) by slot; return the edge of the chosen action.
+    """Write the completed q and the policy target by slot; return the edge of the chosen action. The root has children.
 
-    The root has children. `values` and `policy` come filled with zeros.
+    Args:
+        rule: The selection rule.
+        trees: The trees.
+        t: The tree.
+        key: uint64, for noise.
+        values: float64 [W], zeros; out: the completed q.
+        policy: float64 [W], zeros; out: the target.
     """
     raise NotImplementedError("only compiled code can call a rule")
 
 
 @kernel
 def expand_root(rule: Any, trees: Trees, t: Any, actions: Any, logits: Any, value: Any, key: Any) -> None:
-    """Make tree `t` a root alone: `actions` (int32 [W], -1 after the last) with `logits`, and the network's `value`."""
+    """Reset tree `t` to a root alone.
+
+    Args:
+        rule: The selection rule.
+        trees: In place.
+        t: The tree.
+        actions: int32 [W], -1 after the last.
+        logits: float32 [W].
+        value: The network's value of the root.
+        key: uint64, for noise.
+    """
     slots = len(actions)
     weights, scores = np.empty(slots, np.float32), np.empty(slots)
     _list_root(trees, t, actions, logits, weights)
@@ -167,14 +191,14 @@ def expand_root(rule: Any, trees: Trees, t: Any, actions: Any, logits: Any, valu
 
 @kernel(borrow=True)
 def _list_root(trees: Trees, t: Any, actions: Any, logits: Any, weights: Any) -> None:
-    """Write the root's actions, their logits, and `weights` (float32 [W]): exp(logit - the largest), 0 where masked."""
+    """Write the root's actions, their logits, and `weights` (float32 [W]): exp(logit - the largest), 0 if masked."""
     highest, count = np.float32(-np.inf), 0
     for k in range(len(actions)):
         trees.root_action[t, k] = actions[k]
         trees.root_logit[t, k] = logits[k] if actions[k] >= 0 and logits[k] > FAR else -np.inf
         highest = max(highest, trees.root_logit[t, k])
         count += actions[k] >= 0
-    if count > 0 and highest == -np.inf:  # every action masked: the mask is no help, all are alike
+    if count > 0 and highest == -np.inf:  # every action masked: the mask is ignored, all have equal logits
         highest = np.float32(0.0)
         for k in range(count):
             trees.root_logit[t, k] = 0.0
@@ -185,10 +209,10 @@ def _list_root(trees: Trees, t: Any, actions: Any, logits: Any, weights: Any) ->
 
 @kernel(borrow=True)
 def select_leaf(rule: Any, trees: Trees, t: Any) -> Any:
-    """Begin a simulation: follow the rule from the root of tree `t`, and return the leaf it adds.
+    """Begin a simulation: follow the rule from the root of tree `t`; return the leaf that it adds.
 
-    ENDED: it came to a node where the episode is over, and is finished. WAITING: it came to a node that waits for the
-    network, and was taken back.
+    ENDED: it reached a node whose episode is over, and is finished. WAITING: it reached a node that waits for the
+    network, and was undone.
     """
     trees.visits[t, 0] += 1
     node = 0
@@ -211,7 +235,7 @@ def select_leaf(rule: Any, trees: Trees, t: Any) -> Any:
 
 @kernel(borrow=True)
 def _add_child(trees: Trees, t: Any, node: Any, k: Any) -> Any:
-    """A new node by edge `k` of `node`, which is its first without a child; it waits for `expand_leaf`."""
+    """Add the node of edge `k` of `node`, its first edge without a child; the new node waits for `expand_leaf`."""
     leaf = trees.size[t]
     trees.size[t] = leaf + 1
     trees.child[t, node, k] = leaf
@@ -226,10 +250,17 @@ def _add_child(trees: Trees, t: Any, node: Any, k: Any) -> Any:
 
 @kernel(borrow=True)
 def expand_leaf(trees: Trees, t: Any, leaf: Any, reward: Any, actions: Any, logits: Any, count: Any, value: Any) -> None:
-    """Give a waiting leaf what the model answered, and pass it on to the nodes above.
+    """Expand a waiting leaf with the model's answer, and update the nodes above it.
 
-    actions, logits: int32 and float32 [W], of which the first `count` are there; masked ones are dropped, and all but the K
-    with the largest logits. count = 0: the episode is over, `value` counts as 0.
+    Args:
+        trees: In place.
+        t: The tree.
+        leaf: The node.
+        reward: Of the step into it.
+        actions: int32 [W], of which the first `count` are valid; all but the K unmasked ones with the largest logits are dropped.
+        logits: float32 [W], of these.
+        count: The number of actions; 0: the episode is over, and `value` counts as 0.
+        value: The network's value of the leaf.
     """
     trees.reward[t, leaf] = reward
     edges, weights = trees.edge[t, leaf], trees.weight[t, leaf]
@@ -246,7 +277,7 @@ def expand_leaf(trees: Trees, t: Any, leaf: Any, reward: Any, actions: Any, logi
 
 @kernel(borrow=True)
 def backup(trees: Trees, t: Any, leaf: Any, value: Any) -> None:
-    """Add the return of a simulation that ended in `leaf`, worth `value`, to the means of the nodes above it."""
+    """Add the return of a simulation that ended in `leaf`, with that value, to the means of the nodes above it."""
     node, returned = leaf, value
     while node > 0:
         returned += trees.reward[t, node]
