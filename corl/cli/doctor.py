@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """0, or 1 where something that corl cannot do without is missing."""
+    """Return 0, or 1 if something that corl needs is missing."""
     from corl.cli.main import one_line
     from corl.files.json_values import to_json
 
@@ -39,7 +39,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def examine() -> dict[str, Any]:
-    """Everything that doctor says, for JSON."""
+    """Return the whole report of doctor, for JSON."""
     missing, required, extras = _packages()
     found: dict[str, Any] = {
         "corl": f"{__version__} in {Path(__file__).resolve().parents[1]}",
@@ -99,7 +99,7 @@ def _plugins() -> list[str]:
 
 
 def _cache() -> str:
-    """Where kernels are kept, and how much is there."""
+    """Return the folder of cached kernels, and their size."""
     from corl.compilation.cache import cache_folder, package_folder
 
     folder = cache_folder()

@@ -46,6 +46,6 @@ def _watch(ours: socket.socket) -> None:
 
 
 def _is_stuck() -> bool:
-    """Whether a kernel is being compiled and goes on to be; nothing is imported for that."""
+    """Return whether a kernel is being compiled and continues to be; nothing is imported for that."""
     signals = sys.modules.get("corl.compilation.signals")
     return signals is not None and bool(signals.stuck(_PATIENCE))

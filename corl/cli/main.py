@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def one_line(text: object) -> str:
-    """`text` as it may stand in a line: line ends, control characters and undecodable bytes of file names are escaped."""
+    """Return `text` on one line: line ends, control characters and undecodable bytes of file names are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in str(text))
 
 
@@ -106,7 +106,7 @@ def _drop_output() -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """One whose errors are a line."""
+    """A parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
         name = self.prog.partition(" ")[2]
@@ -123,7 +123,7 @@ class _Help(argparse.Action):
 
 
 def parser_of(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser; only the sub-command that is asked for is imported."""
+    """Return the parser; only the sub-command that is asked for is imported."""
     parser = _Parser(
         prog="corl",
         description="Good solutions to hard combinatorial problems.",

@@ -17,7 +17,7 @@ _WIDEST = 110  # columns of a text on a wide terminal
 
 
 def option_lines(rows: Iterable[Row], indent: str) -> list[str]:
-    """Each option with its default and what is accepted, and below it the help."""
+    """Return each option with its default and what is accepted, and below it the help."""
     wrapper = textwrap.TextWrapper(min(shutil.get_terminal_size().columns, _WIDEST), break_on_hyphens=False)
     wrapper.subsequent_indent, lines = indent + "    ", []
     for row in rows:
@@ -28,7 +28,7 @@ def option_lines(rows: Iterable[Row], indent: str) -> list[str]:
 
 
 def described(what: str, problem: str | None, name: str) -> str:
-    """The options of a "solver" or a "recipe" for --help; of every one of that name where the problem is not known."""
+    """Return the options of a "solver" or a "recipe" for --help; of all with that name if the problem is not known."""
     names, find = (registry.solvers, registry.solver) if what == "solver" else (recipe_names, recipe_class)
     asked = [problem] if problem else [other.name for other in registry.working_problems() if name in names(other.name)]
     if not asked:

@@ -53,7 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def more_help(args: argparse.Namespace) -> str:
-    """The options of the solver that stands before --help."""
+    """Return the options of the solver that is named before --help."""
     if args.solver == "auto":
         return ""
     problem = args.problem or (load(Path(args.files[0]), None)[0].name if args.files else None)
@@ -77,7 +77,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _check_targets(args: argparse.Namespace) -> None:
-    """Before hours of work, not after: can the results be written where they are asked for?"""
+    """Check before a long run that the results can be written to their targets."""
     if args.warm_start is not None and len(args.files) > 1:
         raise UsageError("--warm-start: it starts one instance; with several FILEs, call corl once for each")
     for target in (args.output, args.plot):
@@ -140,7 +140,7 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
 
 
 def _chosen(pairs: list[str]) -> dict[str, str]:
-    """The solver's options, none of which is an argument of `corl.solve`."""
+    """Return the solver's options, none of which is an argument of `corl.solve`."""
     from inspect import signature
 
     from corl import options
@@ -231,12 +231,12 @@ class _Keeper:
 
 
 def _within(target: Path | None, file: Path, suffix: str) -> Path | None:
-    """The file itself, or a file in the folder `target` named after the instance file."""
+    """Return the file itself, or a file in the folder `target` named after the instance file."""
     return target / (plain_name(file).stem + suffix) if target is not None and target.is_dir() else target
 
 
 def _text(result: Result, asked: str) -> str:
-    """What people read."""
+    """Return the output for people."""
     from corl.formatting import percent, value
 
     name = f"{result.solver} (chosen by {asked})" if result.solver != asked else result.solver

@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def more_help(args: argparse.Namespace) -> str:
-    """The options of the recipe that stands before --help."""
+    """Return the options of the recipe that is named before --help."""
     return described("recipe", args.problem, args.recipe) if args.recipe else ""
 
 
@@ -110,7 +110,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _check_output(output: Path) -> None:
-    """Before hours of work, not after: can the checkpoint be written where it is asked for?"""
+    """Check before a long run that the checkpoint can be written to its target."""
     if output.suffix != ".safetensors":
         raise UsageError(f"{output}: a checkpoint is written to a .safetensors file")
     if not output.parent.is_dir():
@@ -120,7 +120,7 @@ def _check_output(output: Path) -> None:
 
 
 def _state(training: Training) -> str:
-    """How far it is, and the latest metrics."""
+    """Return the progress and the latest metrics."""
     steps = f"{training.step}" + (f" of {training.steps}" if training.steps else "") + " steps"
     seconds = f"{training.seconds:.0f}" + (f" of {training.time_limit:g}" if training.time_limit else "") + " s"
     metrics = dict(training.metrics)  # a thread that shows them may ask while the training writes new ones

@@ -41,7 +41,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _result(path: str | None, instance: Any) -> Result | None:
-    """The Result in a file that has one, with its trace; None where the file is a solution alone."""
+    """Return the Result in a file that has one, with its trace; None if the file is a solution alone."""
     from corl.errors import CorlError
     from corl.result import Result
 

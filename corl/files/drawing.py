@@ -1,4 +1,4 @@
-"""Pictures: one figure around what a Problem draws, and what several problems put into theirs."""
+"""Pictures: the figure around the drawing of a Problem, and parts that the drawings of several problems share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MARGIN = 0.96  # share of the figure's width that a title may take: its extent 
 
 
 def check_name(path: Path) -> None:
-    """Raises UsageError for a name that is not an image's; needs no matplotlib, so that it can come before hours of work."""
+    """Raise UsageError for a name that is not an image's; it needs no matplotlib, so that it can be checked before a long run."""
     if path.suffix.lower() not in _ENDINGS:
         raise UsageError(f"{path}: an image's name ends in one of {', '.join(_ENDINGS)}")
 
@@ -52,7 +52,7 @@ def draw(problem: Problem, instance: Any, solution: Any, axes: Axes | None = Non
 
 
 def whole_ticks(axes: Axes, which: str = "both") -> None:
-    """Ticks at whole numbers alone, written out with separators, on the axes `which` (x, y or both) that count something."""
+    """Set ticks at whole numbers alone, with thousands separators, on the axes `which` (x, y or both), which count something."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     for name in "xy" if which == "both" else which:
@@ -62,7 +62,7 @@ def whole_ticks(axes: Axes, which: str = "both") -> None:
 
 
 def write_ids(axes: Axes, xy: Any, ids: Iterable[object]) -> None:
-    """Write each node's id beside its place, xy [n, 2], where there are few enough to be read."""
+    """Write each node's id beside its place, xy [n, 2], if they are few enough to be read."""
     from matplotlib.patheffects import withStroke
 
     texts = list(map(str, ids))
@@ -72,12 +72,12 @@ def write_ids(axes: Axes, xy: Any, ids: Iterable[object]) -> None:
 
 
 def note(axes: Axes, text: str) -> None:
-    """A small line below a picture that has no axis: how to read it."""
+    """Write a small line below a picture without axes that says how to read it."""
     axes.text(0.5, -0.01, text, transform=axes.transAxes, ha="center", va="top", fontsize="x-small", color="#57606a")
 
 
 def _fit_titles(figure: Figure) -> None:
-    """A title that is wider than the figure is broken in two lines after a comma or a colon, then made smaller."""
+    """Break a title that is wider than the figure into two lines after a comma or a colon, then make it smaller."""
     for axes in figure.axes:
         for halve in (True, False):
             figure.draw_without_rendering()
@@ -90,7 +90,7 @@ def _fit_titles(figure: Figure) -> None:
 
 
 def _halved(text: str) -> str:
-    """The text with a line end after the comma or colon nearest its middle; as it is where it has one, or no such place."""
+    """Return the text with a line end after the comma or colon nearest its middle; unchanged if it has one, or no such place."""
     places = [k + 1 for k in range(len(text) - 1) if text[k] in ",:" and text[k + 1] == " "]
     if "\n" in text or not places:
         return text

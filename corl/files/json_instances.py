@@ -80,7 +80,7 @@ def plain(value: Any) -> Any:
 
 
 def heading(record: Record, problem: str, name: str = "") -> tuple[str, str]:
-    """The name of an instance (`name` where the record has none) and its comment; refuses a record of another problem."""
+    """Return the name of an instance (`name` where the record has none) and its comment; refuses a record of another problem."""
     record.get("problem", problem).choice((problem,))
     return record.get("name", "").text() or name, record.get("comment", "").text()
 
@@ -128,11 +128,11 @@ class Field:
         return f"{base}.{self._step}" if base else self._step
 
     def error(self, message: str) -> InputError:
-        """The InputError for a fault in this value."""
+        """Return the InputError for a fault in this value."""
         return InputError(message, field=self.place or None)
 
     def record(self, kind: fields.Object | None = None) -> Record:
-        """An object with the keys of that kind, or of the kind declared, alone."""
+        """Return an object with the keys of that kind, or of the kind declared, alone."""
         kind = kind or self._declared(fields.Object) or fields.Object({})
         keys = kind.keys
         if not isinstance(self.value, dict):
@@ -146,7 +146,7 @@ class Field:
         return record
 
     def entries(self, count: int | None = None, least: int | None = None) -> list[Field]:
-        """The entries of a list, `count` or `least` of them."""
+        """Return the entries of a list, `count` or `least` of them."""
         kind, value = self.kind, self.value
         if count is None and least is None:
             count, least = kind.lengths
@@ -159,13 +159,13 @@ class Field:
         return [Field(entry, self, k, of) for k, entry in enumerate(value)]
 
     def _declared(self, kind: type[_K]) -> _K | None:
-        """The alternative of that class that is declared, if there is one."""
+        """Return the alternative of that class that is declared, if there is one."""
         if type(self.kind) is kind:
             return self.kind
         return next((each for each in self.kind.alternatives if type(each) is kind), None)
 
     def text(self) -> str:
-        """A text, perhaps an empty one."""
+        """Return a text, perhaps an empty one."""
         if not isinstance(self.value, str):
             raise self._refusal("a text")
         return self.value
@@ -187,20 +187,20 @@ class Field:
         raise self._refusal(", ".join(accepted), near)
 
     def integer(self, low: float | None = None, high: float | None = None) -> int:
-        """An integer in low..high."""
+        """Return an integer in low..high."""
         value = self.value
         if type(value) is not int or not self._within(value, Integer, low, high):
             raise self._refusal(self._range(Integer, low, high).words)
         return value
 
     def number(self, low: float | None = None, high: float | None = None) -> float:
-        """A finite float64 in low..high."""
+        """Return a finite float64 in low..high."""
         if not is_number(self.value) or not self._within(self.value, Number, low, high):
             raise self._refusal(self._range(Number, low, high).words)
         return float(self.value)
 
     def _within(self, value: float, kind: type[Number], low: float | None, high: float | None) -> bool:
-        """Whether a number is in the range given, or in the one declared."""
+        """Return whether a number is in the range given, or in the one declared."""
         if low is not None and high is not None:
             return low <= value <= high
         declared = self.kind if type(self.kind) is kind and low is None and high is None else self._range(kind, low, high)
@@ -242,7 +242,7 @@ class Field:
         return np.array([read(entry, low, high) for each in lists for entry in each.entries(least=0)], dtype).reshape(lengths)
 
     def _at_once(self, dtype: Any, shape: tuple[int | None, ...], low: Any, high: Any) -> NDArray[Any] | None:
-        """The array where nothing is wrong with it; None where the entries must be looked at one by one to say what is."""
+        """Return the array if it is valid; None if the entries must be examined one by one to find the fault."""
         rows = [self.value]
         for level, count in enumerate(shape):
             if level:
@@ -266,7 +266,7 @@ class Field:
 
 
 class Record:
-    """A JSON object whose keys are known to be accepted ones."""
+    """A JSON object whose keys were checked to be accepted ones."""
 
     __slots__ = ("_kinds", "_where", "values")
 
@@ -286,7 +286,7 @@ class Record:
         return self.get(key)
 
     def get(self, key: str, default: Any = None) -> Field:
-        """The value of a key, `default` where it is missing or null (None: reading it then raises)."""
+        """Return the value of a key, `default` if it is missing or null (None: reading it then raises)."""
         value = self.values.get(key)
         return Field(default if value is None else value, self, key, self._kinds.get(key, _ANYTHING))
 
@@ -303,7 +303,7 @@ def _ranged(kind: type[_N], low: float | None, high: float | None) -> _N:
 
 
 def _inside(kind: Kind, depth: int, wanted: type[_N]) -> _N | None:
-    """The numbers declared within so many levels of lists, if there are any."""
+    """Return the kind of numbers declared within `depth` levels of lists; None if there is none."""
     if not depth:
         return next((each for each in kind.alternatives if type(each) is wanted), None)
     inner = (_inside(each.of, depth - 1, wanted) for each in kind.alternatives if isinstance(each, fields.Array))
@@ -311,14 +311,14 @@ def _inside(kind: Kind, depth: int, wanted: type[_N]) -> _N | None:
 
 
 def _shown(value: Any) -> str:
-    """A value of the file as it may stand in a message of one line."""
+    """Return a value of the file as it may stand in a message of one line."""
     if isinstance(value, (list, dict)):
         return f"a list of {len(value):,}" if isinstance(value, list) else "an object"
     return quoted(value) if isinstance(value, str) else json.dumps(value, default=repr)[:40]
 
 
 def _line(text: Text, place: str) -> int | None:
-    """The line where the value at a place begins, or the innermost part of it that is there; None if none is."""
+    """Return the line where the value at a place begins, or the innermost part of it that is there; None if none is."""
     at, found = _between(text.content, 0), None
     for step in _STEP.findall(place):
         entry = _entry(text.content, at, step)
@@ -346,6 +346,6 @@ def _entry(content: str, at: int, step: str) -> int | None:
 
 
 def _between(content: str, at: int) -> int:
-    """The position of the next key, value or bracket."""
+    """Return the position of the next key, value or bracket."""
     match = _BETWEEN.match(content, at)
     return match.end() if match else at

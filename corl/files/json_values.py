@@ -1,4 +1,4 @@
-"""JSON: values to text and back; what JSON lacks becomes null or text, what is no JSON is an InputError."""
+"""JSON: values to text and back; values that JSON lacks become null or text, malformed JSON is an InputError."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ __all__ = ["FLAT", "dumps", "from_json", "is_number", "to_json"]
 
 _DEEPEST = 100  # levels of lists and objects in JSON: readers may recurse, and say in a line what they do not accept
 FLAT = frozenset((int, float, str, bool, type(None)))
-"""The types of what JSON has beside lists and objects."""
+"""The types of JSON values other than lists and objects."""
 
 
 def to_json(value: Any) -> str:
-    """JSON on one line: tuples as lists, NumPy values as Python's, infinities and NaN as null, what JSON lacks as its text."""
+    """Return JSON on one line: tuples as lists, NumPy values as Python's, infinities and NaN as null, other objects as text."""
     return json.dumps(_plain(value), allow_nan=False)
 
 
 def dumps(value: Any) -> str:
-    """JSON on one line, NumPy's values as Python's, numbers as they are: for the writers of instances."""
+    """Return JSON on one line, NumPy's values as Python's, numbers unchanged: for the writers of instances."""
     return json.dumps(value, default=lambda each: each.tolist())
 
 
 def from_json(text: str, *, file: str | None = None, field: str | None = None) -> Any:
-    """The value in a JSON text. Raises InputError for anything else, NaN and infinities among it."""
+    """Return the value in a JSON text. Raises InputError for anything else, including NaN and infinities."""
 
     def refuse(constant: str) -> None:
         raise ValueError(f"{constant} is no JSON number")
@@ -50,7 +50,7 @@ def from_json(text: str, *, file: str | None = None, field: str | None = None) -
 
 
 def _deep(value: Any) -> bool:
-    """Whether lists and objects are nested too deeply."""
+    """Return whether lists and objects are nested too deeply."""
     level = [value]
     for _ in range(_DEEPEST):
         inside = [part.values() if type(part) is dict else part for part in level if type(part) in (dict, list)]
@@ -61,7 +61,7 @@ def _deep(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """A number that a float can hold."""
+    """Return whether `value` is a number that a float can hold."""
     try:
         return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:

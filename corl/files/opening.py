@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, read with errors that name the file; gzip seen through."""
+"""Files: written whole or not at all, read with errors that name the file; gzip is transparent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GZIP = b"\x1f\x8b"  # what every gzip file begins with (RFC 1952)
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Around the reading of a file: what cannot be read is an InputError that names it. Refuses pipes and devices at once."""
+    """Return a context for reading a file: a failure is an InputError that names it. Refuses pipes and devices at once."""
     try:
         if path.exists() and not path.is_file():
             raise InputError("not a regular file", file=str(path))
@@ -34,14 +34,14 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def plain_name(path: str | Path) -> Path:
-    """A path without the ending .gz: its `stem` and `suffix` are those of the file inside."""
+    """Return the path without the ending .gz: its `stem` and `suffix` are those of the file inside."""
     path = Path(path)
     return path.with_suffix("") if path.suffix.lower() == ".gz" else path
 
 
 @contextlib.contextmanager
 def opened(path: str | Path) -> Iterator[BinaryIO]:
-    """A file open to be read as bytes, uncompressed where its content is gzip's. Raises InputError where that is damaged."""
+    """Open a file for reading bytes, uncompressed if its content is gzip's. Raises InputError if that is damaged."""
     with open(path, "rb") as stream:
         if stream.peek(2)[:2] != _GZIP:
             yield stream
@@ -55,7 +55,7 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def writing(path: str | Path) -> Iterator[TextIO]:
-    """A UTF-8 text to write into a file, line ends as LF, compressed where the name ends in .gz (the same bytes every time)."""
+    """Open a file for writing UTF-8 text, line ends as LF, compressed if the name ends in .gz (the same bytes every time)."""
     if Path(path).suffix.lower() != ".gz":
         with open(path, "w", encoding="utf-8", newline="\n") as text:
             yield text
@@ -67,9 +67,9 @@ def writing(path: str | Path) -> Iterator[TextIO]:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A path to write to, of the same name; the file written takes the place of `path` at the end, whole or not at all.
+    """Yield a path to write to, of the same name; the written file replaces `path` at the end, whole or not at all.
 
-    It has the mode of the file it replaces, a new one that of any file written here (whatever its writer gave it).
+    It has the mode of the file it replaces; a new file has the usual mode (whatever its writer gave it).
     """
     target = Path(os.path.realpath(path))  # through links, which stay
     try:

@@ -12,8 +12,10 @@ __all__ = ["render"]
 
 
 def render(package: str, values: Mapping[str, Any], filters: Mapping[str, Callable[..., str]] | None = None) -> str:
-    """The page that `page.html` of a package makes of values. It extends "page", which is beside this file and says what its
-    blocks are; `version` is corl's."""
+    """Return the page that the template `page.html` of a package renders from values; `version` is added, corl's.
+
+    The template extends "page", which is beside this file and documents its blocks.
+    """
     from jinja2 import DictLoader, Environment, StrictUndefined
 
     sources = {name: (resources.files(name) / "page.html").read_text(encoding="utf-8") for name in (package, "corl.files")}

@@ -1,4 +1,4 @@
-"""Solutions that stand in files: read, and judged apart from any solver."""
+"""Solutions in files: read, and judged apart from any solver."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["judge", "read_solution"]
 
 
 def read_solution(problem: Problem, instance: Any, path: Path) -> tuple[Any, float | None]:
-    """The solution in a file, and the objective that the file claims for it, if any.
+    """Return the solution in a file, and the objective value that the file claims for it, or None.
 
     The file is JSON (a Result or the solution alone), or in one of the problem's own formats. Raises InputError, or Infeasible
-    where the reader sees already that it is no solution.
+    if the reader already finds that it is no solution.
     """
     with reading(path):
         if plain_name(path).suffix.lower() in problem.suffixes:
@@ -43,7 +43,7 @@ def read_solution(problem: Problem, instance: Any, path: Path) -> tuple[Any, flo
 
 
 def judge(problem: Problem, instance: Any, solution: Any, path: Path) -> float:
-    """The objective of a solution that was read from `path`. Raises Infeasible, or InputError where it is none at all."""
+    """Return the objective value of a solution that was read from `path`. Raises Infeasible, or InputError if it is malformed."""
     try:
         return float(problem.evaluate(instance, solution))
     except CorlError:

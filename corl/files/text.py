@@ -1,4 +1,4 @@
-"""Reading text with line numbers: shared by the parsers of all problem families, so that every error names its place."""
+"""Text with line numbers, shared by the parsers of all problem families, so that every error names its place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 LARGEST_FILE = 2**30
 """Bytes of the largest text file that is read; a matrix of 15,000 cities or 20 million coordinate lines."""
 _DENSE, _SMALL = 100, 2**26
-"""A gzipped file may unpack to so many times its size, or to so many bytes: texts of instances shrink to a third or a tenth."""
+"""Limits of a gzipped file's content: this many times its size, or this many bytes. Instances shrink to a third or a tenth."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)  # D: as Fortran writes numbers
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
@@ -36,12 +36,12 @@ _CHUNK = 2**20  # characters
 
 
 def quoted(token: str, longest: int = 40) -> str:
-    """`token` as it may stand in a one-line message: quoted, escaped, cut."""
+    """Return `token` for a one-line message: quoted, escaped, cut."""
     return repr(token if len(token) <= longest else token[: longest - 3] + "...")
 
 
 def number_of(token: str) -> float:
-    """The float64 that a numeral stands for, Fortran's (`1.5D+02`) among them. Raises ValueError."""
+    """Return the float64 of a numeral, including Fortran's (`1.5D+02`). Raises ValueError."""
     return float(token.replace("D", "e").replace("d", "e"))
 
 
@@ -58,8 +58,10 @@ class Text:
 
     @classmethod
     def read(cls, path: str | Path, largest: int = LARGEST_FILE) -> Text:
-        """The UTF-8 text in a file, gzipped or not. Raises InputError if it is empty, binary, not UTF-8, over `largest` bytes, or
-        little that unpacks to very much. Or OSError."""
+        """Read the UTF-8 text in a file, gzipped or not.
+
+        Raises InputError if it is empty, binary, not UTF-8, over `largest` bytes, or unpacks to too many times its size; OSError.
+        """
         file = str(path)
         most = min(largest, max(_SMALL, _DENSE * Path(path).stat().st_size))  # what is not packed is no larger than itself
         with opened(path) as stream:
@@ -83,11 +85,11 @@ class Text:
 
     # ---------------------------------------------------------------- places
     def error(self, message: str, *, line: int | None = None, field: str | None = None) -> InputError:
-        """The InputError to raise for a fault in this file."""
+        """Return the InputError to raise for a fault in this file."""
         return InputError(message, file=self.file, line=line, field=field)
 
     def line_at(self, position: int) -> int:
-        """The line number of a position in `content`."""
+        """Return the line number of a position in `content`."""
         return self.first_line + self.content.count("\n", 0, position)
 
     @property
@@ -96,11 +98,11 @@ class Text:
         return self.line_at(len(self.content.rstrip()))
 
     def part(self, start: int, end: int, line: int | None = None) -> Text:
-        """The lines in content[start:end]; `line` is the number of the first, counted here if it is not given."""
+        """Return the lines in content[start:end]; `line` is the number of the first, counted here if it is not given."""
         return Text(self.content[start:end], self.file, self.line_at(start) if line is None else line)
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """(number, line without surrounding blanks) of every line that is not blank."""
+        """Yield (number, line without surrounding blanks) of every line that is not blank."""
         number, counted = self.first_line, 0
         for match in _LINE.finditer(self.content):
             number += self.content.count("\n", counted, match.start())
@@ -108,22 +110,22 @@ class Text:
             yield number, match[0].rstrip()
 
     def tokens(self) -> Iterator[tuple[int, str]]:
-        """(line number, token) of everything that stands between blanks."""
+        """Yield (line number, token) of every token, separated by blanks."""
         for number, line in self.lines():
             for token in line.split():
                 yield number, token
 
     def row_line(self, row: int) -> int:
-        """The line number of the row-th (0..) line that is not blank, for the message of an error."""
+        """Return the line number of the row-th (0..) line that is not blank, for the message of an error."""
         return next(islice((line for line, _ in self.lines()), max(0, row), None), self.last_line)
 
     def token_line(self, token: int) -> int:
-        """The line number of the token-th (0..) token, for the message of an error."""
+        """Return the line number of the token-th (0..) token, for the message of an error."""
         return next(islice((line for line, _ in self.tokens()), token, None), self.last_line)
 
     # ---------------------------------------------------------------- one value
     def number(self, token: str, field: str, line: int | None, low: float = -math.inf, high: float = math.inf) -> float:
-        """`token` as a finite float64 in low..high."""
+        """Return `token` as a finite float64 in low..high. Raises InputError."""
         accepted = "a number" if math.isinf(low) and math.isinf(high) else f"a number from {low:g} to {high:g}"
         value = number_of(token) if _NUMBER.fullmatch(token) else math.nan
         if not (low <= value <= high and math.isfinite(value)):
@@ -131,7 +133,7 @@ class Text:
         return value
 
     def integer(self, token: str, field: str, line: int | None, low: int = -(2**53), high: int = 2**53) -> int:
-        """`token` as an integer in low..high."""
+        """Return `token` as an integer in low..high. Raises InputError."""
         value = int(token) if len(token) < 30 and _INTEGER.fullmatch(token) else None
         if value is None or not low <= value <= high:
             accepted = f"an integer from {low:,} to {high:,}" if abs(low) < 2**53 else "an integer"
@@ -140,7 +142,7 @@ class Text:
 
     # ---------------------------------------------------------------- many values
     def numbers(self, field: str) -> NDArray[np.float64]:
-        """All numbers of this text, wrapped over lines in any way: float64 [count], finite."""
+        """Return all numbers of this text, wrapped over lines in any way: float64 [count], finite."""
         with contextlib.suppress(ValueError):
             flat = _joined(map(_values, self._chunks(_BLANK)))
             if np.isfinite(flat).all():
@@ -148,7 +150,7 @@ class Text:
         return np.array([self.number(token, field, line) for line, token in self.tokens()], np.float64)  # raises at the fault
 
     def table(self, field: str, columns: int) -> NDArray[np.float64]:
-        """One row per line that is not blank, each of exactly `columns` numbers: float64 [rows, columns], finite."""
+        """Return one row per line that is not blank, each of exactly `columns` numbers: float64 [rows, columns], finite."""
         with contextlib.suppress(ValueError):
             flat = _joined(_row_values(chunk, columns) for chunk in self._chunks(_LINE_END))
             if np.isfinite(flat).all():
@@ -178,7 +180,7 @@ class Text:
 
 
 def _row_values(chunk: str, columns: int) -> NDArray[np.float64]:
-    """The numbers of a run of lines; ValueError unless every line that is not blank holds `columns`."""
+    """Return the numbers of a run of lines; ValueError unless every line that is not blank holds `columns`."""
     if len(chunk) > 2 * _CHUNK:  # a line of a megabyte is no row
         raise ValueError
     characters = np.frombuffer(chunk.encode("ascii"), np.uint8)
@@ -192,7 +194,7 @@ def _row_values(chunk: str, columns: int) -> NDArray[np.float64]:
 
 
 def _values(chunk: str) -> NDArray[np.float64]:
-    """The numbers of a text; ValueError where one is none. Whole ones, which most files have, take a tenth of the time."""
+    """Return the numbers of a text. Raises ValueError for other tokens. Whole numbers, the usual case, are ten times as fast."""
     characters = chunk.encode("ascii")
     if not characters.translate(None, b"0123456789- \t\r\n") and b"-0" not in characters:
         read = np.frombuffer(b" " + characters + b" ", np.uint8)
@@ -210,7 +212,7 @@ def _joined(parts: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Entry:
-    """What a header says of a keyword, and in which line."""
+    """The value of a keyword in a header, and its line."""
 
     value: str
     line: int
@@ -218,7 +220,7 @@ class Entry:
 
 _REMARK = re.compile(r"^[^\S\n]*#[^\n]*", re.MULTILINE)
 _CLOSE = 0.7
-"""How alike (`difflib`) an unknown keyword and a known one are at least for a mistyped one: TYPO, CAPACITIES, DISTANCE_LIMIT."""
+"""The least similarity (`difflib`) of a mistyped keyword to a known one: TYPO, CAPACITIES, DISTANCE_LIMIT."""
 _KEYWORD = re.compile(
     r"^[^\S\n]*+(?!(?:nan|inf|infinity)(?:\s|\Z))([a-z_]\w*+)[^\S\n]*+:?", re.ASCII | re.IGNORECASE | re.MULTILINE
 )
@@ -266,7 +268,7 @@ def keyword_parts(
 
 
 def _skipped(line: str, keyword: str, accepted: Collection[str], refused: Mapping[str, str]) -> bool:
-    """Whether a line with an unknown keyword is a header of somebody's own, and not a known keyword mistyped."""
+    """Return whether a line with an unknown keyword is an additional header to skip, not a mistyped keyword."""
     if keyword in accepted or keyword in refused or keyword.endswith("_SECTION") or ":" not in line:
         return False
     headers = [known for known in accepted if not known.endswith("_SECTION")]

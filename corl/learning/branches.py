@@ -14,29 +14,35 @@ if TYPE_CHECKING:
 __all__ = ["PREFIX", "Branches", "idle_layers"]
 
 PREFIX = "branch "
-"""What the metrics' names begin with."""
+"""The prefix of the metrics' names."""
 _EVERY = 50  # steps between two measurements
 _IDLE = 0.01  # share of its input below which a branch counts as nothing
 
 
 class Branches:
-    """The residual layers of a network: modules that name their branches in a tuple `branches`, and whose forward pass fills the
-    attribute `sizes` unless it is None."""
+    """The residual layers of a network, and the sizes of their branches.
+
+    A residual layer is a module that names its branches in a tuple `branches`, and whose forward pass fills the attribute `sizes`
+    (branch -> share of its input) unless it is None.
+    """
 
     def __init__(self) -> None:
         self._layers: dict[str, Any] = {}
 
     def add(self, network: nn.Module) -> None:
-        """Take the layers of a network, by their names in it."""
+        """Add the residual layers of a network, by their names in it."""
         self._layers |= {name: module for name, module in network.named_modules() if _is_residual(module)}
 
     def begin(self, step: int) -> None:
-        """Before a step: every so many the layers measure themselves."""
+        """Prepare for step number `step`: in every 50th step the layers measure their branches, otherwise they do not."""
         for layer in self._layers.values():
             layer.sizes = {} if step % _EVERY == _EVERY - 1 else None
 
     def measured(self) -> dict[str, float]:
-        """The size of each branch in the present step as a share of its input, by "branch LAYER KIND"; empty in most steps."""
+        """Return the size of each branch in the current step as a share of its input, by "branch LAYER KIND".
+
+        Empty in the steps without a measurement.
+        """
         found: dict[str, float] = {}
         for name, layer in self._layers.items():
             found |= {f"{PREFIX}{name} {branch}": size for branch, size in (layer.sizes or {}).items()}
@@ -48,7 +54,7 @@ def _is_residual(module: nn.Module) -> bool:
 
 
 def idle_layers(metrics: Mapping[str, float]) -> list[str]:
-    """The names of the layers all of whose branches are below a hundredth of their inputs in the metrics of a run."""
+    """Return the names of the layers all of whose branches are below a hundredth of their inputs in the metrics of a run."""
     largest: dict[str, float] = {}
     for name, size in metrics.items():
         if name.startswith(PREFIX):

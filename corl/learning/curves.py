@@ -1,4 +1,4 @@
-"""Curves: what a training run logs, thinned out to some hundred points a curve and kept in the benchmark's store."""
+"""Curves: the logged values of a training run, thinned out to some hundred points per curve and kept in the benchmark's store."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Curves"]
 
-_SPACING = 0.01  # a point's distance to the one before, as a share of its step: about 70 points a doubling
+_SPACING = 0.01  # a point's distance to the previous one, as a share of its step: about 70 points per doubling
 _FLUSH_EVERY = 2.0  # seconds between two writings
 
 
 class Curves:
-    """A point is the mean of what was logged since the one before; which steps have one depends on the steps alone."""
+    """The curves of one run. A point is the mean of the values since the previous point; its step depends on the steps alone."""
 
     def __init__(self, store: Store | None, run: str) -> None:
         self._store, self._run = store, run
@@ -25,7 +25,7 @@ class Curves:
         self._flush_at = 0.0
 
     def add(self, step: int, values: dict[str, float]) -> None:
-        """Take the values of a step; steps rise."""
+        """Add the values of a step; steps must not decrease."""
         for name, value in values.items():
             total, count = self._sums.get(name, (0.0, 0))
             self._sums[name] = total + value, count + 1
@@ -39,7 +39,7 @@ class Curves:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is not yet in the store."""
+        """Write the points that are not yet in the store."""
         if self._store is not None:
             for step, name, value in self._waiting:
                 self._store.add_curve(self._run, step, name, value)
@@ -47,9 +47,9 @@ class Curves:
         self._flush_at = time.monotonic() + _FLUSH_EVERY
 
     def state_dict(self) -> dict[str, Any]:
-        """What a snapshot holds of them."""
+        """Return the state for a snapshot."""
         return {"sums": self._sums, "next": self._next}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` was taken."""
+        """Restore the state that `state_dict` returned."""
         self._sums, self._next = state["sums"], state["next"]

@@ -1,7 +1,7 @@
-"""Demonstrations: episodes that follow good solutions, those of a teacher, with what was right in each state.
+"""Demonstrations: episodes that follow the solutions of a teacher, labelled with the right action of each state.
 
-As BQ-NCO learns (Drakulic et al., NeurIPS 2023): the state after any number of a solution's decisions is an instance of its
-own, whose solution is the rest.
+As in BQ-NCO (Drakulic et al., NeurIPS 2023): the state after any number of a solution's decisions is itself an instance, whose
+solution is the remaining decisions.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Teacher", "check_teacher", "demonstrate", "follow", "lessons", "taught_by", "teacher_plays"]
 
-_NEVER = -2  # stands for an action that there is not; -1 is an empty slot
+_NEVER = -2  # the number of no action; -1 is an empty slot
 _FROM_THE_START = 0.3  # share of the episodes that a teacher completes from the beginning
 _LATEST = 0.8  # share of an episode's actions after which it completes the others, at the most
 
 
 class Teacher(NamedTuple):
-    """A solver that iterations can limit."""
+    """A solver whose solutions are imitated, limited by iterations."""
 
     solver: str
     iterations: int
     completes: bool = False
-    """Whether it completes what the policy began (Solver.complete), instead of solving an instance."""
+    """Whether it completes episodes that the policy began (Solver.complete), instead of solving instances."""
     starts: int = 1
-    """From how many random starts each of its solutions is followed, at most `Problem.starts`."""
+    """The number of random starts from which each of its solutions is followed, at most `Problem.starts`."""
 
 
 def check_teacher(recipe: Any, problem: str) -> None:
@@ -65,7 +65,16 @@ def teacher_plays(recipe: Any, training: Training) -> bool:
 def demonstrate(
     policy: Policy, problem: Problem, instances: Sequence[Any], teacher: Teacher, states: int | None, random: np.random.Generator
 ) -> Episodes:
-    """The lessons of a teacher's solutions of instances, or, where it completes, of what it makes of the policy's beginnings."""
+    """Return labelled episodes of a teacher: of its solutions, or of the policy's episodes that it completed.
+
+    Args:
+        policy: The policy whose features describe the states; it plays the beginnings if `teacher.completes`.
+        problem: The problem.
+        instances: The instances.
+        teacher: The teacher.
+        states: The number of states kept of each episode; None: every state (see `follow`).
+        random: The source of random numbers.
+    """
     if teacher.completes:
         return _completed(policy, problem, instances, teacher, states, random)
     seeds = [int(random.integers(2**31)) for _ in instances]
@@ -75,8 +84,11 @@ def demonstrate(
 
 
 def taught_by(teacher: Teacher, problem: Problem, instances: Sequence[Any], seeds: Sequence[int]) -> list[Any]:
-    """A teacher's solutions of some instances, None where it finds none: those of `corl.solve`, without what that does for one
-    call alone: a solver is prepared once for all of them and proves no bounds, and the versions of engines are not asked for."""
+    """Return a teacher's solution of each instance, with one of `seeds` for each; None for an instance that it does not solve.
+
+    The solutions are those of `corl.solve`, without its cost per call: the solver is prepared once for all instances and proves
+    no bounds, and the versions of engines are not determined.
+    """
     import corl
     from corl import registry
     from corl.preparation import prepare
@@ -105,8 +117,11 @@ def lessons(
     states: int | None,
     random: np.random.Generator,
 ) -> Episodes:
-    """Episodes that lead to solutions by `Problem.decisions`, each from a random start; instances without one (None) are played
-    at random, which is kept where `states` is None. The rest as for `follow`."""
+    """Return the episodes that lead to solutions by `Problem.decisions`, each from a random start.
+
+    Instances without a solution (None) are played at random; their moves are kept if `states` is None. The other arguments are
+    those of `follow`.
+    """
     keys = np.array([int(random.integers(problem.starts(one))) for one in instances], np.uint64)
     plans = [
         np.zeros(0, np.int64) if found is None else np.asarray(problem.decisions(given, found, key, policy.environment))
@@ -125,12 +140,21 @@ def follow(
     random: np.random.Generator,
     begins: Sequence[int] = (),
 ) -> Episodes:
-    """Episodes by plans, the actions [T] of each instance from a start; where a plan ends before, it goes on at random.
+    """Return the episodes that follow plans; an episode that is longer than its plan continues at random.
 
-    The policy of a move is what was done, its value what came. states: how many states of a plan are kept, at random places,
-    and only those that teach something: of two actions at least, with the plan's among those listed; None: every state.
-    A plan may be [T, W]: the actions that are right, -1 after the last, of which the first is done; the policy is their set,
-    bool. begins: how many actions each plan begins with that teach nothing; 0 unless given.
+    The policy target of a move is the action taken, its value target the return that followed.
+
+    Args:
+        policy: The policy whose features describe the states.
+        problem: The problem.
+        instances: The instances, one per episode.
+        plans: For each instance its actions, int [T], or int [T, W]: the right actions of each state, -1 after the last, of which
+            the first is taken. If a plan is [T, W], the policy targets are sets of right actions, bool.
+        keys: uint64 [E], the key of each `reset`.
+        states: The number of states drawn at random from each plan; of these only states with at least two actions, the
+            plan's among those listed, are kept. None: every state is kept.
+        random: The source of random numbers.
+        begins: For each plan the number of leading actions whose states are not kept; by default 0.
     """
     rows = np.arange(len(instances))
     environment = problem.environment(instances, len(rows), name=policy.environment)
@@ -147,7 +171,7 @@ def follow(
     steps[steps < 0] = _NEVER
 
     def planned(turn: Turn) -> NDArray[np.int64]:
-        """[R, most] the actions that are right; _NEVER for those that there are not."""
+        """Return the right actions, int64 [R, most], filled up with _NEVER."""
         wished: NDArray[np.int64] = steps[turn.episode, min(turn.number, kept.shape[1])]
         return wished
 
@@ -179,11 +203,11 @@ def follow(
 def _completed(
     policy: Policy, problem: Problem, instances: Sequence[Any], teacher: Teacher, states: int | None, random: np.random.Generator
 ) -> Episodes:
-    """Lessons of what a teacher does where the policy is: its episodes, sampled at a random temperature, up to random places.
+    """Return episodes that the policy begins, sampled at a random temperature, and the teacher completes from a random place.
 
-    After Tassel, Gebser and Schekotihin (ICAPS 2023); as in DAgger (Ross, Gordon and Bagnell, AISTATS 2011) the policy meets the
-    states that it comes to. The first instances are completed from the beginning, which tells how long the others' episodes are:
-    the policy plays these no further than to where the teacher takes over.
+    After Tassel, Gebser and Schekotihin (ICAPS 2023); as in DAgger (Ross, Gordon and Bagnell, AISTATS 2011) the policy learns on
+    the states that it reaches itself. The first instances are completed from the beginning; their lengths estimate those of the
+    others, which the policy plays only up to the place where the teacher takes over.
     """
     from corl import registry
 

@@ -1,4 +1,4 @@
-"""Episodes: what a policy sees and does from the beginning to the end, as arrays that a replay holds."""
+"""Episodes: the observations and actions of a policy from the first to the last move, as arrays that a replay holds."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ __all__ = ["Choice", "Choose", "Episodes", "random_choice", "record"]
 
 
 class Choice(NamedTuple):
-    """What is made of R states."""
+    """The choice of an action in each of R states, and the targets that the network learns there."""
 
     slot: NDArray[np.integer]
     """[R] the slot of the action to take."""
     policy: NDArray[np.float32]
-    """[R, K] the target of the network's policy: probabilities, 0 in empty slots; all 0 where there is none."""
+    """[R, K] the target of the network's policy: probabilities, 0 in empty slots; all 0 for a state without a target."""
     value: NDArray[np.float64]
-    """[R] the value that the search gives the state, in the environment's units."""
+    """[R] the search's estimate of the value of the state, in the environment's units."""
     action: NDArray[np.integer] | None = None
-    """[R] the actions themselves, where some have no slot."""
+    """[R] the actions themselves, needed if some have no slot."""
 
 
 Choose = Callable[[Turn, "Arrays"], Choice]
-"""From the states of a turn, and what the network sees of them, to a choice."""
+"""Function from the states of a turn, and the network's features of them, to a choice."""
 
 
 class Episodes(NamedTuple):
-    """E episodes of M moves in all: those of episode 0 from its first to its last, then those of episode 1 ..."""
+    """E episodes of M moves in all: those of episode 0 from the first to the last, then those of episode 1 ..."""
 
     contexts: list[Arrays]
-    """What the network sees once of each instance; empty where it sees nothing."""
+    """The network's features of each instance as a whole; empty if it has none."""
     which: NDArray[np.int64]
-    """[E] the place of an episode's instance in `contexts`."""
+    """[E] the index of an episode's instance in `contexts`."""
     seen: dict[str, NDArray[Any]]
-    """Arrays [M, ...] as Policy.see has them."""
+    """The features of the states, arrays [M, ...] as `Policy.see` returns them."""
     moves: dict[str, NDArray[Any]]
-    """actions int32 [M, K], as the environment lists them; slot, policy and value as in Choice; reward and returns, the sum of
-    the rewards from this one on, float64 [M] in the environment's units."""
+    """Name -> array [M, ...]: actions int32 [M, K], as the environment lists them; slot, policy and value as in Choice; reward
+    and returns (the sum of this reward and all following ones), float64 [M], in the environment's units."""
     lengths: NDArray[np.int64]
-    """[E] how many moves each has here."""
+    """[E] the number of moves of each episode that are held here."""
     objective: NDArray[np.float64]
-    """[E] base + rewards: the objective of the solution, its negative where the problem minimises."""
+    """[E] base + rewards: the objective value of the solution, its negative if the problem is minimised."""
 
 
 def record(
@@ -60,10 +60,16 @@ def record(
     choose: Choose,
     keep: Callable[[Turn], NDArray[np.bool_]] | None = None,
 ) -> Episodes:
-    """Play the episodes that stand in `rows` [E] to their ends. `base` [E] is what `reset` returned for them.
+    """Play the episodes in the rows of an environment to their ends and return their moves.
 
-    policy: whose eyes see the states. keep: which states [R] of a turn become moves (all, unless given); the others are not
-    even seen, and `choose` gets what is seen of the kept ones alone.
+    Args:
+        policy: The policy whose features describe the states.
+        environment: The environment.
+        rows: int64 [E], the rows of the episodes, after `reset`.
+        base: float64 [E], the base values that `reset` returned for them.
+        choose: Chooses the actions.
+        keep: Function from a turn to bool [R], the states that become moves; by default all. Features are computed of the kept
+            states alone, and `choose` receives these.
     """
     seen: list[Arrays] = []
     moves: list[dict[str, NDArray[Any]]] = []
@@ -99,7 +105,7 @@ def record(
 
 
 def random_choice(random: np.random.Generator) -> Choose:
-    """A `choose` that takes any action, each as likely."""
+    """Return a `choose` that draws an action uniformly at random."""
 
     def choose(turn: Turn, seen: Arrays) -> Choice:
         there = turn.actions >= 0

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Loop", "PolicyRecipe", "nothing_to_learn"]
 
-_PATIENCE = 50  # steps at the start of a training without a state to learn from, after which there will be none
+_PATIENCE = 50  # steps without a state to learn from, at the start of a training, after which it is given up
 
 Data: TypeAlias = "tuple[Any, dict[str, float]]"
-"""What a step learns from, None if it has nothing to learn from; and values for the curves."""
+"""The data of a step, None if there is nothing to learn from; and values for the curves."""
 
 
 @dataclass(frozen=True)
 class PolicyRecipe(Recipe):
-    """The options of every recipe that trains a policy on generated instances, or on one's own."""
+    """The options of every recipe that trains a policy on generated instances, or on those in a folder."""
 
     generator: str = option("", "The generator of the problem that makes the instances; empty: its first with a size.")
     size: int = option(20, "Of the instances: the generator's option of that name (of bandits: arms).", low=1)
@@ -85,19 +85,19 @@ class PolicyRecipe(Recipe):
 
 
 class Loop:
-    """One training of a recipe: what all recipes begin with, and the steps."""
+    """One training of a recipe: the instances, network, optimiser and validation that all recipes need, and the steps."""
 
     def __init__(
         self, recipe: PolicyRecipe, training: Training, *, keep: bool = False, decay: float = 0.01, gate_rate: float | None = None
     ) -> None:
-        """Make the recipe's first network and all that belongs to it.
+        """Make the recipe's first network, its optimiser, the source of instances and the validation.
 
         Args:
-            recipe: Its options say what is made.
+            recipe: The recipe, with its options.
             training: The session.
-            keep: Whether the weights that did best on the watched instances are saved at the end, instead of the last ones.
-            decay: Of the optimiser, see `new_optimiser`.
-            gate_rate: Likewise; None: its default.
+            keep: Whether the best weights on the watched instances are saved at the end, instead of the last ones.
+            decay: The weight decay of the optimiser, see `new_optimiser`.
+            gate_rate: The learning rate of gates, see `new_optimiser`; None: its default.
         """
         from corl.learning.optimise import GATE_RATE, new_optimiser
         from corl.learning.validation import Validation
@@ -118,14 +118,14 @@ class Loop:
         self.training.manage(network=self.network, optimiser=self.optimiser, **kept, **parts)
 
     def validate(self, episodes: Sequence[Episodes] = (), *, every: int = 1) -> dict[str, float]:
-        """Return how well the policy does on the watched instances, and in `episodes`, in every `every`-th step."""
+        """Return the mean objective values on the watched instances and of `episodes` in every `every`-th step; otherwise {}."""
         return self.validation(self.network, episodes) if self.training.step % every == 0 else {}
 
     def minimise(self, loss: Callable[[Any], tuple[Tensor, dict[str, float]]]) -> Callable[[Any], dict[str, float]]:
-        """Return what learns from a batch by one step of the optimiser down the gradient of a loss.
+        """Return the function that learns from a batch by one step of the optimiser down the gradient of a loss.
 
         Args:
-            loss: From a batch to the loss, a scalar, and its terms for the curves.
+            loss: Function from a batch to the loss, a scalar, and its terms for the curves.
         """
         from corl.learning.optimise import gradient_step
 
@@ -141,11 +141,11 @@ class Loop:
         """Make and learn from the data of one step after the other, and save the network at the end.
 
         Args:
-            data: Makes what the present step (`training.step`) learns from.
-            learn: Takes that, and changes the network; returns values for the curves.
+            data: Returns the data of the current step (`training.step`).
+            learn: Receives them and changes the network in place; returns values for the curves.
 
         Raises:
-            UsageError: The first 50 steps, or all there were, had nothing to learn from.
+            UsageError: The first 50 steps, or all steps of a shorter run, had nothing to learn from.
         """
         training = self.training
         while training.budget():
@@ -162,7 +162,7 @@ class Loop:
         training.save(self.network)
 
     def _check_learned(self, steps: int, *, over: bool) -> None:
-        """Raise UsageError if the optimiser has made no step in so many, and there are enough of them or no others."""
+        """Raise UsageError if the optimiser made no step in `steps` steps, which are at least 50 or the whole run (`over`)."""
         if not self.optimiser.state and (steps >= _PATIENCE or over):
             raise nothing_to_learn(f"{steps} steps")
 

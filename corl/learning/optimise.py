@@ -1,4 +1,4 @@
-"""The optimiser and its step, which all recipes share: a rate of its own for gates, gradients clipped, the rate on a cosine."""
+"""The optimiser and its step, shared by all recipes: a separate learning rate of gates, clipped gradients, a cosine schedule."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 __all__ = ["GATE_RATE", "gradient_step", "new_optimiser", "optimiser_step", "rate_share"]
 
 GATE_RATE = 30.0
-"""The learning rate of gates in units of the others' (instances/tsp/results/attention-layers.csv)."""
+"""The learning rate of gates, as a multiple of that of other parameters (instances/tsp/results/attention-layers.csv)."""
 _CLIP = 1.0  # largest norm of the gradient
-_FIRST = 1e-3  # the first step of a rise learns a little already
+_FIRST = 1e-3  # added to the fraction, so that the first step of a warm-up has a rate above 0
 
 
 def new_optimiser(network: nn.Module, rate: float, *, decay: float = 0.01, gate_rate: float = GATE_RATE) -> optim.Optimizer:
@@ -46,7 +46,7 @@ def _gates(module: nn.Module) -> tuple[str, ...]:
 def gradient_step(
     optimiser: optim.Optimizer, loss: Tensor, rate: float, fraction: float, *, warm: float = 0.0, clip: float = _CLIP
 ) -> None:
-    """One step down the gradient of `loss`, see `optimiser_step`."""
+    """Make one step down the gradient of `loss`, see `optimiser_step`."""
     optimiser.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]
     optimiser_step(optimiser, rate, fraction, warm=warm, clip=clip)
@@ -55,8 +55,16 @@ def gradient_step(
 def optimiser_step(
     optimiser: optim.Optimizer, rate: float, fraction: float, *, warm: float = 0.0, last: float = 0.0, clip: float = _CLIP
 ) -> None:
-    """One step along the gradients that are there, of norm `clip` at most (inf: as they are), at `rate` times `rate_share`, for
-    each group of parameters times its "share" (1 unless it has one)."""
+    """Make one step along the gradients of the parameters.
+
+    Args:
+        optimiser: The optimiser; a group of parameters may have a "share", a factor of its learning rate (by default 1).
+        rate: The largest learning rate; that of the step is `rate` * `rate_share(fraction, warm, last)`.
+        fraction: The share of the run that is done, 0..1.
+        warm: The share of the run over which the rate rises.
+        last: The share of `rate` at the end of the run.
+        clip: The largest norm of the gradient; inf: no limit.
+    """
     from torch.nn.utils import clip_grad_norm_
 
     for group in optimiser.param_groups:
@@ -67,6 +75,6 @@ def optimiser_step(
 
 
 def rate_share(fraction: float, warm: float = 0.0, last: float = 0.0) -> float:
-    """Share of the largest learning rate at a fraction of the run, 0..1: a rise over `warm` of it, then a cosine to `last`."""
+    """Return the share of the largest learning rate at a fraction of the run: a rise over `warm`, then a cosine to `last`."""
     share = last + (1 - last) * (0.5 + 0.5 * math.cos(math.pi * fraction))
     return min((fraction + _FIRST) / warm, share) if warm else share

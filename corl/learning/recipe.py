@@ -1,4 +1,4 @@
-"""Recipe: a way to train a network for one problem family, or for any with an environment; and which there are."""
+"""Recipe: a way to train a network for one problem family, or for any with an environment; and the look-up of recipes by name."""
 
 from __future__ import annotations
 
@@ -20,38 +20,40 @@ __all__ = ["Recipe", "recipe_class", "recipe_names", "usual_recipe"]
 
 
 class Recipe(Options, abc.ABC):
-    """A frozen dataclass whose fields are the recipe's options, declared by `corl.options.option`.
+    """A way to train a network: a frozen dataclass whose fields are the recipe's options, declared by `corl.options.option`.
 
-    Declared as an entry point of the group `corl.recipes`: PROBLEM.NAME, or any.NAME for every problem with an environment. A
-    subclass with other defaults (corl.options.changed) is what any.NAME is for a problem, as an entry point PROBLEM.NAME of the
-    group `corl.defaults`.
+    Declare it as an entry point of the group `corl.recipes`: PROBLEM.NAME, or any.NAME for every problem with an environment. To
+    change the defaults of any.NAME for one problem, declare a subclass with other defaults (corl.options.changed) as an entry
+    point PROBLEM.NAME of the group `corl.defaults`.
     """
 
     title: ClassVar[str] = ""
     """One line for `corl list recipes`."""
     step: ClassVar[str] = ""
-    """What one step is, in which `--steps` counts."""
+    """A description of one step, the unit of `--steps`."""
     usual_time: ClassVar[float | None] = None
-    """Seconds of a run that is given no limit. A problem's recipe that has them is the one taken where none is named."""
+    """Seconds of a run without a given limit. A problem's recipe that sets it is the one used if no recipe is named."""
 
     @abc.abstractmethod
     def train(self, training: Training) -> None:
-        """Make the networks and optimisers, hand them to `training.manage`, and loop `while training.budget(): ...`.
+        """Train: make the networks and optimisers, pass them to `training.manage`, and loop `while training.budget(): ...`.
 
-        One optimiser step a turn, then `training.log(...)`; `training.save(network)` at the end, and before it whenever the
-        network is worth keeping.
+        Each iteration makes one optimiser step and calls `training.log(...)`. Call `training.save(network)` at the end, and
+        before that whenever the network should be kept.
         """
 
 
 def recipe_names(problem: str) -> list[str]:
-    """The short names of all training recipes of a problem, sorted."""
+    """Return the short names of all training recipes of a problem, sorted."""
     return registry.names("corl.recipes", problem)
 
 
 @cache
 def recipe_class(problem: str, name: str) -> type[Recipe]:
-    """The recipe of that short name, with the defaults that are declared for the problem. Raises UsageError, listing the names
-    there are."""
+    """Return the recipe with a short name, with the defaults that are declared for the problem.
+
+    Raises UsageError, listing the known names.
+    """
     entry, known = registry.entry_of("corl.recipes", problem, name), recipe_names(problem)
     if entry is None or name not in known:
         raise UsageError(unknown(f"no recipe for {problem} is called", name, known))
@@ -61,7 +63,7 @@ def recipe_class(problem: str, name: str) -> type[Recipe]:
 
 
 def _with_defaults(kind: type[Recipe], entry: EntryPoint) -> type[Recipe]:
-    """The class of an entry point of the group corl.defaults: a recipe but for the defaults of its options."""
+    """Return the class of an entry point of the group corl.defaults: `kind` with other defaults of its options."""
     found = load(entry, type)
     same = issubclass(found, kind) and found.train is kind.train and declarations(found) == declarations(kind)
     if not same:
@@ -71,7 +73,10 @@ def _with_defaults(kind: type[Recipe], entry: EntryPoint) -> type[Recipe]:
 
 
 def usual_recipe(problem: str) -> str:
-    """The problem's own recipe with a `usual_time`, the first by name. Raises UsageError, listing the recipes, where none has."""
+    """Return the problem's own recipe with a `usual_time`, the first by name.
+
+    Raises UsageError, listing the recipes, if none has one.
+    """
     for key in sorted(declared("corl.recipes")):
         owner, _, name = key.partition(".")
         if owner == problem and recipe_class(owner, name).usual_time is not None:

@@ -19,7 +19,7 @@ __all__ = ["Replay", "Sight"]
 
 
 class Sight(NamedTuple):
-    """What `Policy.collate` takes for N moves."""
+    """The arguments of `Policy.collate` for N moves."""
 
     contexts: list[Arrays]
     seen: list[Arrays]
@@ -31,17 +31,17 @@ class _Part(NamedTuple):
 
     first: int
     episode: NDArray[np.int64]
-    """[M] of a move, in this part."""
+    """[M] the episode of each move, an index into this part."""
     left: NDArray[np.int64]
-    """[M] how many moves its episode has from this one on; 1 for the last."""
+    """[M] the number of moves of its episode from this one on; 1 for the last."""
     episodes: Episodes
 
 
 class Replay:
-    """The latest `capacity` moves. Moves are numbered from 0 as they are added, those of an episode one after the other.
+    """A buffer of the latest `capacity` moves, numbered from 0 in the order in which they were added, episode after episode.
 
     Instances of different sizes, whose states have arrays of different shapes, may follow each other: the moves of one `add`
-    stay together, and `seen` gives them in parts.
+    stay together, and `seen` returns them in parts.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -49,17 +49,19 @@ class Replay:
             raise UsageError(f"a replay of {capacity} moves; accepted: an integer from 1")
         self.capacity = capacity
         self.added = 0
-        """How many moves there ever were."""
+        """The number of moves that were ever added."""
         self._parts: deque[_Part] = deque()
 
     @property
     def size(self) -> int:
-        """How many moves there are."""
+        """The number of moves held."""
         return min(self.added, self.capacity)
 
     def add(self, episodes: Episodes) -> None:
-        """Append whole episodes; those without a move add nothing. Raises UsageError where they are more than it holds, or tell
-        other things than those before them."""
+        """Append whole episodes; those without a move add nothing.
+
+        Raises UsageError if they have more moves than the capacity, or other arrays than the episodes already held.
+        """
         if not (count := int(episodes.lengths.sum())):
             return
         if count > self.capacity:
@@ -79,11 +81,14 @@ class Replay:
         self.added += len(left)
 
     def sample(self, random: np.random.Generator, count: int) -> NDArray[np.int64]:
-        """Numbers of `count` moves drawn with replacement, each as likely: int64 [count], rising."""
+        """Return the numbers of `count` moves drawn uniformly with replacement: int64 [count], ascending."""
         return np.sort(random.integers(self.added - self.size, self.added, count))
 
     def sample_episodes(self, random: np.random.Generator, count: int) -> NDArray[np.int64]:
-        """Numbers of the moves of whole episodes, drawn with replacement by a move each, about `count` in all, rising."""
+        """Return the numbers of the moves of whole episodes, at least `count` in all, int64, ascending.
+
+        An episode is drawn by drawing one of its moves, with replacement.
+        """
         found: list[NDArray[np.int64]] = []
         while sum(map(len, found)) < count:
             at = self.sample(random, 1)
@@ -96,19 +101,25 @@ class Replay:
         return np.sort(np.concatenate(found))
 
     def window(self, at: NDArray[np.int64], steps: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The numbers of the moves `at` [N], rising, and of the `steps` after each, and which of these belong to its episode.
+        """Return the numbers of moves and of the `steps` moves after each, and which of these belong to the same episode.
 
-        int64 and bool, both [N, steps + 1]; a number past the end of an episode is that of its last move.
+        Args:
+            at: int64 [N], ascending.
+            steps: The number of following moves.
+
+        Returns:
+            Numbers, int64 [N, steps + 1], and membership, bool [N, steps + 1]; past the end of an episode the number is that of
+            its last move.
         """
         ahead, left = np.arange(steps + 1)[None, :], self.left(at)[:, None]
         return at[:, None] + np.minimum(ahead, left - 1), ahead < left
 
     def left(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many moves the episodes of the moves `at` [N], rising, have from these on, int64 [N]."""
+        """Return the number of moves that the episodes of the moves `at` [N], ascending, have from these on, int64 [N]."""
         return np.concatenate([part.left[local] for part, local in self._places(at)])
 
     def field(self, name: str, at: NDArray[np.int64], empty: float = 0) -> NDArray[Any]:
-        """What `Episodes.moves` tells of the moves `at` [N], rising; [N, K] is filled up to the widest with `empty`."""
+        """Return an array of `Episodes.moves` for the moves `at` [N], ascending; [N, K] is padded to the widest with `empty`."""
         found = [part.episodes.moves[name][local] for part, local in self._places(at)]
         most = max(array.shape[1:] for array in found)
         wide = [(0, 0)]
@@ -116,7 +127,7 @@ class Replay:
         return np.concatenate(list(padded))
 
     def put(self, name: str, at: NDArray[np.int64], values: NDArray[Any]) -> None:
-        """Replace what `field` gives; `values` [N, ...] may be wider than the field was."""
+        """Replace in place what `field` returns for the moves `at`, ascending; `values` [N, ...] may be wider than the field."""
         begin = 0
         for part, local in self._places(at):
             held = part.episodes.moves[name]
@@ -124,7 +135,7 @@ class Replay:
             begin += len(local)
 
     def seen(self, at: NDArray[np.int64]) -> Sight:
-        """What the network saw at the moves `at` [N], rising, in as many parts as they come from."""
+        """Return the network's features of the moves `at` [N], ascending, in one part for each `add` that they are from."""
         contexts: list[Arrays] = []
         seen: list[Arrays] = []
         which: list[NDArray[np.int64]] = []
@@ -137,7 +148,7 @@ class Replay:
         return Sight(contexts, seen, np.concatenate(which).astype(np.int64))
 
     def _places(self, at: NDArray[np.int64]) -> Iterator[tuple[_Part, NDArray[np.int64]]]:
-        """The parts that the moves `at`, rising, are in, and their places there."""
+        """Yield each part that holds some of the moves `at`, ascending, and the indices of these moves in it."""
         firsts = np.array([part.first for part in self._parts])
         owner = np.searchsorted(firsts, at, side="right") - 1
         for number in np.unique(owner).tolist():
@@ -145,11 +156,11 @@ class Replay:
             yield part, at[owner == number] - part.first
 
     def state_dict(self) -> dict[str, Any]:
-        """All moves, for a training checkpoint."""
+        """Return all moves, for a training checkpoint."""
         return {"capacity": self.capacity, "added": self.added, "parts": [tuple(part.episodes) for part in self._parts]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """The inverse of `state_dict`. Raises UsageError for a replay of another capacity."""
+        """Restore the state that `state_dict` returned. Raises UsageError for a replay of another capacity."""
         if state["capacity"] != self.capacity:
             raise UsageError(f"a replay of {state['capacity']} moves was kept, and this one has {self.capacity}")
         kept = [Episodes(*part) for part in state["parts"]]

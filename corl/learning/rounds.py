@@ -6,8 +6,8 @@
             rounds.begin(lessons)                  # a list of Episodes, the latest block
         moves = rounds.next()                      # numbers of about `size` moves of rounds.replay
 
-The store holds the latest `uses` blocks. A round passes over all of it once, in random order, and the next one begins with a new
-block in place of the oldest: each state is used `uses` times, once in each round that it is there.
+The store holds the latest `uses` blocks. A round passes over all of it once, in random order; the next round begins with a new
+block in place of the oldest. So each state is used `uses` times, once in each round during which the store holds it.
 """
 
 from __future__ import annotations
@@ -26,33 +26,39 @@ __all__ = ["Rounds"]
 
 
 class Rounds:
-    """A function of the seed and of the blocks that it was given; a snapshot can hold it."""
+    """The store and its rounds: a deterministic function of the seed and the given blocks, with a state for snapshots."""
 
     def __init__(self, uses: int, size: int, seed: int, whole: bool = False) -> None:
-        """`size`: moves that `next` gives, about. `whole`: whether the moves of an episode stay together, for networks that
-        encode an instance once."""
+        """Make an empty store.
+
+        Args:
+            uses: The number of blocks held, and so of times that each state is used.
+            size: The approximate number of moves that `next` returns.
+            seed: The seed of the random order.
+            whole: Whether the moves of an episode stay together, for networks that encode an instance once.
+        """
         self.uses, self.size, self.seed, self.whole = uses, size, seed, whole
         self.begun = 0
-        """How many rounds were begun."""
+        """The number of rounds begun."""
         self.taken = 0
-        """How many parts of the present round were taken."""
+        """The number of parts of the current round that were taken."""
         self.replay = Replay(1)
         self._blocks: deque[list[Episodes]] = deque(maxlen=uses)
         self._parts: list[NDArray[np.int64]] = []
 
     @property
     def left(self) -> int:
-        """How many parts of the present round are left to take."""
+        """The number of parts of the current round that are left to take."""
         return len(self._parts) - self.taken
 
     def begin(self, block: Sequence[Episodes]) -> None:
-        """Begin a round with these episodes in place of the oldest block. A round has one part at least, be it empty."""
+        """Begin a round with these episodes in place of the oldest block. A round has at least one part, which may be empty."""
         self._blocks.append(list(block))
         self.begun, self.taken = self.begun + 1, 0
         self._shuffle()
 
     def next(self) -> NDArray[np.int64]:
-        """Numbers of moves in `replay`, int64, rising; the parts of a round are of nearly equal length."""
+        """Return the next part of the round: numbers of moves in `replay`, int64, ascending. Parts have nearly equal lengths."""
         self.taken += 1
         return self._parts[self.taken - 1]
 
@@ -69,11 +75,11 @@ class Rounds:
         self._parts = [np.sort(part) for part in np.array_split(order, max(1, round(moves / self.size)))]
 
     def state_dict(self) -> dict[str, Any]:
-        """All blocks and the place in the round, for a snapshot."""
+        """Return all blocks and the position in the round, for a snapshot."""
         return {"begun": self.begun, "taken": self.taken, "blocks": [[tuple(one) for one in block] for block in self._blocks]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """The inverse of `state_dict`."""
+        """Restore the state that `state_dict` returned."""
         self._blocks.clear()
         self._blocks.extend([Episodes(*one) for one in block] for block in state["blocks"])
         self.begun, self.taken = int(state["begun"]), int(state["taken"])

@@ -29,37 +29,37 @@ _PART = 64  # episodes that a worker plays at once; a generation is cut into the
 
 @dataclass(frozen=True)
 class Job:
-    """What a player is asked for: `count` episodes, the first of which is number `first` of the training."""
+    """The task of a player: `count` episodes, the first of which is number `first` of the training."""
 
     weights: dict[str, NDArray[Any]]
     first: int
     count: int
     taught: bool = False
-    """Whether a teacher plays (corl.learning.demonstrations.demonstrate) and not the network."""
+    """Whether a teacher plays (corl.learning.demonstrations.demonstrate), instead of the network."""
     explores: bool = False
-    """Whether it plays beside a teacher: its moves show what actions bring, and are no example for the policy."""
+    """Whether the network plays in a generation that a teacher plays too: its moves are no targets of the policy."""
 
 
 def weights_of(network: nn.Module) -> dict[str, NDArray[Any]]:
-    """Copies of a network's weights, for a job."""
+    """Return copies of a network's weights, for a job."""
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
 
 
 def load_weights(network: nn.Module, weights: Mapping[str, NDArray[Any]]) -> None:
-    """Give a network the weights of a job."""
+    """Load the weights of a job into a network, in place."""
     import torch
 
     network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
 
 
 class Player(Protocol):
-    """Plays; what it does is a function of the job alone, on one machine."""
+    """A function that plays the episodes of a job; on one machine the result depends on the job alone."""
 
     def __call__(self, job: Job, /) -> Episodes: ...
 
 
 class SelfPlay:
-    """Generations of episodes, by the training's workers while it waits; by this process where it has one worker."""
+    """Generations of episodes, played by the training's workers while it waits; by this process if it has one worker."""
 
     def __init__(self, training: Training, make: Callable[..., Player], *arguments: Any) -> None:
         self._workers = in_turns(training, make, *arguments)
@@ -71,10 +71,15 @@ class SelfPlay:
         self._workers.__exit__(*exception)
 
     def generation(self, network: nn.Module, number: int, episodes: int, taught: float = 0.0) -> list[Episodes]:
-        """Episodes number * episodes, ...: the first, a share of `taught`, by the teacher, the others by a network as it is now;
-        any number of workers gives the same.
+        """Return a generation of episodes, those from number `number * episodes` on, in parts whose instances have one size.
 
-        They come in parts, the instances of each of one size.
+        The result does not depend on the number of workers.
+
+        Args:
+            network: The network that plays, with its current weights.
+            number: The number of the generation.
+            episodes: The number of episodes.
+            taught: The share of the episodes, the first ones, that the teacher plays instead.
         """
         by_teacher, weights = round(taught * episodes), weights_of(network)
         cuts = sorted({*range(0, by_teacher, _PART), by_teacher, *range(by_teacher, episodes, _PART), episodes})

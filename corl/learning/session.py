@@ -1,4 +1,4 @@
-"""The session of a recipe: clock, limits, seed, device, snapshots, curves and interruption of a training run live here."""
+"""The session of a recipe: clock, limits, seed, device, snapshots, curves and interruption of a training run."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ SAVE_EVERY = 180.0  # seconds between two snapshots
 
 
 class Training:
-    """Handed to `Recipe.train`, as a Run is to a Solver.
+    """The session of one training run, passed to `Recipe.train` as a Run is to a Solver.
 
-    A run that is killed goes on from its last snapshot; limited by `steps`, it then ends with the same bits as an unbroken
-    one (same machine, device and number of threads). The clock starts with the first `budget`.
+    A run that was killed can resume from its last snapshot; limited by `steps`, it then ends with the same bits as an
+    uninterrupted one (same machine, device and number of threads). The clock starts with the first call of `budget`.
     """
 
     problem: Problem
     seed: int
     device: torch.device
     workers: int
-    """Processes that make data; 0: this one does."""
+    """The number of processes that make data; 0: this process does."""
     executor: str
-    """What runs them: "processes", or "ray" (corl.processes.workers)."""
+    """What runs the workers: "processes", or "ray" (corl.processes.workers)."""
     step: int
-    """How many steps are done; a resumed run starts at that of its snapshot."""
+    """The number of steps done; a resumed run starts at that of its snapshot."""
     interrupted: bool
 
     def __init__(
@@ -89,7 +89,7 @@ class Training:
 
     # ---------------------------------------------------------------- what a recipe calls
     def manage(self, **parts: Any) -> None:
-        """Name what a snapshot holds, before the first `budget`; a resumed run puts the kept state into each at once.
+        """Register the parts that a snapshot holds, before the first `budget`; in a resumed run each is restored at once.
 
         A part is a module, an optimiser or anything else with `state_dict` and `load_state_dict` (nested dicts, lists and
         tuples of tensors, arrays, numbers and texts), a NumPy Generator or a torch Generator. Whatever changes from step
@@ -105,7 +105,7 @@ class Training:
                 put_back(part, self._restored["parts"][name])
 
     def budget(self) -> bool:
-        """Whether to make another step; the one before counts as done."""
+        """Return whether to make another step; the previous one counts as done."""
         if not self._started:
             self._started = self._clock()
             self._save_at = time.monotonic() + self._save_every
@@ -128,25 +128,25 @@ class Training:
 
     @property
     def seconds(self) -> float:
-        """Seconds of training by its clock, those before a kill included."""
+        """Seconds of training by its clock, including those before an interruption."""
         return self._earlier + (self._clock() - self._started if self._started else 0.0)
 
     @property
     def parts(self) -> Mapping[str, Any]:
-        """What `manage` named, as it is now."""
+        """The parts that were registered by `manage`, in their current state."""
         return self._parts
 
     @property
     def fraction(self) -> float:
-        """How much of the run is done, 0..1, for schedules: of the steps or of the time limit, whichever is nearer its end."""
+        """The share of the run that is done, 0..1, for schedules: of the steps or of the time limit, whichever is larger."""
         of_steps = self.step / self.steps if self.steps else 0.0
         of_time = self.seconds / self.time_limit if self.time_limit else 0.0
         return min(1.0, max(of_steps, of_time))
 
     def log(self, **metrics: float) -> None:
-        """Note values of the present step: they show in the progress and are points of the run's curves in the store.
+        """Record values of the current step, for the progress and the run's curves in the store.
 
-        The sizes of the network's residual branches come beside them every 50 steps (corl.learning.branches).
+        Every 50 steps the sizes of the network's residual branches are added (corl.learning.branches).
         """
         values = {name: float(v.detach() if hasattr(v, "detach") else v) for name, v in metrics.items()}
         values |= self._branches.measured()
@@ -156,8 +156,10 @@ class Training:
             self._on_progress(self)
 
     def save(self, network: nn.Module) -> None:
-        """Keep the network, and write it with the facts of its training to the run's output, if it has one: equal runs write
-        equal bytes."""
+        """Keep a copy of the network, and write it with the facts of its training to the run's output, if it has one.
+
+        Equal runs write equal bytes.
+        """
         self.network = copy.deepcopy(network).cpu().eval()
         if self.output is not None:
             from corl.networks.checkpoints import save
@@ -165,40 +167,40 @@ class Training:
             save(self.output, network, {name: fact for name, fact in self.facts.items() if name != "seconds"})
 
     def generator(self, *stream: int) -> np.random.Generator:
-        """A NumPy Generator that depends on the seed and `stream` alone."""
+        """Return a NumPy Generator that depends on the seed and `stream` alone."""
         import numpy as np
 
         return np.random.default_rng([self.seed, *stream])
 
     def autocast(self) -> contextlib.AbstractContextManager[Any]:
-        """bfloat16 where the device is a GPU; on a CPU nothing."""
+        """Return a context of automatic bfloat16 precision on a GPU; on a CPU a context without effect."""
         import torch
 
         return torch.autocast("cuda", torch.bfloat16) if self.device.type == "cuda" else contextlib.nullcontext()
 
     def interrupt(self) -> None:
-        """What Ctrl-C does: end after the present step, with a snapshot."""
+        """End the run after the current step, with a snapshot, as Ctrl-C does."""
         self.interrupted = True
 
     def announce(self) -> None:
-        """Note the run's facts in the store."""
+        """Write the run's facts to the store."""
         if self._store is not None:
             self._store.add_training(self._name, self.facts)
 
     def finish(self) -> None:
-        """Write out the curves; a recipe that returned by itself has `limit` "finished"."""
+        """Write the curves and facts; if no limit ended the run, `limit` becomes "finished"."""
         self.limit = self.limit or "finished"
         self._curves.flush()
         self.announce()
 
     @property
     def warnings(self) -> list[str]:
-        """What is wrong with the network as far as the run's metrics tell: layers that do nothing."""
+        """Warnings about the network from the run's metrics: layers without effect."""
         return [f"{layer} adds less than 1 % to its input: it does nothing" for layer in idle_layers(self.metrics)]
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is known of the run: problem, recipe, options, seed, steps, seconds, device, latest metrics."""
+        """Facts of the run: problem, recipe, options, seed, steps, seconds, device, latest metrics."""
         device = self.device.type
         if device == "cuda":
             import torch
@@ -226,7 +228,7 @@ class Training:
         self._save_at = time.monotonic() + self._save_every
 
     def _restore(self) -> dict[str, Any]:
-        """The state of the snapshot, where there is one; the parts take theirs in `manage`."""
+        """Return the state of the snapshot, {} if there is none; the parts are restored in `manage`."""
         if self._snapshot is None or not self._snapshot.exists():
             return {}
         state: dict[str, Any] = snapshots.read(self._snapshot)

@@ -18,18 +18,18 @@ from corl.files.opening import reading, replacing
 __all__ = ["path_of", "read", "write"]
 
 _FORMAT = 1
-_SIGNED = {np.dtype(f"u{n}"): np.dtype(f"i{n}") for n in (2, 4, 8)}  # stored as what every version of torch knows
+_SIGNED = {np.dtype(f"u{n}"): np.dtype(f"i{n}") for n in (2, 4, 8)}  # stored as types that every version of torch knows
 
 
 def path_of(output: Path) -> Path:
-    """Where the snapshot of a run with this output lies."""
+    """Return the path of the snapshot of a run with this output."""
     return output.with_name(f"{output.stem}.snapshot.safetensors")
 
 
 def write(path: Path, state: Any) -> None:
-    """Keep `state`: dicts, lists, tuples, None, bools, ints, floats, texts, tensors and NumPy arrays, nested.
+    """Write `state`: nested dicts, lists, tuples, None, bools, ints, floats, texts, tensors and NumPy arrays.
 
-    The file appears whole or not at all. Raises TypeError for anything else inside.
+    The file appears whole or not at all. Raises TypeError for any other type inside.
     """
     from safetensors.torch import save
 
@@ -40,7 +40,7 @@ def write(path: Path, state: Any) -> None:
 
 
 def read(path: Path) -> Any:
-    """What `write` kept, tensors on the CPU. Raises InputError where the file is damaged or none of ours."""
+    """Return the state that `write` wrote, tensors on the CPU. Raises InputError if the file is damaged or no snapshot."""
     from safetensors import SafetensorError, safe_open
 
     try:

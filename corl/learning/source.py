@@ -1,4 +1,4 @@
-"""Source: where the instances of a training come from, and which of them are kept apart to watch how well it does."""
+"""Source: the instances of a training, and those that are held out to validate it."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ if TYPE_CHECKING:
 __all__ = ["Source", "folder_option"]
 
 _WATCHED = 2**30  # number of the first generated instance that is watched; training's numbers stay below
-_HELD_OUT = 10  # of so many files one is watched
+_HELD_OUT = 10  # about one file in ten is watched
 
 
 def folder_option() -> str:
-    """The option `instances` of a recipe."""
+    """Return the option `instances` of a recipe."""
     return option("", "A folder of instance files to train on instead; about a tenth of them is held out, and watched if any is.")
 
 
 @dataclass(frozen=True)
 class Source:
-    """Generated instances, a function of the seed and their number, or those in the files of a folder."""
+    """The source of instances: generated ones, each a function of the seed and its number, or the files of a folder."""
 
     problem: Problem
     generator: str = ""
-    """A name among the problem's; "" for the first that takes a size."""
+    """The name of one of the problem's generators; "": the first that takes a size."""
     sizes: Sequence[int] = (20,)
-    """The generator's `Problem.size_option`: one for all instances of a call of `instances`, another for those of the next."""
+    """Values of the generator's `Problem.size_option`, used in turns: one for each call of `instances`."""
     seed: int = 0
     folder: str = ""
     """Files to read instead. About a tenth of them, by a hash of their names, are watched and never trained on."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """In a worker, make a problem that is not installed known there."""
+        """Restore the fields, and register the problem, which may not be installed, in a worker process."""
         self.__dict__.update(state)
         registry.problem(self.problem)
 
     def instances(self, first: int, count: int) -> list[Any]:
-        """Instances number first, first + 1, ... to train on, where every call has the same `count`.
+        """Return the instances number first, ..., first + count - 1 to train on; every call must have the same `count`.
 
-        Raises UsageError for a generator or an option that there is not, and InputError for a bad file.
+        Raises UsageError for an unknown generator or option, and InputError for a malformed file.
         """
         if self.folder:
             order = np.random.default_rng([self.seed, first // max(1, count)]).permutation(len(self._files[0]))
@@ -59,7 +59,7 @@ class Source:
         return self._generated(first, count, self.sizes[first // max(1, count) % len(self.sizes)])
 
     def watched(self, count: int) -> list[Any]:
-        """`count` instances that are never trained on, of all sizes; of a folder those that are held out, at most so many."""
+        """Return `count` instances of all sizes that are never trained on; of a folder at most `count` of those held out."""
         if self.folder:
             return [self._read(path) for path in self._files[1][:count]]
         cuts = np.linspace(0, count, len(self.sizes) + 1).astype(int).tolist()
@@ -82,7 +82,7 @@ class Source:
 
     @cached_property
     def _files(self) -> tuple[list[Path], list[Path]]:
-        """The files to train on and those to watch. Raises UsageError where there are none to train on."""
+        """The files to train on and those to watch. Raises UsageError if there are no files to train on."""
         folder = Path(self.folder)
         if not folder.is_dir():
             raise UsageError(f"instances: no folder {self.folder}; accepted: a folder of instance files of {self.problem.name}")

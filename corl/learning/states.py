@@ -1,4 +1,4 @@
-"""States: torch as a training run has it (device, threads, seed), and what a snapshot holds of the run's parts and of torch."""
+"""States: the device, threads and seed of torch in a training run, and the states of its parts and of torch for snapshots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["put_back", "set_torch_random", "state_of", "torch_device", "torch_ra
 
 
 def torch_device(name: str) -> torch.device:
-    """The torch device of that name; "auto" is the GPU where there is one."""
+    """Return the torch device with a name; "auto" is the GPU if there is one. Raises UsageError if it is not available."""
     import torch
 
     if name == "auto":
@@ -30,7 +30,7 @@ def torch_device(name: str) -> torch.device:
 
 @contextlib.contextmanager
 def torch_seeded(seed: int, threads: int) -> Iterator[None]:
-    """Inside, torch's own generators are seeded and it has so many threads; both are put back."""
+    """Return a context in which torch's own generators are seeded and it has `threads` threads; both are restored after it."""
     import torch
 
     before = torch.get_num_threads()
@@ -44,7 +44,7 @@ def torch_seeded(seed: int, threads: int) -> Iterator[None]:
 
 
 def state_of(part: Any) -> Any:
-    """The state of a module, an optimiser, a generator of NumPy or torch, or anything else with `state_dict`."""
+    """Return the state of a module, an optimiser, a generator of NumPy or torch, or anything else with `state_dict`."""
     import numpy as np
     import torch
 
@@ -54,7 +54,7 @@ def state_of(part: Any) -> Any:
 
 
 def put_back(part: Any, state: Any) -> None:
-    """Give a part the state that `state_of` took."""
+    """Restore the state that `state_of` returned, in place."""
     import numpy as np
     import torch
 
@@ -67,14 +67,14 @@ def put_back(part: Any, state: Any) -> None:
 
 
 def torch_random() -> list[torch.Tensor]:
-    """The state of torch's own generators (dropout and the like draw from them): the CPU's, then each GPU's."""
+    """Return the states of torch's own generators (for dropout, for example): the CPU's, then each GPU's."""
     import torch
 
     return [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [])]
 
 
 def set_torch_random(states: list[torch.Tensor]) -> None:
-    """Put back what `torch_random` gave; GPUs only where there are as many."""
+    """Restore the states that `torch_random` returned; those of GPUs only if their number is the same."""
     import torch
 
     torch.set_rng_state(states[0])

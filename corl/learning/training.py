@@ -1,4 +1,4 @@
-"""`train`: a network from a recipe, as `corl train` makes it."""
+"""`train`: train a network by a recipe, as `corl train` does."""
 
 from __future__ import annotations
 
@@ -47,30 +47,30 @@ def train(
     on_progress: Callable[[Training], object] | None = None,
     **recipe_options: Any,
 ) -> Training:
-    """Train a network by a recipe, and return the session as it ended, with the network: `corl.train("tsp", "imitation",
-    teacher="ils", steps=500).network`.
+    """Train a network by a recipe, and return the ended session, with the network.
 
-    Ctrl-C ends the run after the present step, as its time limit would; the second one raises KeyboardInterrupt.
+    An example: `corl.train("tsp", "imitation", teacher="ils", steps=500).network`. Ctrl-C ends the run after the current step,
+    as its time limit would; a second Ctrl-C raises KeyboardInterrupt.
 
     Args:
         problem: A name, or a Problem, which need not be installed.
         recipe: A name (`corl list recipes`), for `recipe_options`; or a Recipe, with its options, which need not be installed.
-        seed: Of the random numbers, from 0.
+        seed: The seed of the random numbers, from 0.
         device: "cpu", "cuda", or "auto", the GPU if there is one.
-        workers: Processes that make data, up to four for each processor; 0: this one does.
-        executor: What runs them: "processes" of our own, or actors of a "ray" cluster.
-        threads: Of torch, on a CPU.
-        time_limit: Seconds, above 0. One of `time_limit` and `steps` is given at least; schedules run towards the nearer one.
-        clock: Of `time_limit`, in seconds: that of the wall unless given; time.process_time for a machine that others share, if
+        workers: The number of processes that make data, up to four for each processor; 0: this process does.
+        executor: What runs the workers: "processes" of this machine, or actors of a "ray" cluster.
+        threads: The number of torch's threads on a CPU.
+        time_limit: Seconds, above 0. At least one of `time_limit` and `steps` is needed; schedules follow the nearer one.
+        clock: The clock of `time_limit`, in seconds; by default wall time. Use time.process_time on a shared machine, if
             all is done in this process (workers=0).
-        steps: From 1; with steps alone, a seed gives the same bits on one machine.
-        output: The checkpoint to write; beside it lies NAME.snapshot.safetensors, from which `resume` continues a run that was
-            killed or ended. Without `resume` the snapshot of a run that did not come to its end is an error: it may be hours
-            of work; that of a finished one gives way.
+        steps: The number of steps, from 1; with `steps` alone, a seed gives the same bits on one machine.
+        output: The checkpoint to write. Beside it a run writes NAME.snapshot.safetensors, from which `resume` continues a run
+            that was killed or ended. Without `resume` the snapshot of an unfinished run is an error, as it may hold hours of
+            work; that of a finished run is removed.
         resume: Continue from the snapshot beside `output`, if there is one.
         save_every: Seconds between two snapshots.
-        store: Where the curves go.
-        name: The run's name there.
+        store: The store of the curves; None: they are not kept.
+        name: The name of the run in the store.
         on_progress: Called with the session after each step.
         **recipe_options: The recipe's own options.
 
@@ -78,7 +78,7 @@ def train(
         The session as it ended; its `network` is the trained one.
 
     Raises:
-        UsageError: A bad argument.
+        UsageError: An invalid argument.
     """
     seed, workers, threads, time_limit, steps, save_every = map(python, (seed, workers, threads, time_limit, steps, save_every))
     adapter, output = registry.problem(problem), None if output is None else Path(output)
@@ -113,7 +113,7 @@ def train(
 
 
 def _recipe(recipe: str | Recipe, problem: str, asked: dict[str, Any]) -> tuple[Recipe, str]:
-    """The Recipe, and what it is called."""
+    """Return the recipe and its name."""
     if isinstance(recipe, str):
         own = [name for name, each in inspect.signature(train).parameters.items() if each.kind is each.KEYWORD_ONLY]
         return options.build(recipe_class(problem, recipe), asked, own), recipe
@@ -125,7 +125,7 @@ def _recipe(recipe: str | Recipe, problem: str, asked: dict[str, Any]) -> tuple[
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    """As JSON has them."""
+    """Return the values with lists in place of tuples, as in JSON."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
@@ -149,7 +149,7 @@ def _check(seed: int, workers: int, executor: str, threads: int, time_limit: flo
 
 
 def _unfinished(output: Path) -> bool:
-    """Whether there is a snapshot whose run did not come to its limit and write its network after that."""
+    """Return whether there is a snapshot of a run that did not reach its limit, or did not write its network after that."""
     snapshot = snapshots.path_of(output)
     if not snapshot.exists():
         return False

@@ -1,7 +1,7 @@
 """Unrolling: the targets of MuZero's model along stretches of moves of a replay.
 
-Schrittwieser et al., Nature 2020. Where an episode ends, the absorbing state follows: reward and value 0, any action, no policy
-target.
+Schrittwieser et al., Nature 2020. After the end of an episode the absorbing state follows: reward and value 0, any action, no
+policy target.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from corl.tokens import joined
 __all__ = ["Unroll", "spans", "unroll"]
 
 _TAIL = 0.005  # share of the values and rewards that the heads' histograms leave out on either side
-_MARGIN = 0.1  # of the span of the others, by which they go beyond it
+_MARGIN = 0.1  # share of the span of the others by which the histograms extend beyond it, on either side
 
 
 class Unroll(NamedTuple):
-    """N stretches of K moves, seen from their first states: the roots, in whose slots and units all is given."""
+    """N stretches of K moves from their first states, the roots; all arrays are in the root's slots and units."""
 
     x: NDArray[np.float32]
-    """[N, K + 1, T, F] the tokens of each state; those of the root again past the end."""
+    """[N, K + 1, T, F] the tokens of each state; past the end of the episode those of its last state."""
     mask: NDArray[np.bool_]
     """[N, K + 1, T]"""
     pairs: NDArray[np.float32] | None
@@ -40,19 +40,27 @@ class Unroll(NamedTuple):
     reward: NDArray[np.float32]
     """[N, K]"""
     known: NDArray[np.bool_]
-    """[N, K + 1] false after an action that the root does not list: the model cannot be told of it."""
+    """[N, K + 1] false after an action that the root does not list, which the model has no input for."""
     counterpart: NDArray[np.int64]
-    """[N, K + 1, T] the token of each state that is the root's token of the same action; -1 where it is gone."""
+    """[N, K + 1, T] for each token of the root, the token of the same action in each state; -1 if the state has none."""
 
 
 def unroll(
     replay: Replay, at: NDArray[np.int64], steps: int, td_steps: int, extra: int, random: np.random.Generator, kinds: int = 0
 ) -> Unroll:
-    """The stretches of `steps` moves from the moves `at` [N], rising, of a replay of self-play; `extra` as Policy has it, `kinds`
-    as the network that saw them: with them every action has a slot in every state, and all is known.
+    """Return the stretches of `steps` moves from given moves of a replay of self-play.
 
-    The target of a value is the sum of the next `td_steps` rewards and what the search made of the state after them (of
-    all rewards to the end of the episode where that is nearer).
+    The target of a value is the sum of the next `td_steps` rewards and the search's value of the state after them; if the episode
+    ends before, the sum of all its remaining rewards.
+
+    Args:
+        replay: The replay.
+        at: int64 [N], the numbers of the first moves, ascending.
+        steps: K, the number of moves of a stretch.
+        td_steps: The number of rewards in a value target.
+        extra: As in `Policy`.
+        random: The source of random numbers, for the actions of absorbing states.
+        kinds: As in the network; above 0, every action has a slot in every state, and all actions are known.
     """
     places, inside = replay.window(at, steps)
     shape = places.shape
@@ -89,7 +97,7 @@ def unroll(
 
 
 def _any_slot(root: NDArray[np.int32], steps: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """Slots of the root [N, steps], each of those it has as likely."""
+    """Return slots of the root's actions, int64 [N, steps], drawn uniformly."""
     there = root >= 0
     nth = (random.random((len(root), steps)) * there.sum(axis=1)[:, None]).astype(np.int64)
     order = np.argsort(~there, axis=1, kind="stable")
@@ -97,7 +105,7 @@ def _any_slot(root: NDArray[np.int32], steps: int, random: np.random.Generator) 
 
 
 def _value_targets(replay: Replay, places: NDArray[np.int64], td_steps: int) -> NDArray[np.float64]:
-    """The value targets of moves [N, K + 1], in the environment's units."""
+    """Return the value targets of moves, float64 [N, K + 1], in the environment's units."""
     at = places.ravel()
     left, returns = replay.left(at), replay.field("returns", at)
     later = at + np.minimum(td_steps, left - 1)
@@ -106,7 +114,7 @@ def _value_targets(replay: Replay, places: NDArray[np.int64], td_steps: int) -> 
 
 
 def _counterparts(same: NDArray[np.bool_], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Unroll.counterpart from which slots name the same action, [N, K + 1, slots, slots]; tokens after the slots keep theirs."""
+    """Return `Unroll.counterpart` from the equality of actions, [N, K + 1, slots, slots]; tokens after the slots stay."""
     tokens, slots = mask.shape[2], same.shape[2]
     counterpart = np.full(mask.shape, -1)
     counterpart[:, :, :slots] = np.where(same.any(axis=3), same.argmax(axis=3), -1)
@@ -117,13 +125,16 @@ def _counterparts(same: NDArray[np.bool_], mask: NDArray[np.bool_]) -> NDArray[n
 
 
 def _everywhere(mask: NDArray[np.bool_], inside: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Unroll.counterpart where tokens stand at the same places in all states."""
+    """Return `Unroll.counterpart` if tokens have the same positions in all states."""
     return np.where(mask[:, :1] & mask & inside[:, :, None], np.arange(mask.shape[2]), -1)
 
 
 def spans(replay: Replay, steps: int, extra: int) -> dict[str, tuple[float, float]]:
-    """What the histograms of a network's "values" and "rewards" should span, from moves of play, in network units: nearly all of
-    them, and 0. (Bins as wide as the extremes of play ask for are wider than what actions differ by.)"""
+    """Return the ranges (low, high) of a network's histograms of "values" and "rewards", in network units, from a replay.
+
+    They cover 0 and nearly all values of the replay. (Bins that covered the extremes would be wider than the differences between
+    actions.)
+    """
     at = np.arange(replay.added - replay.size, replay.added)
     seen = unroll(replay, at, steps, replay.capacity, extra, np.random.default_rng(0))
     found = {}

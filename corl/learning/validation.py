@@ -1,4 +1,4 @@
-"""Validation: how well a policy does, while it is trained, on instances that it is never trained on."""
+"""Validation: the objective values of a policy, while it is trained, on instances that it is never trained on."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class _Network(Protocol):
 
 
 class BestWeights:
-    """The weights with the least score that was offered, and the score; a snapshot holds them (`state_dict`)."""
+    """The weights with the lowest score that was offered, and that score; a snapshot holds them (`state_dict`)."""
 
     def __init__(self) -> None:
         self.score, self._weights = math.inf, dict[str, Any]()
 
     def offer(self, score: float, network: _Network) -> None:
-        """Copy the weights of the network where its score is less than all before."""
+        """Copy the weights of the network if its score is lower than all before."""
         if score < self.score:
             self.score = score
             self._weights = {name: tensor.detach().cpu().clone() for name, tensor in network.state_dict().items()}
 
     def restore(self, network: _Network) -> None:
-        """Give the network the best weights, if any were offered."""
+        """Load the best weights into the network, if any were offered."""
         if self._weights:
             network.load_state_dict(self._weights)
 
@@ -51,20 +51,23 @@ class BestWeights:
 
 
 class Validation:
-    """Tells the curves of a training run how well self-play does, and the policy alone on instances never trained on.
+    """The mean objective values of self-play, and of the policy alone on watched instances, for the curves of a training run.
 
-    It can remember the weights that did best on these: the least mean of their objectives, each by what it was at first, or by a
-    tenth of the mean where that is more. A snapshot holds it (`state_dict`).
+    It can keep the best weights on the watched instances, those with the best mean of the objective values, each divided by the
+    magnitude of its first value, or by a tenth of the mean magnitude if that is more. A snapshot holds it (`state_dict`).
     """
 
     def __init__(self, source: Source, count: int, keep: bool = False) -> None:
-        """On `count` instances; none where it is 0. `keep`: whether to remember the best weights."""
+        """Validate on `count` instances of `source`, none if it is 0. `keep`: whether to keep the best weights."""
         self.problem, self.keep = source.problem, keep
         self.instances = source.watched(count)
         self._first, self._best = np.zeros(0), BestWeights()
 
     def __call__(self, network: Policy, episodes: Sequence[Episodes] = ()) -> dict[str, float]:
-        """The mean objectives, in the user's sense: "objective" of the episodes, if any, "greedy" of the instances."""
+        """Return mean objective values in the user's sense: "objective" of the episodes, if any, and "greedy" of the instances.
+
+        If the best weights are kept, also "best", their score (lower is better).
+        """
         sign, played = 1.0 if self.problem.sense == "max" else -1.0, [part.objective for part in episodes]
         seen = {"objective": sign * float(np.concatenate(played).mean())} if played else {}
         if self.instances:
@@ -84,7 +87,7 @@ class Validation:
         self._best.offer(score, network)
 
     def restore(self, network: Policy) -> None:
-        """Give the network the best weights that were seen, if they were kept."""
+        """Load the best weights into the network, if they were kept."""
         self._best.restore(network)
 
     def state_dict(self) -> dict[str, Any]:
@@ -96,7 +99,7 @@ class Validation:
 
 
 def greedy(problem: Problem, instances: list[Any], network: Policy) -> NDArray[np.float64]:
-    """The objectives [E] of instances solved by the likeliest actions of a policy alone, in the user's sense."""
+    """Return the objective values, float64 [E], of the likeliest actions of a policy on E instances, in the user's sense."""
     environment = problem.environment(instances, len(instances), name=network.environment)
     found = decode(Greedy(), CountedEvaluator(environment, network), np.arange(len(instances)))
     total = np.empty(len(instances))

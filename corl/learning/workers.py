@@ -3,8 +3,8 @@
     with stream(training, make_batches, size) as batches:      # make_batches(size) -> function(i) -> batch i
         for batch in batches: ...                              # i = training.step, training.step + 1, ...
 
-What the maker's function returns must depend on its argument alone (draw from `np.random.default_rng([seed, i])`), so that any
-number of workers gives the same batches, and a resumed run goes on with the right one.
+The result of the maker's function must depend on its argument alone (draw from `np.random.default_rng([seed, i])`), so that any
+number of workers gives the same batches, and a resumed run continues with the right one.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _AHEAD = 2  # batches per worker that are made before they are asked for
 
 @contextlib.contextmanager
 def stream(training: Training, make: Maker, *arguments: Any) -> Iterator[Iterator[Any]]:
-    """The batches of a training run from its present step on, without end, made by its workers a few ahead."""
+    """Return a context with an endless iterator of batches from the current step on, which the workers make a few in advance."""
     with Workers(training.workers, make, *arguments, executor=training.executor) as workers:
         yield _numbered(workers, training.step)
 
 
 def in_turns(training: Training, make: Maker, *arguments: Any) -> Workers:
-    """The workers of a training that waits while they work: one process of this machine would do no more than this one."""
+    """Return the workers of a training that waits while they work; one worker of this machine is replaced by this process."""
     alone = training.workers == 1 and training.executor == "processes"
     return Workers(0 if alone else training.workers, make, *arguments, executor=training.executor)
 

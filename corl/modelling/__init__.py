@@ -1,4 +1,4 @@
-"""Models in code: builders with names instead of indices, that compile to the instances that files are read into.
+"""Models in code: builders with names instead of indices, which compile to the same instances as files.
 
 `RoutingModel`, `SchedulingModel`, `KnapsackModel` and `BanditModel`; see README.md beside this file.
 """

@@ -1,4 +1,4 @@
-"""`BanditModel`: arms that move by themselves, of which a few can be pulled at a time."""
+"""`BanditModel`: restless arms, of which a few can be pulled at a time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Pulls(Solved):
     states: tuple[Hashable, ...]
 
     def act(self, state: Mapping[Hashable, Hashable], t: int = 0) -> list[Hashable]:
-        """Which arms to pull at time t, where each arm is in the state that the mapping says. Raises UsageError."""
+        """Return the arms to pull at time `t`, given the state of each arm (arm -> state). Raises UsageError."""
         if not isinstance(state, Mapping):
             raise refusal("state", state, "a dict with the state of each arm")
         arms, states = Names("arm", self.arms), Names("state", self.states)
@@ -44,9 +44,9 @@ class Pulls(Solved):
 
 
 class BanditModel:
-    """Arms with states of their own, and a budget of pulls a step (or of what pulls cost).
+    """A model of arms, each with a state, and a budget per step of pulls (or of their costs).
 
-    states: the names of the states that an arm can be in, the same for all. horizon: steps of an episode.
+    states: the names of the states, the same for all arms. horizon: the number of steps of an episode.
     """
 
     def __init__(
@@ -73,9 +73,15 @@ class BanditModel:
         start: Hashable,
         cost: int = 1,
     ) -> None:
-        """An arm: its chances [S, S] of going from a state to another when it is left alone and when it is pulled.
+        """Add an arm.
 
-        reward: what a step in a state is worth, 0 where it is not named. start: the state in which episodes begin.
+        Args:
+            name: The name of the arm.
+            left: float [S, S], the probabilities of going from one state to another if the arm is not pulled.
+            pulled: float [S, S], the same if it is pulled.
+            reward: State -> the reward of a step in it; 0 for states that are not named.
+            start: The state in which episodes begin.
+            cost: The cost of a pull.
         """
         arm, size = self._arms.new(name), len(self._states)
         try:
@@ -99,10 +105,11 @@ class BanditModel:
     def add_arms_from_log(
         self, log: pandas.DataFrame | Sequence[Mapping[str, Any]], *, reward: Mapping[Hashable, float], prior: float = 1.0
     ) -> None:
-        """Arms from events: rows with `arm`, `state`, `pulled` (true or false) and `next`, each arm's in order of time.
+        """Add arms from events: rows with `arm`, `state`, `pulled` (true or false) and `next`, each arm's in order of time.
 
-        Chances are shares of what was seen; `prior` transitions as all arms together made them are added to each row of an arm,
-        so that what an arm never did is not thought impossible. An arm begins where its last row ends.
+        Probabilities are relative frequencies of the observed transitions. `prior` transitions, distributed as those of all
+        arms together, are added to each row of an arm, so that unobserved transitions do not get probability 0. An arm starts
+        in the state in which its last row ends.
         """
         rows, size, columns = records("log", log), len(self._states), ("arm", "state", "pulled", "next")
         weight = number("prior", prior)

@@ -1,4 +1,4 @@
-"""What the models share: names, errors that speak of the model's own objects, and solving."""
+"""Shared parts of the models: names, errors that name the model's own objects, and solving."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ __all__ = ["Names", "Solved", "compiled", "loads", "records", "solved", "taken",
 
 
 class Names:
-    """Names of one kind of object, numbered as they come. A name is a text or a number."""
+    """The names of one kind of object, numbered in the order in which they are added. A name is a text or a number."""
 
     def __init__(self, kind: str, given: Iterable[Hashable] = ()) -> None:
         self.kind, self.known = kind, {each: number for number, each in enumerate(given)}
         self._texts = set(map(str, self.known))  # instances hold names as texts
 
     def new(self, given: Any) -> Hashable:
-        """A name that is not known yet. Raises UsageError for one that is, and for what is no name."""
+        """Return `given` as a name that is not known yet. Raises UsageError for a known name, and for anything but a name."""
         found = name(f"the name of a {self.kind}", given)
         if str(found) in self._texts:
             raise UsageError(f"there is a {self.kind} {shown(found)} already; accepted: another name")
         return found
 
     def add(self, given: Any) -> int:
-        """The number of a new name. Raises UsageError as `new` does."""
+        """Add a name and return its number. Raises UsageError as `new` does."""
         found = self.new(given)
         self.known[found] = len(self.known)
         self._texts.add(str(found))
         return self.known[found]
 
     def number(self, of: str, given: Any) -> int:
-        """The number of a known name, which the argument `of` has. Raises UsageError, with the name that may be meant."""
+        """Return the number of a known name, the value of the argument `of`. Raises UsageError, suggesting a similar name."""
         found = name(of, given)
         if found not in self.known:
             near, some = hint(str(found), map(str, self.known)), ", ".join(map(shown, list(self.known)[:8]))
@@ -55,17 +55,17 @@ class Names:
         return len(self.known)
 
     def listed(self) -> list[Hashable]:
-        """The names, by number."""
+        """Return the names in the order of their numbers."""
         return list(self.known)
 
     def texts(self) -> tuple[str, ...]:
-        """The names as an instance holds them."""
+        """Return the names as texts, as an instance holds them."""
         return tuple(map(str, self.known))
 
 
 @dataclass(frozen=True)
 class Solved:
-    """What came of solving a model; `result` is what `corl.solve` returned, with trace, options and versions."""
+    """The result of solving a model; `result` is that of `corl.solve`, with trace, options and versions."""
 
     result: Result
 
@@ -76,21 +76,21 @@ class Solved:
 
     @property
     def objective(self) -> float | None:
-        """In the model's own units; None without a solution."""
+        """The objective value in the model's own units; None without a solution."""
         return self.result.objective
 
     @property
     def bound(self) -> float | None:
-        """Proven; None where none was proved."""
+        """The proven bound; None if none was proved."""
         return self.result.bound
 
     @property
     def gap(self) -> float | None:
-        """|objective - bound| / |objective|, or None."""
+        """The relative gap |objective - bound| / |objective|, or None."""
         return self.result.gap
 
     def _solution(self) -> Any:
-        """Raises UsageError, with the reason, without one."""
+        """Return the solution. Raises UsageError, with the reason, if there is none."""
         if self.result.solution is None:
             why = f": {self.result.reason}" if self.result.reason else ""
             raise UsageError(f"there is no solution ({self.result.status}){why}")
@@ -98,9 +98,9 @@ class Solved:
 
 
 def compiled(make: Callable[[], _Instance], kinds: Mapping[str, Names]) -> _Instance:
-    """`make()`, an instance; what it refuses is told of the model's objects: clients[3] becomes client 'Ada'. Raises InputError.
+    """Return `make()`, an instance. Raises InputError whose message names the model's objects: clients[3] becomes client 'Ada'.
 
-    kinds: the names behind each array in the fields of messages, such as "clients".
+    kinds: for each array in the fields of messages, such as "clients", the names of its entries.
     """
     try:
         return make()
@@ -117,7 +117,7 @@ def _named(found: re.Match[str], kinds: Mapping[str, Names]) -> str:
 
 
 def loads(of: str, given: Any, dimensions: Names, new: bool, infinite: bool = False) -> dict[Hashable, float]:
-    """Loads by dimension from a number (the dimension "load") or a dict; `new`: dimensions may be added. Raises UsageError."""
+    """Return loads by dimension from a number (dimension "load") or a dict; `new`: dimensions may be added. Raises UsageError."""
     named = given if isinstance(given, Mapping) else {"load": given}
     found: dict[Hashable, float] = {}
     for dimension, amount in named.items():
@@ -135,7 +135,7 @@ def loads(of: str, given: Any, dimensions: Names, new: bool, infinite: bool = Fa
 
 
 def records(of: str, frame: Any) -> list[dict[str, Any]]:
-    """The rows of a pandas or polars DataFrame, or dicts, without what is missing (None, NaN, NA). Raises UsageError."""
+    """Return the rows of a pandas or polars DataFrame, or dicts, without empty cells (None, NaN, NA). Raises UsageError."""
     accepted = "a pandas or polars DataFrame, or a list of dicts"
     if hasattr(frame, "to_dicts"):
         rows = frame.to_dicts()
@@ -150,7 +150,7 @@ def records(of: str, frame: Any) -> list[dict[str, Any]]:
 
 
 def _missing(value: Any) -> bool:
-    """Whether a cell of a table is empty."""
+    """Return whether a cell of a table is empty."""
     if value is None:
         return True
     try:
@@ -160,7 +160,7 @@ def _missing(value: Any) -> bool:
 
 
 def taken(of: str, row: dict[str, Any], needed: Iterable[str], accepted: Iterable[str]) -> dict[str, Any]:
-    """The cells of a row in accepted columns; other columns are ignored. Raises UsageError where a needed one is missing."""
+    """Return the cells of a row in accepted columns; other columns are ignored. Raises UsageError if a needed one is missing."""
     listed = list(accepted)
     for column in needed:
         if column not in row:
@@ -169,7 +169,7 @@ def taken(of: str, row: dict[str, Any], needed: Iterable[str], accepted: Iterabl
 
 
 def to_frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pandas.DataFrame:
-    """A pandas DataFrame with these columns. Raises UsageError where pandas is not installed."""
+    """Return a pandas DataFrame with the given columns. Raises UsageError if pandas is not installed."""
     try:
         import pandas
     except ImportError:
@@ -178,7 +178,7 @@ def to_frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> panda
 
 
 def solved(instance: Any, problem: str, options: Mapping[str, Any]) -> Result:
-    """`corl.solve` of a model's instance. Raises UsageError for an option that the model itself answers."""
+    """Return `corl.solve` of a model's instance. Raises UsageError for an option that the model itself determines."""
     from corl.solving import solve
 
     for key in ("instance", "problem"):

@@ -23,7 +23,7 @@ class Selection(Solved):
     """The items taken."""
 
     rows: tuple[dict[str, Any], ...]
-    """Of every item: its name, value and weights."""
+    """One row per item: its name, value and weights."""
 
     @property
     def items(self) -> list[Hashable]:
@@ -31,14 +31,14 @@ class Selection(Solved):
         return [self.rows[item]["item"] for item in sorted(map(int, self._solution()))]
 
     def to_frame(self) -> pandas.DataFrame:
-        """A row for each item: its data and whether it is taken."""
+        """Return a row for each item: its data and whether it is taken."""
         taken = set(self.items)
         rows = [row | {"taken": row["item"] in taken} for row in self.rows]
         return to_frame(rows, list(dict.fromkeys(key for row in rows for key in row)))
 
 
 class KnapsackModel:
-    """Take what is worth most within a capacity, or within several: `KnapsackModel({"money": 50, "hours": 20})`."""
+    """A model: the items of most value within one or several capacities: `KnapsackModel({"money": 50, "hours": 20})`."""
 
     def __init__(self, capacity: float | Mapping[Hashable, float], name: str = "model") -> None:
         self.name, self._dimensions, self._items = text("name", name), Names("capacity"), Names("item")
@@ -51,7 +51,7 @@ class KnapsackModel:
     def from_frame(
         cls, frame: pandas.DataFrame, capacity: float | Mapping[Hashable, float], name: str = "model"
     ) -> KnapsackModel:
-        """Items from columns `name`, `value` and `weight`, or instead of `weight` a column for every capacity's name."""
+        """Return a model of items from columns `name`, `value` and `weight`, or one column per capacity instead of `weight`."""
         model = cls(capacity, name)
         rows, columns = records("frame", frame), list(map(str, model._capacity))
         single = any("weight" in row for row in rows) or columns == ["load"]
@@ -68,7 +68,7 @@ class KnapsackModel:
         return model
 
     def add_item(self, name: Hashable, *, value: float, weight: float | Mapping[Hashable, float]) -> None:
-        """An item; a weight that is not named is 0. Raises UsageError for a name twice, or a capacity that there is not."""
+        """Add an item; a weight that is not named is 0. Raises UsageError for a known name, or an unknown capacity."""
         item = self._items.new(name)
         worth = number(f"item {shown(item)}: value", value)
         weights = loads(f"item {shown(item)}: weight", weight, self._dimensions, new=False)
@@ -76,7 +76,7 @@ class KnapsackModel:
         self._rows.append((worth, weights))
 
     def instance(self) -> KnapsackInstance:
-        """What the model compiles to. Raises InputError."""
+        """Return the instance of the model. Raises InputError."""
         from corl.problems.knapsack.problem import Knapsack
 
         if not self._rows:
@@ -93,7 +93,7 @@ class KnapsackModel:
         return compiled(lambda: Knapsack().adapt(given), {"values": self._items})
 
     def solve(self, **options: Any) -> Selection:
-        """As `corl.solve` of the instance: `time_limit`, `solver` and what else it takes."""
+        """Solve the instance with the options of `corl.solve`: `time_limit`, `solver` and others."""
         instance, values = self.instance(), zip(self._items.listed(), self._rows)
         rows = tuple({"item": item, "value": value} | {str(key): at for key, at in row.items()} for item, (value, row) in values)
         return Selection(solved(instance, "knapsack", options), rows)

@@ -20,9 +20,9 @@ __all__ = ["travel_matrices"]
 def travel_matrices(
     url: str, places: Sequence[tuple[float, float]], profile: str = "driving", timeout: float = 60.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(metres [n, n], seconds [n, n]) between places (latitude, longitude), by one request. Raises InputError.
+    """Return (metres [n, n], seconds [n, n]), float64, between places (latitude, longitude), by one request. Raises InputError.
 
-    A server has a limit of places in a request; more than it takes is an error that it names.
+    A server limits the number of places in a request; the error for more states its message.
     """
     points = ";".join(f"{lon:.6f},{lat:.6f}" for lat, lon in places)
     asked = f"{url.rstrip('/')}/table/v1/{quote(profile)}/{points}?annotations=distance,duration"
@@ -46,7 +46,7 @@ def _reason(error: URLError) -> str:
 
 
 def _matrix(told: dict[str, Any], key: str, n: int, url: str) -> NDArray[np.float64]:
-    """Numbers [n, n]; what the server has no way for is null and refused."""
+    """Return a matrix of the answer, float64 [n, n]. Raises InputError for null, a pair of places without a way between them."""
     try:
         found = np.array(told.get(key), np.float64)
     except (TypeError, ValueError):

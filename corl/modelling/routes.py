@@ -1,4 +1,4 @@
-"""What comes of a RoutingModel: routes by name, with times; as a table and as GeoJSON."""
+"""The solution of a RoutingModel: routes by name, with times; as a table and as GeoJSON."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ __all__ = ["Routes", "Stop", "VehicleRoute"]
 class Stop:
     """A visit, in the model's unit of time: departure = arrival + wait + pause + service.
 
-    Of a visit to a depot, which is a reload, `begin` is when loading begins.
+    A visit to a depot is a reload, and `begin` is the time at which loading begins.
     """
 
     name: Hashable
     begin: float
-    """When service begins."""
+    """The time at which service begins."""
     arrival: float
     wait: float
-    """Idle, until a window opens or a break may begin."""
+    """Idle time, until a window opens or a break may begin."""
     pause: float
-    """Breaks taken at this stop, before or after its service."""
+    """The duration of breaks taken at this stop, before or after its service."""
     service: float
     departure: float
     load: float | Mapping[Hashable, float]
-    """What is aboard when the vehicle leaves the stop; of several kinds of load a dict."""
+    """The load of the vehicle when it leaves the stop; a dict for several kinds of load."""
     distance: float
-    """The way there: in metres for latitudes and longitudes, else in the model's unit of distance."""
+    """The distance from the previous stop: in metres for latitudes and longitudes, else in the model's unit of distance."""
 
 
 @dataclass(frozen=True)
 class VehicleRoute:
-    """What one vehicle does."""
+    """The route of one vehicle."""
 
     vehicle: Hashable
-    """The name of its kind."""
+    """The name of its kind of vehicle."""
     start: Hashable
     end: Hashable
     """The depots."""
     stops: tuple[Stop, ...]
     leaves: float
-    """As late as delays nothing."""
+    """The time of departure, as late as it delays nothing."""
     returns: float
     distance: float
     load: float
-    """Of the first kind of load, all trips together."""
+    """The load of the first kind, summed over all trips."""
 
     @property
     def names(self) -> list[Hashable]:
-        """Whom it visits, in order."""
+        """The names of the clients and depots visited, in order."""
         return [stop.name for stop in self.stops]
 
 
@@ -67,11 +67,11 @@ class Routes(Solved):
 
     routes: tuple[VehicleRoute, ...]
     places: Mapping[Hashable, tuple[float | None, float | None]]
-    """(x, y) or (longitude, latitude) of every depot and client; None where a matrix stands in for them."""
+    """(x, y) or (longitude, latitude) of every depot and client; None for nodes that only a matrix describes."""
     on_globe: bool
 
     def left_out(self) -> dict[Hashable, str]:
-        """The clients without a route, and what serving each would cost, or why it cannot be served."""
+        """Return the unserved clients, each with the cost of serving it, or the reason why it cannot be served."""
         from corl.problems.vrp.explaining import reasons
 
         if self.result.solution is None:
@@ -115,5 +115,5 @@ def _feature(kind: str, coordinates: Any, **properties: Any) -> dict[str, Any]:
 
 
 def _loads(load: float | Mapping[Hashable, float]) -> dict[str, float]:
-    """Columns of a table: "load", or one for each kind."""
+    """Return the columns of a table: "load", or one for each kind of load."""
     return {f"load {kind}": amount for kind, amount in load.items()} if isinstance(load, Mapping) else {"load": load}

@@ -1,4 +1,4 @@
-"""`RoutingModel`: depots, clients and vehicles by name, and the rules of a day's work."""
+"""`RoutingModel`: depots, clients and vehicles by name, and the constraints of their routes."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _UNITS = {"": 0.0, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 class RoutingModel:
-    """Routes of vehicles from depots to clients and back, as cheap as possible.
+    """A model of the cheapest routes of vehicles from depots to clients and back.
 
-    Nodes lie at x and y in the plane or at lat and lon on the globe (then distances are kilometres, straight), or
-    `set_matrix` says how far they are apart. time: the unit of times, "min", "h", "s" or "" for one of your own; with one of
-    the first three a window's ends may be "HH:MM". speed: units of distance in a unit of time. A load is a number, or a dict
-    of several kinds: {"kg": 12, "crates": 1}.
+    Nodes have coordinates x and y in the plane or lat and lon on the globe (then distances are in kilometres, as the crow flies),
+    or `set_matrix` sets their distances. time: the unit of times, "min", "h", "s" or "" for any other; with one of the first
+    three a window's ends may be "HH:MM". speed: units of distance per unit of time. A load is a number, or a dict of several
+    kinds: {"kg": 12, "crates": 1}.
     """
 
     def __init__(self, name: str = "model", *, time: Literal["min", "h", "s", ""] = "", speed: float = 1.0) -> None:
@@ -61,7 +61,7 @@ class RoutingModel:
         lon: float | None = None,
         window: Window | None = None,
     ) -> None:
-        """Where vehicles begin and end. window: its hours."""
+        """Add a depot, where vehicles begin and end. window: its opening hours."""
         known = self._new(self._depots, self._clients, name)
         of = f"depot {shown(known)}"
         node = self._place(of, x, y, lat, lon) | self._times(of, window=window)
@@ -86,10 +86,10 @@ class RoutingModel:
         release: float | str | None = None,
         needs: Collection[Hashable] = (),
     ) -> None:
-        """A client that is brought its demand and hands over its pickup.
+        """Add a client, with a demand that is delivered to it and a pickup that is collected from it.
 
-        prize: what leaving it out costs; without one it must be served. release: when its demand is ready at the depot. needs:
-        skills that its vehicle must have.
+        prize: the cost of not serving it; without a prize it must be served. release: the time at which its demand is ready at
+        the depot. needs: the skills that its vehicle must have.
         """
         known = self._new(self._clients, self._depots, name)
         of = f"client {shown(known)}"
@@ -127,10 +127,10 @@ class RoutingModel:
         stays_out: bool | None = None,
         skills: Collection[Hashable] = (),
     ) -> None:
-        """So many vehicles of a kind (None: any number). unit_cost: of a unit of distance; duration_cost: of one of time.
+        """Add `count` vehicles of a kind (None: no limit). unit_cost: per unit of distance; duration_cost: per unit of time.
 
-        breaks: (earliest begin, latest begin, duration). reloads: how often it may come back to load. stays_out: the route ends
-        at its last client. skills: what clients may need.
+        breaks: (earliest begin, latest begin, duration). reloads: the largest number of returns to load again. stays_out: whether
+        the route ends at its last client. skills: the skills that it offers to clients.
         """
         known = self._vehicles.new(name)
         of = f"vehicle {shown(known)}"
@@ -156,7 +156,7 @@ class RoutingModel:
             self._loads["vehicles", at, "capacity"] = {key: amount for key, amount in room.items() if amount < math.inf}
 
     def add_shipment(self, origin: Hashable, destination: Hashable, *, amount: float = 0) -> None:
-        """What is picked up at one client and brought to another, later on the same route; neither has a demand."""
+        """Add a shipment from one client to another, later on the same route; neither has a demand."""
         given = {
             "from": self._clients.number("origin", origin),
             "to": self._clients.number("destination", destination),
@@ -167,14 +167,14 @@ class RoutingModel:
         self._whole.setdefault("shipments", []).append(given)
 
     def add_group(self, clients: Sequence[Hashable], *, required: bool = True) -> None:
-        """Clients of which one is served, or where that is not required at most one."""
+        """Add a group of clients of which exactly one is served, or at most one if it is not `required`."""
         members = [self._clients.number("clients", client) for client in check.names("clients", clients)]
         if not members:
             raise check.refusal("clients", clients, "at least one client")
         self._whole.setdefault("groups", []).append({"clients": members, "required": check.flag("required", required)})
 
     def set_matrix(self, distances: ArrayLike, durations: ArrayLike | None = None) -> None:
-        """Distances from node to node, and how long the ways take: depots first, then clients, as they were added."""
+        """Set the distances and durations between nodes: depots first, then clients, each in the order of their addition."""
         matrix = _square("distances", distances)
         times = None if durations is None else _square("durations", durations)
         if times is not None and len(times) != len(matrix):
@@ -185,7 +185,7 @@ class RoutingModel:
             self._whole["profiles"] = [{"distances": matrix, "durations": times}]
 
     def ask_osrm(self, url: str, profile: str = "driving") -> None:
-        """Take distances (km) and durations (in the model's time) from an OSRM server, `http://localhost:5000` for one."""
+        """Set distances (km) and durations (in the model's time) from an OSRM server, such as `http://localhost:5000`."""
         from corl.modelling.osrm import travel_matrices
 
         url, profile, unit = check.text("url", url), check.text("profile", profile), _UNITS[self.time]
@@ -201,7 +201,7 @@ class RoutingModel:
     def from_frame(
         cls, clients: pandas.DataFrame | Sequence[Mapping[str, Any]], name: str = "model", **options: Any
     ) -> RoutingModel:
-        """A model with a client for each row: columns are `name` and what `add_client` takes. The rest is added after."""
+        """Return a model with a client per row: columns are `name` and the arguments of `add_client`."""
         model = cls(name, **options)
         for at, row in enumerate(records("clients", clients)):
             cells = taken(f"row {at} of the clients", row, (), _COLUMNS)
@@ -210,7 +210,7 @@ class RoutingModel:
 
     # ---------------------------------------------------------------- compiled and solved
     def instance(self) -> VrpInstance:
-        """What the model compiles to. Raises InputError, naming the model's own objects, or UsageError."""
+        """Return the instance of the model. Raises InputError, naming the model's own objects, or UsageError."""
         from corl.problems.vrp.problem import Vrp
 
         kinds = {"depots": self._depots, "clients": self._clients, "vehicles": self._vehicles}
@@ -220,7 +220,7 @@ class RoutingModel:
         return compiled(lambda: Vrp().adapt(self._object()), kinds)
 
     def solve(self, **options: Any) -> Routes:
-        """As `corl.solve` of the instance: `time_limit`, `solver` and what else it takes."""
+        """Solve the instance with the options of `corl.solve`: `time_limit`, `solver` and others."""
         instance = self.instance()
         result = solved(instance, "vrp", options)
         places = {key: [(node.get("lon", node.get("x")), node.get("lat", node.get("y"))) for node in self._nodes[key]]
@@ -230,7 +230,7 @@ class RoutingModel:
         return Routes(result, routes, dict(zip(names, places["depots"] + places["clients"])), "lat" in self._nodes["depots"][0])
 
     def _object(self) -> dict[str, Any]:
-        """The model as an object such as files hold: nodes are numbered, depots first."""
+        """Return the model as the object of an instance file: nodes are numbered, depots first."""
         shift, dimensions = len(self._depots), self._dimensions.listed()
         nodes = {key: [dict(node) for node in rows] for key, rows in self._nodes.items()}
         for key, names in (("depots", self._depots), ("clients", self._clients), ("vehicles", self._vehicles)):
@@ -261,19 +261,19 @@ class RoutingModel:
         return facts | ({"coordinates": "latlon"} if on_globe else {}) | whole | nodes
 
     def _plenty(self) -> dict[Hashable, float]:
-        """Of every kind of load as much as all clients together have: a capacity that is no limit."""
+        """Return for each kind of load the sum over all clients: a capacity that is no limit."""
         amounts = [given for (key, _, _), given in self._loads.items() if key == "clients"]
         return {kind: 1.0 + sum(each.get(kind, 0) for each in amounts) for kind in self._dimensions.known}
 
     def _new(self, names: Names, others: Names, name: Hashable) -> Hashable:
-        """A name of a node that no node has. Raises UsageError."""
+        """Return the name of a new node. Raises UsageError if a node has it already."""
         known = names.new(name)
         if known in others.known:
             raise UsageError(f"a depot and a client are both {shown(known)}; accepted: another name")
         return known
 
     def _place(self, of: str, x: Any, y: Any, lat: Any, lon: Any) -> dict[str, float]:
-        """The coordinates that are given: x and y, or lat and lon, or none. Raises UsageError."""
+        """Return the given coordinates: x and y, or lat and lon, or none. Raises UsageError."""
         ranges = {"x": 1e12, "y": 1e12, "lat": 90.0, "lon": 360.0}
         given = {axis: value for axis, value in zip(ranges, (x, y, lat, lon)) if value is not None}
         found = {axis: check.number(f"{of}: {axis}", value, -ranges[axis], ranges[axis]) for axis, value in given.items()}
@@ -282,7 +282,7 @@ class RoutingModel:
         return found
 
     def _times(self, of: str, *, windows: Any = None, **ends: Any) -> dict[str, Any]:
-        """The windows that are given, by the key of each. Raises UsageError."""
+        """Return the given windows, by the key of each. Raises UsageError."""
         found: dict[str, Any] = {
             key: check.window(f"{of}: {key}", value, self.time) for key, value in ends.items() if value is not None
         }
@@ -292,7 +292,7 @@ class RoutingModel:
         return found
 
     def _number(self, of: str, value: Any) -> float:
-        """A time as a number of the model's unit."""
+        """Return a time in the model's unit."""
         time = check.moment(of, value, self.time)
         if not isinstance(time, str):
             return time
@@ -300,7 +300,7 @@ class RoutingModel:
         return sum(part * size for part, size in zip(parts, (3600, 60, 1))) / _UNITS[self.time]
 
     def _break(self, of: str, given: Any) -> dict[str, Any]:
-        """A break as files hold it. Raises UsageError."""
+        """Return a break as in instance files. Raises UsageError."""
         begin, end, duration = check.entries(f"{of}: breaks", given, _BREAKS, count=3)
         window = check.window(f"{of}: breaks", (begin, end), self.time)
         return {"window": window, "duration": check.number(f"{of}: breaks", duration)}
@@ -327,7 +327,7 @@ class RoutingModel:
 
 
 def _square(of: str, given: Any) -> list[list[float]]:
-    """A square matrix of numbers from 0 as lists. Raises UsageError."""
+    """Return a square matrix of numbers from 0 as lists. Raises UsageError."""
     import numpy as np
 
     accepted = "a square matrix of finite numbers from 0"

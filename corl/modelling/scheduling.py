@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Operation", "Plan", "SchedulingModel"]
 
 Choices = tuple[Hashable, int] | Mapping[Hashable, int]
-"""A machine and how long it takes, or several machines of which one is taken."""
+"""A machine and the duration on it, or several machines with durations, of which one is chosen."""
 _PAIR = "(machine, duration) or {machine: duration}, durations integers from 0"
 _HEAVIEST = 10**6
 _OBJECTIVES: dict[str, Objective] = {
@@ -31,7 +31,7 @@ _OBJECTIVES: dict[str, Objective] = {
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation in a plan."""
+    """One scheduled operation of a plan."""
 
     job: Hashable
     step: int
@@ -43,34 +43,34 @@ class Operation:
 
 @dataclass(frozen=True)
 class Plan(Solved):
-    """When and where every operation runs."""
+    """A schedule: the machine and the times of every operation."""
 
     operations: tuple[Operation, ...]
-    """Job after job; empty without a solution."""
+    """The operations, job after job; empty without a solution."""
     machines: tuple[Hashable, ...]
     """The names of all machines, in the order of their declaration."""
     jobs: tuple[Hashable, ...]
 
     def machine(self, name: Hashable) -> list[Operation]:
-        """What a machine does, in order of time. Raises UsageError for a machine that the model does not have."""
+        """Return the operations of a machine, in order of time. Raises UsageError for an unknown machine."""
         Names("machine", self.machines).number("machine", name)
         return sorted((each for each in self.operations if each.machine == name), key=lambda each: (each.start, each.end))
 
     def job(self, name: Hashable) -> list[Operation]:
-        """A job's operations, in order. Raises UsageError for a job that the model does not have."""
+        """Return a job's operations, in order. Raises UsageError for an unknown job."""
         Names("job", self.jobs).number("job", name)
         return [each for each in self.operations if each.job == name]
 
     def to_frame(self) -> pandas.DataFrame:
-        """A row for each operation: job, step, machine, start, end."""
+        """Return a row for each operation: job, step, machine, start, end."""
         return to_frame([vars(each) for each in self.operations], ("job", "step", "machine", "start", "end"))
 
 
 class SchedulingModel:
-    """Jobs are chains of operations; each takes a machine for a while, a machine does one at a time.
+    """A model of jobs, which are chains of operations; each operation occupies a machine, which processes one at a time.
 
-    objective: "makespan", when the last job ends, "tardiness", how late jobs end, each late unit times the job's weight, or
-    "earliness", that and how early they end. Times are integers of a unit of your own.
+    objective: "makespan", the end of the last job; "tardiness", the weighted sum of the delays after due dates; or "earliness",
+    the tardiness and the weighted sum of early ends. Times are integers of any one unit.
     """
 
     def __init__(self, objective: Literal["makespan", "tardiness", "earliness"] = "makespan", name: str = "model") -> None:
@@ -81,7 +81,7 @@ class SchedulingModel:
         self._asked, self._declared = Asked(), False
 
     def add_machine(self, name: Hashable) -> None:
-        """Declare a machine: tables and pictures list machines in this order, and then no other ones are accepted.
+        """Declare a machine: tables and pictures list machines in this order, and no undeclared ones are accepted.
 
         Without any call of it, machines are those that the operations name, in the order in which they are first named.
         """
@@ -136,9 +136,9 @@ class SchedulingModel:
         self._asked.add_job(len(listed), *window, waits, kind, begins)
 
     def set_setup(self, machine: Hashable, before: Hashable, after: Hashable, duration: int) -> None:
-        """Setting a machine up from one family to another takes so long; before None: for its first operation.
+        """Set the duration of setting up a machine from one family to another; `before` None: for its first operation.
 
-        Without a family of its own a job is one. What is not said takes no time.
+        A job without a family is a family by itself. Set-ups that are not set take no time.
         """
         of = f"set-up of {shown(machine)}"
         pair = None if before is None else named(f"{of}: before", before), named(f"{of}: after", after)
@@ -146,7 +146,7 @@ class SchedulingModel:
         self._asked.setups[self._number("machine", machine), *pair] = length
 
     def set_unavailable(self, machine: Hashable, begin: int, end: int | None = None) -> None:
-        """A machine does nothing from `begin` to `end`, or with None from then on for good."""
+        """Make a machine unavailable from `begin` to `end`; None: from `begin` on."""
         of = f"machine {shown(machine)}"
         first = integer(f"{of}: begin", begin)
         last = None if end is None else integer(f"{of}: end", end)
@@ -157,10 +157,11 @@ class SchedulingModel:
     def rescheduled(
         self, plan: Plan, now: int, *, down: Mapping[Hashable, int | None] | None = None, frozen_until: int | None = None
     ) -> SchedulingModel:
-        """The model of what is left to decide at the time `now`: what has begun by `plan`, or begins before `frozen_until`, is as
-        it is. The plan is one of this model, to which jobs may have been added since.
+        """Return the model of the remaining decisions at the time `now`.
 
-        down: machines that broke down, and until when (None: for good); what runs on one is lost and starts anew.
+        Operations that have begun by `plan`, or begin before `frozen_until`, are fixed. The plan must be one of this model, to
+        which jobs may have been added since. down: machine -> the time until which it is broken (None: for ever); an operation
+        that runs on a broken machine is lost and starts again from scratch.
         """
         from corl.problems.jobshop.rescheduling import reschedule
 
@@ -184,7 +185,7 @@ class SchedulingModel:
         return made
 
     def _first(self, plan: Plan) -> SchedulingModel:
-        """The model of the jobs that a plan knows. Raises UsageError where these are not the first ones."""
+        """Return the model of the jobs of a plan. Raises UsageError if these are not the first jobs of this model."""
         accepted = "a plan of this model that has a solution"
         if not isinstance(plan, Plan):
             raise refusal("plan", plan, accepted)
@@ -197,7 +198,7 @@ class SchedulingModel:
         return made
 
     def _choices(self, of: str, given: Any) -> list[tuple[Hashable, int]]:
-        """The machines that can do an operation, and how long each takes."""
+        """Return the machines that can process an operation, and the duration on each."""
         if not isinstance(given, Mapping) and (isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2):
             raise refusal(of, given, _PAIR)
         pairs = list(given.items()) if isinstance(given, Mapping) else [tuple(given)]
@@ -212,13 +213,13 @@ class SchedulingModel:
         return found
 
     def _number(self, of: str, machine: Hashable) -> int:
-        """The number of a machine, which it gets where it is new and none was declared."""
+        """Return the number of a machine; a new machine gets the next one if none was declared."""
         found = named(of, machine)
         new = not self._declared and found not in self._machines.known
         return self._machines.add(found) if new else self._machines.number(of, found)
 
     def instance(self) -> JobShopInstance:
-        """What the model compiles to. Raises InputError."""
+        """Return the instance of the model. Raises InputError."""
         from corl.problems.jobshop.instance import from_jobs
 
         release, due, weight = zip(*self._dates) if self._dates else ((), (), ())
@@ -240,7 +241,7 @@ class SchedulingModel:
         )
 
     def solve(self, **options: Any) -> Plan:
-        """As `corl.solve` of the instance: `time_limit`, `solver` and what else it takes."""
+        """Solve the instance with the options of `corl.solve`: `time_limit`, `solver` and others."""
         instance = self.instance()
         result = solved(instance, "jobshop", options)
         operations = () if result.solution is None else tuple(self._operations(result.solution))

@@ -1,4 +1,4 @@
-"""What a SchedulingModel is asked for beyond durations and dates, until it becomes the rules of an instance."""
+"""Constraints of a SchedulingModel beyond durations and dates, collected until they become the rules of an instance."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Asked"]
 
 
 class Asked:
-    """Lists of each job, set-ups by (machine, family before, family after), and what was said of machines and of now."""
+    """The collected constraints: lists per job, set-ups by (machine, family before, family after), machines, current time."""
 
     def __init__(self) -> None:
         self.setups: dict[tuple[int, Hashable, Hashable], int] = {}
         self.spells: list[tuple[int, int, int | None]] = []
         self.now = 0
         self.fixed: dict[int, tuple[int, int]] = {}
-        """Of an operation its machine and its start."""
+        """Operation -> its machine and its start."""
         self._early: list[int | None] = []
         self._earliness: list[int] = []
         self._families: list[Hashable] = []
@@ -31,7 +31,7 @@ class Asked:
     def add_job(
         self, operations: int, early: int | None, earliness: int, no_wait: bool, family: Hashable, earliest: Sequence[int]
     ) -> None:
-        """What one more job, of so many operations, asks for."""
+        """Add the constraints of one more job with `operations` operations."""
         self._early.append(early)
         self._earliness.append(earliness)
         self._families.append(family)
@@ -39,21 +39,21 @@ class Asked:
         self._earliest += earliest or [0] * operations
 
     def cut(self, jobs: int, operations: int) -> None:
-        """Keep the first jobs, which have so many operations."""
+        """Keep the first `jobs` jobs, which have `operations` operations in all."""
         for of_jobs in (self._early, self._earliness, self._families):
             del of_jobs[jobs:]
         for of_operations in (self._no_wait, self._earliest):
             del of_operations[operations:]
 
     def take_spells(self, unavailable: Any) -> None:
-        """The spells of an instance's rules instead."""
+        """Replace the spells of unavailability by those of an instance's rules."""
         from corl.problems.jobshop.rules import FOREVER
 
         rows = [] if unavailable is None else unavailable.tolist()
         self.spells = [(machine, begin, None if end == FOREVER else end) for machine, begin, end in rows]
 
     def rules(self, rows: Sequence[Sequence[Any]], due: Sequence[int | None], machines: int) -> Rules | None:
-        """None where nothing was asked for. Raises UsageError for a set-up of a family that no job has."""
+        """Return the rules; None if there are no constraints. Raises UsageError for a set-up of a family that no job has."""
         import numpy as np
 
         from corl.problems.jobshop.rules import FOREVER, Rules
@@ -98,7 +98,7 @@ class Asked:
 
 
 def _merged(spells: Sequence[tuple[int, int, int | None]], forever: int) -> list[tuple[int, int, int]]:
-    """(machine, begin, end) by machine and time; those of a machine that overlap are one."""
+    """Return (machine, begin, end) sorted by machine and time; overlapping spells of a machine are merged."""
     found: list[tuple[int, int, int]] = []
     for machine, begin, end in sorted((machine, begin, forever if end is None else end) for machine, begin, end in spells):
         if found and found[-1][0] == machine and begin < found[-1][2]:

@@ -1,1 +1,1 @@
-"""Processes of our own: pipes, children, teams that solve one instance, workers that answer payloads, Ray in their place."""
+"""Processes: pipes, child processes, teams that solve one instance, workers that answer payloads, and Ray in their place."""

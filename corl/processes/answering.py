@@ -1,5 +1,5 @@
-"""Answering: what a worker of `corl.processes.workers` does, in a process of ours (`python -P -m corl.processes.answering`) or an
-actor of Ray's."""
+"""Answering: the work of a worker of `corl.processes.workers`, in a child process (`python -P -m corl.processes.answering`) or a
+Ray actor."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Answering", "main"]
 
 
 class Answering:
-    """Made of a pickled (make, arguments): answers pickled payloads by make(*arguments), which is called once."""
+    """A worker made from a pickled (make, arguments): it answers pickled payloads by `make(*arguments)`, which is called once."""
 
     def __init__(self, task: bytes) -> None:
         self._task = task
         self._function: Callable[[Any], Any] | None = None
 
     def answer(self, payload: bytes) -> Outcome:
-        """("answer", what the function returns of the payload), or ("failed", CorlError)."""
+        """Return ("answer", the function's result for the payload), or ("failed", CorlError)."""
         try:
             if self._function is None:
                 make, arguments = pickle.loads(self._task)

@@ -1,7 +1,7 @@
 """Child processes: `python -P -m MODULE`, the parent's side (Child) and the child's (`connect`).
 
 Plain processes, not multiprocessing's, so that they work from unguarded scripts, standard input and notebooks. A child ends
-with its parent, however that goes.
+with its parent, however the parent ends.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _LINGER = 1.0  # seconds that a child which no longer speaks has to end
 
 # -------------------------------------------------------------------- the parent's side
 class Child:
-    """A process of our own and the pipes to it."""
+    """A child process and the pipes to it."""
 
     def __init__(
         self, module: str, *arguments: str, threads: int | None = None, errors: IO[bytes] | None = None, group: bool = False
     ) -> None:
-        """Start it with this process's search path. Raises OSError.
+        """Start the process with this process's search path. Raises OSError.
 
-        threads: of the libraries in it; None leaves them as they are here. errors: a file for its standard error.
-        group: whether it leads a process group of its own, so that `kill` ends what it has started too; a terminal's Ctrl-C
+        threads: the number of threads of its libraries; None: as in this process. errors: a file for its standard error.
+        group: whether it leads a new process group, so that `kill` also ends the processes that it started; a terminal's Ctrl-C
         does not reach it then.
         """
         environment = {"PYTHONPATH": search_path()} | ({} if threads is None else dict.fromkeys(_THREADS, str(threads)))
@@ -55,29 +55,29 @@ class Child:
         self._outbox, self._inbox = self._process.stdin, self._process.stdout
 
     def send(self, message: Any) -> None:
-        """Raises OSError, or ValueError after `close`, where it is gone."""
+        """Send a message. Raises OSError, or ValueError after `close`, if the process is gone."""
         send(self._outbox, message)
 
     def send_bytes(self, body: bytes) -> None:
-        """As `send`, of a message that is pickled already."""
+        """Send a message that is pickled already, as `send` does."""
         send_bytes(self._outbox, body)
 
     def receive(self) -> Any:
-        """Its next message; EOFError where it is gone."""
+        """Return its next message. Raises EOFError if the process is gone."""
         return receive(self._inbox)
 
     def receive_bytes(self) -> bytes:
-        """Its next message, still pickled; EOFError where it is gone."""
+        """Return its next message, still pickled. Raises EOFError if the process is gone."""
         return receive_bytes(self._inbox)
 
     def close(self) -> None:
-        """Close the pipes, for the thread that receives: another would wait for it."""
+        """Close the pipes. Only the receiving thread may call it: another thread would wait for that one."""
         for pipe in (self._outbox, self._inbox):
             with contextlib.suppress(OSError):
                 pipe.close()
 
     def kill(self) -> None:
-        """End it at once, and its group."""
+        """Kill the process, and its group if it leads one."""
         with self._lock, contextlib.suppress(OSError):
             if self._process.returncode is not None:
                 return
@@ -87,8 +87,10 @@ class Child:
                 self._process.kill()
 
     def reap(self) -> float | None:
-        """Wait for its end. Of the leader of a group: kill what it leaves behind, and return its CPU seconds and those of what
-        it waited for."""
+        """Wait for its end. For the leader of a group, kill the remaining processes of the group and return its CPU seconds.
+
+        They include those of the processes that it waited for. None for a process that leads no group.
+        """
         if not self._group or self._process.returncode is not None:
             self._process.wait()
             return None
@@ -101,7 +103,7 @@ class Child:
 
     @property
     def exit_code(self) -> int:
-        """Of a child that no longer speaks, negative for a signal; one that lingers is killed."""
+        """The exit code of a child that closed its pipe, negative for a signal; a child that does not end is killed."""
         try:
             return self._process.wait(_LINGER)
         except subprocess.TimeoutExpired:
@@ -109,7 +111,7 @@ class Child:
             return self._process.wait()
 
     def ending(self) -> str:
-        """How it ended: "ended with exit code 3", "ended by SIGKILL (out of memory?)"."""
+        """Return how it ended, in words: "ended with exit code 3", "ended by SIGKILL (out of memory?)"."""
         code = self.exit_code
         if code >= 0:
             return f"ended with exit code {code}"
@@ -121,7 +123,7 @@ class Child:
 
 
 def end(children: Iterable[Child]) -> None:
-    """Kill all of them, and wait until they are gone."""
+    """Kill all children, and wait until they are gone."""
     children = list(children)
     for child in children:
         child.kill()
@@ -130,13 +132,13 @@ def end(children: Iterable[Child]) -> None:
 
 
 def search_path() -> str:
-    """This process's search path as PYTHONPATH, for a child that is to see the same sources and plug-ins."""
+    """Return this process's search path as PYTHONPATH, so that a child finds the same sources and plug-ins."""
     return os.pathsep.join(folder or os.getcwd() for folder in sys.path)
 
 
 @contextlib.contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """A child started here sees neither a terminal's Ctrl-C nor a batch system's SIGTERM to the group: the parent decides."""
+    """Block Ctrl-C and SIGTERM for children started in this context: the parent decides when they end."""
     if sys.platform == "win32":
         yield
         return
@@ -149,9 +151,9 @@ def _signals_blocked() -> Iterator[None]:
 
 # -------------------------------------------------------------------- the child's side
 def connect() -> tuple[queue.SimpleQueue[bytes], IO[bytes]]:
-    """In the child: the parent's messages, still pickled, as they come, and the pipe to the parent.
+    """Connect a child to its parent; returns the queue of the parent's messages, still pickled, and the pipe to the parent.
 
-    Standard output is kept for messages, prints go to standard error. Ctrl-C is ignored; the end of the parent ends this
+    Standard output is reserved for messages; prints go to standard error. Ctrl-C is ignored; the end of the parent ends this
     process at once, and the group that it leads.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be blocked
@@ -176,6 +178,6 @@ def _listen(inbox: IO[bytes], messages: queue.SimpleQueue[bytes]) -> None:
 
 
 def pin(processors: Iterable[int]) -> None:
-    """Keep this process on some processors, where the system can; before anything starts threads."""
+    """Pin this process to some processors, if the system supports it; call it before any thread starts."""
     if hasattr(os, "sched_setaffinity") and (chosen := set(processors)):
         os.sched_setaffinity(0, chosen)

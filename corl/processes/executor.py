@@ -17,31 +17,30 @@ __all__ = ["WAKE", "Executor", "Lane", "Outcome", "Threads"]
 WAKE = 1.0  # seconds of a wait that is repeated: one without end cannot be interrupted everywhere
 
 Outcome: TypeAlias = tuple[Any, ...]
-"""Of a payload: ("answer", value), ("failed", exception), or ("lost", CorlError) if the worker is gone; a Team's are its own."""
+"""The outcome of a payload: ("answer", value), ("failed", exception), or ("lost", CorlError) if the worker is gone; see Team."""
 
 Lane: TypeAlias = Callable[[Iterator[tuple[int, Any]]], Iterator[tuple[int, Outcome]]]
-"""What one thread does: it takes (number, payload) until there are no more, and yields (number, outcome). It must not raise."""
+"""The function of one thread: it takes (number, payload) until none is left, and yields (number, outcome); it must not raise."""
 
 
 class Executor(Protocol):
     """Answers payloads, in any order."""
 
     def submit(self, number: int, payload: Any, cores: int = 1) -> None:
-        """Have a payload answered as soon as a worker is free; `cores`: processors that it needs, for the cluster to reserve."""
+        """Queue a payload for the next free worker; `cores`: the number of processors that a cluster reserves for it."""
 
     def take(self, number: int | None = None, timeout: float = WAKE) -> tuple[int, Outcome] | None:
-        """Wait for an outcome of payload `number`, or of any; returns its number and the outcome, or None after `timeout`
-        seconds."""
+        """Wait for the outcome of payload `number`, or of any; returns (number, outcome), or None after `timeout` seconds."""
 
     def close(self) -> None:
-        """End the workers, whatever they are doing."""
+        """End the workers at once, even if they are busy."""
 
 
 class Threads:
-    """A thread for each lane; what the lanes wait for, child processes in general, is theirs."""
+    """An Executor with one thread per lane; the lanes own what they wait for, usually child processes."""
 
     def __init__(self, lanes: Iterable[Lane], end: Callable[[], object]) -> None:
-        """`end`: kills what the lanes wait for."""
+        """Start the threads. `end`: kills what the lanes wait for."""
         self._end = end
         self._payloads: queue.SimpleQueue[tuple[int, Any] | None] = queue.SimpleQueue()
         self._outcomes: deque[tuple[int, Outcome]] = deque()
@@ -66,7 +65,7 @@ class Threads:
         self._end()
 
     def _first(self, number: int | None) -> tuple[int, Outcome] | None:
-        """The first outcome of that number, or of any, with its number; None if there is none yet."""
+        """Return the first outcome of payload `number`, or of any, with its number; None if there is none yet."""
         return next((each for each in self._outcomes if number in (None, each[0])), None)
 
     def _work(self, lane: Lane) -> None:

@@ -1,4 +1,4 @@
-"""Member: the process of one worker of a Team, `python -P -m corl.processes.member`: one solve, told of as it goes."""
+"""Member: the process of one worker of a Team, `python -P -m corl.processes.member`: one solve, reported as it proceeds."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Serve one task: the task and a seed come in, "go" starts the run and "stop" ends it.
+    """Serve one task: receive the task and a seed, then "go", which starts the run, and "stop", which ends it.
 
-    Out go ("ready", versions), ("improved", objective, bound, solution or None) and ("discarded", refusal), then one of ("done",
-    limit, status, reason), ("failed", CorlError) and ("crashed", text).
+    Messages sent are ("ready", versions), ("improved", objective, bound, solution or None) and ("discarded", refusal), then one
+    of ("done", limit, status, reason), ("failed", CorlError) and ("crashed", text).
     """
     messages, outbox = connect()
     with contextlib.suppress(BrokenPipeError):  # the parent is gone

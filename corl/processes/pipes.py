@@ -1,4 +1,4 @@
-"""Pipes: messages between our own processes, pickles with an 8-byte length before each."""
+"""Pipes: messages between the processes of corl, pickles with an 8-byte length before each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["pickled", "receive", "receive_bytes", "send", "send_bytes"]
 
 
 def pickled(message: Any, what: str) -> bytes:
-    """A message for another process. Raises UsageError where `what` is in it does not pickle, or cannot be imported there."""
+    """Return a pickled message. Raises UsageError, naming `what` it holds, if it does not pickle or cannot be imported there."""
     buffer = io.BytesIO()
     try:
         _Pickler(buffer, protocol=5).dump(message)
@@ -25,7 +25,7 @@ def pickled(message: Any, what: str) -> bytes:
 
 
 class _Pickler(pickle.Pickler):
-    """Refuses what the other process would not find: a script or a notebook is __main__ only here."""
+    """A pickler that refuses objects of __main__, which the other process could not import."""
 
     def reducer_override(self, item: Any, /) -> Any:
         if isinstance(item, (type, FunctionType)) and item.__module__ == "__main__":
@@ -46,12 +46,12 @@ def send_bytes(pipe: IO[bytes], body: bytes) -> None:
 
 
 def receive(pipe: IO[bytes]) -> Any:
-    """The next message; EOFError when the other side is gone."""
+    """Return the next message. Raises EOFError if the other side is gone."""
     return pickle.loads(receive_bytes(pipe))
 
 
 def receive_bytes(pipe: IO[bytes]) -> bytes:
-    """The next message, still pickled; EOFError when the other side is gone."""
+    """Return the next message, still pickled. Raises EOFError if the other side is gone."""
     size = int.from_bytes(pipe.read(8), "little")
     body = pipe.read(size)
     if not body or len(body) < size:

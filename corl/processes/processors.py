@@ -12,7 +12,7 @@ _EACH = 4  # workers a processor: more would only take memory, and time from eac
 
 
 def available() -> list[int]:
-    """The numbers of the processors that this process may use."""
+    """Return the numbers of the processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))

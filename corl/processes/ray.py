@@ -20,7 +20,7 @@ __all__ = ["Cluster", "Ray", "imported"]
 
 
 def imported() -> Any:
-    """The package ray. Raises UsageError, saying how to install it, where it is missing."""
+    """Return the package ray. Raises UsageError, with the command that installs it, if it is not installed."""
     try:
         import ray
     except ImportError as error:
@@ -29,11 +29,14 @@ def imported() -> Any:
 
 
 class Cluster:
-    """The Ray that this process is connected to, else the one at an address until `close`."""
+    """The Ray cluster that this process is connected to, else the one at an address until `close`."""
 
     def __init__(self, address: str, option: str, processors: int | None = None) -> None:
-        """`address`: as `ray.init` takes it; "local" starts a Ray of this machine, with so many processors, and "auto" is the
-        cluster that Ray finds. `option`: what the user gave it by. Raises UsageError where there is none."""
+        """Connect to a cluster. Raises UsageError if there is none.
+
+        address: as for `ray.init`; "local" starts a Ray of this machine with `processors` processors, "auto" is the cluster that
+        Ray finds. option: the name of the user's option that holds the address.
+        """
         self.ray = imported()
         self._own = not self.ray.is_initialized()
         if self._own:
@@ -49,7 +52,7 @@ class Cluster:
         self.processors = int(self.ray.cluster_resources().get("CPU", 0))
 
     def close(self) -> None:
-        """Disconnect, unless somebody else has connected."""
+        """Disconnect, unless other code made the connection."""
         if self._own:
             self.ray.shutdown()
 
@@ -58,17 +61,22 @@ class Ray:
     """An Executor on a cluster; see `actors` and `tasks`."""
 
     def __init__(self, cluster: Cluster, start: Callable[[Any, int], Any], actors: Sequence[Any] = ()) -> None:
-        """start: from a payload and a number of processors to Ray's reference of its Outcome. actors: killed by `close`; without
-        any, it cancels what runs."""
+        """Make an executor on a cluster.
+
+        start: function from a payload and a number of processors to Ray's reference of its Outcome. actors: killed by `close`;
+        without actors, `close` cancels the running tasks.
+        """
         self.processors = cluster.processors
-        """Those of the cluster."""
+        """The number of processors of the cluster."""
         self._cluster, self._ray, self._start, self._actors = cluster, cluster.ray, start, actors
         self._running: dict[Any, int] = {}  # reference -> number
 
     @classmethod
     def actors(cls, count: int, task: bytes) -> Ray:
-        """`count` actors, one processor each, which answer by a task of Answering: on the cluster that is connected, else at
-        RAY_ADDRESS, else on this machine. Raises UsageError."""
+        """Return an executor with `count` actors, one processor each, which answer by a task of Answering. Raises UsageError.
+
+        They run on the connected cluster, else on that at RAY_ADDRESS, else on this machine.
+        """
         cluster = Cluster(os.environ.get("RAY_ADDRESS") or "local", "--executor ray (RAY_ADDRESS)", count)
         if count > cluster.processors:
             cluster.close()
@@ -80,13 +88,13 @@ class Ray:
 
     @classmethod
     def tasks(cls, address: str | None, function: Callable[[Any], Outcome]) -> Ray:
-        """A task of Ray's for each payload; `address` as `ray.init` takes it, None for the cluster that Ray finds."""
+        """Return an executor with a Ray task per payload; `address`: as for `ray.init`, None: the cluster that Ray finds."""
         cluster = Cluster(address or "auto", "--address")
         task = cluster.ray.remote(max_retries=0)(function)
         return cls(cluster, lambda payload, cores: task.options(num_cpus=cores).remote(payload))
 
     def submit(self, number: int, payload: Any, cores: int = 1) -> None:
-        """An actor works through its payloads one by one."""
+        """Start a payload; an actor answers its payloads one by one."""
         self._running[self._start(payload, cores)] = number
 
     def take(self, number: int | None = None, timeout: float = WAKE) -> tuple[int, Outcome] | None:
@@ -103,7 +111,7 @@ class Ray:
             return number, ("lost", CorlError(f"a worker is lost: {type(error).__name__}"))
 
     def close(self) -> None:
-        """End all, and the connection."""
+        """End the actors or tasks, and the connection."""
         end: Callable[[Any], object] = self._ray.kill if self._actors else partial(self._ray.cancel, force=True)
         for each in self._actors or self._running:
             with contextlib.suppress(self._ray.exceptions.RayError, ValueError):

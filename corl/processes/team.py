@@ -1,4 +1,4 @@
-"""Team: the workers of one solve, seen from the process that was asked; what each does is in member.py."""
+"""Team: the workers of one solve, as the calling process manages them; the work of each is in member.py."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _log = logging.getLogger(__name__)
 
 
 class Team:
-    """Copies of a solver in `count` processes, with different seeds; a context manager that leaves none behind.
+    """Copies of a solver in `count` processes, with different seeds; a context manager that ends all of them.
 
-    They share nothing. With `iterations` each goes to its own end and the outcome is the best of all, the lower worker
-    winning ties, whatever their speeds; otherwise what ends the run ends them all. A worker that crashes or is killed is
-    a warning in the log; if all are killed, what they had reported is the outcome, and a SolverError where that is nothing or
-    where one crashed. One that misbehaves (SolverError, UsageError) ends the run. They share `run.workers` cores. killed: they
-    do not hear that they are asked to end, and are killed without a word (`Solver.own_process`).
+    They share nothing. With `iterations` each runs to its own end and the outcome is the best of all, the lower worker
+    winning ties, whatever their speeds; otherwise the end of the run ends them all. A worker that crashes or is killed is
+    a warning in the log. If all are killed, their reported solutions are the outcome; if there is none, or if one crashed, a
+    SolverError is raised. A SolverError or UsageError of one worker ends the run. They share `run.workers` cores. killed: whether
+    workers cannot receive the request to end, and are killed instead (`Solver.own_process`).
     """
 
     def __init__(self, run: Run, solver: Solver, count: int, killed: bool = False) -> None:
@@ -62,9 +62,9 @@ class Team:
         self._executor.close()
 
     def prepare(self) -> dict[str, str]:
-        """Start the workers and wait until each has prepared its solver; returns the versions of what they have imported.
+        """Start the workers and wait until each has prepared its solver; returns the versions of the packages they imported.
 
-        Raises what all of them, or SolverError.
+        Raises the error that all of them raised, or SolverError.
         """
         for k in range(self._count):
             self._start(k)
@@ -80,7 +80,7 @@ class Team:
         return versions
 
     def collect(self) -> None:
-        """Until every worker has ended: pass on improvements; when the run must end, ask once and wait with patience."""
+        """Pass on improvements until every worker has ended; when the run must end, ask the workers once, and wait for them."""
         self._tell("go")
         deadline = math.inf
         while self._alive and time.perf_counter() < deadline:
@@ -104,7 +104,7 @@ class Team:
 
     @property
     def _must_end(self) -> bool:
-        """With `iterations`, a target or an optimum that one worker reaches must not cut the others short by the clock."""
+        """Return whether to end all workers; with `iterations`, one worker's target or optimum must not end the others early."""
         run = self._run
         return run.should_stop if run.iterations is None else run.interrupted or run.remaining == 0.0
 
@@ -118,7 +118,7 @@ class Team:
         self._executor.submit(k, child)
 
     def _talk(self, children: Iterator[tuple[int, Child]]) -> Iterator[tuple[int, Outcome]]:
-        """The lane of a worker: send it its task, then pass on what it says until it is gone."""
+        """Run the lane of a worker: send it its task, then yield its messages until it is gone."""
         for k, child in children:
             fault = ""
             try:
@@ -169,7 +169,7 @@ class Team:
             self._failures.append(f"worker {k} {message[1]}{self._children[k].ending()}")
 
     def _take_last(self) -> None:
-        """Of the improvements that came faster than they were looked at, the last of each worker: there is no time for more."""
+        """Examine only the last pending improvement of each worker, as there is no time to examine the others."""
         last: dict[tuple[int, bool], Outcome] = {}
         while found := self._executor.take(timeout=0.0):
             k, message = found
@@ -189,7 +189,7 @@ class Team:
 
 
 def _seed(seed: int, k: int) -> int:
-    """The seed of worker k; the first has the run's own."""
+    """Return the seed of worker k; the first has the run's own seed."""
     import numpy as np
 
     return int(np.random.SeedSequence([seed, k]).generate_state(1)[0]) if k else seed

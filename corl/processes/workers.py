@@ -18,18 +18,18 @@ from corl.processes.pipes import pickled
 __all__ = ["EXECUTORS", "Maker", "Workers"]
 
 Maker: TypeAlias = Callable[..., Callable[[Any], Any]]
-"""A function of an importable module: what each worker is made of."""
+"""A function of an importable module that makes the function of a worker."""
 
 EXECUTORS = ("processes", "ray")
-"""What can run workers: processes of this machine, or actors of a Ray cluster (extra "distributed")."""
+"""The names of executors: processes of this machine, or actors of a Ray cluster (extra "distributed")."""
 _LOOK_EVERY = 0.01  # seconds
 
 
 class Workers:
-    """`count` workers that answer payloads, each by `make(*arguments)(payload)`; 0: this process does, when asked.
+    """`count` workers that answer payloads, each by `make(*arguments)(payload)`; 0: this process does, when an answer is taken.
 
-    A context manager that leaves no process behind. Arguments, payloads and answers must pickle. An exception in a worker
-    is raised by `next` or `map`: a CorlError as it is, another as a CorlError that says what it was.
+    A context manager that ends its processes. Arguments, payloads and answers must pickle. An exception in a worker is raised by
+    `next` or `map`: a CorlError unchanged, any other as a CorlError that names it.
     """
 
     def __init__(self, count: int, make: Maker, *arguments: Any, executor: str = "processes") -> None:
@@ -44,19 +44,19 @@ class Workers:
         self._executor.close()
 
     def submit(self, payload: Any) -> int:
-        """Have a payload answered; its number, for `take`."""
+        """Queue a payload and return its number, for `take`."""
         self._executor.submit(self._submitted, payload)
         self._submitted += 1
         return self._submitted - 1
 
     def take(self, number: int) -> Any:
-        """The answer to the payload of that number, once. Whoever takes by number does not call `next` or `map`."""
+        """Return the answer to the payload `number`, once. Do not mix it with calls of `next` or `map`."""
         return self._answer(number, None)
 
     def next(self, look: Callable[[], object] | None = None) -> Any:
-        """The answer to the first payload whose answer was not taken yet.
+        """Return the answer to the first payload whose answer was not taken yet.
 
-        look: called every 10 ms or so while no worker has answered; what it raises ends the wait.
+        look: called about every 10 ms while no worker has answered; an exception that it raises ends the wait.
         """
         if self._taken == self._submitted:
             raise UsageError("next() takes the answer to a payload that was submitted before")
@@ -64,7 +64,7 @@ class Workers:
         return self._answer(self._taken - 1, look)
 
     def map(self, payloads: Iterable[Any]) -> list[Any]:
-        """The answers to all of `payloads`, in their order."""
+        """Return the answers to all of `payloads`, in their order."""
         before = self._submitted
         for payload in payloads:
             self.submit(payload)
@@ -99,7 +99,7 @@ def _executor(count: int, make: Maker, arguments: tuple[Any, ...], executor: str
 
 
 class _Here:
-    """No worker: payloads are answered in this process when the answer is taken."""
+    """The executor without workers: payloads are answered in this process when the answer is taken."""
 
     def __init__(self, make: Maker, arguments: tuple[Any, ...]) -> None:
         self._answer = make(*arguments)
@@ -117,7 +117,7 @@ class _Here:
 
 
 def _ask(k: int, child: Child, task: bytes, payloads: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Outcome]]:
-    """Lane k: a child process is sent the task and then payloads; once it is gone, all that are left are lost."""
+    """Run lane k: send a child process the task, then payloads; once it is gone, all remaining payloads are lost."""
     number = -1
     try:
         child.send_bytes(task)

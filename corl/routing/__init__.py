@@ -1,1 +1,1 @@
-"""What tsp, vrp and orienteering share: distances (plane, globe, matrices), TSPLIB sections, nearest neighbours."""
+"""Shared parts of routing problems: distances (plane, globe, matrices), TSPLIB sections, nearest neighbours."""

@@ -1,4 +1,4 @@
-"""What files call their distances (TSPLIB's EDGE_WEIGHT_TYPE), and the judges' formulas for them.
+"""The names of distances in files (TSPLIB's EDGE_WEIGHT_TYPE), and the judges' formulas for them.
 
 The formulas are those of TSPLIB 95 (G. Reinelt, section 2) written out in NumPy. They are deliberately not those of
 corl.routing.metric, which the solvers compute with: a fault in one shows as a difference to the other.
@@ -30,7 +30,7 @@ _EARTH = 6378.388  # kilometres
 def edge_lengths(
     edge_weight_type: str, points: _Array | None, matrix: _Array | None, tails: NDArray[np.integer], heads: NDArray[np.integer]
 ) -> _Array:
-    """The distances from tails[i] to heads[i], float64 [len(tails)], by points [n, 2 or 3] or by a matrix [n, n].
+    """Return the distances from tails[i] to heads[i], float64 [len(tails)], by points [n, 2 or 3] or by a matrix [n, n].
 
     From a node to itself it is 0. TSPLIB's formula for GEO would say 1, as it does for two nodes in one place.
     TENTHS_2D, which no file has: whole tenths of the Euclidean distance, cut (the convention of DIMACS 2022 for time windows).

@@ -1,4 +1,4 @@
-"""The graphs of several instances laid out flat, so that one pool of states mixes sizes and kinds of distances.
+"""The graphs of several instances in flat arrays, so that one pool of states mixes sizes and kinds of distances.
 
 An environment of a routing problem has a `GraphPool` as the field `graphs` of its state; its kernels read the distances of an
 instance through `graph_metric`.
@@ -27,15 +27,15 @@ class GraphPool(NamedTuple):
     size: NDArray[np.int64]
     """[I] n."""
     nodes_start: NDArray[np.int64]
-    """[I] where the nodes of a graph begin in arrays [sum of n] that a problem adds (scores, demands)."""
+    """[I] the index of a graph's first node in arrays [sum of n] that a problem adds (scores, demands)."""
     points_start: NDArray[np.int64]
-    """[I] where its nodes begin in `points`."""
+    """[I] the index of its first node in `points`."""
     matrix_start: NDArray[np.int64]
-    """[I] where its n * n distances begin in `matrix`."""
+    """[I] the index of the first of its n * n distances in `matrix`."""
     listed: NDArray[np.int64]
     """[I] the length of a node's neighbour list."""
     lists_start: NDArray[np.int64]
-    """[I] where the lists of its nodes begin in `lists`."""
+    """[I] the index in `lists` at which the lists of its nodes begin."""
     points: NDArray[np.float64]
     """[sum of n over graphs with coordinates, 3] as the metric has them."""
     matrix: NDArray[np.float64]
@@ -45,7 +45,7 @@ class GraphPool(NamedTuple):
 
 
 def graph_pool(metrics: Sequence[Metric], listed: int = 0, prices: Sequence[NDArray[np.float64] | None] = ()) -> GraphPool:
-    """The pool of these graphs; neighbour lists hold up to `listed` nodes.
+    """Return the pool of these graphs; neighbour lists hold up to `listed` nodes.
 
     prices: for each graph None, or float64 [n], taken off a matrix's distances to each node before the nearest are listed.
     """
@@ -69,13 +69,13 @@ def graph_pool(metrics: Sequence[Metric], listed: int = 0, prices: Sequence[NDAr
 
 
 def offsets(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where parts of these lengths begin, int64, when they are laid out one after another."""
+    """Return the start indices, int64, of consecutive parts with the given lengths."""
     return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
 
 
 @kernel(inline=True)
 def graph_metric(graphs: Any, instance: Any) -> Any:
-    """The Metric of one graph, of views into the pool."""
+    """Return the Metric of one graph, of views into the pool."""
     n, kind, start = graphs.size[instance], graphs.kind[instance], graphs.matrix_start[instance]
     m = n if kind == EXPLICIT else 0
     first = graphs.points_start[instance]

@@ -14,7 +14,7 @@ LAYOUTS = (
 
 
 def entries(layout: str, n: int) -> int:
-    """How many numbers a matrix of n cities takes in a layout."""
+    """Return the number of entries of a matrix of n cities in a layout."""
     if layout == "FULL_MATRIX":
         return n * n
     return n * (n + 1) // 2 if "DIAG" in layout else n * (n - 1) // 2
@@ -39,7 +39,7 @@ def fill(layout: str, values: NDArray[np.float64], n: int) -> NDArray[np.float64
 
 
 def entry_at(layout: str, i: int, j: int, n: int) -> int:
-    """The place 0.. among the numbers of the file from which entry (i, j), i != j, was read."""
+    """Return the index, from 0, of the number in the file from which entry (i, j), i != j, was read."""
     if layout == "FULL_MATRIX":
         return i * n + j
     lower = layout.startswith("LOWER") == layout.endswith("ROW")

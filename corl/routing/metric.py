@@ -30,7 +30,7 @@ _KINDS = {
 
 
 class Metric(NamedTuple):
-    """What `distance` reads. Every kind is a rounding, monotone, of a distance between `points`; EXPLICIT reads `matrix`."""
+    """The data of `distance`. Every kind is a monotone rounding of a distance between `points`; EXPLICIT reads `matrix`."""
 
     kind: int
     points: NDArray[np.float64]
@@ -58,7 +58,7 @@ def metric(edge_weight_type: str, given: NDArray[np.float64] | None, matrix: NDA
 
 
 def bonded(given: Metric, partner: NDArray[np.integer[Any]]) -> Metric:
-    """The metric of points, but with bonds: edges so short that no exchange of edges pays which breaks one.
+    """Return the metric of points with bonds: edges so short that no exchange of edges that breaks one pays.
 
     partner: int [n] the city at the other end of a city's bond, -1 for a city without one.
     """

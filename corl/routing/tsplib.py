@@ -32,7 +32,7 @@ def dimension(text: Text, header: dict[str, Entry]) -> int:
 
 
 def required(text: Text, header: dict[str, Entry], keyword: str) -> Entry:
-    """What the header says of a keyword. Raises InputError where it is missing."""
+    """Return the entry of a keyword in the header. Raises InputError if it is missing."""
     if keyword not in header:
         raise text.error("missing; accepted: a line KEYWORD : value before the data", line=text.last_line, field=keyword)
     return header[keyword]
@@ -41,7 +41,7 @@ def required(text: Text, header: dict[str, Entry], keyword: str) -> Entry:
 def one_of(
     text: Text, header: dict[str, Entry], keyword: str, accepted: tuple[str, ...], refused: dict[str, str], required: bool = True
 ) -> str:
-    """The value of a keyword; "" where it is missing and not required."""
+    """Return the value of a keyword; "" if it is missing and not required."""
     if keyword not in header and not required:
         return ""
     if keyword not in header:
@@ -56,14 +56,14 @@ def one_of(
 
 # -------------------------------------------------------------------- the sections
 def section(text: Text, sections: dict[str, Text], keyword: str, because: str) -> Text:
-    """A section's data. Raises InputError, saying that `because` needs it, where it is missing."""
+    """Return a section's data. Raises InputError, saying that `because` needs it, if it is missing."""
     if keyword not in sections:
         raise text.error(f"missing; {because} needs it", line=text.last_line, field=keyword)
     return sections[keyword]
 
 
 def coordinates(sections: dict[str, Text], keyword: str, n: int, columns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """ids int64 [n] and coordinates float64 [n, columns] of a section with a city a line."""
+    """Return ids int64 [n] and coordinates float64 [n, columns] of a section with one city per line."""
     part = sections[keyword]
     table = part.table(keyword, 1 + columns)
     if len(table) != n:
@@ -116,7 +116,7 @@ def write_coordinates(stream: TextIO, ids: NDArray[np.int64], points: NDArray[np
 
 
 def numerals(values: NDArray[np.float64]) -> Iterable[str]:
-    """The shortest text of each number that reads back as the same float64; whole numbers without a point."""
+    """Return the shortest text of each number that reads back as the same float64; whole numbers without a point."""
     whole = values.astype(np.int64)
     if np.array_equal(whole, values) and not np.signbit(values[values == 0]).any():
         return map(str, whole.tolist())

@@ -1,1 +1,1 @@
-"""One page about an instance, a solution or a Result: a picture to look into, tables, and how the run went."""
+"""One page about an instance, a solution or a Result: an interactive picture, tables, and the course of the run."""

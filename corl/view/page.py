@@ -23,7 +23,7 @@ Trace: TypeAlias = Sequence[tuple[float, float | None, float | None]]
 
 
 def page(problem: Problem, instance: Any, solution: Any = None, run: Facts = (), trace: Trace = ()) -> str:
-    """The page about an instance, and about a solution of it, where there is one.
+    """Return the page about an instance, and about a solution of it, where there is one.
 
     run: facts of the run that it came from, in words; trace: as `corl.Result` has it.
     """
@@ -55,7 +55,7 @@ def _shown(fact: Any) -> str:
 
 
 def _embedded(data: Any) -> Any:
-    """JSON that cannot end its script element."""
+    """Return JSON that cannot end its script element."""
     from markupsafe import Markup
 
     text = json.dumps(data, separators=(",", ":"), allow_nan=False, default=float)
@@ -74,5 +74,5 @@ def in_browser(html: str) -> None:
 
 
 def in_notebook(html: str) -> str:
-    """The page within a notebook's cell."""
+    """Return the page within a notebook's cell."""
     return f'<iframe srcdoc="{escape(html)}" style="width:100%;height:640px;border:0"></iframe>'

@@ -1,4 +1,4 @@
-"""What a page shows of an instance and a solution, in terms that one piece of JavaScript draws for every problem."""
+"""The picture of an instance and a solution on a page, in shapes that one piece of JavaScript draws for every problem."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Group", "Scene", "short"]
 
 @dataclass(frozen=True)
 class Group:
-    """What belongs together and is highlighted together: a route, a job, a tensor."""
+    """Shapes that are highlighted together: a route, a job, a tensor."""
 
     cells: Sequence[Any]
     """Its row in the table, under `Scene.head`."""
@@ -25,10 +25,10 @@ class Scene:
 
     title: str
     x: str = ""
-    """What the x axis is; "" where the picture has no axes (`equal`)."""
+    """The label of the x axis; "" if the picture has no axes (`equal`)."""
     y: str = ""
     equal: bool = False
-    """Whether a unit is as long on both axes: a map."""
+    """Whether both axes have the same scale, as on a map."""
     rows: Sequence[str] = ()
     """Names of the rows 0, 1, ... where y counts rows, the first one on top."""
     head: Sequence[str] = ()
@@ -41,12 +41,12 @@ class Scene:
     boxes: list[tuple[float, float, float, float, str, int, bool]] = field(default_factory=list)
     """(x, y, width, height, text, group or -1, whether it is marked); where there are rows, y is the row and height 1."""
     marked: str = ""
-    """What marked boxes are."""
+    """The meaning of marked boxes."""
     tight: list[str] = field(default_factory=list)
     """The limits that are met exactly."""
     note: str = ""
 
 
 def short(value: float) -> str:
-    """A number as tables show it."""
+    """Return a number as tables show it."""
     return f"{value:,.10g}" if abs(value) >= 1e6 or value == int(value) else f"{value:,.6g}"

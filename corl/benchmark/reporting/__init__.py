@@ -1,1 +1,1 @@
-"""From a store to what is shown: measures with intervals, tables, figures, the page."""
+"""From a store to a report: measures with intervals, tables, figures, the page."""

@@ -1,4 +1,4 @@
-"""Analysis: what a report says of one suite, worked out from its Grid as plain values that templates and JSON can show."""
+"""Analysis: the results of one suite, computed from its Grid as plain values that templates and JSON can show."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Row:
     solver: str
     limit: str
     runs: int
-    """Those asked for that it did not refuse; shares are of these."""
+    """The number of planned runs that the solver did not refuse; shares are of these."""
     solved: int
     refused: int
-    """Runs on instances that it does not take: no failures, and in none of the figures."""
+    """The number of runs on instances that it does not accept: no failures, and in none of the figures."""
     failures: dict[str, int]
-    """Outcome -> how many runs."""
+    """Outcome -> number of runs."""
     gap: Estimate
     """Mean over the runs that found a solution."""
     middle: Estimate
@@ -54,12 +54,12 @@ class Row:
     peak_bytes: float | None
     nodes: float | None
     derived: bool
-    """Whether some of it was read off the trace of longer runs."""
+    """Whether some values were read off the trace of longer runs."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two solvers at one limit, on the runs (instance, seed) that both were asked for and neither refused."""
+    """Two solvers at one limit, on the planned runs (instance, seed) that neither refused."""
 
     a: str
     b: str
@@ -77,13 +77,13 @@ class Comparison:
     refused: tuple[int, int]
     """Runs of either that it refused: these pairs are left out."""
     better: str
-    """The solver that is shown to be better, or ""."""
+    """The significantly better solver, or ""."""
     verdict: str
 
 
 @dataclass(frozen=True)
 class InstanceRow:
-    """One instance at the longest limit: the mean gap of every solver, and what is known of it."""
+    """One instance at the longest limit: the mean gap of every solver, and its reference."""
 
     instance: str
     size: float | None
@@ -110,7 +110,7 @@ class GroupRow:
 
 
 def summary(grid: Grid, resampling: Resampling) -> list[Row]:
-    """A row for every limit and solver that ran at it."""
+    """Return a row for every limit and solver that ran at it."""
     gaps, reached, integrals, best = grid.gaps(), grid.reached(), _integrals(grid), _best(grid)
     nodes = np.array([_number(r.facts.get("nodes")) for r in grid.records] + [None], float)[grid.record]
     nodes[grid.derived] = np.nan
@@ -149,7 +149,7 @@ def summary(grid: Grid, resampling: Resampling) -> list[Row]:
 def compare(
     grid: Grid, resampling: Resampling, at: int, pairs: list[tuple[int, int]] | None = None, tolerance: float = TIE
 ) -> list[Comparison]:
-    """The verdict on pairs of solvers (places in grid.solvers; default: all that ran) at limit number `at`."""
+    """Return the verdict on pairs of solvers (places in grid.solvers; default: all that ran) at limit number `at`."""
     if pairs is None:
         pairs = list(combinations(np.flatnonzero(grid.attempted[at]).tolist(), 2))
     if not pairs:
@@ -203,13 +203,13 @@ def _verdict(a: str, b: str, difference: Estimate, lost_a: int, lost_b: int, dif
 
 
 def _without(a: str, b: str, refused: tuple[int, int]) -> str:
-    """What a verdict adds where runs were refused."""
+    """Return the remark of a verdict about refused runs."""
     who = " and ".join(f"{count} by {name}" for name, count in zip((a, b), refused) if count)
     return f", without the runs refused ({who})" if who else ""
 
 
 def instance_rows(grid: Grid) -> list[InstanceRow]:
-    """A row for every instance: mean gaps at the longest limit."""
+    """Return a row for every instance: mean gaps at the longest limit."""
     gaps, objective, bound = grid.gaps()[-1], grid.numbers["objective"], grid.numbers["bound"]
     low, high = (np.nanmin, np.nanmax) if grid.sense == "min" else (np.nanmax, np.nanmin)
     sizes = {r.instance: _number(r.facts.get("size")) for r in grid.records if r.facts.get("size") is not None}
@@ -235,7 +235,7 @@ def instance_rows(grid: Grid) -> list[InstanceRow]:
 
 
 def group_rows(grid: Grid, groups: Mapping[str, str]) -> list[GroupRow]:
-    """A row for every group of instances (instance -> group), in order; none where there are not several."""
+    """Return a row for every group of instances (instance -> group), in order; none if there are fewer than two groups."""
     members: dict[str, list[int]] = {}
     for i, name in enumerate(grid.instances):
         members.setdefault(groups.get(name, ""), []).append(i)
@@ -258,7 +258,7 @@ def _leaders(means: Sequence[float | None], least: float | None, failed: Sequenc
 
 
 def _integrals(grid: Grid) -> NDArray[np.float64]:
-    """The primal integral divided by the time limit, [L, S, I, K]: 1 for failed runs, NaN for refused and untimed ones."""
+    """Return the primal integral divided by the time limit, [L, S, I, K]: 1 for failed runs, NaN for refused and untimed ones."""
     gaps, traces = grid.trace_gaps(), grid.traces
     found = np.full(grid.record.shape, np.nan)
     for at, limit in enumerate(grid.limits):
@@ -272,7 +272,7 @@ def _integrals(grid: Grid) -> NDArray[np.float64]:
 
 
 def _best(grid: Grid) -> NDArray[np.bool_]:
-    """[L, S, I, K]: runs that no other solver's run on the instance and seed beats at that limit."""
+    """Return bool [L, S, I, K]: runs that no other solver's run on the instance and seed beats at that limit."""
     objective = grid.numbers["objective"]
     signed = np.where(np.isnan(objective), np.inf, objective if grid.sense == "min" else -objective)
     best = signed.min(axis=1, keepdims=True)

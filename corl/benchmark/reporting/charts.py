@@ -44,7 +44,7 @@ class Axis:
         return np.asarray((np.clip(values, self.low, self.high) - self.low) / (self.high - self.low))
 
     def ticks(self) -> list[tuple[float, str]]:
-        """(value, text) of the marks."""
+        """Return (value, text) of the marks."""
         values = log_ticks(self.low, self.high) if self.log else linear_ticks(self.low, self.high)
         marks = [(value, self.text(value)) for value in values]
         if self.zero:
@@ -53,12 +53,12 @@ class Axis:
 
 
 def percent_tick(value: float) -> str:
-    """A share of 1 as a tick's text."""
+    """Return a share of 1 as a tick's text."""
     return f"{100 * value:.10g} %"
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Powers of ten from `low` to `high`, every second or third where there are many; 1, 2, 5 where there are few."""
+    """Return powers of ten from `low` to `high`, every second or third where there are many; 1, 2, 5 where there are few."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     step = max(1, math.ceil((last - first + 1) / 6))
     powers = [10.0**k for k in range(first, last + 1, step)]
@@ -69,7 +69,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def linear_ticks(low: float, high: float) -> list[float]:
-    """About five round values from `low` to `high`."""
+    """Return about five round values from `low` to `high`."""
     raw = (high - low) / 4
     size = 10 ** math.floor(math.log10(raw))
     step = next(m * size for m in (1, 2, 2.5, 5, 10) if m * size >= raw * 0.999)
@@ -77,7 +77,7 @@ def linear_ticks(low: float, high: float) -> list[float]:
 
 
 def chart(curves: Sequence[Curve], x: Axis, y: Axis, colours: Mapping[str, int], title: str, *, steps: bool = False) -> Markup:
-    """The SVG of some curves, each labelled at its right end; `colours` gives every label the number of its CSS class."""
+    """Return the SVG of some curves, each labelled at its right end; `colours` gives every label the number of its CSS class."""
     marks, names = [text for _, text in y.ticks()], [line for curve in curves for line in _lines(curve.label)]
     place = _Place(x, y, max(_LEFT, _wide(marks) + 10), _WIDTH - max(_RIGHT, _wide(names) + 16))
     parts = [
@@ -123,7 +123,7 @@ def _wide(texts: Sequence[str]) -> float:
 
 
 def _lines(label: str) -> list[str]:
-    """A label in one line, or two where it is long."""
+    """Return a label in one line, or two where it is long."""
     return textwrap.wrap(label, _LONGEST, break_on_hyphens=False, max_lines=2, placeholder="…")
 
 
@@ -149,7 +149,7 @@ def _axes(place: _Place) -> Markup:
 
 
 def _labels(curves: Sequence[Curve], place: _Place, colours: Mapping[str, int]) -> Markup:
-    """Every curve's name beside its end, moved apart, with a thin line to where the curve ends."""
+    """Return every curve's name beside its end, moved apart, with a thin line to where the curve ends."""
     ends = [(float(place.across(c.x[-1:])[0]), float(place.up(c.y[-1:])[0])) for c in curves]
     names = [_lines(curve.label) for curve in curves]
     most = max(map(len, names), default=1)

@@ -1,4 +1,4 @@
-"""Curves: what the figures show of a Grid, gaps against time and performance profiles."""
+"""Curves: the figures of a Grid, gaps against time and performance profiles."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Curve:
 
 
 def curves(grid: Grid, resampling: Resampling) -> list[Curve]:
-    """Every solver's mean primal gap against time, from the run with the longest limit of each instance and seed.
+    """Return every solver's mean primal gap against time, from the run with the longest limit of each instance and seed.
 
     The gap counts as 1 (100 %) before the first solution and throughout a failed run, so the area under the curve is the
     primal integral. What a solver refused is not in its curve.
@@ -109,7 +109,7 @@ def gap_profile(grid: Grid, at: int) -> list[Curve]:
 
 
 def size_curves(grid: Grid) -> list[Curve]:
-    """Every solver's mean gap at the longest limit against the instances' size (the record's fact "size").
+    """Return every solver's mean gap at the longest limit against the instances' size (the record's fact "size").
 
     Over _SIZES bins of equal ratio where there are more sizes than that; [] where there are not three, or they hardly
     differ. A bin where a solver failed is left out of its curve.
@@ -136,7 +136,7 @@ def size_curves(grid: Grid) -> list[Curve]:
 
 
 def _places(grid: Grid, runs: NDArray[np.int64], times: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The trace point that holds at each of `times` in each of `runs` [I, K], [I, K, times]; -1 before the first."""
+    """Return the trace point that holds at each of `times` in each of `runs` [I, K], [I, K, times]; -1 before the first."""
     traces = grid.traces
     span = 1.0 + max(float(traces.time.max(initial=0.0)), float(times[-1]))
     place = np.searchsorted(traces.run * span + traces.time, runs[..., None] * span + times, side="right") - 1

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 def best_solutions(store: Store, suite: SuiteReport) -> list[tuple[str, str]]:
-    """(caption, SVG) of the best solutions kept of a small, a middling and a large instance of the suite.
+    """Return (caption, SVG) of the best solutions kept of a small, a middling and a large instance of the suite.
 
     Empty where the suite's instances cannot be found again here or its problem draws nothing.
     """
@@ -85,7 +85,7 @@ def _drawing(store: Store, grid: Grid, name: str, load: Callable[[], Any]) -> tu
 
 
 def _svg(problem: Any, instance: Any, solution: Any, prefix: str) -> str:
-    """The drawing as an SVG element whose ids start with `prefix`: several stand in one page."""
+    """Return the drawing as an SVG element whose ids start with `prefix`: several stand in one page."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure

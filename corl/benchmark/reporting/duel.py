@@ -36,7 +36,7 @@ class Duel:
     warnings: tuple[str, ...]
 
     def lines(self) -> list[str]:
-        """About ten lines for a terminal."""
+        """Return about ten lines for a terminal."""
         c = self.chosen
         d = c.difference
         width = max(len(c.a), len(c.b)) + 2
@@ -63,7 +63,7 @@ class Duel:
 
 
 def duel(store: Store, a: str, b: str, suite: str | None = None, time_limit: float | None = None, tolerance: float = TIE) -> Duel:
-    """The verdict from a store; by default at the longest limit that both have. Raises UsageError for names it has not."""
+    """Return the verdict from a store, by default at the longest limit that both have. Raises UsageError for unknown names."""
     if a == b:
         raise UsageError("a solver is not compared with itself")
     if not tolerance >= 0:
@@ -91,7 +91,7 @@ def duel(store: Store, a: str, b: str, suite: str | None = None, time_limit: flo
 
 
 def _shared(grid: Grid, a: str, b: str) -> Grid:
-    """The grid with the slots alone that both solvers were run on at some limit."""
+    """Return the grid with the slots alone that both solvers were run on at some limit."""
     ran = [(grid.record[:, grid.solvers.index(name)] >= 0).any(axis=0) for name in (a, b)]
     slots = grid.slots & ran[0] & ran[1]
     if not slots.any():

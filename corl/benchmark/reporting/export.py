@@ -54,7 +54,7 @@ def export(store: Store, suite: str, path: Path) -> None:
 
 
 def _comments(records: list[Record], commands: list[str]) -> Iterator[str]:
-    """Each circumstance once, however many runs share it."""
+    """Yield each circumstance once, however many runs share it."""
     yield from (f"command: {command}" for command in commands)
     yield from _distinct("machine", (to_json(record.machine) for record in records))
     yield from _distinct("versions", (to_json(record.versions) for record in records if record.versions))
@@ -89,7 +89,7 @@ def _inert(label: str) -> str:
 
 
 def _figures(grid: Grid, cell: tuple[int, int, NDArray[np.bool_]]) -> list[Any]:
-    """The columns of one row from `instances` on."""
+    """Return the columns of one row from `instances` on."""
     ran, outcome = grid.record[cell] >= 0, grid.outcome[cell]
     numbers = {name: values[cell] for name, values in grid.numbers.items()}
     objective, bound = numbers["objective"], numbers["bound"]

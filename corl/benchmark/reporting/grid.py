@@ -18,7 +18,7 @@ from corl.tolerance import reaches
 __all__ = ["FAILURES", "OUTCOMES", "Grid", "Limit", "Traces", "is_limit_free"]
 
 OUTCOMES = ("missing", "ok", "nothing", "refused", "crash", "timeout", "wrong", "lost")
-"""What `Grid.outcome` counts with; "missing": asked for by the grid, but no such run is stored."""
+"""The outcomes, by their number in `Grid.outcome`; "missing": part of the grid, but no such run is stored."""
 
 FAILURES = frozenset(OUTCOMES) - {"ok", "nothing", "refused", "missing"}
 """Outcomes in which something is wrong with the solver or the machine."""
@@ -28,7 +28,7 @@ _NUMBERS = ("objective", "bound", "runtime", "setup_seconds", "wall_seconds", "c
 
 
 class Limit(NamedTuple):
-    """What a run was allowed: seconds, or iterations."""
+    """The limit of a run: seconds, or iterations."""
 
     seconds: float | None
     iterations: int | None = None
@@ -75,7 +75,7 @@ class Traces:
         return np.where(found, values[np.where(found, last, 0)], np.nan) if len(values) else values
 
     def at(self, runs: NDArray[np.integer], times: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(objective, bound) of each run at its time (inclusive); NaN where it had none yet."""
+        """Return (objective, bound) of each run at its time (inclusive); NaN where it had none yet."""
         if not len(self.time):
             return np.full(runs.shape, np.nan), np.full(runs.shape, np.nan)
         keys = self.run * self._span + self.time
@@ -112,7 +112,7 @@ class Grid:
     def of(
         cls, records: Sequence[Record], limits: Iterable[float] = (), limit_free: Callable[[Record], bool] | None = None
     ) -> Grid:
-        """The grid of one suite's records; where a run is stored twice the last counts.
+        """Return the grid of one suite's records; where a run is stored twice the last counts.
 
         limits: further time limits in seconds, filled for limit-free solvers from their longest run.
         limit_free: whether a record's solver is one (its trajectory does not depend on the limit).
@@ -155,11 +155,11 @@ class Grid:
         return np.asarray(self.outcome == OUTCOMES.index("refused"))
 
     def gaps(self) -> NDArray[np.float64]:
-        """The gap of every run to its instance's reference, [L, S, I, K]."""
+        """Return the gap of every run to its instance's reference, [L, S, I, K]."""
         return gap(self.numbers["objective"], self.reference[:, None], self.sense)
 
     def reached(self) -> NDArray[np.bool_]:
-        """bool [L, S, I, K]: runs at least as good as their instance's reference, but for rounding."""
+        """Return bool [L, S, I, K]: runs at least as good as their instance's reference, but for rounding."""
         return np.asarray(reaches(self.numbers["objective"], self.reference[:, None], self.sense))
 
     def longest(self) -> NDArray[np.int64]:
@@ -178,7 +178,7 @@ class Grid:
 
 
 def is_limit_free(record: Record) -> bool:
-    """Whether the registered solver that ran says so; False for one that is not installed here."""
+    """Return whether the registered solver of a record is limit-free; False for one that is not installed here."""
     from corl import registry
 
     try:
@@ -190,7 +190,7 @@ def is_limit_free(record: Record) -> bool:
 def _seeds(
     records: Sequence[Record], instances: Sequence[str]
 ) -> tuple[NDArray[np.int64], dict[tuple[str, int], tuple[int, int]]]:
-    """Each instance's seeds in a row, and the place of every (instance, seed)."""
+    """Return each instance's seeds in a row, and the place of every (instance, seed)."""
     of: dict[str, set[int]] = {instance: set() for instance in instances}
     for record in records:
         of[record.instance].add(record.seed)
@@ -260,7 +260,7 @@ def _values(
 def _references(
     records: Sequence[Record], instances: Sequence[str]
 ) -> tuple[NDArray[np.float64], tuple[str, ...], tuple[str, ...]]:
-    """Each instance's reference, from the last record that has one."""
+    """Return each instance's reference, from the last record that has one."""
     last = {r.instance: r for r in records if r.reference is not None}
     values = np.array([last[name].reference if name in last else None for name in instances], float)
     status, source = (
@@ -271,7 +271,7 @@ def _references(
 
 
 def _best(objective: NDArray[np.float64], sense: str) -> NDArray[np.float64]:
-    """Each instance's best objective over all runs, NaN where there is none."""
+    """Return each instance's best objective value over all runs, NaN if there is none."""
     worst = np.inf if sense == "min" else -np.inf
     filled = np.where(np.isnan(objective), worst, objective)
     best = filled.min(axis=(0, 1, 3), initial=np.inf) if sense == "min" else filled.max(axis=(0, 1, 3), initial=-np.inf)

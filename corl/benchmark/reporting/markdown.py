@@ -19,7 +19,7 @@ _CURVES = ("Training", "Curve", "Points", "Steps", "First", "Last", "Least", "Mo
 
 
 def report_markdown(report: Report) -> str:
-    """The summary, the verdicts, the warnings and the circumstances as Markdown."""
+    """Return the summary, the verdicts, the warnings and the circumstances as Markdown."""
     lines = [line for suite in report.suites for line in _suite(suite)]
     lines += _trainings(report) if report.trainings or report.curve_rows else []
     return "\n".join(lines or [f"{_cell(report.store)} holds no runs and no trainings."]).rstrip() + "\n"
@@ -42,7 +42,7 @@ def _suite(suite: SuiteReport) -> list[str]:
 
 
 def _trainings(report: Report) -> list[str]:
-    """What each training run was, and its curves."""
+    """Return the facts of each training run, and its curves."""
     lines = ["## Trainings", ""]
     for name, facts in report.trainings.items():
         told = [f"{key} {fact}" for key, fact in facts.items() if not isinstance(fact, (dict, list))]
@@ -78,7 +78,7 @@ def _circumstances(suite: SuiteReport) -> str:
 
 
 def _cell(text: object) -> str:
-    """A text as it may stand in a Markdown table."""
+    """Return a text as it may stand in a Markdown table."""
     plain = "".join(c if c.isprintable() else " " for c in str(text))
     for character in "\\|<>":
         plain = plain.replace(character, "\\" + character)

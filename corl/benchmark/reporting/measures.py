@@ -1,4 +1,4 @@
-"""What a run is measured by: gaps, the primal integral, shifted geometric means, performance profiles. On NumPy arrays."""
+"""Measures of runs: gaps, the primal integral, shifted geometric means, performance profiles. On NumPy arrays."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = [
 
 
 def gap(objective: ArrayLike, reference: ArrayLike, sense: str = "min") -> NDArray[np.float64]:
-    """How much worse than the reference, relative to |reference|: 0.01 is one per cent; negative where the reference is beaten.
+    """Return the gap to the reference, relative to |reference|: 0.01 is one per cent worse; negative values are better than it.
 
     Ties are 0. Against a reference of 0 any other value counts as 1 or -1 (as in Berthold's primal gap).
-    NaN where either is unknown.
+    NaN if either is unknown.
     """
     z, r = np.broadcast_arrays(np.asarray(objective, float), np.asarray(reference, float))
     worse = _worse_by(z, r, sense)
@@ -84,7 +84,7 @@ def shifted_geometric_mean(values: ArrayLike, shift: float) -> float:
 def performance_profile(
     costs: NDArray[np.float64], factors: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The profiles of E. Dolan and J. Moré (Benchmarking optimization software with performance profiles, 2002).
+    """Return the profiles of E. Dolan and J. Moré (Benchmarking optimization software with performance profiles, 2002).
 
     costs: float64 [solvers, problems], above 0, inf where the solver failed. Returns the factors tau [points] (those where
     a profile steps, unless given) and rho [solvers, points]: the share of all problems that the solver finished at a cost
@@ -101,7 +101,7 @@ def performance_profile(
 
 
 def wins(a: ArrayLike, b: ArrayLike, sense: str = "min", tolerance: float = TIE) -> NDArray[np.int8]:
-    """1 where objective `a` is better than `b`, -1 where it is worse, 0 where they tie. NaN (a failure) loses to any value."""
+    """Return 1 where objective value `a` is better than `b`, -1 where worse, 0 for ties. NaN (a failure) loses to any value."""
     x, y = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
     with np.errstate(invalid="ignore"):
         same = tied(x, y, tolerance)
@@ -112,7 +112,7 @@ def wins(a: ArrayLike, b: ArrayLike, sense: str = "min", tolerance: float = TIE)
 
 
 def _worse_by(z: NDArray[np.float64], r: NDArray[np.float64], sense: str) -> NDArray[np.float64]:
-    """By how much `z` is worse than `r`; exactly 0 where they tie."""
+    """Return by how much `z` is worse than `r`; exactly 0 for ties."""
     with np.errstate(invalid="ignore"):
         worse = z - r if sense == "min" else r - z
         return np.where(tied(z, r), 0.0, worse)

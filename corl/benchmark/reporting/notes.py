@@ -1,4 +1,4 @@
-"""What a reader must know before trusting a report: warnings, failures, and how the figures were obtained."""
+"""Notes for the reader of a report: warnings, failures, and the provenance of the figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHARE, _SHORTFALL = 0.75, 0.5  # a run is disturbed that lacked over a quarter 
 
 @dataclass(frozen=True)
 class Failure:
-    """Runs of a solver that ended alike without a solution."""
+    """Runs of a solver that ended in the same way without a solution."""
 
     solver: str
     outcome: str
@@ -51,7 +51,7 @@ class Provenance:
 
 
 def failures(records: Sequence[Record]) -> list[Failure]:
-    """Every way to fail, most frequent first."""
+    """Return every way to fail, most frequent first."""
     counts = Counter((r.solver, r.outcome, r.reason) for r in records if r.outcome != "ok")
     example = {(r.solver, r.outcome, r.reason): r for r in reversed(records) if r.outcome != "ok"}
     return [Failure(*kind, runs, _run(example[kind])) for kind, runs in counts.most_common()]
@@ -74,7 +74,7 @@ def warnings(grid: Grid, resampling: Resampling) -> list[str]:
 
 
 def disturbed(records: Sequence[Record]) -> list[str]:
-    """At most one sentence: how many runs had clearly less processor time than their cores give, and the worst share."""
+    """Return at most one sentence: how many runs had clearly less processor time than their cores give, and the worst share."""
     shares = [(share, record) for record in records if (share := _share(record)) < 1.0]
     if not shares:
         return []
@@ -85,9 +85,9 @@ def disturbed(records: Sequence[Record]) -> list[str]:
 
 
 def _share(record: Record) -> float:
-    """The share that a run had of its processor time, 1 where it is unknown or not clearly too little.
+    """Return the share that a run had of its expected processor time, 1 if it is unknown or not clearly too little.
 
-    Due is the time of all its cores while the solver's clock ran, and of one before and after.
+    The expected time is that of all its cores while the solver's clock ran, and of one core before and after.
     """
     wall, cpu, runtime = record.wall_seconds, record.cpu_seconds, record.runtime
     if record.outcome not in ("ok", "nothing") or wall is None or cpu is None or runtime is None:
@@ -97,7 +97,7 @@ def _share(record: Record) -> float:
 
 
 def beaten(grid: Grid) -> list[str]:
-    """A line for every reference value that a run beats, best run first."""
+    """Return a line for every reference value that a run beats, best run first."""
     gaps, objective = grid.gaps(), grid.numbers["objective"]
     better = beats(objective, grid.reference[:, None], grid.sense)
     lines = []
@@ -115,7 +115,7 @@ def beaten(grid: Grid) -> list[str]:
 
 
 def provenance(records: Sequence[Record], grid: Grid, commands: Sequence[str]) -> Provenance:
-    """What the runs say of their circumstances."""
+    """Return the circumstances of the runs, as their records state them."""
     versions: dict[str, set[str]] = {}
     machines: dict[str, dict[str, Any]] = {}
     solvers: dict[str, dict[str, Any]] = {}
@@ -195,7 +195,7 @@ def _refusals(grid: Grid) -> list[str]:
 
 
 def _limits_of_speech(grid: Grid, resampling: Resampling) -> list[str]:
-    """What intervals over these instances and seeds cannot say."""
+    """Return the limits of what intervals over these instances and seeds can show."""
     found, instances = [], resampling.instances
     if instances < FEWEST:
         only = "One instance" if instances == 1 else f"{instances} instances"
@@ -227,5 +227,5 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 
 def described(facts: Mapping[str, Any]) -> str:
-    """A machine or a set of options on one line."""
+    """Return a machine or a set of options on one line."""
     return ", ".join(f"{key.replace('_', ' ')} {item}" for key, item in facts.items() if item not in (None, "", {}, []))

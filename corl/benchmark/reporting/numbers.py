@@ -10,13 +10,13 @@ __all__ = ["interval", "lost"]
 
 
 def lost(row: Row) -> str:
-    """How many runs failed, and how many were refused: "", "2", "2, 1 refused"."""
+    """Return the numbers of failed and of refused runs: "", "2", "2, 1 refused"."""
     failed = row.runs - row.solved
     return ", ".join([str(failed)] * (failed > 0) + [f"{row.refused} refused"] * (row.refused > 0))
 
 
 def interval(estimate: Estimate) -> str:
-    """The interval of a gap, "" where there is none."""
+    """Return the interval of a gap, "" if there is none."""
     if estimate.low is None or estimate.high is None:
         return ""
     return f"{percent(estimate.low)} to {percent(estimate.high)}".replace(" % to", " to")

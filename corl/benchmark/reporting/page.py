@@ -24,7 +24,7 @@ _OPTIONAL = ("proven", "nodes", "peak_bytes")  # columns left out where nobody h
 
 
 def page(report: Report, drawings: dict[str, list[tuple[str, str]]] | None = None) -> str:
-    """The HTML of a report. drawings: suite -> [(caption, SVG)] of solutions, as `drawings.best_solutions` makes them."""
+    """Return the HTML of a report. drawings: suite -> [(caption, SVG)] of solutions, as `drawings.best_solutions` makes them."""
     values = {
         "store": report.store,
         "suites": [_suite(suite, (drawings or {}).get(suite.name, [])) for suite in report.suites],
@@ -55,7 +55,7 @@ def _suite(suite: SuiteReport, drawings: Sequence[tuple[str, str]]) -> dict[str,
 
 
 def suite_charts(suite: SuiteReport) -> list[tuple[str, str, str, list[Curve], Axis, Axis, bool]]:
-    """(title, note, limit or "", curves, x axis, y axis, stepped) of every figure of a suite."""
+    """Return (title, note, limit or "", curves, x axis, y axis, stepped) of every figure of a suite."""
     found: list[tuple[str, str, str, list[Curve], Axis, Axis, bool]] = []
     if suite.curves:
         everything = np.concatenate([c.y for c in suite.curves])
@@ -89,7 +89,7 @@ def suite_charts(suite: SuiteReport) -> list[tuple[str, str, str, list[Curve], A
 
 
 def _floor(positive: np.ndarray) -> float:
-    """The low end of a logarithmic axis of gaps: a power of ten, from 10^-6 to 10^-2."""
+    """Return the low end of a logarithmic axis of gaps: a power of ten, from 10^-6 to 10^-2."""
     smallest = float(positive.min()) if len(positive) else 1e-3
     return float(10 ** np.clip(np.floor(np.log10(smallest)), -6, -2))
 

@@ -1,4 +1,4 @@
-"""Report: everything that is shown of a store, and its JSON (Markdown is in `markdown.py`, the page in `page.py`)."""
+"""Report: all results of a store, and their JSON (Markdown is in `markdown.py`, the page in `page.py`)."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Report:
 
 
 def build(store: Store, suite: str | None = None) -> Report:
-    """The report of a whole store, or of its suite of that name alone. Raises UsageError where there is no such suite."""
+    """Return the report of a whole store, or of one suite by its name. Raises UsageError if there is no such suite."""
     records: dict[str, list[Record]] = {}
     for record in store.records():
         records.setdefault(record.suite, []).append(record)
@@ -100,7 +100,7 @@ def build(store: Store, suite: str | None = None) -> Report:
 
 
 def of_suite(records: Sequence[Record], definition: Any = None, commands: Sequence[str] = ()) -> SuiteReport:
-    """The report of one suite's records; `definition` and `commands` as the store has them.
+    """Return the report of one suite's records; `definition` and `commands` as the store has them.
 
     The definition's time limits are read off the traces of limit-free solvers, its groups of instances are averaged.
     """
@@ -138,7 +138,7 @@ def of_suite(records: Sequence[Record], definition: Any = None, commands: Sequen
 
 
 def report_json(report: Report) -> str:
-    """The numbers of a report: one JSON object, unknown and infinite values null, gaps relative (0.01 is 1 %)."""
+    """Return the numbers of a report: one JSON object, unknown and infinite values null, gaps relative (0.01 is 1 %)."""
     figures = ("curves", "time_profile", "gap_profiles", "size_curves", "grid")
     suites = []
     for suite in report.suites:
@@ -156,13 +156,13 @@ def _groups(definition: Mapping[str, Any]) -> dict[str, str]:
 
 
 def suite_limits(definition: Any) -> list[float]:
-    """The time limits that a suite's definition asks for."""
+    """Return the time limits that a suite's definition asks for."""
     found = definition.get("time_limits") if isinstance(definition, Mapping) else None
     return [float(x) for x in found if isinstance(x, (int, float)) and x > 0] if isinstance(found, list) else []
 
 
 def _headline(grid: Grid, rows: Sequence[Row], comparisons: Mapping[str, Sequence[Comparison]]) -> list[str]:
-    """The answer first, for every limit: the smallest mean gap, and over whom it is shown."""
+    """Return the main result for every limit: the smallest mean gap, and the solvers that it is significantly better than."""
     lines = []
     for limit in map(str, grid.limits):
         mine = [row for row in rows if row.limit == limit]
@@ -219,7 +219,7 @@ def _learning(stored: _Stored) -> dict[str, list[Curve]]:
 
 
 def _thinned(xy: Any, most: int = 400) -> Any:
-    """At most `most` points of a curve: means of neighbours."""
+    """Return at most `most` points of a curve: means of neighbours."""
     import numpy as np
 
     if len(xy) <= most:

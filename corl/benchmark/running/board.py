@@ -18,7 +18,7 @@ __all__ = ["Board"]
 
 
 class Board:
-    """What is to be seen of a benchmark; `listener` is for `run_suite`."""
+    """The display of a benchmark's progress; `listener` is for `run_suite`."""
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()

@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _answer(body: bytes) -> bytes:
-    """The pickled answer: a dict with `outcome`, `reason` and, where there is a Result, its fields."""
+    """Return the pickled answer: a dict with `outcome`, `reason` and, where there is a Result, its fields."""
     try:
         answer = _solved(**pickle.loads(body))
         return pickle.dumps(answer | {"peak_bytes": _peak_bytes()}, protocol=5)
@@ -71,7 +71,7 @@ def _solved(*, instance: bytes, **arguments: Any) -> dict[str, Any]:
 
 
 def _peak_bytes() -> int | None:
-    """The most memory that this process, or one that it has waited for, held at a time.
+    """Return the most memory that this process, or one that it has waited for, held at a time.
 
     The kernel's ru_maxrss of a fresh process includes what its parent held before the exec; VmHWM does not.
     """

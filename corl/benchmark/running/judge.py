@@ -1,4 +1,4 @@
-"""From what a run's process said to a Record: its solution is evaluated here, by the problem, and not believed."""
+"""From the answer of a run's process to a Record: its solution is evaluated here, by the problem, not trusted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["beaten", "judged"]
 
 
 def judged(suite: Suite, plan: PlannedRun, loaded: Loaded, ended: Ended, circumstances: Mapping[str, Any]) -> Record:
-    """The Record of a run that has ended in any way; `circumstances` join the machine's facts."""
+    """Return the Record of a run that has ended in any way; `circumstances` join the machine's facts."""
     answer, broken = _unpickled(ended)
     outcome, reason = ended.fault or answer.get("outcome", "crash"), ended.reason or answer.get("reason", broken)
     objective, solution = None, None
@@ -65,14 +65,14 @@ def judged(suite: Suite, plan: PlannedRun, loaded: Loaded, ended: Ended, circums
 
 
 def beaten(record: Record) -> bool:
-    """Whether a run's solution is better than the reference value by more than rounding."""
+    """Return whether a run's solution is better than the reference value by more than rounding."""
     if record.outcome != "ok" or record.objective is None or record.reference is None:
         return False
     return bool(beats(record.objective, record.reference, record.sense))
 
 
 def _unpickled(ended: Ended) -> tuple[dict[str, Any], str]:
-    """The answer of the child, or {} and what is wrong with it."""
+    """Return the answer of the child, or {} and what is wrong with it."""
     if not ended.answer:
         return {}, ended.reason
     try:
@@ -83,7 +83,7 @@ def _unpickled(ended: Ended) -> tuple[dict[str, Any], str]:
 
 
 def _verified(problem: Problem, instance: Any, answer: dict[str, Any]) -> tuple[float | None, Any, str]:
-    """(objective, solution in JSON form, what is wrong with it) of the solution in an answer."""
+    """Return (objective, solution in JSON form, what is wrong with it) of the solution in an answer."""
     claimed = answer.get("objective")
     try:
         value = float(problem.evaluate(instance, answer["solution"]))

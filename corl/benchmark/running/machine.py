@@ -35,7 +35,7 @@ def machine_facts() -> dict[str, Any]:
 
 @cache
 def git_commit() -> str:
-    """The commit of corl's own sources, "+" appended where tracked files were changed; "" outside a checkout."""
+    """Return the commit of corl's own sources, "+" appended where tracked files were changed; "" outside a checkout."""
     import corl
 
     source = Path(str(corl.__file__)).resolve()

@@ -40,7 +40,7 @@ class Loaded:
     instance: Any
     pickled: bytes
     facts: dict[str, Any]
-    """What `corl info` tells in a number or a word; `size` is the first of its numbers."""
+    """The facts of `corl info` that are numbers or words; `size` is the first of its numbers."""
 
     @property
     def kind(self) -> tuple[tuple[str, Any], ...]:
@@ -51,7 +51,7 @@ class Loaded:
 def planned_runs(suite: Suite) -> Iterator[PlannedRun]:
     """All runs: breadth first over seeds, and what is compared with each other close together in time.
 
-    A solver that is `limit_free` is run to the longest time limit alone; its trace tells of the others.
+    A solver that is `limit_free` is run to the longest time limit alone; the results of shorter limits are read off its trace.
     """
     limits: list[tuple[float | None, int | None]] = [(seconds, None) for seconds in suite.time_limits]
     limits += [(None, count) for count in suite.iterations]
@@ -64,7 +64,7 @@ def planned_runs(suite: Suite) -> Iterator[PlannedRun]:
 
 
 def load(suite: Suite, source: Source) -> Loaded:
-    """The instance of a source; the last few are kept. Raises InputError."""
+    """Return the instance of a source; the last few are kept. Raises InputError."""
     return _load(suite.problem, source)
 
 

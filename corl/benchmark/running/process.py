@@ -1,4 +1,4 @@
-"""One run in its own process, seen from the parent: pinned, timed, killed where it must be, and never believed."""
+"""One run in its own process, managed by the parent: pinned, timed, killed if necessary, and never trusted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Ended:
     """How a run's process ended."""
 
     answer: bytes = b""
-    """The child's pickled answer; empty where there is a fault."""
+    """The child's pickled answer; empty if there is a fault."""
     fault: str = ""
     """crash, timeout or lost; "" where the child has answered."""
     reason: str = ""

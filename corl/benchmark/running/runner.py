@@ -1,4 +1,4 @@
-"""The runner: what of a suite is missing in a store is run, judged and stored, whatever single runs come to."""
+"""The runner: it runs, judges and stores the missing runs of a suite, however single runs end."""
 
 from __future__ import annotations
 
@@ -32,18 +32,21 @@ _WARM_LIMIT = 0.2  # seconds of a run that is there to fill the kernel cache
 
 @dataclass(frozen=True)
 class Listener:
-    """Who is told how it goes."""
+    """Callbacks for the progress of a benchmark."""
 
     say: Callable[[str], None] = field(default=lambda text: None)
-    """Something worth a line."""
+    """Called with a message of one line."""
     begin: Callable[[int], None] = field(default=lambda count: None)
-    """So many runs are to be done."""
+    """Called with the number of runs to be done."""
     started: Callable[[PlannedRun], None] = field(default=lambda plan: None)
     ended: Callable[[Record], None] = field(default=lambda record: None)
 
 
 def missing(suite: Suite, store: Store, *, resume: bool) -> list[PlannedRun]:
-    """The runs that the store has not; UsageError where it has some without `resume`, or of another suite of that name."""
+    """Return the runs that are not in the store.
+
+    Raises UsageError if it has some and `resume` is False, or if it has runs of another suite of that name.
+    """
     done = store.done_keys(suite.name)
     if done and not resume:
         hint = "--resume runs only what is missing, --store names another file"
@@ -141,7 +144,7 @@ def warm_up(suite: Suite, todo: Iterable[PlannedRun], supervisor: Supervisor, li
 
 
 def _shortened(suite: Suite, plan: PlannedRun) -> PlannedRun:
-    """The plan with the least limit of its kind, and the solver that auto would choose with its own limit."""
+    """Return the plan with the least limit of its kind, and the solver that auto would choose with its own limit."""
     instance = load(suite, plan.source).instance
     solver = registry.choose(suite.problem.name, plan.lineup.solver, instance, plan.time_limit, plan.iterations)
     plan = replace(plan, lineup=replace(plan.lineup, solver=solver))
@@ -149,7 +152,7 @@ def _shortened(suite: Suite, plan: PlannedRun) -> PlannedRun:
 
 
 def _stamp(suite: Suite, plan: PlannedRun) -> Path | None:
-    """The file that says that a solver's kernels for a kind of instance are cached; None where nothing is cached."""
+    """Return the file that says that a solver's kernels for a kind of instance are cached; None where nothing is cached."""
     from corl.compilation.cache import package_folder
 
     lineup = plan.lineup
@@ -189,7 +192,7 @@ def _check_same(suite: Suite, before: Mapping[str, Any], solvers: set[str], inst
 
 
 def _merged(now: dict[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A definition that covers what was asked before as well."""
+    """Return a definition that covers the earlier runs as well."""
     for key, value in (before or {}).items():
         if isinstance(value, dict):
             now[key] = value | now.get(key, {})

@@ -31,7 +31,7 @@ class Source:
     label: str
     """Unique in the suite."""
     group: str
-    """What it is averaged with."""
+    """The group of instances with which it is averaged."""
     origin: str
     """The file's name or the generator's call, the same on every machine."""
     load: Callable[[], Any] = field(repr=False)
@@ -40,7 +40,7 @@ class Source:
 
 
 def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[Source], str]:
-    """The instances that a table `[[instances]]` names, and a notice where its data is not there ("" otherwise).
+    """Return the instances that a table `[[instances]]` names, and a notice where its data is not there ("" otherwise).
 
     folder: the suite's own; files are relative to it, or to the folder in an environment variable. Raises InputError.
     """
@@ -105,7 +105,7 @@ def _generated(table: Table, problem: Problem, folder: Path, absent: bool) -> It
 
 
 def _arrays(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[Source]:
-    """The rows of an array in an .npz or .npy file, as `Problem.adapt` takes them; labelled FILE-0, FILE-1, ..."""
+    """Yield the rows of an array in an .npz or .npy file, as `Problem.adapt` takes them; labelled FILE-0, FILE-1, ..."""
     name, key = table.text("arrays"), table.text("key")
     if absent:
         return

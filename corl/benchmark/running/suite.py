@@ -62,7 +62,7 @@ class Lineup:
     cores: int = 1
     """Processors that a run is pinned to; `workers` of `corl.solve`."""
     limit_free: bool = False
-    """Whether one run to the longest time limit tells of the shorter ones too (Solver.limit_free)."""
+    """Whether one run to the longest time limit determines the results of shorter ones (Solver.limit_free)."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,14 @@ class Suite:
     sources: tuple[Source, ...]
     lineups: tuple[Lineup, ...]
     time_limits: tuple[float, ...]
-    """Rising; empty where `iterations` is given."""
+    """Ascending; empty if `iterations` is given."""
     iterations: tuple[int, ...]
     seeds: tuple[int, ...]
     setup_allowance: float = _SETUP_ALLOWANCE
     patience: float = _PATIENCE
     keep_solutions: bool = True
     notices: tuple[str, ...] = ()
-    """What was left out, and why."""
+    """Notices about skipped parts, with the reasons."""
 
     @property
     def store(self) -> str:
@@ -92,7 +92,7 @@ class Suite:
         return f"{self.name if shipped else self.file.stem}.db"
 
     def chosen(self, solvers: list[str] | None, time_limits: list[float] | None, seeds: int | None) -> Suite:
-        """The suite with other solvers (labels, or registered names that it has not), time limits and number of seeds."""
+        """Return the suite with other solvers (labels, or registered names that it has not), time limits and number of seeds."""
         changed = self
         if solvers:
             known = {lineup.label: lineup for lineup in self.lineups}
@@ -190,7 +190,7 @@ def _sources(table: Table, problem: Problem, folder: Path, notices: list[str]) -
 
 
 def _lineups(table: Table, problem: Problem, notices: list[str]) -> list[Lineup]:
-    """The solvers, without those whose optional package is not installed: these are noted."""
+    """Return the solvers, without those whose optional package is not installed: these are noted."""
     lineups: dict[str, Lineup] = {}
     for part in table.tables("solvers"):
         name, given, cores = part.text("solver"), part.table("options").rest(), part.integer("cores", 1)
@@ -210,7 +210,7 @@ def _lineups(table: Table, problem: Problem, notices: list[str]) -> list[Lineup]
 
 
 def _absent(problem: Problem, name: str) -> str:
-    """The first optional package that a solver needs and that is not installed, "" if there is none."""
+    """Return the first optional package that a solver needs and that is not installed, "" if there is none."""
     needed = () if name == "auto" else getattr(registry.solver(problem.name, name), "requires", ())
     return next((package for package in needed if find_spec(package) is None), "")
 
@@ -250,7 +250,7 @@ def _further(seeds: tuple[int, ...], count: int) -> list[int]:
 
 
 def _shipped(folder: Path, name: str) -> str:
-    """The suites of the problem that `name` begins with; where there is none, what has some."""
+    """Return the suites of the problem that `name` begins with; if it has none, the problems that have some."""
     problem = name.partition("/")[0]
     files = sorted(folder.glob("*/*.toml"))
     own = [f"{problem}/{file.stem}" for file in files if file.parent.name == problem]

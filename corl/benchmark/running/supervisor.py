@@ -47,7 +47,7 @@ class Supervisor:
         return cls(executor, jobs or executor.processors, executor.processors, "the cluster has", local=False)
 
     def room(self, cores: int) -> bool:
-        """Whether a run on so many cores would start at once. Raises UsageError where it never could."""
+        """Return whether a run on `cores` cores would start at once. Raises UsageError if it never could."""
         if cores > self._processors:
             raise UsageError(f"a solver asks for {cores} processors; {self._has} {self._processors}")
         return len(self._running) < self.jobs and sum(self._running.values()) + cores <= self._processors
@@ -58,7 +58,7 @@ class Supervisor:
         self._executor.submit(number, (task, cores, hard_limit), cores)
 
     def next(self) -> tuple[int, Ended]:
-        """Wait for one that ends."""
+        """Wait for a run that ends; returns its number and how it ended."""
         while (found := self._executor.take()) is None:
             pass
         number, (kind, value) = found
@@ -70,17 +70,17 @@ class Supervisor:
         return number, value
 
     def close(self) -> None:
-        """Kill what still runs."""
+        """Kill the runs that have not ended."""
         self._executor.close()
 
 
 def _answer(run: tuple[bytes, int, float]) -> Outcome:
-    """In a task of Ray's."""
+    """Run one task within a Ray task."""
     return "answer", run_process(*run)
 
 
 def _lane(processes: Processes, runs: Iterator[tuple[int, tuple[bytes, int, float]]]) -> Iterator[tuple[int, Outcome]]:
-    """In a thread of ours."""
+    """Run tasks one after the other within a thread of this process."""
     for number, run in runs:
         try:
             yield number, ("answer", run_process(*run, processes))

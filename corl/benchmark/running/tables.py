@@ -26,7 +26,7 @@ _LINE = re.compile(r" \(at line (\d+), column \d+\)")
 
 
 def read_toml(path: Path) -> Table:
-    """The whole file. Raises InputError, with the line for what is no TOML."""
+    """Return the table of a whole file. Raises InputError, with the line if it is no TOML."""
     with reading(path):
         content = path.read_bytes()
     try:
@@ -48,14 +48,14 @@ class Table:
         self._known: list[str] = []
 
     def error(self, key: str, message: str) -> InputError:
-        """The InputError for a fault in the value of `key` ("" for the table itself)."""
+        """Return the InputError for a fault in the value of `key` ("" for the table itself)."""
         return InputError(message, file=self.file, field=".".join(part for part in (self._path, key) if part) or None)
 
     def __contains__(self, key: str) -> bool:
         return key in self._values
 
     def take(self, key: str, kind: Kind, default: Any = None) -> Any:
-        """The value of a key, or `default`. Raises InputError unless it is of that kind, naming what is accepted."""
+        """Return the value of a key, or `default`. Raises InputError unless it is of that kind, naming what is accepted."""
         self._known.append(key)
         if key not in self._values:
             return default
@@ -65,35 +65,35 @@ class Table:
         return value
 
     def text(self, key: str, default: str = "") -> str:
-        """A text that is not empty."""
+        """Return a text that is not empty."""
         return str(self.take(key, _TEXT, default))
 
     def number(self, key: str, default: float) -> float:
-        """A number above 0."""
+        """Return a number above 0."""
         return float(self.take(key, Number(above=0), default))
 
     def integer(self, key: str, default: int | None) -> int | None:
-        """An integer from 1."""
+        """Return an integer from 1."""
         value: int | None = self.take(key, Integer(1), default)
         return value
 
     def texts(self, key: str) -> list[str]:
-        """A text or a list of them, as a list."""
+        """Return a text or a list of them, as a list."""
         value = self.take(key, _TEXTS, [])
         return [value] if isinstance(value, str) else value
 
     def seeds(self, key: str, default: list[int]) -> list[int]:
-        """How many (then 0, 1, 2 ...), or which, without repetition."""
+        """Return seeds: their number (then 0, 1, 2 ...) or a list without repetition."""
         value = self.take(key, _SEEDS, default)
         return list(range(value)) if isinstance(value, int) else list(dict.fromkeys(value))
 
     def table(self, key: str) -> Table:
-        """A table, empty if it is not there."""
+        """Return a table, empty if it is not there."""
         value = self.take(key, _TABLE, {})
         return Table(value, self.file, ".".join(part for part in (self._path, key) if part))
 
     def tables(self, key: str) -> list[Table]:
-        """The tables of `[[key]]`, at least one."""
+        """Return the tables of `[[key]]`, at least one."""
         kind = Worded(Array(_TABLE), f"at least one [[{key}]]")
         values = self.take(key, kind, [])
         if not values:
@@ -101,12 +101,12 @@ class Table:
         return [Table(value, self.file, f"{key}[{k}]") for k, value in enumerate(values, 1)]
 
     def rest(self) -> dict[str, Any]:
-        """All that nobody has taken."""
+        """Return all keys that were not taken, with their values."""
         values, self._values = self._values, {}
         return values
 
     def close(self) -> None:
-        """Refuse what nobody has taken: a mistyped key must not pass in silence."""
+        """Raise InputError for keys that were not taken, as they may be mistyped."""
         for key in self._values:
             raise self.error(key, f"not a known key; accepted: {', '.join(self._known)}")
 

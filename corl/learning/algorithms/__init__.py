@@ -1,1 +1,1 @@
-"""Recipes for every problem with an environment, an algorithm a file: its options, its loop and its loss."""
+"""Recipes for every problem with an environment, one file per algorithm: its options, its loop and its loss."""

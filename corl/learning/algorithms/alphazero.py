@@ -28,7 +28,7 @@ class AlphaZero(PolicyRecipe):
     """Gumbel AlphaZero (Danihelka et al., ICLR 2022) on new instances in every generation.
 
     A generation is `episodes` instances, each played once by search; `updates` optimiser steps on moves of the replay
-    follow: they imitate what the search made of the policy, and fit the value to what the episodes brought.
+    follow: they imitate the search's improved policy, and fit the value to the returns of the episodes.
     """
 
     start: str = option("", "A checkpoint with a value to go on from; empty: a new network of `width`, `layers` and `heads`.")
@@ -88,7 +88,7 @@ class AlphaZero(PolicyRecipe):
 
 
 def _player(recipe: AlphaZero, source: Source, network_kind: type[Policy], config: dict[str, Any]) -> Player:
-    """Return what plays by searching the environment with a network of that kind, on the CPU."""
+    """Return a player that searches the environment with a network of the given class, on the CPU."""
     import numpy as np
 
     from corl.learning.demonstrations import Teacher, demonstrate

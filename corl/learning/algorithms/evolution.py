@@ -1,8 +1,7 @@
-"""Evolution strategies, the recipe `any.evolution`: a gradient out of what changed networks come to, for what no backpropagation
-goes through.
+"""Evolution strategies, the recipe `any.evolution`: a gradient estimated from the objective values of perturbed networks.
 
-Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning" (2017): Gaussian changes of all
-parameters in opposite pairs, and ranks in place of what they came to.
+Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning" (2017): Gaussian perturbations of all
+parameters in opposite pairs, and ranks in place of objective values. No backpropagation is needed.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class Evolution(PolicyRecipe):
             loop.run(outcome, follow)
 
     def _gradient(self, loop: Loop) -> tuple[NDArray[np.float64], float, bool]:
-        """An estimate of the gradient of the expected rank, the mean objective, and whether there was anything to choose."""
+        """Return an estimate of the gradient of the expected rank, the mean objective value, and whether a state had a choice."""
         import numpy as np
 
         training, network = loop.training, loop.network
@@ -86,14 +85,14 @@ class Evolution(PolicyRecipe):
 
 
 def parameters_of(network: nn.Module) -> NDArray[np.float64]:
-    """All parameters, [D]."""
+    """Return all parameters, float64 [D]."""
     import numpy as np
 
     return np.concatenate([part.detach().cpu().double().numpy().ravel() for part in network.parameters()])
 
 
 def moved(network: Policy, flat: NDArray[np.float64]) -> Policy:
-    """A copy of a network with the parameters `flat` [D]."""
+    """Return a copy of a network with the parameters `flat` [D]."""
     import torch
 
     other = copy.deepcopy(network).eval()
@@ -104,9 +103,13 @@ def moved(network: Policy, flat: NDArray[np.float64]) -> Policy:
 
 
 def gradient(costs: NDArray[np.float64], noise: NDArray[np.float64], spread: float) -> NDArray[np.float64]:
-    """An estimate of the gradient [D] of the expected rank, from 0.5 of the most to -0.5 of the least; of equals the mean.
+    """Return an estimate of the gradient of the expected rank, float64 [D].
 
-    costs: [P, 2], what the parameters changed by `spread` * noise [P, D], and by its opposite, come to.
+    Args:
+        costs: float64 [P, 2], the costs of the parameters changed by `spread` * noise, and by its opposite. Their ranks go from
+            -0.5 for the least to 0.5 for the most; equal costs have the mean rank.
+        noise: float64 [P, D], standard normal.
+        spread: The standard deviation of the changes.
     """
     from scipy.stats import rankdata
 
@@ -116,7 +119,7 @@ def gradient(costs: NDArray[np.float64], noise: NDArray[np.float64], spread: flo
 
 
 def set_gradient(network: nn.Module, flat: NDArray[np.float64]) -> None:
-    """Make `flat` [D] the gradient of the parameters, for an optimiser's step."""
+    """Set the gradient of the parameters to `flat` [D] in place, for an optimiser's step."""
     for parameter, part in zip(network.parameters(), _parts(network, flat)):
         parameter.grad = part
 
@@ -130,11 +133,12 @@ def _parts(network: nn.Module, flat: NDArray[np.float64]) -> list[Tensor]:
 
 
 def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Policy]) -> tuple[NDArray[np.float64], bool]:
-    """What the likeliest actions of each network come to on each instance, [networks, instances], higher is better.
+    """Return the results of the likeliest actions of each network on each instance, and whether any state had a choice.
 
-    Also whether there was anything to choose, as far as is known.
+    All networks play at once in one pool, from the same starts; a state's only action is taken without evaluating a network.
 
-    All play at once in one pool, from the same starts; where there is one action it is taken unseen.
+    Returns:
+        float64 [networks, instances], higher is better; and a bool, which is True also if it is unknown.
     """
     import numpy as np
 
@@ -152,7 +156,7 @@ def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Poli
         return base.reshape(several, count) + np.array(played), True
 
     def logits_of(view: View, owner: NDArray[np.int64]) -> NDArray[np.float32]:
-        """[R, K], by the networks `owner` [R], rising."""
+        """Return the logits [R, K] by the networks numbered `owner` [R], ascending."""
         owners, first = np.unique(owner, return_index=True)
         cuts = [*first.tolist(), len(owner)]
         parts = zip(owners.tolist(), cuts, cuts[1:])

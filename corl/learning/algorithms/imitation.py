@@ -1,6 +1,6 @@
-"""Imitation, the recipe `any.imitation`: a policy that does what a solver did; and the loss that all who imitate share.
+"""Imitation, the recipe `any.imitation`: a policy that imitates a solver; and the loss that all imitating recipes share.
 
-AlphaZero imitates what its search made of the policy in the same way, self-improvement the best of its own samples.
+AlphaZero imitates the policy of its search in the same way, self-improvement the best of its own samples.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Imitation(PolicyRecipe):
     """Cross-entropy on states of a solver's solutions of new instances, which the workers solve while the network trains.
 
     The store has states of `uses` * `block` lessons, each of `lesson` solutions; each round passes over it once, in random order,
-    then a quarter (with `uses` = 4) gives way to new ones. Where the teacher completes what the policy began, the policy is the
-    one that it was when the round before began: one to two rounds old.
+    then a quarter (with `uses` = 4) is replaced by new ones. If the teacher completes episodes of the policy, that policy has the
+    weights of the beginning of the previous round: they are one to two rounds old.
     """
 
     teacher: str = option("", "The solver to imitate, one that iterations can limit (corl list solvers); it must be named.")
@@ -88,7 +88,7 @@ class Imitation(PolicyRecipe):
             loop.run(states, loop.minimise(imitated))
 
     def check(self, problem: str) -> None:
-        """Raise UsageError if the teacher is no solver that iterations can limit, or shall complete and cannot."""
+        """Raise UsageError if the teacher is no solver that iterations can limit, or cannot complete episodes but has to."""
         from corl import registry
         from corl.learning.demonstrations import check_teacher
         from corl.solver import Solver
@@ -100,7 +100,7 @@ class Imitation(PolicyRecipe):
 
 
 def draw(replay: Replay, at: NDArray[np.int64], network: Learner) -> Batch:
-    """The moves of these numbers [N], rising, on the network's device."""
+    """Return the moves with the numbers `at` [N], ascending, as a batch on the network's device."""
     import numpy as np
     import torch
 
@@ -113,10 +113,10 @@ def draw(replay: Replay, at: NDArray[np.int64], network: Learner) -> Batch:
 
 
 def loss(network: Learner, batch: Batch, value_weight: float = 0.0) -> tuple[Tensor, dict[str, float]]:
-    """Cross-entropy with the target + `value_weight` times the squared error of the value; and both terms.
+    """Return the cross-entropy with the target + `value_weight` times the squared error of the value; and both terms.
 
-    Of a set of right actions it is minus the logarithm of the probability that one of them is taken. Actions that are listed and
-    that the network does not choose among (their logits are -inf) cannot be learned: they are left out of the target.
+    If the target is a set of right actions, the first term is minus the logarithm of the probability that one of them is taken.
+    Listed actions that the network cannot choose (logits of -inf) cannot be learned and are removed from the target.
     """
     import torch
     from torch.nn import functional
@@ -137,18 +137,18 @@ def loss(network: Learner, batch: Batch, value_weight: float = 0.0) -> tuple[Ten
 
 
 class Batch(NamedTuple):
-    """N moves."""
+    """N moves to learn from."""
 
     states: Any
-    """What `Policy.forward` takes."""
+    """The argument of `Policy.forward`."""
     target: Tensor
-    """[N, K] float32: probabilities of the actions, all 0 where nothing is known of them; or bool: the actions that are right."""
+    """[N, K] float32: probabilities of the actions, all 0 for a move without a target; or bool: the right actions."""
     value: Tensor
-    """float32 [N] the return of what remained, in the row's unit."""
+    """float32 [N] the return from this move on, in the unit of the row (its "scale")."""
 
 
 class Learner(Protocol):
-    """What learns of a replay: a Policy, or another network that tells what its forward pass takes of what it saw."""
+    """A network that learns from a replay: a Policy, or another one that makes the argument of its forward pass by `collate`."""
 
     def collate(self, contexts: Sequence[Arrays], seen: Sequence[Arrays], which: NDArray[np.int64]) -> Any:
         """See Policy.collate."""
@@ -157,12 +157,14 @@ class Learner(Protocol):
         """See torch.nn.Module."""
 
     def __call__(self, batch: Any) -> tuple[Tensor, Tensor]:
-        """Logits [N, K] and values [N] of what `collate` gives."""
+        """Return logits [N, K] and values [N] for a batch that `collate` returned."""
 
 
 class _Stream:
-    """The batches that a policy learns from: of labelled states that the workers make while it trains on those before, each
-    used `uses` times (Rounds). A snapshot holds `rounds` and `asked`."""
+    """The batches of labelled states, which the workers make while the network trains on the previous ones.
+
+    Each state is used `uses` times (Rounds). A snapshot holds `rounds` and `asked`.
+    """
 
     def __init__(self, recipe: Imitation, loop: Loop) -> None:
         from corl.learning.rounds import Rounds
@@ -174,7 +176,7 @@ class _Stream:
         self.asked = _Asked(recipe)
 
     def teaching(self) -> Workers:
-        """The workers that make the lessons, having been asked again for what a resumed run had asked for."""
+        """Return the workers that make the lessons; in a resumed run the pending requests are repeated."""
         from corl.processes.workers import Workers
 
         training, answering = self.loop.training, (self.recipe, self.loop.source, type(self.policy), self.policy.config)
@@ -183,7 +185,7 @@ class _Stream:
         return workers
 
     def batch(self, workers: Workers) -> Batch | None:
-        """The next batch; None if a round's lessons teach nothing."""
+        """Return the next batch; None if the lessons of a round have no state to learn from."""
         if not self.rounds.left:
             self.rounds.begin(self.asked.next(workers, self.policy, self.rounds.begun))
         at = self.rounds.next()
@@ -191,16 +193,16 @@ class _Stream:
 
 
 class _Asked:
-    """The block of lessons that the workers make while the network trains on those before it."""
+    """The block of lessons that the workers make while the network trains on the previous ones."""
 
     def __init__(self, recipe: Imitation) -> None:
         self.recipe = recipe
         self.weights: Mapping[str, NDArray[Any]] = {}
-        """With which it was asked for; none where the lessons do not depend on them."""
+        """The weights of the pending request; empty if the lessons do not depend on them."""
         self._numbers: deque[int] = deque()
 
     def next(self, workers: Workers, policy: Policy, number: int) -> list[Episodes]:
-        """Block `number`, having asked for the one after it with the weights of today."""
+        """Return block `number`, after a request for the next one with the current weights."""
         from corl.learning.selfplay import weights_of
 
         weights = weights_of(policy) if self.recipe.completing else {}
@@ -212,7 +214,7 @@ class _Asked:
         return lessons
 
     def again(self, workers: Workers, number: int) -> None:
-        """Ask in a resumed run for what was asked for before it stopped."""
+        """Repeat in a resumed run the request that was pending when it stopped."""
         if number:
             self._ask(workers, number, self.weights)
 
@@ -231,7 +233,7 @@ class _Asked:
 
 
 def _lessons(recipe: Imitation, source: Source, network_kind: type[Policy], config: dict[str, Any]) -> Callable[[Job], Episodes]:
-    """Job -> the episodes of a lesson's instances."""
+    """Return the function from a job to the episodes of a lesson's instances."""
     import numpy as np
 
     from corl.learning.demonstrations import Teacher, demonstrate

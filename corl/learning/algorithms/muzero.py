@@ -1,6 +1,6 @@
 """MuZero, the recipe `any.muzero`: a model of the problem learned from play, and a policy and a value from searching that model.
 
-The model is unrolled along moves of the replay (learning.unrolling) and matched with what was seen there. Schrittwieser et al.,
+The model is unrolled along moves of the replay (learning.unrolling) and fitted to the observations there. Schrittwieser et al.,
 Nature 2020 (loss, K = 5 steps, gradient scaling: appendix G; reanalyse: appendix H); EfficientZero (Ye et al., NeurIPS 2021) for
 the consistency loss.
 """
@@ -41,7 +41,7 @@ _HALF = 0.5  # of the gradient goes through each step of the dynamics (appendix 
 class MuZero(PolicyRecipe):
     """MuZero (Schrittwieser et al., Nature 2020) with Gumbel search, on new instances in every generation.
 
-    The environment makes the moves and nothing else: searches see the observation at their root and the learned model below.
+    The environment only makes the moves: a search uses the observation at its root and the learned model below it.
     A generation is `episodes` instances, each played once; `updates` optimiser steps follow. The network is a MuZeroNetwork.
     """
 
@@ -109,7 +109,7 @@ class MuZero(PolicyRecipe):
     def _generation(
         self, training: Training, games: SelfPlay, network: MuZeroNetwork, replay: Replay, random: np.random.Generator
     ) -> list[Episodes]:
-        """Play a generation into the replay, whose earlier moves are reanalysed unless a teacher plays."""
+        """Play a generation and add it to the replay, whose earlier moves are reanalysed unless a teacher plays."""
         from corl.learning.demonstrations import teacher_plays
 
         taught = teacher_plays(self, training)
@@ -128,7 +128,7 @@ class MuZero(PolicyRecipe):
         return MuZeroNetwork(**self._config(source)).to(training.device)
 
     def _config(self, source: Source) -> dict[str, Any]:
-        """The network's arguments: sizes of the tokens, and histograms that hold what random play and the teacher show."""
+        """Return the network's arguments: sizes of the tokens, and histograms that cover random play and the teacher's play."""
         import numpy as np
 
         from corl.learning.demonstrations import Teacher, demonstrate
@@ -159,7 +159,7 @@ class MuZero(PolicyRecipe):
         return {**sizes, **shape, "feedforward": 2 * self.width, "bins": self.bins, **spans(seen, self.unroll, eyes.extra)}
 
     def _reanalyse(self, network: MuZeroNetwork, replay: Replay, count: int, random: np.random.Generator) -> None:
-        """Search `reanalyse` * count moves of the replay anew, as many at a time as there are episodes."""
+        """Search `reanalyse` * count moves of the replay again, `episodes` of them at a time."""
         if not replay.size:
             return
         at = replay.sample(random, int(self.reanalyse * count))
@@ -171,7 +171,7 @@ class MuZero(PolicyRecipe):
 
 
 class Weights(NamedTuple):
-    """What the terms of the loss count for beside the policy's."""
+    """The weights of the terms of the loss, relative to the policy's."""
 
     value: float = 0.25
     reward: float = 1.0
@@ -179,10 +179,10 @@ class Weights(NamedTuple):
 
 
 def loss(network: MuZeroNetwork, batch: Unroll, weights: Weights, device: torch.device) -> tuple[Tensor, dict[str, float]]:
-    """The loss of a batch and its terms. The root's terms count in full, those of the K steps 1 / K each.
+    """Return the loss of a batch and its terms. The root's terms have weight 1, those of the K steps 1 / K each.
 
     value, reward: cross-entropy with the HL-Gauss targets; consistency: minus the cosine of the unrolled latent vectors
-    with the representation of the state that was seen there, which is no variable (stop-gradient).
+    with the representation of the observed state, which is a constant (stop-gradient).
     """
     import torch
 
@@ -210,7 +210,7 @@ def loss(network: MuZeroNetwork, batch: Unroll, weights: Weights, device: torch.
 
 
 def _predicted(network: MuZeroNetwork, latent: Tensor, part: Mapping[str, Any], k: int) -> dict[str, Tensor]:
-    """The policy's and the value's terms of step k."""
+    """Return the policy's and the value's terms of step k."""
     from torch.nn import functional
 
     logits, value = network.prediction(latent)
@@ -221,7 +221,7 @@ def _predicted(network: MuZeroNetwork, latent: Tensor, part: Mapping[str, Any], 
 
 
 def _observed(network: MuZeroNetwork, part: Mapping[str, Any]) -> Tensor:
-    """The representations [N, K, T, D + 1] of the states after the first."""
+    """Return the representations [N, K, T, D + 1] of the states after the first."""
     import torch
 
     rows, steps, tokens = part["mask"][:, 1:].shape
@@ -232,7 +232,7 @@ def _observed(network: MuZeroNetwork, part: Mapping[str, Any]) -> Tensor:
 
 
 def _consistency(network: MuZeroNetwork, latent: Tensor, observed: Tensor, counterpart: Tensor, known: Tensor) -> Tensor:
-    """Minus the cosine of the latent vectors with those of their counterparts, a mean over those of a row."""
+    """Return minus the cosine of the latent vectors with those of their counterparts, averaged over each row, then over rows."""
     there = (counterpart >= 0).float() * known[:, None]
     theirs = observed.gather(1, counterpart.clamp_min(0)[..., None].expand(-1, -1, observed.shape[2]))
     cosine = network.similarity(latent, theirs)
@@ -240,15 +240,22 @@ def _consistency(network: MuZeroNetwork, latent: Tensor, observed: Tensor, count
 
 
 def _scaled(tensor: Tensor, share: float) -> Tensor:
-    """The same numbers, with that share of the gradient."""
+    """Return the same numbers, with the given share of the gradient."""
     return tensor * share + tensor.detach() * (1.0 - share)
 
 
 def search_latent(
     network: MuZeroNetwork, search: Gumbel, seen: Arrays, actions: NDArray[np.int32], keys: NDArray[np.uint64]
 ) -> Choice:
-    """Search R states that the network saw in the learned model. `actions` [R, K] are those that the environment lists: masks
-    at the root only."""
+    """Search R states in the learned model.
+
+    Args:
+        network: The model.
+        search: The search.
+        seen: The network's features of the states, arrays [R, ...].
+        actions: int32 [R, K], the actions that the environment lists; they are masks at the root only.
+        keys: uint64 [R], the keys of the random numbers.
+    """
     import numpy as np
 
     from corl.learning.episodes import Choice
@@ -262,7 +269,7 @@ def search_latent(
 
 
 def reanalyse(replay: Replay, at: NDArray[np.int64], network: MuZeroNetwork, search: Gumbel, keys: NDArray[np.uint64]) -> None:
-    """Search the states of the moves `at`, rising, anew and put what comes of it in the place of their targets."""
+    """Search the states of the moves `at`, ascending, again, and replace their targets in the replay by the results, in place."""
     from corl.tokens import joined
 
     seen = joined(replay.seen(at).seen, network.extra)
@@ -278,7 +285,7 @@ def _search(recipe: MuZero) -> Gumbel:
 
 
 def _player(recipe: MuZero, source: Source, config: dict[str, Any]) -> Player:
-    """Return what plays by searching the model that a MuZeroNetwork has learned, on the CPU."""
+    """Return a player that searches the learned model of a MuZeroNetwork, on the CPU."""
     import numpy as np
 
     from corl.learning.demonstrations import Teacher, demonstrate

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["GreedyRollout", "Moves", "PolicyGradient", "Starts", "advantages", "choice", "loss", "roll_out", "shared_baseline"]
 
 _PART = 4096  # moves that go through the network at once
-_NEVER = -100.0  # stands for the log probability of an empty slot, whose products must be 0 and not NaN
+_NEVER = -100.0  # the log probability of an empty slot, finite so that its products are 0 and not NaN
 _SIGNIFICANCE = 0.05  # of the test by which a better policy becomes the baseline (Kool et al., section 4)
 
 
@@ -40,7 +40,7 @@ _SIGNIFICANCE = 0.05  # of the test by which a better policy becomes the baselin
 class PolicyGradient(PolicyRecipe):
     """REINFORCE on new instances in every step, with one of three baselines.
 
-    Episodes are played in this process, all of a step at once, on the GPU where there is one; workers are not used.
+    Episodes are played in this process, all of a step at once, on the GPU if there is one; workers are not used.
     """
 
     start: str = option("", "A checkpoint to go on from; empty: a new network of `width`, `layers` and `heads`.")
@@ -99,7 +99,7 @@ class PolicyGradient(PolicyRecipe):
         loop.run(play, learn)
 
     def _starts(self, source: Source, step: int) -> Starts:
-        """The episodes of a step."""
+        """Return the starts of the episodes of a step."""
         import numpy as np
 
         instances = source.instances(step * self.batch, self.batch)
@@ -112,7 +112,7 @@ class PolicyGradient(PolicyRecipe):
     def _baseline(
         self, problem: Problem, starts: Starts, episodes: Episodes, network: Policy, rollout: GreedyRollout | None
     ) -> NDArray[np.float64]:
-        """What each episode is compared with, [E]."""
+        """Return the baseline of each episode, float64 [E]."""
         if self.baseline == "multi-start":
             return shared_baseline(episodes.objective, starts.which)
         once = Starts(starts.instances, starts.which[:: self.samples], starts.keys[:: self.samples])
@@ -120,7 +120,7 @@ class PolicyGradient(PolicyRecipe):
         return greedy.repeat(self.samples)
 
     def _update(self, loop: Loop, episodes: Episodes, advantage: NDArray[np.float32]) -> float:
-        """The optimiser steps on the moves [M] of a step's episodes; returns the last loss, per move."""
+        """Make the optimiser steps on the moves [M] of a step's episodes; returns the last loss per move."""
         import numpy as np
 
         from corl.learning.optimise import optimiser_step
@@ -145,10 +145,10 @@ class PolicyGradient(PolicyRecipe):
 
 
 def loss(network: Policy, moves: Moves, *, entropy: float, proximity: float) -> Tensor:
-    """The sum over N moves of - advantage * log probability - `entropy` * the policy's entropy, to be minimised.
+    """Return the sum over N moves of - advantage * log probability - `entropy` * the policy's entropy, to be minimised.
 
-    With `proximity` above 0, a step of mirror descent policy optimisation (Tomar et al., ICLR 2022, equation 8): the
-    log probability gives way to the ratio to the policy that played, and `proximity` * KL(policy || that one) is added.
+    With `proximity` above 0, a step of mirror descent policy optimisation (Tomar et al., ICLR 2022, equation 8): the log
+    probability is replaced by the ratio to the policy that played, and `proximity` * KL(policy || that policy) is added.
     """
     import torch
 
@@ -173,9 +173,9 @@ class Starts(NamedTuple):
 
     instances: Sequence[Any]
     which: NDArray[np.int64]
-    """[E] the instance of each."""
+    """[E] the instance of each episode, an index into `instances`."""
     keys: NDArray[np.uint64]
-    """[E] as `Environment.reset` takes them."""
+    """[E] the keys for `Environment.reset`."""
 
 
 class Moves(NamedTuple):
@@ -183,15 +183,15 @@ class Moves(NamedTuple):
 
     sight: Sight
     slot: NDArray[np.integer]
-    """[N] what was done."""
+    """[N] the slot of the action taken."""
     policy: NDArray[np.float32]
-    """[N, K] the policy that did it."""
+    """[N, K] the probabilities of the policy that played."""
     advantage: NDArray[np.float32]
-    """[N]"""
+    """[N] the advantage of the episode, see `advantages`."""
 
 
 def choice(network: Policy, environment: Environment, random: np.random.Generator | None) -> Choose:
-    """A `choose` for `record`: samples of a network's policy, or with None its likeliest actions."""
+    """Return a `choose` for `record`: samples of a network's policy, or its likeliest actions if `random` is None."""
     import numpy as np
     from scipy.special import softmax
 
@@ -212,7 +212,7 @@ def choice(network: Policy, environment: Environment, random: np.random.Generato
 
 
 def roll_out(problem: Problem, starts: Starts, network: Policy, random: np.random.Generator | None) -> Episodes:
-    """The episodes that a policy plays from `starts`; `objective` is of whole solutions, higher is better."""
+    """Return the episodes that a policy plays from `starts`; `objective` is that of whole solutions, higher is better."""
     import numpy as np
 
     from corl.learning.episodes import record
@@ -224,7 +224,7 @@ def roll_out(problem: Problem, starts: Starts, network: Policy, random: np.rando
 
 
 def shared_baseline(objective: NDArray[np.float64], which: NDArray[np.int64]) -> NDArray[np.float64]:
-    """POMO's: the mean objective of the episodes of the same instance, [E]."""
+    """Return POMO's baseline: the mean objective value of the episodes of the same instance, float64 [E]."""
     import numpy as np
 
     means: NDArray[np.float64] = np.bincount(which, objective) / np.maximum(np.bincount(which), 1)
@@ -232,9 +232,9 @@ def shared_baseline(objective: NDArray[np.float64], which: NDArray[np.int64]) ->
 
 
 class GreedyRollout:
-    """Kool et al.'s baseline: what the best policy so far gets by its likeliest actions.
+    """The baseline of Kool et al.: the objective value of the likeliest actions of the best policy so far.
 
-    It becomes the present policy where that is better on fixed instances, by a one-sided paired t-test at 5 %.
+    The current policy replaces the best one if it is better on fixed instances by a one-sided paired t-test at 5 %.
     """
 
     def __init__(self, problem: Problem, network: Policy, instances: Sequence[Any]) -> None:
@@ -245,11 +245,11 @@ class GreedyRollout:
         self._watched = Starts(instances, np.arange(len(instances)), np.zeros(len(instances), np.uint64))
 
     def __call__(self, starts: Starts) -> NDArray[np.float64]:
-        """The objectives from the same starts, [E]."""
+        """Return the objective values from the same starts, float64 [E]."""
         return roll_out(self.problem, starts, self.network, None).objective
 
     def update(self, network: Policy) -> bool:
-        """Take over `network` if it is significantly better; returns whether it was."""
+        """Copy the weights of `network` if it is significantly better; returns whether it is."""
         from scipy.stats import ttest_rel
 
         ours = roll_out(self.problem, self._watched, network, None).objective
@@ -260,16 +260,19 @@ class GreedyRollout:
         return True
 
     def state_dict(self) -> dict[str, Any]:
-        """What a snapshot holds of it."""
+        """Return the state for a snapshot."""
         return dict(self.network.state_dict())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was taken."""
+        """Restore the state that `state_dict` returned."""
         self.network.load_state_dict(state)
 
 
 def advantages(episodes: Episodes, baseline: NDArray[np.float64]) -> NDArray[np.float32]:
-    """objective - baseline for every move [M], in units of the episode's first state, then of their root mean square."""
+    """Return the advantage of every move, float32 [M]: objective - baseline of its episode.
+
+    The unit is the scale of the episode's first state; then all are divided by their root mean square over the episodes.
+    """
     import numpy as np
 
     lengths = episodes.lengths

@@ -1,8 +1,8 @@
 """Q-learning, the recipe `any.q-learning`: the values of actions, from episodes that the network itself plays.
 
 Mnih et al. (Nature 2015) for the replay and the frozen copy of the network, van Hasselt, Guez and Silver (AAAI 2016) for double
-Q-learning, Horgan et al. (ICLR 2018) for how differently the episodes explore. Targets are over several moves. A network's logits
-are its Q-values, so that whatever decodes a policy decodes them: the greedy action is the one of the highest value.
+Q-learning, Horgan et al. (ICLR 2018) for the different exploration of the episodes. Targets are over several moves. A network's
+logits are its Q-values, so that the decoders of policies apply: the greedy action is the one with the highest value.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ __all__ = ["Maximise", "QLearning", "QLearningRecipe", "States", "Target", "expl
 _MOST, _POWER = 0.4, 7.0  # Horgan et al., section 4.1: epsilon = 0.4 ^ (1 + 7 u), u from 0 to 1
 
 Maximise: TypeAlias = "Callable[[NDArray[np.int64]], NDArray[np.float32]]"
-"""Of the states of the moves `at` [N], in any order, the frozen network's value of the action that the network likes best [N]."""
+"""Function from the moves `at` [N], in any order, to the frozen network's values of the actions that the network prefers, [N]."""
 Target: TypeAlias = "Callable[[Replay, NDArray[np.int64], Maximise], NDArray[np.float32]]"
-"""What the Q-values of the moves `at` [N], rising, shall be, [N]."""
+"""Function that returns the targets [N] of the Q-values of the moves `at` [N], ascending."""
 
 States: TypeAlias = "Callable[[Replay, NDArray[np.int64]], Any]"
-"""Of the moves `at` [N], rising, what a network's forward pass takes."""
+"""Function that returns the argument of a network's forward pass for the moves `at` [N], ascending."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class QLearningRecipe(PolicyRecipe):
 
 
 def _player(source: Source, network_kind: type[Policy], config: dict[str, Any]) -> Player:
-    """Return what plays by taking the action of the highest value or, now and then, any."""
+    """Return a player that takes the action with the highest value or, with some probability, a random one."""
     import numpy as np
 
     from corl.learning.episodes import Choice, record
@@ -119,14 +119,14 @@ def _player(source: Source, network_kind: type[Policy], config: dict[str, Any]) 
 
 
 def exploration(random: np.random.Generator, count: int) -> NDArray[np.float64]:
-    """For each of `count` episodes the probability of a random action, from 0.4 down to below a thousandth, few high ones."""
+    """Return for each of `count` episodes the probability of a random action, from 0.4 to below 0.001, most of them low."""
     import numpy as np
 
     return np.power(_MOST, 1.0 + _POWER * random.random(count))
 
 
 def n_step(steps: int) -> Target:
-    """The next `steps` rewards and the value of the state after them, all in the units of the states ("scale")."""
+    """Return the target: the sum of the next `steps` rewards and the value of the state after them, in units of the state."""
     import numpy as np
 
     def target(replay: Replay, at: NDArray[np.int64], maximise: Maximise) -> NDArray[np.float32]:
@@ -145,7 +145,7 @@ def n_step(steps: int) -> Target:
 
 
 def field(replay: Replay, name: str, at: NDArray[np.int64]) -> NDArray[Any]:
-    """`Replay.field` of moves in any order and shape."""
+    """Return `Replay.field` of moves in any order and shape."""
     import numpy as np
 
     numbers, place = np.unique(at, return_inverse=True)
@@ -154,7 +154,7 @@ def field(replay: Replay, name: str, at: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def _scale(replay: Replay, at: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The units [N] of the states of moves in any order."""
+    """Return the units, float64 [N], of the states of moves in any order."""
     import numpy as np
 
     numbers, place = np.unique(at, return_inverse=True)
@@ -162,8 +162,10 @@ def _scale(replay: Replay, at: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 class QLearning:
-    """A network that learns the Q-values of the moves of a replay. Its frozen copy and how often it learned are what a snapshot
-    holds (`state_dict`), beside the network and the optimiser."""
+    """A network that learns the Q-values of the moves of a replay.
+
+    A snapshot holds its frozen copy and the number of updates (`state_dict`), beside the network and the optimiser.
+    """
 
     def __init__(
         self,
@@ -177,8 +179,18 @@ class QLearning:
         sync: int,
         states: States | None = None,
     ) -> None:
-        """network: a Learner (imitation), or one whose forward pass takes what `states` makes. sync: optimiser steps between two
-        copies to the frozen network."""
+        """Make the frozen copy of a network.
+
+        Args:
+            network: A Learner (imitation), or a network whose forward pass takes the results of `states`.
+            replay: The replay.
+            target: The targets of the Q-values.
+            optimiser: The optimiser of the network.
+            rate: The largest learning rate.
+            batch: The number of moves of an optimiser step.
+            sync: The number of optimiser steps between two copies to the frozen network.
+            states: Makes the arguments of the forward pass; None: `network.collate` does.
+        """
         self.network, self.replay, self.target, self.states = network, replay, target, states or self._collated
         self.optimiser, self.rate, self.batch, self.sync = optimiser, rate, batch, sync
         self.frozen, self.updates = copy.deepcopy(network).eval(), 0
@@ -199,7 +211,7 @@ class QLearning:
         return found[place.ravel()]
 
     def loss(self, at: NDArray[np.int64]) -> Tensor:
-        """Huber's, of the Q-values of the moves `at`, rising, to their targets."""
+        """Return the Huber loss of the Q-values of the moves `at`, ascending, against their targets."""
         import numpy as np
         import torch
         from torch.nn import functional
@@ -211,17 +223,17 @@ class QLearning:
         return functional.smooth_l1_loss(logits.gather(1, slot[:, None])[:, 0].float(), target)
 
     def begin(self, take: Callable[[Any], object]) -> None:
-        """Before the first step: `take` gets the states of all moves there are (for means and deviations of what is seen)."""
+        """Call `take` with the states of all moves, before the first step (for means and deviations of features)."""
         import numpy as np
 
         take(self.states(self.replay, np.arange(self.replay.added - self.replay.size, self.replay.added)))
 
     def draw(self, random: np.random.Generator) -> NDArray[np.int64]:
-        """Return the numbers [`batch`] of moves of the replay, rising."""
+        """Return the numbers [`batch`] of moves of the replay, ascending."""
         return self.replay.sample(random, self.batch)
 
     def learn(self, at: NDArray[np.int64], fraction: float) -> float:
-        """One optimiser step on the moves `at`, rising; the loss before it. `fraction` of the training is done."""
+        """Make one optimiser step on the moves `at`, ascending, at a `fraction` of the training; returns the loss before it."""
         from corl.learning.optimise import gradient_step
 
         if self.updates % self.sync == 0:

@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Lessons", "SelfImprovement", "improve"]
 
-_PART = 16  # instances that a worker samples at once; a generation is cut alike whatever the number of workers
-_EVERY = 2**31  # states of a solution that are kept: all with a choice
+_PART = 16  # instances that a worker samples at once; a generation has the same parts for any number of workers
+_EVERY = 2**31  # number of states kept of a solution: all with a choice
 
 
 @dataclass(frozen=True)
 class SelfImprovement(PolicyRecipe):
-    """A generation is `episodes` new instances, each sampled `samples` * `rounds` times; the best solutions join a replay, from
-    which the `updates` optimiser steps draw that follow.
+    """Self-improvement: imitation of the best of the policy's own samples.
 
-    Without replacement after Pirnay & Grimm (TMLR 2024); independent samples are the self-labelling of Corsini et al.
-    (NeurIPS 2024).
+    A generation is `episodes` new instances, each sampled `samples` * `rounds` times; the best solutions are added to a replay,
+    and `updates` optimiser steps on states of the replay follow. Sampling without replacement is that of Pirnay & Grimm
+    (TMLR 2024); independent samples are the self-labelling of Corsini et al. (NeurIPS 2024).
     """
 
     start: str = option("", "A checkpoint to go on from; empty: a new network of `width`, `layers` and `heads`.")
@@ -85,7 +85,7 @@ class SelfImprovement(PolicyRecipe):
             loop.run(states, loop.minimise(loss))
 
     def _generation(self, workers: Workers, network: Policy, number: int, replay: Replay) -> tuple[float, float]:
-        """Sample, and put the best into the replay; returns the mean objectives of the best and of all samples."""
+        """Sample, and add the best episodes to the replay; returns the mean objective values of the best and of all samples."""
         import numpy as np
 
         from corl.learning.selfplay import Job, weights_of
@@ -101,7 +101,7 @@ class SelfImprovement(PolicyRecipe):
 def _sampler(
     recipe: SelfImprovement, source: Source, network_kind: type[Policy], config: dict[str, Any]
 ) -> Callable[[Job], Lessons]:
-    """What a worker calls, Job -> Lessons."""
+    """Return the function of a worker, Job -> Lessons."""
     from corl.decoding import Sampling, WithoutReplacement
     from corl.learning.selfplay import load_weights
 
@@ -117,20 +117,26 @@ def _sampler(
 
 
 class Lessons(NamedTuple):
-    """The best of what was sampled."""
+    """The best samples of E instances."""
 
     episodes: Episodes
-    """Those that lead to the best solutions."""
+    """The episodes that lead to the best solutions."""
     best: NDArray[np.float64]
-    """[E] the best objective of each instance, its negative where the problem minimises."""
+    """[E] the best objective value of each instance, its negative if the problem is minimised."""
     mean: NDArray[np.float64]
-    """[E] the mean objective of its samples, likewise."""
+    """[E] the mean objective value of its samples, with the same sign."""
 
 
 def improve(source: Source, network: Policy, first: int, count: int, sampling: Decoder, rows: int) -> Lessons:
-    """Sample solutions of the `count` instances from number `first` on, and make lessons of the best of each.
+    """Sample solutions of the `count` instances from number `first` on, and return the best of each.
 
-    sampling: a decoder that samples, in a pool of so many rows.
+    Args:
+        source: The source of instances.
+        network: The policy.
+        first: The number of the first instance.
+        count: The number of instances.
+        sampling: A decoder that samples.
+        rows: The number of states of its environment.
     """
     import numpy as np
 
