@@ -37,8 +37,8 @@ def _picks(observation: Mapping[str, Any]) -> Tokens:
 class Bandits(Problem):
     """Restless bandits whose arms are coupled by a budget, capacities, a schedule, a route, or shared interventions.
 
-    A solution is a BanditPolicy: `result.solution.act(state)` is an action. Its objective is the mean reward a step over
-    the instance's episodes, simulated with the instance's own luck.
+    A solution is a BanditPolicy: `result.solution.act(state)` is an action. Its objective value is the mean reward per step over
+    the instance's episodes, simulated with the instance's own random numbers.
     """
 
     name = "bandits"
@@ -83,7 +83,7 @@ class Bandits(Problem):
         write_instance(instance, path)
 
     def to_json(self, instance: BanditInstance, solution: BanditPolicy) -> dict[str, Any]:
-        """The policy, what it earned, the 95 % interval over episodes, and the keys of their luck."""
+        """Return the policy, what it earned, the 95 % interval over episodes, and the keys of their random numbers."""
         from corl.problems.bandits.evaluation import episode_keys, outcome_of
 
         outcome = outcome_of(instance, solution)
@@ -155,7 +155,7 @@ class Bandits(Problem):
         return BanditEnvironment(instances, rows) if width is None else BanditEnvironment(instances, rows, width)
 
     def episode(self, instance: BanditInstance, key: int) -> BanditInstance:
-        """The instance with the one episode that the environment plays from this key, whose luck is that of no other key."""
+        """Return the instance with the one episode that the environment plays from this key, with random numbers of its own."""
         from corl.problems.bandits.environment import episode_of
 
         return episode_of(instance, key)
@@ -168,7 +168,7 @@ class Bandits(Problem):
         return decisions(instance, solution, key)
 
     def starts(self, instance: BanditInstance) -> int:
-        """As many as the instance has episodes: they begin with the arms in other states, and with other luck."""
+        """Return the number of episodes: they begin with the arms in different states, and have different random numbers."""
         return instance.episodes
 
     def miniature(self, instance: BanditInstance) -> BanditInstance:

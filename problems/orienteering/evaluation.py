@@ -57,9 +57,9 @@ def objective(instance: OrienteeringInstance, solution: Any) -> float:
 
 
 def shortest_path(instance: OrienteeringInstance) -> NDArray[np.int64] | None:
-    """A path within the limit, int64 [k], whatever it scores; None where there is none.
+    """Return a path within the limit, int64 [k], regardless of its score; None if there is none.
 
-    The direct way, or where that is too long, the shortest one (Dijkstra): rounded distances and matrices need not obey the
+    It is the direct way or, if that is too long, the shortest one (Dijkstra): rounded distances and matrices need not obey the
     triangle inequality.
     """
     n, start, end, graph = instance.n, instance.start, instance.end, instance.graph

@@ -15,10 +15,10 @@ __all__ = ["OrienteeringInstance"]
 
 @dataclass(frozen=True, eq=False)
 class OrienteeringInstance:
-    """Nodes with scores, distances between them, and how long a path from `start` to `end` may be.
+    """Nodes with scores, distances between them, and the longest length of a path from `start` to `end`.
 
-    Nodes are 0..n-1 here and `graph.ids[i]` in the file. start == end asks for a closed tour. Distances are symmetric and from
-    0. Raises InputError where shapes or numbers are off; whether any path is short enough is not looked at.
+    Nodes are 0..n-1 here and `graph.ids[i]` in the file. start == end requires a closed tour. Distances are symmetric and not
+    negative. Raises InputError for invalid shapes or numbers; it does not check whether any path is short enough.
     """
 
     graph: TspInstance

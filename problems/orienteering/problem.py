@@ -146,7 +146,7 @@ class Orienteering(Problem):
         return facts
 
     def draw(self, instance: OrienteeringInstance, solution: Any, axes: Axes) -> None:
-        """Draw the nodes by their scores, and the path through some of them where there is one."""
+        """Draw the nodes by their scores, and the path through some of them if there is a solution."""
         from corl.problems.orienteering.drawing import draw
 
         draw(instance, solution, axes)
@@ -168,10 +168,10 @@ class Orienteering(Problem):
         return kind(instances, rows) if width is None else kind(instances, rows, width)
 
     def decisions(self, instance: OrienteeringInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """The nodes between the ends, and then those that can still be visited behind them, as the environment lists them.
+        """Return the nodes between the ends, and then those that can still be visited after them, as the environment lists them.
 
-        An episode goes on until no node is near enough, so it may end in a better solution. A node from which the direct way
-        to the end is too long (rounded distances break the triangle inequality) is left out, as no episode goes there.
+        An episode continues until no node is near enough, so it may end in a better solution. A node from which the direct way
+        to the end is too long (rounded distances break the triangle inequality) is skipped, as no episode goes there.
         """
         from corl.problems.orienteering.decisions import decisions
 
