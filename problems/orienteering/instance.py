@@ -26,7 +26,7 @@ class OrienteeringInstance:
     scores: NDArray[np.float64]
     """[n], from 0"""
     limit: float
-    """The longest that a path may be, in the units of the distances."""
+    """The longest length of a path, in the units of the distances."""
     start: int = 0
     end: int = 0
     name: str = ""
@@ -53,7 +53,7 @@ class OrienteeringInstance:
 
     @property
     def n(self) -> int:
-        """How many nodes there are, start and end among them."""
+        """The number of nodes, including start and end."""
         return self.graph.n
 
     @property
@@ -63,5 +63,5 @@ class OrienteeringInstance:
 
     @property
     def integral(self) -> bool:
-        """Whether all scores are integers, so that every objective is one."""
+        """Whether all scores are integers, so that every objective value is one."""
         return bool((self.scores == np.floor(self.scores)).all())
