@@ -24,8 +24,10 @@ _HORIZONS = np.array([1, 2, 4, 8, 2**31 - 1])
 
 
 def episode_of(instance: BanditInstance, key: int) -> BanditInstance:
-    """The instance whose only episode is the one that a row plays which was reset with this key: it begins as episode `key`
-    (modulo their number) of `instance` does, and its luck is its own, never that of the episodes which judge policies.
+    """Return the instance whose only episode is the one that a row plays after a reset with this key.
+
+    It begins as episode `key` (modulo their number) of `instance` does, and its random numbers are its own, never those of the
+    episodes by which policies are judged.
     """
     seed = int(np.random.SeedSequence([instance.seed, 1, key]).generate_state(1)[0]) >> 1
     begin = instance.initial[key % instance.episodes][None]
@@ -33,12 +35,15 @@ def episode_of(instance: BanditInstance, key: int) -> BanditInstance:
 
 
 class BanditEnvironment(Environment):
-    """A pool of episodes. In every step of an episode entries of the action are picked one after the other, in any order; commit
-    (the action N, behind the entries 0 to N - 1) ends the step. A pick is legal while what is picked stays feasible, and
-    leaving out is always feasible, so that commit always is legal.
+    """A pool of episodes.
 
-    Commit has the step's reward, with its weight in the objective; a pick has none, and the base is 0. At most `width` actions
-    are listed: picks that add most to the arms they touch, over the steps left, then commit, then picks that add nothing.
+    In every step of an episode, entries of the action are picked one after the other, in any order; commit (the action N, after
+    the entries 0 to N - 1) ends the step. A pick is legal while the picked entries stay feasible; dropping entries is always
+    feasible, so commit is always legal.
+
+    Commit has the step's reward, with its weight in the objective; a pick has none, and the base value is 0. At most `width`
+    actions are listed: picks that add most to the arms they touch, over the remaining steps, then commit, then picks that add
+    nothing.
     """
 
     def __init__(self, instances: Sequence[BanditInstance], rows: int, width: int = 64) -> None:
@@ -59,8 +64,10 @@ class BanditEnvironment(Environment):
         return np.zeros(len(rows))
 
     def place(self, rows: ArrayLike, arms: NDArray[np.int32], time: int) -> None:
-        """Make `rows` [R] situations of instance 0 in which nothing is chosen yet at a time before its end: the arms are in the
-        states `arms` [R, J]. Their luck is that of key 0; `solution` refuses them, for what was done before is not known.
+        """Make `rows` [R] situations of instance 0 in which nothing is chosen yet, at a time before its end.
+
+        The arms are in the states `arms` [R, J]. The random numbers are those of key 0; `solution` refuses these rows, because
+        their earlier actions are unknown.
         """
         at = self._checked(rows)
         place_rows(self.state, at, np.zeros(len(at), np.int64), np.zeros(len(at), np.uint64), arms, time)

@@ -1,4 +1,4 @@
-"""What a network sees of a step that is being chosen: what picks add, in units of the best of them."""
+"""Features of a step that is being chosen: what picks add, in units of the best of them."""
 
 from __future__ import annotations
 

@@ -183,10 +183,10 @@ def _up(random: np.random.Generator, arms: int) -> NDArray[np.float64]:
 
 
 def _worth(random: np.random.Generator, arms: int, pulls: int) -> NDArray[np.float64]:
-    """[J, 4] what the states of the paper's arms are worth.
+    """Return the values of the states of the paper's arms, [J, 4].
 
-    The first `pulls` arms have .2, .15, .1 and then 4..6, the others .1, .15, .2 and 1..3: who looks one step ahead prefers
-    the others.
+    The first `pulls` arms have .2, .15, .1 and then 4..6, the others .1, .15, .2 and 1..3: a policy that looks one step ahead
+    prefers the others.
     """
     worth = np.tile([0.1, 0.15, 0.2, 1.0], (arms, 1))
     worth[:pulls, :3] = [0.2, 0.15, 0.1]
@@ -196,7 +196,10 @@ def _worth(random: np.random.Generator, arms: int, pulls: int) -> NDArray[np.flo
 
 
 def _moves(up: NDArray[np.float64], worth: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Transitions [J, A, S, S] one state up with chance up[j, a], else down; rewards [J, A, S], what the next state is worth."""
+    """Return transitions [J, A, S, S] and rewards [J, A, S].
+
+    An arm moves one state up with probability up[j, a], else down; the reward is the value of the next state.
+    """
     arms, levels = up.shape
     states = worth.shape[1]
     transitions = np.zeros((arms, levels, states, states))
@@ -233,9 +236,9 @@ def _instance(
     states: int | None = None,
     **options: int,
 ) -> BanditInstance:
-    """The instance of arms that move so (transitions, rewards), which says how it was made.
+    """Return the instance of arms that move by `moves` (transitions, rewards), with a comment on how it was made.
 
-    Episodes begin with each arm in state 1 with chance .2, else 0; with `states` given, in any of so many.
+    Episodes begin with each arm in state 1 with probability .2, else 0; with `states` given, in any of that many states.
     """
     shape = (episodes, len(moves[0]))
     initial = random.integers(0, states, shape) if states else (random.random(shape) < _BEGINS_UP).astype(np.int64)

@@ -19,7 +19,7 @@ LARGEST = 1e12
 """The largest size of a reward: sums over arms, times and episodes stay exact enough in float64."""
 
 LARGEST_HORIZON = 10_000
-"""The most steps of an episode: even an idle policy takes a second to be judged on so many."""
+"""The most steps of an episode: judging even an idle policy on that many takes a second."""
 
 _SUM = 1e-6  # how far from 1 the probabilities of a row of a file may sum; they are then scaled
 
@@ -50,7 +50,7 @@ class BanditInstance:
     levels: NDArray[np.int32] = None  # type: ignore[assignment]  # A for every arm by default
     """[J] how many levels of action an arm has."""
     seed: int = 0
-    """Of the episodes: episode e draws from the seed and e alone, so all policies meet the same luck."""
+    """The seed of the episodes: episode e draws from the seed and e alone, so all policies face the same random numbers."""
     comment: str = ""
 
     def __post_init__(self) -> None:

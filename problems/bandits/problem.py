@@ -37,8 +37,8 @@ def _picks(observation: Mapping[str, Any]) -> Tokens:
 class Bandits(Problem):
     """Restless bandits whose arms are coupled by a budget, capacities, a schedule, a route, or shared interventions.
 
-    A solution is a BanditPolicy: `result.solution.act(state)` is an action. Its objective is the mean reward a step over
-    the instance's episodes, simulated with the instance's own luck.
+    A solution is a BanditPolicy: `result.solution.act(state)` is an action. Its objective value is the mean reward per step over
+    the instance's episodes, simulated with the instance's own random numbers.
     """
 
     name = "bandits"
@@ -51,39 +51,39 @@ class Bandits(Problem):
     features = {"picks": _picks}  # noqa: RUF012
 
     def evaluate(self, instance: BanditInstance, solution: Any) -> float:
-        """The mean reward a step. Raises Infeasible where the policy takes an action that the constraint forbids."""
+        """Return the mean reward per step. Raises Infeasible if the policy takes an action that the constraint forbids."""
         from corl.problems.bandits.evaluation import objective
 
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Whether the head of a file is that of a JSON object with one of our formats."""
+        """Return whether the head of a file is that of a JSON object with one of our formats."""
         return head.lstrip().startswith("{") and ('"corl-bandits-' in head or '"cormab-' in head)
 
     def read(self, path: Path) -> BanditInstance:
-        """The instance in a JSON file. Raises InputError or OSError."""
+        """Return the instance in a JSON file. Raises InputError or OSError."""
         from corl.problems.bandits.formats import read_instance
 
         return read_instance(path)
 
     def adapts(self, data: Any) -> bool:
-        """An object with one of our formats."""
+        """Return whether `data` is an object with one of our formats."""
         return isinstance(data, Mapping) and str(data.get("format")).startswith(("corl-bandits-", "cormab-"))
 
     def adapt(self, data: Any) -> BanditInstance:
-        """From an object such as the JSON files hold. Raises InputError."""
+        """Return the instance of an object in the layout of the JSON files. Raises InputError."""
         from corl.problems.bandits.formats import from_json_value
 
         return from_json_value(Field(plain(data)), "object") if isinstance(data, Mapping) else super().adapt(data)
 
     def write(self, instance: BanditInstance, path: Path) -> None:
-        """Write a JSON file that `read` gives back to the bit."""
+        """Write a JSON file from which `read` returns an identical instance."""
         from corl.problems.bandits.formats import write_instance
 
         write_instance(instance, path)
 
     def to_json(self, instance: BanditInstance, solution: BanditPolicy) -> dict[str, Any]:
-        """The policy, what it earned, the 95 % interval over episodes, and the keys of their luck."""
+        """Return the policy, what it earned, the 95 % interval over episodes, and the keys of their random numbers."""
         from corl.problems.bandits.evaluation import episode_keys, outcome_of
 
         outcome = outcome_of(instance, solution)
@@ -95,7 +95,7 @@ class Bandits(Problem):
         }
 
     def from_json(self, instance: BanditInstance, value: Any) -> BanditPolicy:
-        """The policy in a solution's JSON. Raises InputError."""
+        """Return the policy in a solution's JSON. Raises InputError."""
         if not isinstance(value, Mapping):
             raise InputError("accepted: an object with a policy", field="solution")
         from corl.problems.bandits.policy import policy_from_json
@@ -103,7 +103,7 @@ class Bandits(Problem):
         return policy_from_json(instance, value.get("policy"))
 
     def policy_solution(self, instance: BanditInstance, policy: NamedPolicy) -> BanditPolicy:
-        """A network that makes an action pick by pick. Raises InputError."""
+        """Return a network that chooses an action pick by pick. Raises InputError."""
         from corl.problems.bandits.policy import policy_from_json
 
         return policy_from_json(instance, {"kind": "learned", **policy._asdict()})
@@ -115,7 +115,7 @@ class Bandits(Problem):
         return SCHEMAS
 
     def describe(self, instance: BanditInstance) -> dict[str, Any]:
-        """Facts for `corl info`."""
+        """Return facts for `corl info`."""
         facts: dict[str, Any] = {
             "arms": instance.arms,
             "states": _span(instance.states),
@@ -145,9 +145,10 @@ class Bandits(Problem):
     def environment(
         self, instances: Sequence[BanditInstance], rows: int, width: int | None = None, name: str = ""
     ) -> BanditEnvironment:
-        """Episodes, pick by pick: `rows` of them over `instances`; at most `width` picks are listed, those that promise most.
+        """Return an environment that plays episodes pick by pick: `rows` of them over `instances`.
 
-        Raises UsageError where the sets that a constraint allows are too many to list (walks, packings).
+        At most `width` picks are listed, the most promising ones. Raises UsageError if the sets that a constraint allows are too
+        many to list (walks, packings).
         """
         from corl.problems.bandits.environment import BanditEnvironment
 
@@ -155,24 +156,24 @@ class Bandits(Problem):
         return BanditEnvironment(instances, rows) if width is None else BanditEnvironment(instances, rows, width)
 
     def episode(self, instance: BanditInstance, key: int) -> BanditInstance:
-        """The instance with the one episode that the environment plays from this key, whose luck is that of no other key."""
+        """Return the instance with the one episode that the environment plays from this key, with random numbers of its own."""
         from corl.problems.bandits.environment import episode_of
 
         return episode_of(instance, key)
 
     def decisions(self, instance: BanditInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """The picks and commits by which a policy plays the episode of this key."""
+        """Return the picks and commits by which a policy plays the episode of this key."""
         from corl.problems.bandits.decisions import decisions
 
         self.environment_name(name)
         return decisions(instance, solution, key)
 
     def starts(self, instance: BanditInstance) -> int:
-        """As many as the instance has episodes: they begin with the arms in other states, and with other luck."""
+        """Return the number of episodes: they begin with the arms in different states, and have different random numbers."""
         return instance.episodes
 
     def miniature(self, instance: BanditInstance) -> BanditInstance:
-        """Eight arms, two of them at once, with the same kind of constraint, for one step of two episodes."""
+        """Return eight arms, two of them at once, with the same kind of constraint, for one step of two episodes."""
         return GENERATORS[instance.constraint.kind](arms=8, pulls=2, horizon=1, episodes=2)
 
 

@@ -52,7 +52,7 @@ class State(NamedTuple):
     rooms: NDArray[np.int64]
     """[I] V."""
     depth: NDArray[np.int64]
-    """[I] H: the outlook is over up to so many steps."""
+    """[I] H: the greatest number of steps of the outlook."""
     start: Offsets
     reward: NDArray[np.float64]
     """[sum of J A S] the expected reward of a step."""
@@ -73,7 +73,7 @@ class State(NamedTuple):
     instance: NDArray[np.int32]
     """[R] the row's instance."""
     key: NDArray[np.uint64]
-    """[R] where its luck comes from."""
+    """[R] the key of its random numbers."""
     begun: NDArray[np.int32]
     """[R] the time at which it began: above 0 what was chosen before is not known."""
     time: NDArray[np.int32]
@@ -233,7 +233,7 @@ def _commit(state: Any, row: Any) -> Any:
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """The legal picks and commit (worth 0), by what they add to arms left alone and cared for together."""
+    """List the legal picks and commit (value 0), by the sum of what they add to arms left alone and to arms cared for."""
     instance, time = state.instance[row], state.time[row]
     left = state.horizon[instance] - time
     if left <= 0:

@@ -31,19 +31,20 @@ class FlowShopEnvironment(Environment):
         self.reset(np.arange(rows), 0)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The bases are minus the bounds of the empty sequences."""
+        """Return the base values: minus the bounds of the empty sequences."""
         bases = np.empty(len(rows))
         reset_rows(self.state, rows, which, bases)
         return bases
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """What each listed job would do behind the sequence. All arrays are float64 [R, K] but the first two and the last four;
-        empty slots are 0.
+        """Return the effect of appending each listed job to the sequence.
 
-        action: int32, as `actions` lists them, -1 where there are fewer; mask: bool, whether there is one.
+        All arrays are float64 [R, K] but the first two and the last four; empty slots are 0.
+
+        action: int32, as `actions` lists them, -1 in empty slots; mask: bool, whether a slot is taken.
         end: when it would end; idle: for how long machines would then have waited before it; late_idle: the same, where a wait
         counts the more, the earlier the machine is in the shop and the more jobs are left.
-        growth: by how much, at the least, the last machine's end moves, with what the job needs behind each machine.
+        growth: the least shift of the last machine's end, with the time that the job needs after each machine.
         work: all its durations; slope: how much longer they are on late machines than on early ones; setup: its set-ups.
         remaining, machines: int32 [R], jobs that are left, machines; estimate: float64 [R], the bound; free: float64 [R, 2], when
         the first and the last machine have done the sequence; total: bool [R], whether completion times are added up.
@@ -60,7 +61,7 @@ class FlowShopEnvironment(Environment):
         return seen | {"estimate": state.estimate[rows], "free": free, "total": state.total[instance]}
 
     def solution(self, row: int) -> NDArray[np.int64]:
-        """The sequence of a row, int64 [n]. Raises UsageError while jobs are left."""
+        """Return the sequence of a row, int64 [n]. Raises UsageError while jobs are left."""
         at = int(self._checked(row)[0])
         instance = self.instances[int(self.state.instance[at])]
         if self.state.length[at] < instance.jobs:
@@ -69,7 +70,7 @@ class FlowShopEnvironment(Environment):
 
 
 def _pool(instances: list[FlowShopInstance], rows: int) -> State:
-    """The pool over `instances`; the rows are for `reset`."""
+    """Return the pool of `instances`; the rows are initialised by `reset`."""
     jobs = np.array([instance.jobs for instance in instances], np.int64)
     machines = np.array([instance.machines for instance in instances], np.int64)
     setups = [np.zeros(0, np.int64) if instance.setup is None else instance.setup.ravel() for instance in instances]

@@ -1,4 +1,4 @@
-"""The judge: when each job ends in a sequence, and what the sequence is worth. It shares no code with the solvers."""
+"""The judge: the completion times of a sequence, and its objective value. It shares no code with the solvers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["check", "completion", "objective"]
 
 
 def objective(instance: FlowShopInstance, solution: Any) -> float:
-    """The makespan or the total completion time. Raises Infeasible for what is no sequence of all jobs."""
+    """Return the makespan or the total completion time. Raises Infeasible for anything but a sequence of all jobs."""
     ends = completion(instance, check(instance, solution))[:, -1]
     return float(ends.max() if instance.objective == "makespan" else ends.sum())
 
 
 def check(instance: FlowShopInstance, solution: Any) -> NDArray[np.int64]:
-    """`solution` as int64 [n], if it has every job once. Raises Infeasible naming the first fault."""
+    """Return `solution` as int64 [n], if it has every job once. Raises Infeasible naming the first fault."""
     try:
         jobs = np.asarray(solution)
     except ValueError:  # ragged

@@ -1,4 +1,4 @@
-"""What a network sees of a partial sequence: the jobs that can come next, in units of their own durations."""
+"""Features of a partial sequence: the jobs that can come next, in units of their own durations."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from corl.tokens import Tokens
 __all__ = ["COLUMNS", "TOKENS", "jobs", "observe"]
 
 COLUMNS = ("end", "idle", "late_idle", "growth", "work", "slope", "setup")
-"""What `observe` fills of each listed job: see FlowShopEnvironment.observe."""
+"""The columns that `observe` fills for each listed job: see FlowShopEnvironment.observe."""
 _END, _IDLE, _LATE_IDLE, _GROWTH, _WORK, _SLOPE, _SETUP = range(len(COLUMNS))
 
 TOKENS = 13
 """F: features of a token, of a job and then of the shop."""
 _SHOP, _REMAINING, _TOTAL, _SPREAD = range(TOKENS - 4, TOKENS)
-_SHOWN = 20.0  # asinh of times in mean durations: what is farther looks the same
+_SHOWN = 20.0  # asinh of times in mean durations: larger ones look the same
 
 
 def jobs(observation: Mapping[str, NDArray[Any]]) -> Tokens:
@@ -59,7 +59,7 @@ def jobs(observation: Mapping[str, NDArray[Any]]) -> Tokens:
 
 
 def _above(values: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """How far each listed value is above the least of its row."""
+    """Return how far each listed value is above the least of its row."""
     least: NDArray[np.float64] = np.where(mask, values, np.inf).min(axis=1, keepdims=True, initial=1e300)
     return values - least
 

@@ -13,7 +13,7 @@ from corl.errors import InputError
 __all__ = ["HORIZON", "LARGEST_OPERATIONS", "LARGEST_SETUPS", "OBJECTIVES", "FlowShopInstance"]
 
 HORIZON = 10**9
-"""What all durations, with the longest set-up before each, may add up to: every completion time is an int32."""
+"""The limit on the sum of all durations, with the longest set-up before each: every completion time is then an int32."""
 LARGEST_OPERATIONS = 10_000_000
 LARGEST_SETUPS = 20_000_000
 OBJECTIVES = ("makespan", "total_completion_time")
@@ -29,12 +29,12 @@ class FlowShopInstance:
 
     name: str
     duration: NDArray[np.int64]
-    """int64 [n, m]: how long each job takes on each machine."""
+    """int64 [n, m]: the duration of each job on each machine."""
     setup: NDArray[np.int64] | None = None
     """int64 [m, n + 1, n]: how long a machine needs between the end of one job and the start of the next, row n before the
     first job (given as [m, n, n], nothing then). The diagonal has no meaning."""
     objective: Literal["makespan", "total_completion_time"] = "makespan"
-    """What is minimised: when the last job ends, or the sum of when each ends."""
+    """The objective: the makespan, or the sum of the completion times."""
     comment: str = ""
 
     def __post_init__(self) -> None:
@@ -74,7 +74,7 @@ class FlowShopInstance:
 
 
 def _times(given: object, field: str, dimensions: int) -> NDArray[np.int64]:
-    """A contiguous int64 array of times. Raises InputError for anything that is none."""
+    """Return a contiguous int64 array of times. Raises InputError for anything else."""
     try:
         array = np.asarray(given)
     except ValueError:  # ragged

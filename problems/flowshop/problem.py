@@ -51,31 +51,31 @@ class FlowShop(Problem):
     features = {"jobs": _jobs}  # noqa: RUF012
 
     def evaluate(self, instance: FlowShopInstance, solution: Any) -> float:
-        """The makespan or the total completion time. Raises Infeasible for what is no sequence of all jobs."""
+        """Return the makespan or the total completion time. Raises Infeasible for anything but a sequence of all jobs."""
         from corl.problems.flowshop.evaluation import objective
 
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Whether this is the head of a flow shop in JSON (its key "problem" first) or in one of the texts."""
+        """Return whether this is the head of a flow shop in JSON (its key "problem" first) or in one of the texts."""
         from corl.problems.flowshop.formats import recognises
 
         return recognises(head)
 
     def read(self, path: Path) -> FlowShopInstance:
-        """The instance in a file: Taillard's text, the text by jobs, or JSON. Raises InputError or OSError."""
+        """Return the instance in a file: Taillard's text, the text by jobs, or JSON. Raises InputError or OSError."""
         from corl.problems.flowshop.formats import read_instance
 
         return read_instance(path)
 
     def write(self, instance: FlowShopInstance, path: Path) -> None:
-        """Write a file that `read` gives back: .json, or else Taillard's text where it can hold the instance."""
+        """Write a file from which `read` returns an equal one: .json, or else Taillard's text if it can hold the instance."""
         from corl.problems.flowshop.formats import write_instance
 
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> FlowShopInstance:
-        """From durations [jobs, machines], or from what a JSON file may hold."""
+        """Return the instance of durations [jobs, machines], or of a JSON file's value."""
         if isinstance(data, Mapping):
             from corl.problems.flowshop.formats import from_json_value
 
@@ -85,7 +85,7 @@ class FlowShop(Problem):
         return FlowShopInstance("array", data)  # type: ignore[arg-type]  # which __post_init__ checks
 
     def from_json(self, instance: FlowShopInstance, value: Any) -> NDArray[np.int64]:
-        """int64 jobs. Raises InputError for no list of integers, Infeasible for a job that there is not."""
+        """Return int64 jobs. Raises InputError for anything but a list of integers, Infeasible for an unknown job."""
         if not isinstance(value, list) or not all(type(job) is int for job in value):
             raise InputError("accepted: a list of jobs, integers from 0", field="solution")
         if any(not 0 <= job < instance.jobs for job in value):
@@ -99,7 +99,7 @@ class FlowShop(Problem):
         return SCHEMAS
 
     def describe(self, instance: FlowShopInstance) -> dict[str, Any]:
-        """Facts for `corl info`."""
+        """Return facts for `corl info`."""
         facts: dict[str, Any] = {"objective": instance.objective, "jobs": instance.jobs, "machines": instance.machines}
         facts["durations"] = f"{instance.duration.min()} to {instance.duration.max()}"
         if instance.setup is not None:
@@ -109,7 +109,7 @@ class FlowShop(Problem):
         return facts
 
     def draw(self, instance: FlowShopInstance, solution: Any, axes: Axes) -> None:
-        """A Gantt chart, a row a machine and a colour a job; without a solution the jobs in the order of the file."""
+        """Draw a Gantt chart, one row per machine and one colour per job; without a solution, the jobs in the file's order."""
         from corl.problems.flowshop.drawing import draw
 
         draw(instance, solution, axes)
@@ -123,22 +123,24 @@ class FlowShop(Problem):
     def environment(
         self, instances: Sequence[FlowShopInstance], rows: int, width: int | None = None, name: str = ""
     ) -> FlowShopEnvironment:
-        """Sequences built job by job: `rows` states over `instances`; of the jobs left, the `width` with the least work are
-        listed."""
+        """Return an environment that builds sequences job by job: `rows` states of `instances`.
+
+        Of the remaining jobs, the `width` with the least work are listed.
+        """
         from corl.problems.flowshop.environment import FlowShopEnvironment
 
         self.environment_name(name)
         return FlowShopEnvironment(instances, rows) if width is None else FlowShopEnvironment(instances, rows, width)
 
     def decisions(self, instance: FlowShopInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """The jobs in their sequence."""
+        """Return the jobs in their sequence."""
         from corl.problems.flowshop.decisions import decisions
 
         self.environment_name(name)
         return decisions(instance, solution)
 
     def miniature(self, instance: FlowShopInstance) -> FlowShopInstance:
-        """Its first six jobs on its first four machines."""
+        """Return the instance of the first six jobs on the first four machines."""
         jobs, machines = min(_TINY[0], instance.jobs), min(_TINY[1], instance.machines)
         setup = instance.setup
         if setup is not None:

@@ -21,14 +21,16 @@ _KINDS = {"semi-active": SEMI_ACTIVE, "active": ACTIVE, "non-delay": NON_DELAY, 
 
 
 class JobShopEnvironment(Environment):
-    """A pool of partial schedules. An action is a choice (an index into `choice_machine`): the next operation of a job on one
-    of its machines, which is put behind all that the machine does so far, as early as it can start there.
+    """A pool of partial schedules.
 
-    `schedules` says which are legal: "semi-active" all; "active" those that Giffler and Thompson's conflict sets allow, among
-    which is an optimal schedule of every regular objective; "non-delay" those that can start first, whose schedules are good
-    but need not hold an optimal one; "arriving" of these what waits for one machine. At most `width` are
-    listed, those that can start first. The reward of a step is minus the growth of the estimate (the objective if all jobs went
-    on without waiting), the base minus the first estimate.
+    An action is a choice (an index into `choice_machine`): the next operation of a job on one of its machines, which is appended
+    to all that the machine processes so far, and starts as early as it can there.
+
+    `schedules` says which actions are legal: "semi-active" all; "active" those of Giffler and Thompson's conflict sets, which
+    include an optimal schedule of every regular objective; "non-delay" those that can start first, whose schedules are good
+    but need not include an optimal one; "arriving" those of them that wait for one machine. At most `width` are
+    listed, those that can start first. The reward of a step is minus the growth of the estimate (the objective value if all jobs
+    continued without waiting), the base value minus the first estimate.
     """
 
     def __init__(
@@ -47,23 +49,21 @@ class JobShopEnvironment(Environment):
         self.reset(np.arange(rows), 0)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The bases are minus the longest job's end, or minus the least weighted tardiness, of jobs
-        that never wait."""
+        """Return the base values: minus the longest job's end, or minus the least weighted tardiness, of jobs that never wait."""
         bases = np.empty(len(rows))
         reset_rows(self.state, rows, which, bases)
         return bases
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """What each listed action is. All arrays are [R, K] but the last three; empty slots are 0.
+        """Return the data of each listed action. All arrays are [R, K] but the last three; empty slots are 0.
 
-        action: int32, as `actions` lists them, -1 where there are fewer; mask: bool, whether there is one.
-        job, machine: int64, numbers in the instance; duration: of the operation there.
-        start: int64, when it would start: the later of ready (when its job is) and free (when its machine is).
-        rest: int64, the least time from its start to the job's end; left: the operations of the job from this one on.
-        due, weight: int64, of the job (2**62 where the instance has no due dates).
-        least: int64, the operation's duration on its fastest machine; work: int64, what the machine can do of all that is left.
-        remaining: int32 [R], operations that are not scheduled; estimate: float64 [R], the objective if no job waited any more.
-        tardy: bool [R], whether the objective is the weighted tardiness.
+        action: int32, as `actions` lists them, -1 in empty slots; mask: bool, whether a slot is taken. job, machine: int64,
+        numbers in the instance; duration: of the operation on this machine. start: int64, when it would start: the later of ready
+        (when its job is) and free (when its machine is). rest: int64, the least time from its start to the job's end; left: the
+        operations of the job from this one on. due, weight: int64, of the job (2**62 if the instance has no due dates). least:
+        int64, the operation's duration on its fastest machine; work: int64, the unscheduled work that the machine can do.
+        remaining: int32 [R], operations that are not scheduled; estimate: float64 [R], the objective value if no job waited any
+        more. tardy: bool [R], whether the objective is the weighted tardiness.
         """
         table = np.zeros((*actions.shape, len(COLUMNS)), np.int64)
         observe(self.state, rows, actions, table)
@@ -72,7 +72,7 @@ class JobShopEnvironment(Environment):
         return seen | {name: table[:, :, k] for k, name in enumerate(COLUMNS)}
 
     def solution(self, row: int) -> Schedule:
-        """The schedule of a row. Raises UsageError while operations are not scheduled."""
+        """Return the schedule of a row. Raises UsageError while operations are not scheduled."""
         at = int(self._checked(row)[0])
         instance = self.instances[int(self.state.instance[at])]
         if self.state.left[at]:
@@ -82,19 +82,19 @@ class JobShopEnvironment(Environment):
 
 
 def refuse(instances: Sequence[JobShopInstance]) -> None:
-    """Raises UsageError for an instance with rules: the decision processes know none."""
+    """Raise UsageError for an instance with rules, which the decision processes do not support."""
     for instance in instances:
         if rule := first_rule(instance):
             raise UsageError(f"{instance.name or 'jobshop'}: the decision process knows no {rule}")
 
 
 def _most_choices(instance: JobShopInstance) -> int:
-    """How many choices the next operations of all jobs have together, at the most."""
+    """Return the greatest possible number of choices that the next operations of all jobs have together."""
     return int(np.maximum.reduceat(np.diff(instance.choice_first), instance.first[:-1]).sum())
 
 
 def _pool(instances: list[JobShopInstance], rows: int, kind: int) -> State:
-    """The pool over `instances`; the rows are for `reset`."""
+    """Return the pool of `instances`; the rows are initialised by `reset`."""
 
     def sizes(of: str) -> NDArray[np.int64]:
         return np.array([getattr(instance, of) for instance in instances], np.int64)
@@ -141,7 +141,7 @@ def _pool(instances: list[JobShopInstance], rows: int, kind: int) -> State:
 
 
 def _rest(instance: JobShopInstance) -> NDArray[np.int64]:
-    """Of each operation, the least time from its start to the end of its job."""
+    """Return, for each operation, the least time from its start to the end of its job."""
     total = np.cumsum(instance.shortest[::-1], dtype=np.int64)[::-1]
     after = np.append(total, 0)[instance.first[1:]]
     return np.asarray(total - after[instance.job])

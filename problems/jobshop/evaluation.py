@@ -1,4 +1,4 @@
-"""The judge: whether a schedule keeps every rule, and what it is worth. It shares no code with the solvers."""
+"""The judge: whether a schedule satisfies every constraint, and its objective value. It shares no code with the solvers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from corl.problems.jobshop.instance import JobShopInstance, Schedule
 
 __all__ = ["check", "completion", "ends", "objective", "schedule_of_orders"]
 
-_LATEST = 2**53  # of a start: sums stay exact
+_LATEST = 2**53  # limit of a start: sums stay exact
 
 
 def objective(instance: JobShopInstance, solution: Any) -> float:
-    """The makespan, or the total weighted tardiness, with the earliness where that counts. Raises Infeasible, naming the first
-    rule that is broken."""
+    """Return the makespan, or the total weighted tardiness, with the earliness if it counts.
+
+    Raises Infeasible, naming the first violated constraint.
+    """
     end = completion(instance, check(instance, solution))
     if instance.objective == "makespan":
         return float(end.max())
@@ -29,21 +31,21 @@ def objective(instance: JobShopInstance, solution: Any) -> float:
 
 
 def completion(instance: JobShopInstance, schedule: Schedule) -> NDArray[np.int64]:
-    """When each job ends, int64 [jobs]; `schedule` is a feasible one."""
+    """Return when each job ends, int64 [jobs]; `schedule` is feasible."""
     return ends(instance, schedule)[instance.first[1:] - 1]
 
 
 def ends(instance: JobShopInstance, schedule: Schedule) -> NDArray[np.int64]:
-    """When each operation ends, int64 [operations]."""
+    """Return when each operation ends, int64 [operations]."""
     return np.asarray(schedule.start + _durations(instance, schedule.machine))
 
 
 def check(instance: JobShopInstance, solution: Any) -> Schedule:
-    """`solution` (start, machine) with int64 and int32 arrays, if it is feasible.
+    """Return `solution` (start, machine) with int64 and int32 arrays, if it is feasible.
 
-    Every operation is on a machine that can do it, begins when the one before it in its job has ended (the first not before
-    the job's release date), and of two operations on a machine one ends before the other begins or as it does: an operation
-    of duration zero may stand between two others, not within one. Then come the instance's `rules`, if it has some. Raises
+    Every operation is on a machine that can process it and begins when its predecessor in the job has ended (the first not before
+    the job's release date); of two operations on a machine, one ends before or as the other begins: an operation
+    of duration zero may be between two others, not within one. Then come the instance's `rules`, if it has any. Raises
     Infeasible, naming the first fault.
     """
     start, machine = _arrays(instance, solution)
@@ -90,7 +92,7 @@ def _arrays(instance: JobShopInstance, schedule: Any) -> tuple[NDArray[np.int64]
 
 
 def _durations(instance: JobShopInstance, machine: NDArray[np.int32]) -> NDArray[np.int64]:
-    """How long each operation takes on its machine. Raises Infeasible for a machine that cannot do it."""
+    """Return the duration of each operation on its machine. Raises Infeasible for a machine that cannot process it."""
     counts = np.diff(instance.choice_first)
     chosen = instance.choice_machine == np.repeat(machine, counts)
     able = np.add.reduceat(chosen.astype(np.int64), instance.choice_first[:-1])
@@ -103,10 +105,10 @@ def _durations(instance: JobShopInstance, machine: NDArray[np.int32]) -> NDArray
 
 
 def schedule_of_orders(instance: JobShopInstance, orders: Sequence[ArrayLike]) -> Schedule:
-    """The schedule that starts everything as early as the orders of the machines allow.
+    """Return the schedule that starts everything as early as the orders of the machines allow.
 
-    orders[m] lists the operations (flat numbers) that machine m does, in order; each operation stands in one of them.
-    Raises Infeasible where one is missing, done twice, on a machine that cannot do it, or waits for itself in a cycle.
+    orders[m] lists the operations (flat numbers) that machine m processes, in order; each operation is in one of them.
+    Raises Infeasible if one is missing, listed twice, on a machine that cannot process it, or waits for itself in a cycle.
     """
     if len(orders) != instance.machines:
         raise Infeasible(f"there are orders of {len(orders)} machines; accepted: {instance.machines}")
@@ -126,7 +128,7 @@ def schedule_of_orders(instance: JobShopInstance, orders: Sequence[ArrayLike]) -
 
 
 def _earliest(instance: JobShopInstance, machine: NDArray[np.int32], before: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The least starts where `before` is each operation's predecessor on its machine (-1: none)."""
+    """Return the least starts if `before` is each operation's predecessor on its machine (-1: none)."""
     duration, job = _durations(instance, machine), instance.job
     opening = set(instance.first[:-1].tolist())
     after: list[list[int]] = [[] for _ in range(instance.operations)]

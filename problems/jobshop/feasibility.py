@@ -154,7 +154,7 @@ class _Fixed:
         return [i for i in owner[self._instance.choice_machine == machine].tolist() if i not in self._start]
 
     def _set_up(self, machine: int, before: int, i: int) -> int:
-        """When the machine is set up for an operation behind `before` (-1: as its first) at the earliest."""
+        """Return the earliest time at which the machine is set up for an operation after `before` (-1: as its first)."""
         rules, families = self._rules, self._rules.families(self._instance)
         assert rules.setups is not None
         begin = self._end[before] if before >= 0 else 0

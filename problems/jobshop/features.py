@@ -1,4 +1,4 @@
-"""What a network sees of a partial schedule: the operations that can come next, in units of their own durations."""
+"""Features of a partial schedule: the operations that can come next, in units of their own durations."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ from corl.tokens import Tokens
 __all__ = ["COLUMNS", "TOKENS", "observe", "operations", "signed_log"]
 
 COLUMNS = ("job", "machine", "duration", "start", "ready", "free", "rest", "left", "due", "weight", "least", "work")
-"""What `observe` fills of each listed action: see JobShopEnvironment.observe."""
+"""The columns that `observe` fills for each listed action: see JobShopEnvironment.observe."""
 _JOB, _MACHINE, _DURATION, _START, _READY, _FREE, _REST, _LEFT, _DUE, _WEIGHT, _LEAST, _WORK = range(len(COLUMNS))
 
 TOKENS = 16
 """F: features of a token, in the order of `_columns`, then the two of the shop."""
 _SHOP, _REMAINING = range(TOKENS - 2, TOKENS)
-_SHOWN = 20.0  # asinh and log1p of times in mean durations: what is farther looks the same
+_SHOWN = 20.0  # asinh and log1p of times in mean durations: larger ones look the same
 
 
 def operations(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """K tokens of JobShopEnvironment's listed actions and one of the shop. The unit is about what the estimate has still to grow.
+    """Return K tokens of JobShopEnvironment's listed actions and one of the shop.
+
+    The unit is about the estimate's further growth.
 
     Times are in mean durations of the jobs listed, on a logarithmic scale. Raises UsageError for observations of
     another environment.
@@ -48,14 +50,14 @@ def operations(observation: Mapping[str, NDArray[Any]]) -> Tokens:
 
 
 def _growth(seen: Mapping[str, NDArray[Any]], count: NDArray[np.int64]) -> NDArray[np.float64]:
-    """float64 [R], positive: how many mean durations, times the weights of late jobs, the estimate may have still to grow."""
+    """Return about how many mean durations, times weights of late jobs, the estimate may still grow, float64 [R], positive."""
     length = seen["left"].sum(axis=1) / count
     weight = seen["weight"].sum(axis=1) / count * seen["remaining"] / np.maximum(1.0, length)
     return np.sqrt(1.0 + seen["remaining"]) * np.where(seen["tardy"] & (weight > 0), weight, 1.0)
 
 
 def _columns(seen: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) -> list[NDArray[Any]]:
-    """[R, K] (or what broadcasts to it) for each feature; `unit` is [R, 1]."""
+    """Return [R, K] (or an array that broadcasts to it) for each feature; `unit` is [R, 1]."""
     mask, start, end = seen["mask"], seen["start"], seen["start"] + seen["duration"]
     tardy, finish = seen["tardy"][:, None], start + seen["rest"]
     never = np.iinfo(np.int64).max
@@ -83,7 +85,7 @@ def _columns(seen: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) -> lis
 
 
 def signed_log(times: NDArray[Any], unit: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Times, in units, on a scale that is straight around 0 and logarithmic far from it."""
+    """Return times, in units, on a scale that is linear around 0 and logarithmic far from it."""
     return np.clip(np.arcsinh(times / unit), -_SHOWN, _SHOWN)
 
 
@@ -115,7 +117,7 @@ def observe(state: Any, rows: Any, actions: Any, out: Any) -> None:
 
 @kernel
 def _load(state: Any, row: Any, work: Any) -> None:
-    """Into work [M]: of each machine the durations of all that it can do and that is not scheduled."""
+    """Write into work [M], for each machine, the durations of all unscheduled operations that it can process."""
     instance = state.instance[row]
     for m in range(state.machines[instance]):
         work[m] = 0

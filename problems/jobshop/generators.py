@@ -44,9 +44,9 @@ class _Lehmer:
 def taillard(
     *, jobs: int = 15, machines: int = 15, time_seed: int | None = None, machine_seed: int | None = None, seed: int = 0
 ) -> JobShopInstance:
-    """Durations uniform in 1..99, each job through all machines in random order (Taillard 1993, section 5).
+    """Return durations uniform in 1..99, each job through all machines in random order (Taillard 1993, section 5).
 
-    The two seeds are those published for ta01-ta80; where they are not given, they are drawn from `seed`.
+    The two seeds are those published for ta01-ta80; if they are not given, they are drawn from `seed`.
     """
     _check_size(jobs, machines)
     drawn = [int(value) for value in np.random.default_rng(seed).integers(1, _SEEDS + 1, 2)]
@@ -73,7 +73,7 @@ def _taillard_rows(jobs: int, machines: int, time_seed: int, machine_seed: int) 
 
 
 def mixed(*, size: int = 10, seed: int = 0) -> JobShopInstance:
-    """`size` jobs on half as many to as many machines, many jobs on 15 to 20, by Taillard's scheme: shapes to learn from."""
+    """Return `size` jobs on half as many to as many machines, many jobs on 15 to 20, by Taillard's scheme, for training."""
     if not 1 <= size <= _LARGEST // _MACHINES:
         raise UsageError(f"size: {size} is not accepted; accepted: 1 to {_LARGEST // _MACHINES:,}")
     random = np.random.default_rng(seed)
@@ -87,11 +87,12 @@ def mixed(*, size: int = 10, seed: int = 0) -> JobShopInstance:
 def demirkol(
     *, jobs: int = 20, machines: int = 15, two_sets: bool = False, lehmer_seed: int | None = None, seed: int = 0
 ) -> JobShopInstance:
-    """Durations uniform in 1..200, each job through all machines in random order (Demirkol, Mehta and Uzsoy, EJOR 109, 1998).
+    """Return durations uniform in 1..200, each job through all machines in random order.
 
-    With `two_sets` every job visits the first half of the machines before the second (the harder dmu41-dmu80). `lehmer_seed`
-    is the published one; 78 of the 80 files come out of theirs (not dmu29 and dmu59). Where it is not given, it is drawn from
-    `seed`. The order of a job's machines is that of as many random numbers, its durations are drawn after it.
+    See Demirkol, Mehta and Uzsoy, EJOR 109, 1998. With `two_sets` every job visits the first half of the machines before the
+    second (the harder dmu41-dmu80). `lehmer_seed` is the published one; 78 of the 80 files result from theirs (not dmu29 and
+    dmu59). If it is not given, it is drawn from `seed`. The machines of a job are ordered by one random number each; its
+    durations are drawn after them.
     """
     _check_size(jobs, machines)
     given = int(np.random.default_rng(seed).integers(1, _SEEDS + 1)) if lehmer_seed is None else lehmer_seed
@@ -108,10 +109,10 @@ def demirkol(
 def tardiness(
     *, jobs: int = 10, machines: int = 10, tightness: float = 1.3, latest_release: int = 0, seed: int = 0
 ) -> JobShopInstance:
-    """Taillard's durations and orders with due dates and weights, for the total weighted tardiness (Singer and Pinedo, 1998).
+    """Return Taillard's durations and orders with due dates and weights, for the total weighted tardiness.
 
-    A job is due `tightness` times its total duration after its release date, which is uniform in 0..latest_release. The
-    first fifth of the jobs weigh 4, the last fifth 1, the others 2.
+    See Singer and Pinedo, 1998. A job is due `tightness` times its total duration after its release date, which is uniform in
+    0..latest_release. The first fifth of the jobs weigh 4, the last fifth 1, the others 2.
     """
     _check_size(jobs, machines)
     if not 0 <= latest_release <= HORIZON // 2:
@@ -154,10 +155,11 @@ def flexible(
     tightness: float = 0.0,
     seed: int = 0,
 ) -> JobShopInstance:
-    """Flexible: each job has 1 to 2 `operations` - 1 operations, each 1 to 2 `choices` - 1 machines, uniformly (NumPy's PCG64).
+    """Return a flexible instance: each job has 1 to 2 `operations` - 1 operations, each 1 to 2 `choices` - 1 machines, uniformly.
 
-    An operation has a duration uniform in 1..99, which differs by up to the fraction `spread` from machine to machine. With a
-    `tightness` above 0 the objective is the weighted tardiness, with due dates and weights as in `tardiness`.
+    Random numbers are NumPy's PCG64. An operation has a duration uniform in 1..99, which differs by up to the fraction `spread`
+    from machine to machine. With a `tightness` above 0 the objective is the weighted tardiness, with due dates and weights as in
+    `tardiness`.
     """
     _check_size(jobs, machines)
     most = jobs * operations

@@ -15,8 +15,9 @@ from corl.problems.jobshop.rules import Rules
 __all__ = ["HORIZON", "LARGEST_MACHINES", "OBJECTIVES", "JobShopInstance", "Objective", "Schedule", "from_jobs"]
 
 HORIZON = 10**9
-"""What all durations (the longest of each operation), and the latest release date, may add up to: every start and end of a
-schedule without needless idle time is an int32, and weighted sums of them stay exact in float64."""
+"""The limit on the sum of all durations (the longest of each operation) and the latest release date: every start and end of a
+schedule without needless idle time is then an int32, and weighted sums of them stay exact in float64.
+"""
 LARGEST_MACHINES = 1_000_000
 _LARGEST_WEIGHT = 10**6
 OBJECTIVES = ("makespan", "weighted_tardiness", "earliness_tardiness")
@@ -24,7 +25,7 @@ Objective = Literal["makespan", "weighted_tardiness", "earliness_tardiness"]
 
 
 class Schedule(NamedTuple):
-    """A solution: when each operation starts and on which machine, both in the instance's flat order of operations."""
+    """A solution: the start and the machine of each operation, both in the instance's flat order of operations."""
 
     start: NDArray[np.int64]
     """int64 [operations]"""
@@ -37,9 +38,9 @@ class JobShopInstance:
     """Jobs, each a chain of operations; an operation takes one machine, or one of several, without interruption.
 
     Operations 0..o-1 are numbered job after job: those of job j are `first[j]` to `first[j + 1] - 1`, in the order in which
-    they are done. The machines that can do operation i, and how long each takes, stand at `choice_first[i]` to
+    they are processed. The machines that can process operation i, and their durations, are at `choice_first[i]` to
     `choice_first[i + 1] - 1` of `choice_machine` and `choice_duration`: one in a classic job shop. Jobs may have different
-    lengths and come back to a machine; durations may be zero. Times are integers. Raises InputError naming the field.
+    lengths and return to a machine; durations may be zero. Times are integers. Raises InputError naming the field.
     """
 
     name: str
@@ -55,19 +56,19 @@ class JobShopInstance:
     release: NDArray[np.int64] = None  # type: ignore[assignment]
     """int64 [jobs], before which a job cannot start; 0 by default."""
     due: NDArray[np.int64] | None = None
-    """int64 [jobs], needed by the other objectives than the makespan."""
+    """int64 [jobs], needed by all objectives but the makespan."""
     weight: NDArray[np.int64] = None  # type: ignore[assignment]
-    """int64 [jobs], of a time unit that a job is late; 1 by default."""
+    """int64 [jobs], the weight of one time unit of tardiness; 1 by default."""
     objective: Objective = "makespan"
-    """What is minimised: when the last job ends, or the weighted sum of how late the jobs end, or of how late or early."""
+    """The objective: the makespan, the weighted sum of the tardiness of the jobs, or of their tardiness and earliness."""
     first_machine: int = 0
     """The number of machine 0 in the file, 0 or 1."""
     comment: str = ""
     rules: Rules | None = None
-    """What is asked for beyond that; there are some, perhaps empty ones, where earliness counts."""
+    """Further constraints; with an earliness objective they are present, perhaps empty."""
     job_names: tuple[str, ...] = ()
     machine_names: tuple[str, ...] = ()
-    """What jobs and machines are called, different texts each; empty: by their numbers."""
+    """The names of jobs and machines, different texts each; empty: by their numbers."""
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
@@ -130,7 +131,7 @@ class JobShopInstance:
                 message = f"{self.place_of(operation)} has machine {self.machine_label(machine)} twice; accepted: each once"
                 raise InputError(message, field="choice_machine")
 
-    # ---------------------------------------------------------------- what follows from it
+    # ---------------------------------------------------------------- derived data
     @property
     def jobs(self) -> int:
         """The number of jobs."""
@@ -163,32 +164,32 @@ class JobShopInstance:
 
     @property
     def horizon(self) -> int:
-        """By when every schedule that keeps no machine waiting for nothing has ended."""
+        """The time by which every schedule without needless idle time has ended."""
         begin, work = int(self.release.max()), int(self.longest.sum(dtype=np.int64))
         if self.rules is None:
             return begin + work
         return max(begin, self.rules.last_event(self)) + work + self.rules.longest_setups(self)
 
     def job_label(self, job: int) -> str:
-        """What messages call a job: its name, quoted, or its number."""
+        """Return the label of a job in messages: its name, quoted, or its number."""
         return repr(self.job_names[job]) if self.job_names else str(job)
 
     def machine_label(self, machine: int) -> str:
-        """What messages call a machine: its name, quoted, or its number in the file."""
+        """Return the label of a machine in messages: its name, quoted, or its number in the file."""
         return repr(self.machine_names[machine]) if self.machine_names else str(machine + self.first_machine)
 
     def place_of(self, operation: int) -> str:
-        """An operation in words, such as "operation 2 of job 5"."""
+        """Return an operation in words, such as "operation 2 of job 5"."""
         job = int(np.searchsorted(self.first, operation, side="right")) - 1
         return f"operation {operation - int(self.first[job])} of job {self.job_label(job)}"
 
     def choices(self, operation: int) -> list[tuple[int, int]]:
-        """(machine, duration) of every machine that can do an operation."""
+        """Return (machine, duration) for every machine that can process an operation."""
         here = slice(int(self.choice_first[operation]), int(self.choice_first[operation + 1]))
         return list(zip(self.choice_machine[here].tolist(), self.choice_duration[here].tolist()))
 
     def rows(self) -> Iterator[list[list[tuple[int, int]]]]:
-        """The jobs: for each a list over its operations of `choices`."""
+        """Yield, for each job, the list of the `choices` of its operations."""
         for begin, end in zip(self.first[:-1].tolist(), self.first[1:].tolist()):
             yield [self.choices(operation) for operation in range(begin, end)]
 
@@ -208,7 +209,7 @@ def from_jobs(
     job_names: Sequence[str] = (),
     machine_names: Sequence[str] = (),
 ) -> JobShopInstance:
-    """The instance of jobs[j][k] = [(machine, duration), ...], the machines that can do the k-th operation of job j.
+    """Return the instance of jobs[j][k] = [(machine, duration), ...], the machines that can process the k-th operation of job j.
 
     Machines are 0..machines-1. Raises InputError.
     """

@@ -68,41 +68,50 @@ class JobShop(Problem):
     features = {"operations": _operations, "intervals": _intervals, "queue": _queue}  # noqa: RUF012
 
     def evaluate(self, instance: JobShopInstance, solution: Any) -> float:
-        """The makespan, or the total weighted tardiness, or that and the earliness. Raises Infeasible, naming the first rule that
-        is broken."""
+        """Return the makespan, or the total weighted tardiness, with the earliness if it counts.
+
+        Raises Infeasible, naming the first violated constraint.
+        """
         from corl.problems.jobshop.evaluation import objective
 
         return objective(instance, solution)
 
     def infeasible(self, instance: JobShopInstance) -> str:
-        """See Problem.infeasible: an operation that fits nowhere, or what is fixed breaks a rule by itself."""
+        """Return an operation that fits nowhere, or why the fixed operations violate a constraint; "" if neither.
+
+        See Problem.infeasible.
+        """
         from corl.problems.jobshop.feasibility import impossible
 
         return impossible(instance)
 
     def recognises(self, head: str) -> bool:
-        """Whether this is the head of a job shop in one of the text formats or in JSON (with its key "problem" first)."""
+        """Return whether this is the head of a job shop in one of the text formats or in JSON (with its key "problem" first)."""
         from corl.problems.jobshop.formats import recognises
 
         return recognises(head)
 
     def read(self, path: Path) -> JobShopInstance:
-        """The instance in a file: standard text, Taillard's, .fjs or JSON. Raises InputError or OSError."""
+        """Return the instance in a file: standard text, Taillard's, .fjs or JSON. Raises InputError or OSError."""
         from corl.problems.jobshop.formats import read_instance
 
         return read_instance(path)
 
     def write(self, instance: JobShopInstance, path: Path) -> None:
-        """Write a file that `read` gives back: .fjs, .json, or else the standard text where it can hold the instance."""
+        """Write a file from which `read` returns an equal instance.
+
+        The format is .fjs or .json by the name, or else the standard text if it can hold the instance.
+        """
         from corl.problems.jobshop.formats import write_instance
 
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> JobShopInstance:
-        """From a list of jobs: each a list of operations (machine, duration), or of lists of these where there is a choice.
+        """Return the instance of a list of jobs, an array or an object.
 
-        Or from an integer array [jobs, operations, 2] of machines and durations, machines numbered from 0; or from an object such
-        as the JSON files hold. Raises InputError.
+        A job is a list of operations (machine, duration), or of lists of these if there is a choice. An array is int [jobs,
+        operations, 2], machines and durations, machines numbered from 0. An object has the layout of the JSON files. Raises
+        InputError.
         """
         if isinstance(data, Mapping):
             from corl.problems.jobshop.formats.json_format import from_json_value
@@ -118,8 +127,10 @@ class JobShop(Problem):
         return from_jobs(rows, max(1, machines), name="array")
 
     def to_json(self, instance: JobShopInstance, solution: Any) -> dict[str, Any]:
-        """{"start": [[...] per job], "machine": [[...] per job]}, machines numbered as in the file, or by name; then with
-        "job", the names of the jobs."""
+        """Return {"start": [[...] per job], "machine": [[...] per job]}, machines numbered as in the file, or by name.
+
+        If the jobs have names, they are under the key "job".
+        """
         start, machine = (np.asarray(part).tolist() for part in solution)
         names = instance.machine_names or range(instance.first_machine, instance.first_machine + instance.machines)
         called, cuts = [names[number] for number in machine], list(pairwise(instance.first.tolist()))
@@ -127,7 +138,7 @@ class JobShop(Problem):
         return ({"job": list(instance.job_names)} if instance.job_names else {}) | rows
 
     def from_json(self, instance: JobShopInstance, value: Any) -> Schedule:
-        """The Schedule in the form of `to_json`; raises InputError for anything else."""
+        """Return the Schedule in the form of `to_json`; raises InputError for anything else."""
         if isinstance(value, dict) and instance.job_names and "job" in value:
             value = _in_order(instance.job_names, value)
         parts: list[Any] = [None]
@@ -157,7 +168,7 @@ class JobShop(Problem):
         return SCHEMAS
 
     def describe(self, instance: JobShopInstance) -> dict[str, Any]:
-        """Facts for `corl info`."""
+        """Return facts for `corl info`."""
         lengths = np.diff(instance.first)
         facts: dict[str, Any] = {
             "objective": instance.objective,
@@ -180,7 +191,7 @@ class JobShop(Problem):
         return facts
 
     def draw(self, instance: JobShopInstance, solution: Any, axes: Axes) -> None:
-        """A Gantt chart, a row a machine and a colour a job; without a solution the jobs' operations one after the other."""
+        """Draw a Gantt chart, one row per machine and one colour per job; without a solution, each job's chain of operations."""
         from corl.problems.jobshop.drawing import draw
 
         draw(instance, solution, axes)
@@ -194,9 +205,12 @@ class JobShop(Problem):
     def environment(
         self, instances: Sequence[JobShopInstance], rows: int, width: int | None = None, name: str = ""
     ) -> Environment:
-        """`rows` states over `instances`. "dispatching": an active schedule is built operation by operation, the `width` earliest
-        are listed; "semi-active": any; "intervals" is a constraint model in which time jumps between decisions; in "arriving"
-        one of the jobs that wait for a machine begins at once."""
+        """Return an environment of `rows` states of `instances`.
+
+        "dispatching" builds an active schedule operation by operation and lists the `width` earliest; "semi-active" builds any
+        semi-active schedule; "intervals" is a constraint model in which time jumps between decisions; in "arriving" one of the
+        jobs that wait for a machine begins at once.
+        """
         from corl.problems.jobshop.environment import JobShopEnvironment
         from corl.problems.jobshop.environments.arriving.environment import ArrivingEnvironment
         from corl.problems.jobshop.environments.intervals.environment import IntervalEnvironment
@@ -211,7 +225,7 @@ class JobShop(Problem):
         return JobShopEnvironment(instances, rows, **listed)
 
     def decisions(self, instance: JobShopInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """Those of each environment; no operation of what they build ends later than in the solution."""
+        """Return the decisions of the named environment; no operation of their schedule ends later than in the solution."""
         from corl.problems.jobshop.decisions import decisions as dispatching
         from corl.problems.jobshop.environments.arriving.decisions import decisions as arriving
         from corl.problems.jobshop.environments.intervals.decisions import decisions as intervals
@@ -220,13 +234,13 @@ class JobShop(Problem):
         return follow(instance, solution)
 
     def default_policy(self, instance: JobShopInstance) -> str:
-        """One for the makespan without choices of machines, one for the weighted tardiness; none with rules."""
+        """Return the policy for the makespan without choices of machines, or for the weighted tardiness; "" with rules."""
         if instance.rules is not None or (instance.flexible and instance.objective == "makespan"):
             return ""
         return "jobshop-slim" if instance.objective == "makespan" else "jobshop-arrivals"
 
     def miniature(self, instance: JobShopInstance) -> JobShopInstance:
-        """Its first four jobs with their first four operations, without rules."""
+        """Return the instance of the first four jobs with their first four operations, without rules."""
         at = np.concatenate([np.arange(a, min(b, a + _TINY)) for a, b in zip(instance.first[:_TINY], instance.first[1:])])
         choice = np.concatenate([np.arange(instance.choice_first[i], instance.choice_first[i + 1]) for i in at])
         jobs = min(_TINY, instance.jobs)
@@ -248,7 +262,7 @@ class JobShop(Problem):
 
 
 def _in_order(names: Sequence[str], value: dict[str, Any]) -> dict[str, Any]:
-    """The rows of a solution's JSON in the order of the instance's jobs, without their names. Raises InputError."""
+    """Return the rows of a solution's JSON in the order of the instance's jobs, without their names. Raises InputError."""
     jobs, rest = value["job"], {key: rows for key, rows in value.items() if key != "job"}
     whole = all(isinstance(rows, list) and len(rows) == len(names) for rows in (jobs, *rest.values()))
     if not whole or set(map(str, jobs)) != set(names):
@@ -258,7 +272,7 @@ def _in_order(names: Sequence[str], value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _choices(operation: Any) -> list[tuple[int, int]]:
-    """[(machine, duration), ...] of an operation given as a pair or as a list of pairs. Raises TypeError or ValueError."""
+    """Return [(machine, duration), ...] of an operation given as a pair or as a list of pairs. Raises TypeError or ValueError."""
     pairs = [operation] if len(operation) == 2 and not hasattr(operation[0], "__len__") else operation
     found = [(machine, duration) for machine, duration in pairs]
     whole = [isinstance(number, (int, np.integer)) and not isinstance(number, bool) for pair in found for number in pair]

@@ -24,12 +24,13 @@ def reschedule(
     down: Sequence[tuple[int, int | None]] = (),
     frozen_until: int | None = None,
 ) -> JobShopInstance:
-    """The instance at the time `now`: what has begun by the schedule is fixed, and what begins before `frozen_until` (by
-    default `now`) as well; the rest is free, from now on.
+    """Return the instance at the time `now`: operations that have begun, or begin before `frozen_until`, are fixed.
 
-    down: (machine, until when, None for good) of machines that broke down now. What runs on one is lost, and starts anew; what
-    is frozen there before it is up again is free, and so is what follows either in its job. Raises Infeasible where the schedule
-    is none of the instance, UsageError for a time or a machine that is off.
+    They are fixed as in `schedule`; `frozen_until` is by default `now`. All other operations are free, from now on.
+
+    down: (machine, until when, None for good) of machines that broke down now. An operation running on one is lost and starts
+    again from scratch; an operation frozen there before the machine is up again is free, and so are the operations that follow
+    either in its job. Raises Infeasible if the schedule is not one of the instance, UsageError for an invalid time or machine.
     """
     found, rules = check(instance, schedule), Rules() if instance.rules is None else instance.rules
     if not rules.now <= now or (frozen_until is not None and frozen_until < now):

@@ -26,7 +26,7 @@ class State(NamedTuple):
     """The pool. I instances of J jobs, M machines, O operations, C choices each (at most); R rows.
 
     Jobs, operations and choices are numbered within their instance; its `jobs_start`, `operations_start` and
-    `choices_start` say where they begin in the arrays that hold those of all instances.
+    `choices_start` are their offsets in the arrays that hold those of all instances.
     """
 
     kind: NDArray[np.int64]
@@ -70,13 +70,13 @@ class State(NamedTuple):
     left: NDArray[np.int32]
     """[R] operations that are not scheduled."""
     estimate: NDArray[np.float64]
-    """[R] the objective if every job went on from here without waiting: a lower bound that ends as the objective."""
+    """[R] the objective value if every job continued from here without waiting: a lower bound, at last the objective value."""
     next: NDArray[np.int32]
-    """[R, J] each job's next operation; `closing` where it is done."""
+    """[R, J] each job's next operation; `closing` if the job is done."""
     ready: NDArray[np.int64]
-    """[R, J] from when on it can start."""
+    """[R, J] the time from which it can start."""
     free: NDArray[np.int64]
-    """[R, M] from when on a machine is free."""
+    """[R, M] the time from which a machine is free."""
     start: NDArray[np.int64]
     """[R, O] of the operations that are scheduled."""
     chosen: NDArray[np.int32]
@@ -104,22 +104,22 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
 
 @kernel(inline=True)
 def _lateness(state: Any, job: Any, finish: Any) -> Any:
-    """The weighted tardiness of a job (an index into the arrays of all instances) that ends at `finish`."""
+    """Return the weighted tardiness of a job (an index into the arrays of all instances) that ends at `finish`."""
     return float(state.weight[job] * max(0, finish - state.due[job]))
 
 
 @kernel(inline=True)
 def earliest(state: Any, row: Any, job: Any, choice: Any) -> Any:
-    """When a job's next operation can start on the machine of `choice` (an index into the arrays of all instances)."""
+    """Return when a job's next operation can start on the machine of `choice` (an index into the arrays of all instances)."""
     return max(state.ready[row, job], state.free[row, state.machine[choice]])
 
 
 @kernel
 def _conflict(state: Any, row: Any) -> Any:
-    """(machine, before): a choice is legal if it is of `machine` (-1: of any) and can start before `before`.
+    """Return (machine, before): a choice is legal if it is of `machine` (-1: of any) and can start before `before`.
 
-    Semi-active: all. Non-delay: what can start first. Arriving: of that, what waits for one machine. Active: what can start on
-    the machine where an operation can end first, before that end (Giffler and Thompson, 1960).
+    Semi-active: all. Non-delay: the choices that can start first. Arriving: those of them that wait for one machine. Active:
+    those that can start on the machine where an operation can end first, before that end (Giffler and Thompson, 1960).
     """
     kind = state.kind[0]
     if kind == SEMI_ACTIVE:
@@ -142,7 +142,7 @@ def _conflict(state: Any, row: Any) -> Any:
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """Append an operation to a machine; the reward is minus what the estimate grows by."""
+    """Append an operation to a machine; the reward is minus the growth of the estimate."""
     instance = state.instance[src]
     if action < 0 or action >= state.choices[instance] or state.left[src] == 0:
         return math.nan
@@ -183,7 +183,7 @@ def _copy(state: Any, src: Any, dst: Any, instance: Any) -> None:
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """The legal choices, those that can start first before others, of these the job's with most work left, then by number."""
+    """List the legal choices by their earliest start, ties by the most work left in the job, then by number."""
     instance = state.instance[row]
     machine, before = _conflict(state, row)
     starts, rests = np.empty(len(out), np.int64), np.empty(len(out), np.int64)

@@ -21,7 +21,7 @@ __all__ = ["KnapsackEnvironment", "density"]
 class KnapsackEnvironment(Environment):
     """A pool of partly filled knapsacks. An action is an item that fits; the `width` densest are listed, any may be taken.
 
-    The reward of a step is the item's value, the base is 0, and the episode ends when nothing fits. What is left (BQ) is a
+    The reward of a step is the item's value, the base value is 0, and the episode ends when nothing fits. What is left (BQ) is a
     knapsack again: of the items that fit, with the capacities that remain.
     """
 
@@ -32,17 +32,17 @@ class KnapsackEnvironment(Environment):
         self.reset(np.arange(rows), 0)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The bases are 0."""
+        """Return the base values, which are 0."""
         reset_rows(self.state, rows, which)
         return np.zeros(len(rows))
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """The reduced states; slot k belongs to `actions`.
+        """Return the reduced states; slot k belongs to `actions`.
 
-        action: int32 [R, K], as `actions` lists them, -1 where there are fewer; mask: bool [R, K], whether there is one.
+        action: int32 [R, K], as `actions` lists them, -1 in empty slots; mask: bool [R, K], whether a slot is taken.
         values: float64 [R, K]; weights: float64 [R, K, M]; zero in empty slots and for capacities that an instance lacks.
-        left: float64 [R, M], what remains of each capacity; constraints: int64 [R], how many there are.
-        remaining: int32 [R], how many items fit, listed or not.
+        left: float64 [R, M], what remains of each capacity; constraints: int64 [R], the number of capacities.
+        remaining: int32 [R], the number of items that fit, listed or not.
         """
         state = self.state
         values = np.zeros(actions.shape)
@@ -54,7 +54,7 @@ class KnapsackEnvironment(Environment):
         return seen | {"left": left, "constraints": constraints, "remaining": state.fitting[rows]}
 
     def solution(self, row: int) -> NDArray[np.int32]:
-        """The items taken, int32 [k], in the instance's order. Raises UsageError while another one fits."""
+        """Return the items taken, int32 [k], in the instance's order. Raises UsageError while another one fits."""
         at = int(self._checked(row)[0])
         if self.state.fitting[at]:
             raise UsageError(f"{self.state.fitting[at]} items still fit in row {at}")
@@ -62,14 +62,14 @@ class KnapsackEnvironment(Environment):
 
 
 def density(instance: KnapsackInstance) -> NDArray[np.float64]:
-    """float64 [n]: an item's value over the sum of the shares that it uses of the capacities; inf where that is nothing."""
+    """Return each item's value over the sum of the shares that it uses of the capacities, float64 [n]; inf if that sum is 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = np.where(instance.weights > 0, instance.weights / instance.capacities[:, None], 0.0).sum(axis=0)
         return np.where(share > 0, instance.values / share, np.where(instance.values > 0, np.inf, 0.0))
 
 
 def _pool(instances: list[KnapsackInstance], rows: int) -> State:
-    """The pool over `instances`; the rows are for `reset`."""
+    """Return the pool of `instances`; the rows are initialised by `reset`."""
     size = np.array([instance.n for instance in instances], np.int64)
     constraints = np.array([instance.m for instance in instances], np.int64)
     n, m = int(size.max()), int(constraints.max())

@@ -1,4 +1,4 @@
-"""The judge: what a choice of items is worth, and whether it fits."""
+"""The judge: the value of a choice of items, and whether it fits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ __all__ = ["check", "objective"]
 
 
 def check(instance: KnapsackInstance, solution: Any) -> NDArray[np.int64]:
-    """`solution` as int64 [k], if its items differ and fit. Raises Infeasible naming the first fault, in the file's numbers."""
+    """Return `solution` as int64 [k], if its items differ and fit.
+
+    Raises Infeasible naming the first fault, in the file's numbers.
+    """
     try:
         items = np.asarray(solution)
     except ValueError:  # ragged
@@ -44,12 +47,12 @@ def check(instance: KnapsackInstance, solution: Any) -> NDArray[np.int64]:
 
 
 def objective(instance: KnapsackInstance, solution: Any) -> float:
-    """The sum of the values of the items taken. Raises Infeasible where they do not fit."""
+    """Return the sum of the values of the items taken. Raises Infeasible if they do not fit."""
     return _sum(instance.values[check(instance, solution)])
 
 
 def _sum(numbers: NDArray[np.float64]) -> float:
-    """The exact sum, rounded once."""
+    """Return the exact sum, rounded once."""
     total = float(numbers.sum())
     if total < 2.0**53 and (numbers == np.floor(numbers)).all():  # integers from 0: no sum on the way was rounded
         return total

@@ -1,4 +1,4 @@
-"""What a network sees of a partly filled knapsack: shares of what is left, and the greedy filling of it."""
+"""Features of a partly filled knapsack: shares of what is left, and the greedy filling of it."""
 
 from __future__ import annotations
 

@@ -19,17 +19,17 @@ LARGEST_CONSTRAINTS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class KnapsackInstance:
-    """n items that are taken or left, and m capacities that what is taken may use up.
+    """n items that are taken or not, and m capacities that limit the items taken.
 
-    Items are 0..n-1 here and `first_item`.. in the file. Everything is finite and from 0 to LARGEST. Raises InputError where
-    shapes or numbers are off.
+    Items are 0..n-1 here and `first_item`.. in the file. Everything is finite and from 0 to LARGEST. Raises InputError for
+    invalid shapes or numbers.
     """
 
     name: str
     values: NDArray[np.float64]
     """[n]"""
     weights: NDArray[np.float64]
-    """[m, n]: what an item uses of each capacity."""
+    """[m, n]: the use of each capacity by each item."""
     capacities: NDArray[np.float64]
     """[m]"""
     first_item: int = 0
@@ -54,22 +54,25 @@ class KnapsackInstance:
 
     @property
     def n(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return len(self.values)
 
     @property
     def m(self) -> int:
-        """How many capacities there are."""
+        """The number of capacities."""
         return len(self.capacities)
 
     @property
     def integral(self) -> bool:
-        """Whether all values are integers, so that every objective is one."""
+        """Whether all values are integers, so that every objective value is one."""
         return bool((self.values == np.floor(self.values)).all())
 
 
 def make_instance(name: str, values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, comment: str = "") -> KnapsackInstance:
-    """An instance from lists or arrays; with one constraint, weights [n] and a single capacity will do. Raises InputError."""
+    """Return an instance of lists or arrays; with one constraint, weights [n] and a single capacity suffice.
+
+    Raises InputError.
+    """
     table, capacities = _numbers(weights, "weights"), np.atleast_1d(_numbers(capacity, "capacities"))
     if table.ndim == 1:
         table = table[None, :]
@@ -77,7 +80,7 @@ def make_instance(name: str, values: ArrayLike, weights: ArrayLike, capacity: Ar
 
 
 def _numbers(given: ArrayLike, field: str) -> NDArray[np.float64]:
-    """A contiguous float64 array. Raises InputError for anything that is none."""
+    """Return a contiguous float64 array. Raises InputError for anything else."""
     try:
         array = np.asarray(given)
         if array.dtype.kind not in "iuf":
@@ -88,5 +91,5 @@ def _numbers(given: ArrayLike, field: str) -> NDArray[np.float64]:
 
 
 def _offender(array: NDArray[np.float64]) -> float:
-    """The first number outside 0..LARGEST."""
+    """Return the first number outside 0..LARGEST."""
     return float(array[~((array >= 0.0) & (array <= LARGEST))][0])

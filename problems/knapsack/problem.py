@@ -58,31 +58,31 @@ class Knapsack(Problem):
     features = {"items": _items, "core": _core}  # noqa: RUF012
 
     def evaluate(self, instance: KnapsackInstance, solution: Any) -> float:
-        """The value of the items taken. Raises Infeasible, naming the first fault in the file's numbers."""
+        """Return the value of the items taken. Raises Infeasible, naming the first fault in the file's numbers."""
         from corl.problems.knapsack.evaluation import objective
 
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Whether this is the head of a knapsack in JSON (its key "problem" first) or in Pisinger's text."""
+        """Return whether this is the head of a knapsack in JSON (its key "problem" first) or in Pisinger's text."""
         from corl.problems.knapsack.formats import recognises
 
         return recognises(head)
 
     def read(self, path: Path) -> KnapsackInstance:
-        """The instance in a file: Pisinger's or plain text, or JSON. Raises InputError or OSError."""
+        """Return the instance in a file: Pisinger's or plain text, or JSON. Raises InputError or OSError."""
         from corl.problems.knapsack.formats import read_instance
 
         return read_instance(path)
 
     def write(self, instance: KnapsackInstance, path: Path) -> None:
-        """Write a file that `read` gives back: .json, or else Pisinger's text, where items are numbered from 1."""
+        """Write a file from which `read` returns an equal one: .json, or else Pisinger's text, with items numbered from 1."""
         from corl.problems.knapsack.formats import write_instance
 
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> KnapsackInstance:
-        """From (values [n], weights [n] or [m, n], capacity or capacities [m]), or from what a JSON file may hold."""
+        """Return the instance of (values [n], weights [n] or [m, n], capacity or capacities [m]), or of a JSON file's value."""
         if isinstance(data, Mapping):
             from corl.problems.knapsack.formats import from_json_value
 
@@ -92,11 +92,11 @@ class Knapsack(Problem):
         return make_instance("array", *data)
 
     def to_json(self, instance: KnapsackInstance, solution: Any) -> list[int]:
-        """The items taken, in the file's numbers."""
+        """Return the items taken, in the file's numbers."""
         return (np.asarray(solution, np.int64) + instance.first_item).tolist()  # type: ignore[no-any-return]
 
     def from_json(self, instance: KnapsackInstance, value: Any) -> NDArray[np.int64]:
-        """int64 items 0..n-1. Raises InputError for no list of integers, Infeasible for an item that there is not."""
+        """Return int64 items 0..n-1. Raises InputError for anything but a list of integers, Infeasible for an unknown item."""
         if not isinstance(value, list) or not all(type(item) is int for item in value):
             raise InputError("accepted: a list of item numbers, integers", field="solution")
         if huge := [item for item in value if abs(item) >= 2**62]:
@@ -110,7 +110,7 @@ class Knapsack(Problem):
         return SCHEMAS
 
     def describe(self, instance: KnapsackInstance) -> dict[str, Any]:
-        """Facts for `corl info`."""
+        """Return facts for `corl info`."""
         with np.errstate(divide="ignore", invalid="ignore"):
             fill = float((instance.capacities / instance.weights.sum(axis=1)).min())
         facts: dict[str, Any] = {
@@ -125,7 +125,7 @@ class Knapsack(Problem):
         return facts
 
     def draw(self, instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
-        """A point an item, by weight and value; those taken stand out."""
+        """Draw one point per item, by weight and value; the items taken are highlighted."""
         from corl.problems.knapsack.drawing import draw
 
         draw(instance, solution, axes)
@@ -139,8 +139,10 @@ class Knapsack(Problem):
     def environment(
         self, instances: Sequence[KnapsackInstance], rows: int, width: int | None = None, name: str = ""
     ) -> KnapsackEnvironment:
-        """Filling knapsacks item by item: `rows` states over `instances`; the `width` densest items that fit are listed. In
-        "core" the items that are certain are taken already."""
+        """Return an environment that fills knapsacks item by item: `rows` states of `instances`.
+
+        The `width` densest items that fit are listed. In "core" the items that are certain are taken already.
+        """
         from corl.problems.knapsack.environment import KnapsackEnvironment
         from corl.problems.knapsack.environments.core.environment import CoreEnvironment
 
@@ -148,9 +150,9 @@ class Knapsack(Problem):
         return kind(instances, rows) if width is None else kind(instances, rows, width)
 
     def decisions(self, instance: KnapsackInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """The items of the solution, the densest first, and then those that still fit beside them, by the same order.
+        """Return the items of the solution, the densest first, and then those that still fit beside them, in the same order.
 
-        An episode goes on until nothing fits, so it may end in a better solution.
+        An episode continues until nothing fits, so it may end in a better solution.
         """
         from corl.problems.knapsack.decisions import decisions
 
@@ -161,7 +163,7 @@ class Knapsack(Problem):
         return "knapsack-bq" if instance.m == 1 else ""
 
     def miniature(self, instance: KnapsackInstance) -> KnapsackInstance:
-        """Its first dozen items, with as much of the capacities."""
+        """Return the instance of the first dozen items, with capacities reduced in proportion."""
         n = min(instance.n, 12)
         if n == instance.n:
             return instance

@@ -19,12 +19,12 @@ __all__ = ["MappingEnvironment"]
 
 
 class MappingEnvironment(Environment):
-    """A pool of games. Accesses are decided in schedule order; those without a choice are passed over.
+    """A pool of games. Accesses are decided in schedule order; those without a choice are skipped.
 
     Actions: KEEP (0) a tensor in fast memory to its next use, COPY_KEEP (1) or COPY (2) it there for this use, PASS (3): leave
-    it in slow memory, or release it. COPY of what is written is to write it to fast memory and copy it out by idle bandwidth.
-    The reward is by how many microseconds the program gets faster, if all that is not decided stays in slow memory; the base is
-    minus its time with nothing in fast memory.
+    it in slow memory, or release it. COPY of a written tensor writes it to fast memory and copies it out by idle bandwidth.
+    The reward is the reduction of the program's run time in microseconds, if all undecided accesses stay in slow memory; the base
+    value is minus its run time with nothing in fast memory.
     """
 
     kinds: ClassVar[int] = ACTIONS
@@ -35,15 +35,15 @@ class MappingEnvironment(Environment):
         self.reset(np.arange(rows), 0)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The bases are minus the microseconds with everything in slow memory."""
+        """Return the base values: minus the run time with everything in slow memory, in microseconds."""
         bases = np.empty(len(rows))
         reset_rows(self.state, rows, which, bases)
         return bases
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """What a network sees (features.py says what the numbers are).
+        """Return the observations (features.py defines the numbers).
 
-        action: int32 [R, K], as `actions` lists them, -1 where there are fewer; mask: bool [R, K], whether there is one.
+        action: int32 [R, K], as `actions` lists them, -1 in empty slots; mask: bool [R, K], whether a slot is taken.
         slots: float32 [R, K, F] of the listed actions; upcoming: float32 [R, U, F] of the accesses that follow.
         times: float32 [R, W, F] of spans of operations from here on: occupied shares of bands of it, idle bandwidth.
         remaining: int32 [R], accesses from the present one on; scale: float64 [R], the unit of values, in microseconds.
@@ -59,7 +59,7 @@ class MappingEnvironment(Environment):
         return seen | {"remaining": remaining, "scale": 1e6 * UNIT * left}
 
     def solution(self, row: int) -> MappingPlan:
-        """The plan of a row. Raises UsageError while accesses are not decided."""
+        """Return the plan of a row. Raises UsageError while accesses are not decided."""
         at = int(self._checked(row)[0])
         state = self.state
         which = int(state.instance[at])

@@ -1,6 +1,6 @@
-"""The judge: whether a plan can be carried out, and how long the program takes with it (README.md, "The machine").
+"""The judge: whether a plan can be carried out, and the program's run time with it (README.md, "The machine").
 
-Plain Python, so that it can be read; solvers have kernels of their own.
+Plain Python, for readability; solvers have kernels of their own.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from corl.problems.memory.instance import FROM_SLOW, IN, OUT, MappingInstance, M
 
 __all__ = ["Timeline", "check", "objective", "run_plan"]
 
-_PAIRS = 2**18  # of residencies looked at together
+_PAIRS = 2**18  # residencies compared at a time
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """What happens when, in seconds from the start of the program."""
+    """The events of a run, in seconds from the start of the program."""
 
     total: float
     """When everything is done."""
@@ -32,23 +32,23 @@ class Timeline:
     duration: NDArray[np.float64]
     """float64 [O], without stalls."""
     stall: NDArray[np.float64]
-    """float64 [O + 1], how long each operation, and at last the end of the program, waits for copies."""
+    """float64 [O + 1], how long each operation, and finally the end of the program, waits for copies."""
     copied: NDArray[np.float64]
     """float64 [O], bytes that the copy engine moves during each operation."""
     slow_bytes: NDArray[np.float64]
     """float64 [O], bytes of each operation's own accesses to slow memory."""
     copy_start: NDArray[np.float64]
-    """float64 [C], when the engine begins with each copy of the plan."""
+    """float64 [C], when the engine begins each copy of the plan."""
     copy_end: NDArray[np.float64]
 
 
 def objective(instance: MappingInstance, solution: Any) -> float:
-    """How long the program takes with a plan, in microseconds. Raises Infeasible, naming the first rule that is broken."""
+    """Return the program's run time with a plan, in microseconds. Raises Infeasible, naming the first violated rule."""
     return 1e6 * run_plan(instance, solution).total
 
 
 def run_plan(instance: MappingInstance, plan: Any) -> Timeline:
-    """Check a plan and carry it out. Raises Infeasible, naming the first rule that is broken."""
+    """Check a plan and carry it out. Raises Infeasible, naming the first violated rule."""
     plan, fast = _checked(instance, plan)
     machine, n = instance.machine, instance.ops
     slow, quick = np.zeros(n), np.zeros(n)

@@ -1,4 +1,4 @@
-"""What a network sees of the mallocGame: the listed actions, the accesses that follow, and memory and bandwidth over time."""
+"""Features of the mallocGame: the listed actions, the accesses that follow, and memory and bandwidth over time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPANS = 10
 BANDS = 8
 """Equal parts of the fast memory whose occupied shares are shown for each span, as if all lay at the bottom."""
 UNIT = 0.1
-"""What values are in units of, as a share of what the rest of the program could still save."""
+"""The unit of values, as a share of what the rest of the program could still save."""
 (
     _ACTION, _ACCESS, _COPY_LEFT, _KEEPS, _COPIES, _PASSES, _DONE, _SIZE, _SAVING, _WRITES, _GROUPED, _DISTANCE, _NEXT_USE,
     _RESIDENT, _LAST_USE, _COPY_START, _NEXT_SAVING, _CROWD, _TAKEN, _DENSITY,
@@ -35,11 +35,11 @@ UNIT = 0.1
 _SPAN, _BAND, _IDLE, _BEGINS, _WANTED = 2, 3, 11, 12, 16
 """Features of spans of time, the first of BANDS bands among them."""
 _KEEPING = (_NEXT_USE, _NEXT_SAVING, _CROWD, _TAKEN, _DENSITY)  # features of the time up to the next use
-_LEAST = 0.01  # share of the program's time that is a rest's potential at least
+_LEAST = 0.01  # the least potential of a rest, as a share of the program's run time
 
 
 def game(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """Tokens of MappingEnvironment's observations: K actions, U accesses, W spans of time."""
+    """Return the tokens of MappingEnvironment's observations: K actions, U accesses, W spans of time."""
     x = np.concatenate([observation["slots"], observation["upcoming"], observation["times"]], 1)
     slots = observation["slots"]
     # what they have no use for is not shown: scores then begin to differ
@@ -56,8 +56,10 @@ def game(observation: Mapping[str, NDArray[Any]]) -> Tokens:
 
 @kernel
 def potential(state: Any, rows: Any, out: Any) -> None:
-    """Seconds, float64 [R], that a fast memory without limits would save from the present operations on; at least a hundredth of
-    the program's time."""
+    """Write the seconds, float64 [R], that an unlimited fast memory would save from the present operations on.
+
+    They are at least a hundredth of the program's run time.
+    """
     for i in range(len(rows)):
         row = rows[i]
         instance = state.instance[row]
@@ -102,8 +104,11 @@ def observe(state: Any, rows: Any, actions: Any, slots: Any, upcoming: Any, time
 
 @kernel
 def _access(state: Any, row: Any, now: Any, a: Any, seconds: Any, out: Any) -> None:
-    """Of access a, seen from access `now`: what it is, its size, what fast memory would save here and at its next use, when that
-    is, and how much of the memory is taken, or wanted by what saves more, until then."""
+    """Write the features of access a relative to access `now`.
+
+    They are its kind, its size, the saving of fast memory here and at its next use, the time until then, and how much of the
+    memory is taken, or wanted by tensors that save more, until then.
+    """
     instance = state.instance[row]
     t, op, following = state.tensors_start[instance] + state.tensor[a], state.op[a], state.following[a]
     capacity = max(1.0, float(state.capacity[instance]))
@@ -131,7 +136,7 @@ def _access(state: Any, row: Any, now: Any, a: Any, seconds: Any, out: Any) -> N
 
 @kernel
 def _saving(state: Any, row: Any, a: Any) -> Any:
-    """Seconds by which operation and program would get shorter if fast memory served access a besides what it serves."""
+    """Return the seconds by which operation and program would get shorter if fast memory also served access a."""
     instance, op = state.instance[row], state.op[a]
     rates, compute = state.rates[instance], state.compute[state.ops_start[instance] + op]
     slow, fast = state.slow[row, op], state.fast[row, op]
@@ -142,7 +147,7 @@ def _saving(state: Any, row: Any, a: Any) -> Any:
 
 @kernel
 def _span(state: Any, row: Any, low: Any, high: Any, out: Any) -> None:
-    """Of operations low..high - 1: occupied shares of the bands, idle bytes, and what all live tensors take."""
+    """Write, for operations low..high - 1, occupied shares of the bands, idle bytes, and the size of all live tensors."""
     if high <= low:
         return
     instance = state.instance[row]

@@ -30,7 +30,7 @@ def layered(
     state: float = 0.2,
     seed: int = 0,
 ) -> MappingInstance:
-    """A network of `layers` blocks, each a matrix product, an elementwise operation and, at random, a normalisation or a pooling.
+    """Return a network of `layers` blocks: a matrix product, an elementwise operation and, at random, normalisation or pooling.
 
     Channels vary by factors of two around `width`, numbers are of two bytes. Every `skip`-th block adds an earlier activation
     (0: none). With probability `state` a block updates a state of its own in place: old and new state are an alias group.
@@ -77,10 +77,11 @@ def layered(
 def dag(
     *, ops: int = 40, fast_mib: float = 4.0, largest_mib: float = 4.0, reach: int = 8, weights: float = 0.5, seed: int = 0
 ) -> MappingInstance:
-    """A random graph: each operation reads one to three tensors, mostly of the `reach` written last, and writes one.
+    """Return a random graph: each operation reads one to three tensors, mostly of the `reach` written last, and writes one.
 
     Sizes are log-uniform over a factor of 64 up to `largest_mib`; with probability `weights` an operation has a weight as well.
-    The work of a matrix operation and of a vector operation is log-uniform around what keeps it as busy as slow memory does.
+    The work of a matrix operation and of a vector operation is log-uniform around the amount that keeps its unit as
+    busy as the slow memory.
     """
     _check("ops", ops, 1, _MOST_OPS)
     _check("largest_mib", largest_mib, 2.0**-14, 2.0**14)
@@ -112,7 +113,7 @@ def dag(
 
 
 def model(*, file: str, fast_mib: float = 8.0, seed: int = 0) -> MappingInstance:
-    """A program in a file inside the folder in the environment variable CORL_DATA, on a machine with `fast_mib`."""
+    """Return the program in a file inside the folder in the environment variable CORL_DATA, on a machine with `fast_mib`."""
     folder = os.environ.get("CORL_DATA")
     if not folder:
         raise UsageError("file: the environment variable CORL_DATA does not name the folder that it is relative to")
@@ -126,7 +127,7 @@ def model(*, file: str, fast_mib: float = 8.0, seed: int = 0) -> MappingInstance
 
 
 def traced(*, program: str = "bert-b8", fast_mib: float = 8.0, seed: int = 0) -> MappingInstance:
-    """A shipped program, traced from a model (`corl trace`), on the default machine with `fast_mib`."""
+    """Return a shipped program, traced from a model (`corl trace`), on the default machine with `fast_mib`."""
     from importlib import resources
 
     folder = resources.files("corl.instances") / "memory"
@@ -138,7 +139,7 @@ def traced(*, program: str = "bert-b8", fast_mib: float = 8.0, seed: int = 0) ->
 
 
 def mixed(*, size: int = 12, seed: int = 0) -> MappingInstance:
-    """A program of about `size` operations to learn from: layered or a random graph, of random shape, with 0.5 to 16 MiB."""
+    """Return a program of about `size` operations for training: layered or a random graph, random shape, 0.5 to 16 MiB."""
     _check("size", size, 2, _MOST_OPS)
     random = np.random.default_rng(seed)
     fast, inner = float(2.0 ** random.uniform(-1.0, 4.0)), int(random.integers(2**31))
@@ -154,7 +155,7 @@ def mixed(*, size: int = 12, seed: int = 0) -> MappingInstance:
 
 
 def machine_with(fast_mib: float) -> Machine:
-    """The default machine with a fast memory of that size. Raises UsageError."""
+    """Return the default machine with a fast memory of that size. Raises UsageError."""
     _check("fast_mib", fast_mib, 0.0, 2.0**20)
     return Machine(fast_bytes=int(fast_mib * 2**20))
 

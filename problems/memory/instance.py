@@ -14,7 +14,7 @@ from corl.errors import InputError
 __all__ = ["FROM_SLOW", "IN", "KINDS", "OUT", "Machine", "MappingInstance", "MappingPlan", "Op", "from_program"]
 
 KINDS = ("input", "weight", "activation", "output")
-"""What a tensor is. Inputs and weights are in slow memory from the beginning, outputs have to be there at the end."""
+"""The kinds of tensors. Inputs and weights are in slow memory from the beginning, outputs must be there at the end."""
 FROM_SLOW = ("input", "weight")
 IN, OUT = 0, 1
 """Directions of a copy: into fast memory, out to slow memory."""
@@ -34,17 +34,17 @@ class Machine:
     fast_bytes: int = 8 * 2**20
     """Capacity of the fast memory."""
     fast_bandwidth: float = 8e12
-    """Bytes a second."""
+    """Bytes per second."""
     slow_bandwidth: float = 8e11
-    """Bytes a second, shared by operations and copies."""
+    """Bytes per second, shared by operations and copies."""
     copy_bandwidth: float = 8e11
-    """Bytes a second that the copy engine moves at the most."""
+    """The greatest rate of the copy engine, in bytes per second."""
     matrix_flops: float = 1e14
-    """Peak rate of operations on the matrix unit, in floating-point operations a second."""
+    """Peak rate of operations on the matrix unit, in floating-point operations per second."""
     vector_flops: float = 4e12
     """Peak rate of all other operations."""
     overhead: float = 0.0
-    """Seconds that every operation takes besides."""
+    """Fixed seconds added to every operation."""
 
     def __post_init__(self) -> None:
         if not _whole(self.fast_bytes, LARGEST):
@@ -57,7 +57,7 @@ class Machine:
 
     @property
     def copy_rate(self) -> float:
-        """Bytes a second of a copy while no operation runs."""
+        """Return the bytes per second of a copy while no operation runs."""
         return min(self.copy_bandwidth, self.slow_bandwidth, self.fast_bandwidth)
 
 
@@ -72,7 +72,7 @@ class Op(NamedTuple):
 
 
 class MappingPlan(NamedTuple):
-    """A solution: when tensors have a place in fast memory, and what is copied when. Operations count from 0."""
+    """A solution: when tensors have a place in fast memory, and which copies run when. Operations count from 0."""
 
     residencies: NDArray[np.int64]
     """int64 [R, 4]: tensor, first operation, one past the last operation, offset in bytes."""
@@ -143,7 +143,7 @@ class MappingInstance:
             raise InputError(f"two tensors are called {again[:60]!r}; accepted: each name once", field="tensors")
 
     def _check_order(self) -> None:
-        """Every tensor exists before it is read and is written once; an operation has a tensor once."""
+        """Check that every tensor exists before it is read and is written once, and that an operation has a tensor once."""
         exists = [kind in FROM_SLOW for kind in self.kinds]
         for i in range(self.ops):
             seen: set[int] = set()
@@ -165,7 +165,7 @@ class MappingInstance:
             if kind == "output" and not exists[t]:
                 raise InputError("an output that no operation writes", field=f"tensors[{t}]")
 
-    # ---------------------------------------------------------------- what follows from it
+    # ---------------------------------------------------------------- derived data
     @property
     def ops(self) -> int:
         """The number of operations."""
@@ -178,23 +178,23 @@ class MappingInstance:
 
     @property
     def access_op(self) -> NDArray[np.int32]:
-        """The operation of each access, int32 [accesses]."""
+        """Return the operation of each access, int32 [accesses]."""
         return np.repeat(np.arange(self.ops, dtype=np.int32), np.diff(self.access_first))
 
     @property
     def definition(self) -> NDArray[np.int32]:
-        """The operation that writes each tensor, int32 [T]; -1: none."""
+        """Return the operation that writes each tensor, int32 [T]; -1: none."""
         made = np.full(self.tensors, -1, np.int32)
         made[self.access_tensor[self.access_write]] = self.access_op[self.access_write]
         return made
 
     @property
     def compute(self) -> NDArray[np.float64]:
-        """Seconds that each operation computes, float64 [O]."""
+        """Return the seconds that each operation computes, float64 [O]."""
         return np.asarray(self.flops / np.where(self.matrix, self.machine.matrix_flops, self.machine.vector_flops))
 
     def with_machine(self, machine: Machine, name: str | None = None) -> MappingInstance:
-        """The same program on another machine."""
+        """Return the same program on another machine."""
         return replace(self, machine=machine, name=self.name if name is None else name)
 
 
@@ -207,7 +207,7 @@ def from_program(
     name: str = "",
     comment: str = "",
 ) -> MappingInstance:
-    """The instance of operations, tensors (name, size, kind) and groups of tensor numbers. Raises InputError."""
+    """Return the instance of operations, tensors (name, size, kind) and groups of tensor numbers. Raises InputError."""
     accesses = [[(*access, False) for access in op.reads] + [(*access, True) for access in op.writes] for op in ops]
     flat = [access for row in accesses for access in row]
     for i, row in enumerate(accesses):
@@ -240,7 +240,7 @@ def from_program(
 
 
 def _whole(value: Any, high: int, low: int = 0) -> bool:
-    """Whether a value is an integer in low..high."""
+    """Return whether a value is an integer in low..high."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(low <= value <= high)
 
 

@@ -1,4 +1,4 @@
-"""The pool of half-played games that the environment and its kernels share: what it holds, and how it is made of programs."""
+"""The pool of unfinished games that the environment and its kernels share: its data, and its construction from programs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ HELD_TENSOR, FILLED = range(2)
 class State(NamedTuple):
     """The pool. I instances with O operations, T tensors, A accesses and G alias groups (at most); R rows.
 
-    Operations, tensors and accesses are numbered within their instance; `ops_start`, `tensors_start` and
-    `accesses_start` say where they begin in the arrays that hold those of all instances.
+    Operations, tensors and accesses are numbered within their instance; its `ops_start`, `tensors_start` and
+    `accesses_start` are their offsets in the arrays that hold those of all instances.
     """
 
     rates: NDArray[np.float64]
@@ -41,7 +41,7 @@ class State(NamedTuple):
     compute: NDArray[np.float64]
     """Of each operation, seconds."""
     bytes: NDArray[np.float64]
-    """Of each operation, of all its accesses."""
+    """For each operation, the bytes of all its accesses."""
     sizes: NDArray[np.int64]
     """Of each tensor."""
     made: NDArray[np.int64]
@@ -58,7 +58,7 @@ class State(NamedTuple):
     """Of each access, bytes."""
     write: NDArray[np.bool_]
     following: NDArray[np.int64]
-    """Of each access, the tensor's next one; -1: none."""
+    """For each access, the next access of the same tensor; -1: none."""
     crowd: NDArray[np.float64]
     """Of each access, see _crowding."""
     wanted: NDArray[np.float64]
@@ -66,15 +66,15 @@ class State(NamedTuple):
     instance: NDArray[np.int64]
     """[R] the row's instance."""
     at: NDArray[np.int64]
-    """[R] the access that is to be decided; those before are."""
+    """[R] the access that is to be decided; all earlier ones are decided."""
     value: NDArray[np.float64]
-    """[R] seconds of the program if all that is not decided stayed in slow memory."""
+    """[R] the run time of the program in seconds if all undecided accesses stayed in slow memory."""
     slow: NDArray[np.float64]
     fast: NDArray[np.float64]
     idle: NDArray[np.float64]
     """[R, O] bytes of accesses to each memory, and what copies leave of the room for them."""
     places: NDArray[np.int64]
-    """[R] how many rectangles there are."""
+    """[R] the number of rectangles."""
     rects: NDArray[np.int64]
     """[R, A, 4] from, to, offset (when the game is over), size."""
     over: NDArray[np.int64]
@@ -82,21 +82,21 @@ class State(NamedTuple):
     load: NDArray[np.int64]
     """[R, O] bytes that rectangles take at each operation; of one over another, the larger."""
     held: NDArray[np.int64]
-    """[R, A, 2] a rectangle's tensor, and from which operation on it holds the data."""
+    """[R, A, 2] a rectangle's tensor, and the operation from which on it holds the data."""
     live: NDArray[np.int64]
     """[R, T] the tensor's latest rectangle, -1: none."""
     free: NDArray[np.int64]
-    """[R, T] from which operation on the tensor may be copied into fast memory."""
+    """[R, T] the operation from which on the tensor may be copied into fast memory."""
     side: NDArray[np.int64]
-    """[R, G] what the alias groups have decided."""
+    """[R, G] the decisions of the alias groups."""
     banned: NDArray[np.bool_]
-    """[R, G] groups that were dropped: they stay in slow memory whatever is tried."""
+    """[R, G] groups that were dropped: they stay in slow memory whatever actions follow."""
     log: NDArray[np.int64]
     """[R, A] the action at each access before `at`."""
 
 
 def new_pool(instances: list[MappingInstance], rows: int) -> State:
-    """The pool over `instances`, with so many rows; they are for `reset_rows` to fill."""
+    """Return the pool of `instances` with `rows` rows, which `reset_rows` initialises."""
 
     def joined(parts: list[Any], dtype: type) -> NDArray[Any]:
         return np.concatenate(parts).astype(dtype)
@@ -151,14 +151,14 @@ def new_pool(instances: list[MappingInstance], rows: int) -> State:
 
 
 def _last(instance: MappingInstance) -> NDArray[np.int64]:
-    """The operation that accesses each tensor last, -1: none does."""
+    """Return the last operation that accesses each tensor; -1: none."""
     last = np.full(instance.tensors, -1, np.int64)
     np.maximum.at(last, instance.access_tensor, instance.access_op.astype(np.int64))
     return last
 
 
 def _following(instance: MappingInstance) -> NDArray[np.int64]:
-    """The next access to the same tensor, of each access."""
+    """Return, for each access, the next access of the same tensor."""
     order = np.argsort(instance.access_tensor, kind="stable")
     same = instance.access_tensor[order][1:] == instance.access_tensor[order][:-1]
     following = np.full(len(order), -1, np.int64)
@@ -167,7 +167,7 @@ def _following(instance: MappingInstance) -> NDArray[np.int64]:
 
 
 def _crowd(instance: MappingInstance) -> NDArray[np.float64]:
-    """Of each access, see _crowding."""
+    """Return the crowding of each access, see _crowding."""
     machine, out = instance.machine, np.zeros(len(instance.access_op))
     rates = np.array([machine.slow_bandwidth, machine.fast_bandwidth, machine.copy_bandwidth, machine.overhead])
     total = np.bincount(instance.access_op, instance.access_bytes.astype(float), instance.ops)
@@ -179,7 +179,7 @@ def _crowd(instance: MappingInstance) -> NDArray[np.float64]:
 
 
 def _wanted(instance: MappingInstance) -> NDArray[np.float64]:
-    """Of each operation the sizes of the tensors that are between their first and their last access, in capacities."""
+    """Return, for each operation, the sizes of the tensors between their first and their last access, in capacities."""
     last, change = _last(instance), np.zeros(instance.ops + 1)
     first = np.full(instance.tensors, instance.ops, np.int64)
     np.minimum.at(first, instance.access_tensor, instance.access_op.astype(np.int64))

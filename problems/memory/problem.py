@@ -48,19 +48,19 @@ class Mapping(Problem):
     instance_suffixes = (".onnx",)
 
     def evaluate(self, instance: MappingInstance, solution: Any) -> float:
-        """The run time in microseconds. Raises Infeasible, naming the first rule that is broken."""
+        """Return the run time in microseconds. Raises Infeasible, naming the first violated rule."""
         from corl.problems.memory.evaluation import objective
 
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Whether this is the head of a program in JSON."""
+        """Return whether this is the head of a program in JSON."""
         from corl.problems.memory.formats import recognises
 
         return recognises(head)
 
     def read(self, path: Path) -> MappingInstance:
-        """The instance in a file: our JSON, a traced program, or an ONNX model (.onnx). Raises InputError or OSError."""
+        """Return the instance in a file: our JSON, a traced program, or an ONNX model (.onnx). Raises InputError or OSError."""
         if path.suffix.lower() == ".onnx":
             from corl.problems.memory.tracing import trace_onnx
 
@@ -70,18 +70,20 @@ class Mapping(Problem):
         return read_instance(path, GENERATORS)
 
     def write(self, instance: MappingInstance, path: Path) -> None:
-        """Write a JSON file that `read` gives back."""
+        """Write a JSON file from which `read` returns an equal instance."""
         from corl.problems.memory.formats import write_instance
 
         write_instance(instance, path)
 
     def adapts(self, data: Any) -> bool:
-        """An object in the layout of traced programs."""
+        """Return whether `data` is an object in the layout of traced programs."""
         return isinstance(data, abc.Mapping) and str(data.get("format")).startswith("corl-memmap-")
 
     def adapt(self, data: Any) -> MappingInstance:
-        """The program of an exported model (torch.export.ExportedProgram), of a pair (torch.nn.Module, its inputs), or of an
-        object such as the JSON files hold."""
+        """Return the program of an exported model, of a module with its inputs, or of an object in the layout of the JSON files.
+
+        An exported model is a torch.export.ExportedProgram; a module with its inputs is a pair (torch.nn.Module, inputs).
+        """
         if isinstance(data, abc.Mapping):
             from corl.problems.memory.formats import from_json_value
 
@@ -96,7 +98,7 @@ class Mapping(Problem):
         raise InputError(f"{kind_of(data)} cannot be read as a program; accepted: {accepted}")
 
     def read_solution(self, instance: MappingInstance, path: Path) -> MappingPlan:
-        """The plan in a buffer table (CSV). Raises InputError."""
+        """Return the plan in a buffer table (CSV). Raises InputError."""
         from corl.problems.memory.plans import read_plan
 
         return read_plan(instance, path)
@@ -108,13 +110,13 @@ class Mapping(Problem):
         write_plan(instance, MappingPlan(*solution), path)
 
     def to_json(self, instance: MappingInstance, solution: Any) -> dict[str, list[dict[str, Any]]]:
-        """Residencies and copies by the tensors' names; of copies also when, in seconds, they begin and end."""
+        """Return residencies and copies by the tensors' names; for copies also when they begin and end, in seconds."""
         from corl.problems.memory.plans import plan_to_json
 
         return plan_to_json(instance, MappingPlan(*solution))
 
     def from_json(self, instance: MappingInstance, value: Any) -> MappingPlan:
-        """The plan in the form of `to_json`; raises InputError for anything else, and for seconds not the simulator's."""
+        """Return the plan in the form of `to_json`; raises InputError for anything else, and for seconds not the simulator's."""
         from corl.problems.memory.plans import plan_from_json
 
         return plan_from_json(instance, value)
@@ -133,7 +135,7 @@ class Mapping(Problem):
         return {"instance": instance_schema(self.generators), "solution": SCHEMA}
 
     def describe(self, instance: MappingInstance) -> dict[str, Any]:
-        """Facts for `corl info`."""
+        """Return facts for `corl info`."""
         machine, groups = instance.machine, int(instance.group.max(initial=-1)) + 1
         facts: dict[str, Any] = {
             "operations": instance.ops,
@@ -149,7 +151,7 @@ class Mapping(Problem):
         return facts | ({"comment": " / ".join(instance.comment.splitlines())} if instance.comment else {})
 
     def draw(self, instance: MappingInstance, solution: Any, axes: Axes) -> None:
-        """Fast memory over time: a rectangle a residency; below it the slow memory's bandwidth, copies and stalls."""
+        """Draw fast memory over time, one rectangle per residency; below it the slow memory's bandwidth, copies and stalls."""
         from corl.problems.memory.drawing import draw
 
         draw(instance, solution, axes)
@@ -163,24 +165,24 @@ class Mapping(Problem):
     def environment(
         self, instances: Sequence[MappingInstance], rows: int, width: int | None = None, name: str = ""
     ) -> MappingEnvironment:
-        """The mallocGame: accesses decided one after another in schedule order, in `rows` states over `instances`."""
+        """Return the mallocGame, in which accesses are decided in schedule order: `rows` states of `instances`."""
         from corl.problems.memory.environment import MappingEnvironment
 
         self.environment_name(name)
         return MappingEnvironment(instances, rows) if width is None else MappingEnvironment(instances, rows, width)
 
     def decisions(self, instance: MappingInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """The game's actions that come as near to a plan as its rules allow (corl.problems.memory.decisions)."""
+        """Return the game's actions that approximate a plan as its rules allow (corl.problems.memory.decisions)."""
         from corl.problems.memory.decisions import decisions
 
         return decisions(instance, solution)
 
     def default_policy(self, instance: MappingInstance) -> str:
-        """The player trained by AlphaZero."""
+        """Return the player trained by AlphaZero."""
         return "memory-alphazero"
 
     def miniature(self, instance: MappingInstance) -> MappingInstance:
-        """A program of four operations."""
+        """Return a program of four operations."""
         from corl.problems.memory.generators import layered
 
         return layered(layers=2, width=64, batch=64, state=0.0, fast_mib=0.02)

@@ -17,12 +17,15 @@ from corl.problems.memory.timing import BYTES, HIGH, ISSUED, LOW, NEEDED, OFFSET
 
 __all__ = ["reset_rows"]
 
-_OPEN, _FAST, _SLOW = range(3)  # what an alias group has decided
+_OPEN, _FAST, _SLOW = range(3)  # decisions of an alias group
 
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
-    """Make each of `rows` the beginning of the game of instances[i]; bases[i] becomes minus its time, all slow, microseconds."""
+    """Make each of `rows` the beginning of the game of instances[i].
+
+    bases[i] becomes minus its run time in microseconds with everything in slow memory.
+    """
     for i in range(len(rows)):
         row = rows[i]
         state.instance[row] = instances[i]
@@ -34,7 +37,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
 
 @kernel
 def _begin(state: Any, row: Any) -> None:
-    """Everything in slow memory, nothing decided; banned groups stay so."""
+    """Put everything in slow memory, undecided; banned groups stay banned."""
     instance = state.instance[row]
     n, o, base = state.ops[instance], state.ops_start[instance], state.tensors_start[instance]
     state.at[row], state.places[row] = 0, 0
@@ -72,7 +75,7 @@ def _simulate(state: Any, row: Any) -> None:
 
 @kernel
 def _options(state: Any, row: Any, out: Any) -> Any:
-    """The legal actions at the access to be decided into out [4]; how many. PASS always is."""
+    """Write the legal actions at the access to be decided into out [4] and return their number. PASS is always legal."""
     instance = state.instance[row]
     a = state.accesses_start[instance] + state.at[row]
     t, op, base = state.tensor[a], state.op[a], state.tensors_start[instance]
@@ -107,14 +110,14 @@ def _options(state: Any, row: Any, out: Any) -> Any:
 
 @kernel
 def _from_fast(state: Any, row: Any, a: Any) -> None:
-    """Let fast memory serve access a (an index into all instances')."""
+    """Serve access a (an index into the accesses of all instances) from fast memory."""
     state.slow[row, state.op[a]] -= state.traffic[a]
     state.fast[row, state.op[a]] += state.traffic[a]
 
 
 @kernel
 def _perform(state: Any, row: Any, action: Any) -> Any:
-    """Carry out a legal action; -1, or, with nothing changed, the alias group that it contradicts."""
+    """Carry out a legal action; return -1, or, with nothing changed, the alias group that it contradicts."""
     instance = state.instance[row]
     here = state.at[row]
     a, base = state.accesses_start[instance] + here, state.tensors_start[instance]
@@ -159,7 +162,7 @@ def _perform(state: Any, row: Any, action: Any) -> Any:
 
 @kernel
 def _release(state: Any, row: Any, a: Any) -> None:
-    """Let a tensor stay after access a for as long as that makes the program faster, because it is still being copied out."""
+    """Extend a tensor's stay after access a while that makes the program faster, because it is still being copied out."""
     base, t = state.tensors_start[state.instance[row]], state.tensor[a]
     r, size = state.live[row, t], state.sizes[base + t]
     low, high = state.rects[row, r, LOW], state.rects[row, r, HIGH]
@@ -183,7 +186,7 @@ def _release(state: Any, row: Any, a: Any) -> None:
 
 @kernel
 def _advance(state: Any, row: Any) -> Any:
-    """Go on to the next access with a choice; -1, or the alias group that is contradicted on the way."""
+    """Advance to the next access with a choice; return -1, or the alias group that is contradicted on the way."""
     out = np.empty(ACTIONS, np.int64)
     while state.at[row] < state.accesses[state.instance[row]] and _options(state, row, out) == 1:
         group = _perform(state, row, PASS)
@@ -194,9 +197,9 @@ def _advance(state: Any, row: Any) -> Any:
 
 @kernel
 def _replay(state: Any, row: Any) -> None:
-    """Drop-backup: play the game again up to where it is, with the banned groups in slow memory.
+    """Drop-backup: replay the game up to its present access, with the banned groups in slow memory.
 
-    What is no longer legal is passed. A group that this contradicts in turn is banned as well, so it ends.
+    Actions that are no longer legal become PASS. A group that this contradicts in turn is banned as well, so it terminates.
     """
     target, out = state.at[row], np.empty(ACTIONS, np.int64)
     log = state.log[row][:target].copy()
@@ -215,8 +218,10 @@ def _replay(state: Any, row: Any) -> None:
 
 @kernel
 def _settle(state: Any, row: Any) -> None:
-    """Go on to the next access with a choice, dropping the alias groups that are contradicted on the way; at the end choose the
-    offsets, and take back what finds none."""
+    """Advance to the next access with a choice, dropping the alias groups that are contradicted on the way.
+
+    At the end, choose the offsets, and remove the rectangles that find none.
+    """
     group = _advance(state, row)
     while True:
         if group >= 0:
@@ -233,8 +238,10 @@ def _settle(state: Any, row: Any) -> None:
 
 @kernel
 def _take_back(state: Any, row: Any) -> Any:
-    """Take the rectangles without an offset away from a game that is over; where some are of alias groups, ban these instead, so
-    that it has to be played again: whether it has."""
+    """Remove the rectangles without an offset from a finished game; return whether it must be replayed.
+
+    If some of them are of alias groups, these groups are banned instead, and the game is replayed.
+    """
     instance, places, rects = state.instance[row], state.places[row], state.rects[row]
     first, again = state.accesses_start[instance], False
     for r in range(places):
@@ -266,7 +273,7 @@ def _take_back(state: Any, row: Any) -> Any:
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """Decide an access; the reward is what that makes the program faster by, in microseconds."""
+    """Decide an access; the reward is the reduction of the run time, in microseconds."""
     out, legal = np.empty(ACTIONS, np.int64), False
     if state.at[src] < state.accesses[state.instance[src]]:
         for k in range(_options(state, src, out)):
@@ -300,7 +307,7 @@ def _copy(state: Any, src: Any, dst: Any) -> None:
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """The legal actions: keep, copy and keep, copy, pass; none where the game is over. With fewer slots PASS is the last."""
+    """List the legal actions: keep, copy and keep, copy, pass; none if the game is over. With fewer slots PASS is the last."""
     if state.at[row] >= state.accesses[state.instance[row]]:
         return 0
     found = np.empty(ACTIONS, np.int64)

@@ -34,7 +34,7 @@ class StaticEnvironment(Environment):
         self.reset(np.arange(rows), 0)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The bases are minus the heights of the fixed buffers."""
+        """Return the base values: minus the heights of the fixed buffers."""
         bases = np.zeros(len(rows))
         reset_rows(self.state, rows, which, bases)
         return bases
@@ -56,7 +56,7 @@ class StaticEnvironment(Environment):
         return seen | {"remaining": state.buffers[instance] - state.filled[rows]}
 
     def solution(self, row: int) -> NDArray[np.int64]:
-        """The offsets, int64 [n]. Raises UsageError while a buffer is not placed."""
+        """Return the offsets, int64 [n]. Raises UsageError while a buffer is not placed."""
         at = int(self._checked(row)[0])
         n = self.instances[self.state.instance[at]].n
         if self.state.filled[at] < n:
@@ -66,7 +66,7 @@ class StaticEnvironment(Environment):
 
 
 def _pool(instances: list[StaticInstance], rows: int) -> State:
-    """The pool over `instances`; the rows are for `reset`."""
+    """Return the pool of `instances`; the rows are initialised by `reset`."""
     count = np.array([instance.n for instance in instances], np.int64)
     most = int(count.max())
     flat = {key: np.concatenate([getattr(i, key) for i in instances]) for key in ("lower", "upper", "size", "alignment", "fixed")}

@@ -1,4 +1,4 @@
-"""The judge: how much memory an allocation takes, and whether it is one."""
+"""The judge: the memory that an allocation takes, and its feasibility."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["check", "objective"]
 
 
 def check(instance: StaticInstance, solution: Any) -> NDArray[np.int64]:
-    """`solution` as int64 [n] offsets, if it is an allocation. Raises Infeasible naming the first fault, in the file's ids."""
+    """Return `solution` as int64 [n] offsets, if it is feasible. Raises Infeasible naming the first fault, in the file's ids."""
     try:
         offsets = np.asarray(solution)
     except ValueError:  # ragged
@@ -42,5 +42,5 @@ def check(instance: StaticInstance, solution: Any) -> NDArray[np.int64]:
 
 
 def objective(instance: StaticInstance, solution: Any) -> float:
-    """The largest offset + size: the memory that an allocation takes. Raises Infeasible where it is none."""
+    """Return the largest offset + size: the memory that an allocation takes. Raises Infeasible if it is not feasible."""
     return float((check(instance, solution) + instance.size).max())

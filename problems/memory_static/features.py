@@ -1,4 +1,4 @@
-"""What a network sees of a partial allocation: shares of the load and of the span of time."""
+"""Features of a partial allocation: shares of the load and of the span of time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corl.tokens import Tokens
 __all__ = ["COLUMNS", "TOKENS", "buffers", "observe"]
 
 COLUMNS = ("start", "end", "size", "offset")
-"""What `observe` fills of each listed buffer: its lifetime, its size, and the lowest offset at which it fits."""
+"""The columns that `observe` fills for each listed buffer: its lifetime, its size, and the lowest offset at which it fits."""
 START, END, SIZE, OFFSET = range(len(COLUMNS))
 
 TOKENS = 8

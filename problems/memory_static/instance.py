@@ -15,10 +15,10 @@ from corl.errors import InputError
 __all__ = ["FREE", "LARGEST", "LARGEST_BUFFERS", "Sections", "StaticInstance", "first_overlap", "make_instance", "sections"]
 
 LARGEST = 2**53
-"""No time, size, alignment, offset nor the sum of all sizes is above this: every height is exact in float64."""
+"""The limit on times, sizes, alignments, offsets and the sum of all sizes: every height is exact in float64."""
 LARGEST_BUFFERS = 2_000_000
 _MANY = 50_000
-"""Buffers above which overlaps are looked for by a kernel first: of a million it takes 2 s, the sweep over a minute."""
+"""The number of buffers above which a kernel searches for overlaps first: a million takes it 2 s, the sweep over a minute."""
 FREE = -1
 """The offset of a buffer that may be placed anywhere."""
 
@@ -27,12 +27,12 @@ FREE = -1
 class StaticInstance:
     """n buffers; each is alive from `lower` to before `upper` and takes `size` units of memory from an offset to be found.
 
-    Two buffers that are alive at the same time may not overlap in memory. Raises InputError where shapes or numbers are off.
+    Two buffers that are alive at the same time may not overlap in memory. Raises InputError for invalid shapes or numbers.
     """
 
     name: str
     ids: tuple[str, ...]
-    """[n] what the file calls the buffers, all different."""
+    """[n] the names of the buffers in the file, all different."""
     lower: NDArray[np.int64]
     """[n]"""
     upper: NDArray[np.int64]
@@ -40,7 +40,7 @@ class StaticInstance:
     size: NDArray[np.int64]
     """[n] from 0."""
     alignment: NDArray[np.int64]
-    """[n] from 1: what the offset is a multiple of."""
+    """[n] from 1: the offset is a multiple of it."""
     fixed: NDArray[np.int64]
     """[n] the offset of a buffer that is placed already, FREE for all others."""
     comment: str = ""
@@ -62,7 +62,7 @@ class StaticInstance:
         self._check_buffers()
 
     def _check_buffers(self) -> None:
-        """What concerns several fields or several buffers."""
+        """Check the constraints between several fields or several buffers."""
         if len(set(self.ids)) < self.n:
             twice = next(name for k, name in enumerate(self.ids) if self.ids.index(name) < k)
             raise InputError(f"two buffers are called {twice!r}", field="id")
@@ -86,7 +86,7 @@ class StaticInstance:
 
     @property
     def n(self) -> int:
-        """How many buffers there are."""
+        """The number of buffers."""
         return len(self.ids)
 
 
@@ -101,7 +101,7 @@ def make_instance(
     fixed: ArrayLike | None = None,
     comment: str = "",
 ) -> StaticInstance:
-    """An instance from lists or arrays; buffers are called 0, 1, ... unless `ids` are given. Raises InputError."""
+    """Return an instance of lists or arrays; buffers are named 0, 1, ... unless `ids` are given. Raises InputError."""
     sizes = _integers(size, "size")
     n = len(sizes) if sizes.ndim else 0
     return StaticInstance(
@@ -130,7 +130,7 @@ class Sections(NamedTuple):
 
 
 def sections(instance: StaticInstance) -> Sections:
-    """The sections of an instance."""
+    """Return the sections of an instance."""
     times = np.unique(np.concatenate([instance.lower, instance.upper]))
     first, last = np.searchsorted(times, instance.lower), np.searchsorted(times, instance.upper)
     change = np.zeros(len(times), np.int64)
@@ -142,11 +142,11 @@ def sections(instance: StaticInstance) -> Sections:
 def first_overlap(
     lower: NDArray[np.int64], upper: NDArray[np.int64], offset: NDArray[np.int64], size: NDArray[np.int64]
 ) -> tuple[int, int] | None:
-    """The first pair of buffers, in time, that overlap in memory while both are alive; None where there is none.
+    """Return the first pair of buffers, in time, that overlap in memory while both are alive; None if there is none.
 
-    A sweep over time. The buffers alive at a moment lie in a list sorted by offset, in which each ends before the next
-    begins, so that a new one can only overlap its two neighbours. Buffers of size 0 overlap nothing. Of many buffers a kernel
-    tells first whether there is such a pair.
+    A sweep over time. The buffers alive at a moment are in a list sorted by offset, in which each ends before the next
+    begins, so that a new one can only overlap its two neighbours. Buffers of size 0 overlap nothing. If there are many buffers,
+    a kernel determines first whether there is such a pair.
     """
     solid = np.flatnonzero(size > 0)
     if len(solid) > _MANY:
@@ -173,7 +173,7 @@ def first_overlap(
 
 
 def _integers(given: ArrayLike, field: str) -> NDArray[np.int64]:
-    """A contiguous int64 array. Raises InputError for anything that holds other than integers."""
+    """Return a contiguous int64 array. Raises InputError for anything that holds other than integers."""
     try:
         array = np.asarray(given)
         if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.floor(array)).all():

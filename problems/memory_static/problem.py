@@ -50,31 +50,34 @@ class StaticAllocation(Problem):
     suffixes = (".csv",)
 
     def evaluate(self, instance: StaticInstance, solution: Any) -> float:
-        """The height. Raises Infeasible, naming the first fault in the file's ids."""
+        """Return the height. Raises Infeasible, naming the first fault in the file's ids."""
         from corl.problems.memory_static.evaluation import objective
 
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Whether the first line that is no comment names the columns of minimalloc's CSV."""
+        """Return whether the first line that is not a comment names the columns of minimalloc's CSV."""
         from corl.problems.memory_static.formats import recognises
 
         return recognises(head)
 
     def read(self, path: Path) -> StaticInstance:
-        """The instance in a CSV file. Raises InputError or OSError."""
+        """Return the instance in a CSV file. Raises InputError or OSError."""
         from corl.problems.memory_static.formats import read_instance
 
         return read_instance(path)
 
     def write(self, instance: StaticInstance, path: Path) -> None:
-        """Write a CSV file that `read` gives back."""
+        """Write a CSV file from which `read` returns an equal instance."""
         from corl.problems.memory_static.formats import write_instance
 
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> StaticInstance:
-        """From an array or list of (lower, upper, size) rows, or an object with these as lists. Raises InputError."""
+        """Return the instance of an array or list of (lower, upper, size) rows, or an object with these as lists.
+
+        Raises InputError.
+        """
         if isinstance(data, Mapping):
             data = {key: value for key, value in data.items() if (key, value) != ("problem", self.name)}
             if unknown := [key for key in data if key not in _KEYS]:
@@ -91,7 +94,7 @@ class StaticAllocation(Problem):
         return make_instance("array", rows[:, 0], rows[:, 1], rows[:, 2])
 
     def read_solution(self, instance: StaticInstance, path: Path) -> NDArray[np.int64]:
-        """The offsets in a CSV file. Raises InputError or Infeasible."""
+        """Return the offsets in a CSV file. Raises InputError or Infeasible."""
         from corl.problems.memory_static.formats import read_offsets
 
         return read_offsets(instance, path)
@@ -103,11 +106,14 @@ class StaticAllocation(Problem):
         write_offsets(instance, np.asarray(solution, np.int64), path)
 
     def to_json(self, instance: StaticInstance, solution: Any) -> dict[str, int]:
-        """{buffer: offset}, in the file's ids."""
+        """Return {buffer: offset}, in the file's ids."""
         return dict(zip(instance.ids, np.asarray(solution, np.int64).tolist()))
 
     def from_json(self, instance: StaticInstance, value: Any) -> NDArray[np.int64]:
-        """int64 [n] offsets. Raises InputError for no object of integers, Infeasible for other buffers than these."""
+        """Return int64 [n] offsets.
+
+        Raises InputError for anything but an object of integers, Infeasible for other buffers than these.
+        """
         if not isinstance(value, dict) or not all(type(offset) is int and abs(offset) < 2**62 for offset in value.values()):
             raise InputError("accepted: an object of buffers and their offsets, integers", field="solution")
         if missing := [name for name in instance.ids if name not in value]:
@@ -130,7 +136,7 @@ class StaticAllocation(Problem):
         return {"solution": document("corl memory-static solution: {buffer: offset}", Table(Integer()))}
 
     def describe(self, instance: StaticInstance) -> dict[str, Any]:
-        """Facts for `corl info`."""
+        """Return facts for `corl info`."""
         found = sections(instance)
         load = int(found.load.max())
         busy = float((found.load * np.diff(found.times).astype(np.float64)).sum()) / max(1, found.times[-1] - found.times[0])
@@ -149,7 +155,7 @@ class StaticAllocation(Problem):
         return facts
 
     def draw(self, instance: StaticInstance, solution: Any, axes: Axes) -> None:
-        """Memory over time: a rectangle a buffer, and the load."""
+        """Draw memory over time: one rectangle per buffer, and the load."""
         from corl.problems.memory_static.drawing import draw
 
         draw(instance, solution, axes)
@@ -163,21 +169,24 @@ class StaticAllocation(Problem):
     def environment(
         self, instances: Sequence[StaticInstance], rows: int, width: int | None = None, name: str = ""
     ) -> StaticEnvironment:
-        """Placing buffer after buffer at its lowest offset: `rows` states over `instances`; the `width` largest are listed."""
+        """Return an environment that places buffer after buffer at its lowest offset: `rows` states of `instances`.
+
+        The `width` largest buffers are listed.
+        """
         from corl.problems.memory_static.environment import StaticEnvironment
 
         self.environment_name(name)
         return StaticEnvironment(instances, rows) if width is None else StaticEnvironment(instances, rows, width)
 
     def decisions(self, instance: StaticInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """The buffers that are not fixed, the lowest first: placed so, each comes to its offset or below it."""
+        """Return the buffers that are not fixed, the lowest first: in this order each is placed at its offset or below it."""
         from corl.problems.memory_static.decisions import decisions
 
         self.environment_name(name)
         return decisions(instance, solution)
 
     def miniature(self, instance: StaticInstance) -> StaticInstance:
-        """Its first dozen buffers."""
+        """Return the instance of the first dozen buffers."""
         n = min(instance.n, 12)
         if n == instance.n:
             return instance

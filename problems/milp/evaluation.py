@@ -1,10 +1,10 @@
 """The judge of solutions: bounds, integrality and rows in NumPy, sharing nothing with any solver.
 
 An integer variable may be 1e-6 from an integer, and counts as that integer in everything else. A row whose variables are all
-integer is then judged exactly, but for the digits to which its decimals are known (exact.py). Any other row may pass its side by
-1e-6 x max(its unit, |side|, its largest |a_ij x_j|), and a continuous variable its bound by 1e-6 x max(its unit, |bound|), as
-MIP solvers do. The units (scaling.py) are 1 in ordinary programs, less where all numbers are, more where all coefficients of a
-row are, so that another unit of the data changes no verdict.
+integer is then judged exactly, except for the digits to which its decimals are known (exact.py). Any other row may exceed its
+side by 1e-6 x max(its unit, |side|, its largest |a_ij x_j|), and a continuous variable its bound by
+1e-6 x max(its unit, |bound|), as in MIP solvers. The units (scaling.py) are 1 in ordinary programs, smaller if all numbers
+are, larger if all coefficients of a row are, so that a change of the data's unit changes no verdict.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from corl.tolerance import FEASIBILITY
 
 __all__ = ["check", "contradiction", "objective", "objective_of", "violation"]
 
-_ROUNDING = 1e-9  # what is less, on the same scale, is the rounding of sums
+_ROUNDING = 1e-9  # smaller ones, on the same scale, are the rounding of sums
 
 
 def objective(instance: MilpInstance, solution: Any) -> float:
-    """c x + offset of a feasible solution, float64 [n]. Raises Infeasible, naming the first limit that is broken."""
+    """Return c x + offset of a feasible solution, float64 [n]. Raises Infeasible, naming the first violated limit."""
     return objective_of(instance, check(instance, solution))
 
 
 def objective_of(instance: MilpInstance, x: NDArray[np.float64]) -> float:
-    """c x + offset, of the integers that x stands for."""
+    """Return c x + offset, with integer variables rounded."""
     return total(instance.c, _whole(instance, x), instance.offset)
 
 
 def check(instance: MilpInstance, solution: Any) -> NDArray[np.float64]:
-    """The solution as float64 [n], if it is one. Raises Infeasible otherwise."""
+    """Return the solution as float64 [n], if it is feasible. Raises Infeasible otherwise."""
     try:
         x = np.asarray(solution, np.float64)
     except (TypeError, ValueError):
@@ -62,7 +62,7 @@ def check(instance: MilpInstance, solution: Any) -> NDArray[np.float64]:
 
 
 def violation(instance: MilpInstance, x: NDArray[np.float64]) -> str:
-    """What a feasible x, float64 [n], breaks the most, and by how much, one line; "" where that is no more than rounding."""
+    """Return the largest violation of a feasible x, float64 [n], in one line; "" if it is no more than rounding."""
     whole = _whole(instance, x)
     fraction = np.abs(x - whole)
     found = [("integer variable", instance.names, np.where(fraction > _ROUNDING, fraction, 0.0))]
@@ -77,27 +77,27 @@ class _Limits(NamedTuple):
     what: str
     names: tuple[str, ...]
     outside: str
-    """The side, in a word."""
+    """The side, in one word."""
     limit: NDArray[np.float64]
     beyond: NDArray[np.float64]
     """By how much each value is outside; negative inside."""
     size: NDArray[np.float64]
-    """What a tolerance is a share of; 0 where there is none."""
+    """The size of which a tolerance is a share; 0 without a limit."""
     known: NDArray[np.float64]
-    """What the limit and what is compared with it are known to."""
+    """The precision of the limit and of the value compared with it."""
 
     def broken(self, share: float) -> NDArray[np.float64]:
-        """By how much, where that is more than a share of `size`; else 0."""
+        """Return each excess in `beyond` that is more than a share of `size` plus `known`; else 0."""
         return np.where(self.beyond > share * self.size + self.known, self.beyond, 0.0)
 
 
 def _whole(instance: MilpInstance, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """x with its integers rounded."""
+    """Return x with its integers rounded."""
     return np.where(instance.integer, np.round(x), x)
 
 
 def _limits(instance: MilpInstance, x: NDArray[np.float64]) -> Iterator[_Limits]:
-    """The variables' limits and the rows', for x with its integers rounded; those of integers alone are exact."""
+    """Yield the variables' limits and the rows', for x with its integers rounded; those of integers alone are exact."""
     units = column_units(instance)
     low, high = integer_limits(instance)
     for outside, limit, beyond in (("below", low, low - x), ("above", high, x - high)):
@@ -118,14 +118,14 @@ def _limits(instance: MilpInstance, x: NDArray[np.float64]) -> Iterator[_Limits]
 
 
 def _finite(limits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The limits' sizes, 0 where there is none."""
+    """Return the absolute values of the limits, 0 without a limit."""
     return np.where(np.isfinite(limits), np.abs(limits), 0.0)
 
 
 def contradiction(instance: MilpInstance) -> str:
-    """Why there is no solution, where the limits alone show it; "" otherwise.
+    """Return why there is no solution, if the limits alone prove it; "" otherwise.
 
-    Crossed limits, limits with no integer between them, a row without coefficients that must not be 0.
+    Reasons: crossed limits, limits with no integer between them, a row without coefficients that must not be 0.
     """
     lower, upper, below, above = instance.lower, instance.upper, instance.row_lower, instance.row_upper
     least, most = integer_limits(instance)

@@ -24,7 +24,7 @@ _DEAREST = 100.0  # common value of an auction's items at most
 def set_cover(
     *, rows: int = 500, columns: int = 1000, density: float = 0.05, largest_cost: int = 100, seed: int = 0
 ) -> MilpInstance:
-    """Set cover as Balas and Ho (1980) make it: minimise the cost, 1..largest_cost, of columns that cover every row.
+    """Return set cover as in Balas and Ho (1980): minimise the cost, 1..largest_cost, of columns that cover every row.
 
     A share `density` of the matrix is 1; every row has two columns at least and every column one row.
     """
@@ -53,12 +53,12 @@ def set_cover(
 def auctions(
     *, items: int = 100, bids: int = 500, add_item: float = 0.7, additivity: float = 0.2, most_substitutes: int = 5, seed: int = 0
 ) -> MilpInstance:
-    """Combinatorial auctions with arbitrary relationships (Leyton-Brown, Pearson and Shoham 2000, section 4.3).
+    """Return combinatorial auctions with arbitrary relationships (Leyton-Brown, Pearson and Shoham 2000, section 4.3).
 
-    A bidder values each item at its common value (1..100) plus a private interest of up to 50 either way. A bundle
+    A bidder values each item at its common value (1..100) plus a private interest of up to 50 in either direction. A bundle
     grows from an item by others that are compatible with it, with probability `add_item` for each further one; its price is
     the sum of its values plus its size to the power 1 + `additivity`. Of the bundles that begin with one of the first one's
-    items, up to `most_substitutes` that are worth about as much are bid on too; of a bidder's bids one can win.
+    items, up to `most_substitutes` of similar value are bid on too; at most one of a bidder's bids can win.
     """
     _need("items", 2 <= items <= 10_000, "2 to 10,000")
     _need("bids", 1 <= bids <= 1_000_000, "1 to 1,000,000")
@@ -102,7 +102,7 @@ class _Market:
         self.random, self.values, self.affinity, self.add, self.power = random, values, affinity, add, 1.0 + additivity
 
     def bidder(self, most: int) -> list[tuple[list[int], float]]:
-        """Up to `most` different bundles of one bidder with their prices, all above 0, the first one at its head."""
+        """Return up to `most` different bundles of one bidder with their prices, all above 0, the first bundle at the head."""
         interest = self.random.random(len(self.values))
         private = self.values + _DEAREST * (interest - 0.5)  # the paper's deviation: half of the dearest item's value
         while True:
@@ -120,7 +120,7 @@ class _Market:
         return [(list(key), offer) for key, offer in found.items() if offer > 0.0]
 
     def grow(self, item: int, interest: NDArray[np.float64], size: int) -> list[int]:
-        """A sorted bundle that begins with `item`: of `size` items, or if that is 0 until a coin says stop."""
+        """Return a sorted bundle that begins with `item`: of `size` items, or, if that is 0, until a random draw stops it."""
         bundle = [item]
         free = np.ones(len(interest), np.bool_)
         free[item] = False
@@ -137,7 +137,7 @@ class _Market:
 
 
 def facility_location(*, customers: int = 35, facilities: int = 35, ratio: float = 5.0, seed: int = 0) -> MilpInstance:
-    """Capacitated facility location (Cornuéjols, Sridharan and Thizy 1991): minimise the cost of serving all demand.
+    """Return capacitated facility location (Cornuéjols, Sridharan and Thizy 1991): minimise the cost of serving all demand.
 
     Customers and facilities are uniform in the unit square. Demands are 5..35, capacities 10..160, scaled so that together
     they are `ratio` times the demand; opening costs sqrt(capacity) x 100..110 + 0..90, serving 10 x distance x demand.
@@ -174,7 +174,7 @@ def facility_location(*, customers: int = 35, facilities: int = 35, ratio: float
 
 
 def independent_set(*, nodes: int = 500, affinity: int = 4, seed: int = 0) -> MilpInstance:
-    """The largest independent set of a Barabási-Albert graph, edges covered greedily by cliques (Bergman et al. 2016).
+    """Return the largest independent set of a Barabási-Albert graph, edges covered greedily by cliques (Bergman et al. 2016).
 
     The graph begins with a star of affinity + 1 nodes; each further node is joined to `affinity` others, chosen in
     proportion to their degrees.
@@ -197,7 +197,7 @@ def independent_set(*, nodes: int = 500, affinity: int = 4, seed: int = 0) -> Mi
 
 
 def _cliques(neighbours: list[set[int]]) -> list[list[int]]:
-    """Cliques that hold every edge: each grown greedily from an edge that none holds so far, by the highest degree."""
+    """Return cliques that cover every edge: each grown greedily from an uncovered edge, by the highest degree."""
     held: set[tuple[int, int]] = set()
     cliques = []
     order = sorted(range(len(neighbours)), key=lambda node: (-len(neighbours[node]), node))
@@ -222,7 +222,7 @@ def multiple_knapsack(
     correlation: Literal["uncorrelated", "weak", "strong", "subset-sum"] = "weak",
     seed: int = 0,
 ) -> MilpInstance:
-    """0-1 multiple knapsack (Pisinger 1999; Fukunaga 2011): each item goes into one knapsack at the most.
+    """Return 0-1 multiple knapsack (Pisinger 1999; Fukunaga 2011): each item goes into at most one knapsack.
 
     Weights are 10..1000; profits 1..1000, weight - 99..weight + 99 (at least 1), weight + 10, or the weight itself. All
     capacities together are half of the weights; each but the last is 0.4 to 0.6 of an equal share of all weights.
@@ -249,7 +249,7 @@ def multiple_knapsack(
 
 
 def _packing(name: str, profit: list[float], groups: list[list[int]], comment: str) -> MilpInstance:
-    """max profit x, of each group one at the most, x binary."""
+    """Return max profit x, at most one of each group, x binary."""
     rows = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     columns = np.array([k for group in groups for k in group], np.int64)
     return from_triplets(

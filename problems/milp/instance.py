@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["INFINITY", "MilpInstance", "from_triplets", "numbered"]
 
 INFINITY = 1e20
-"""A bound or a side this large is none at all (as in SCIP); instances hold it as `inf`. Other numbers must be smaller."""
+"""A bound or a side at least this large means no limit (as in SCIP); instances hold it as `inf`.
+
+Other numbers must be smaller.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class MilpInstance:
-    """min or max c x + offset, row_lower <= A x <= row_upper, lower <= x <= upper, x_j integer where `integer`.
+    """min or max c x + offset, row_lower <= A x <= row_upper, lower <= x <= upper, x_j integer if `integer[j]`.
 
     A has m rows and n columns, as CSR: row i has the entries first[i]:first[i + 1] of `column` and `value`, sorted by
     column, none of them zero. A lower limit may be above its upper one: such a program is infeasible, not malformed.
@@ -41,13 +44,13 @@ class MilpInstance:
     value: NDArray[np.float64]
     """[nonzeros]"""
     row_lower: NDArray[np.float64]
-    """[m], -inf where there is none."""
+    """[m], -inf: no limit."""
     row_upper: NDArray[np.float64]
-    """[m], inf where there is none."""
+    """[m], inf: no limit."""
     lower: NDArray[np.float64]
-    """[n], -inf where there is none."""
+    """[n], -inf: no limit."""
     upper: NDArray[np.float64]
-    """[n], inf where there is none."""
+    """[n], inf: no limit."""
     integer: NDArray[np.bool_]
     """[n]"""
     names: tuple[str, ...]
@@ -61,17 +64,17 @@ class MilpInstance:
 
     @property
     def n(self) -> int:
-        """Variables."""
+        """The number of variables."""
         return len(self.c)
 
     @property
     def m(self) -> int:
-        """Constraints."""
+        """The number of constraints."""
         return len(self.row_lower)
 
     @property
     def nonzeros(self) -> int:
-        """Entries of A."""
+        """The number of entries of A."""
         return len(self.value)
 
     @cached_property
@@ -81,7 +84,7 @@ class MilpInstance:
 
     @cached_property
     def spreads(self) -> NDArray[np.float64]:
-        """[m] a row's largest entry by its smallest, in size; 1 where there is none."""
+        """[m] the ratio of a row's largest to its smallest entry, in absolute value; 1 for an empty row."""
         sizes, filled, spreads = np.abs(self.value), np.diff(self.first) > 0, np.ones(self.m)
         if filled.any():
             begins = self.first[:-1][filled]
@@ -96,7 +99,7 @@ class MilpInstance:
 
     @property
     def matrix(self) -> csr_array:
-        """A, as SciPy has it."""
+        """A as a SciPy matrix."""
         from scipy.sparse import csr_array
 
         return csr_array((self.value, self.column, self.first), shape=(self.m, self.n))
@@ -130,9 +133,9 @@ def from_triplets(
     row_names: Iterable[str] | None = None,
     comment: str = "",
 ) -> MilpInstance:
-    """An instance from the entries (row, column, value) of A in any order; zeros are left out. Raises InputError.
+    """Return an instance from the entries (row, column, value) of A in any order; zeros are dropped. Raises InputError.
 
-    The arrays of limits and kinds broadcast; infinite are those from INFINITY on.
+    The arrays of limits and kinds broadcast; values from INFINITY on are infinite.
     """
     cost, low, high = (np.array(values, np.float64, ndmin=1) for values in (c, row_lower, row_upper))
     n, m = len(cost), len(low)
@@ -160,7 +163,7 @@ def from_triplets(
 
 
 def _unlimited(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Infinite where it is as good as that."""
+    """Return the values, infinite from INFINITY on."""
     return np.where(np.abs(values) >= INFINITY, np.copysign(np.inf, values), values)
 
 

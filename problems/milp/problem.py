@@ -35,57 +35,57 @@ class Milp(Problem):
     instance_suffixes = (".lp", ".mps")
 
     def of(self, instance: MilpInstance) -> Milp:
-        """The problem that minimises or the one that maximises."""
+        """Return the problem that minimises or the one that maximises."""
         return MaximisedMilp() if instance.sense == "max" else Milp()
 
     def infeasible(self, instance: MilpInstance) -> str:
-        """The first limit that contradicts another."""
+        """Return the first limit that contradicts another; "" if none does."""
         from corl.problems.milp.evaluation import contradiction
 
         return contradiction(instance)
 
     def evaluate(self, instance: MilpInstance, solution: Any) -> float:
-        """The objective. Raises Infeasible, naming the first bound, integer or row that is broken."""
+        """Return the objective value. Raises Infeasible, naming the first bound, integer or row that is violated."""
         from corl.problems.milp.evaluation import objective
 
         return objective(instance, solution)
 
     def tolerated(self, instance: MilpInstance, solution: Any) -> str:
-        """The bound, integer or row that is broken the most, by what the tolerance allows: engines stop at 1e-6."""
+        """Return the most violated bound, integer or row within the tolerance: engines stop at 1e-6."""
         from corl.problems.milp.evaluation import violation
 
         return violation(instance, np.asarray(solution, np.float64))
 
     def recognises(self, head: str) -> bool:
-        """Whether this is the head of an MPS or LP file."""
+        """Return whether this is the head of an MPS or LP file."""
         from corl.problems.milp.formats import recognises
 
         return recognises(head)
 
     def read(self, path: Path) -> MilpInstance:
-        """The instance in an MPS or LP file. Raises InputError or OSError."""
+        """Return the instance in an MPS or LP file. Raises InputError or OSError."""
         from corl.problems.milp.formats import read_instance
 
         return read_instance(path)
 
     def write(self, instance: MilpInstance, path: Path) -> None:
-        """Write .mps or .lp, packed where .gz follows."""
+        """Write .mps or .lp, compressed if .gz follows."""
         from corl.problems.milp.formats import write_instance
 
         write_instance(instance, path)
 
     def adapts(self, data: Any) -> bool:
-        """A pyscipopt Model."""
+        """Return whether `data` is a pyscipopt Model."""
         return type(data).__name__ == "Model" and type(data).__module__.partition(".")[0] == "pyscipopt"
 
     def adapt(self, data: Any) -> MilpInstance:
-        """From a pyscipopt Model with linear constraints, before it is solved."""
+        """Return the instance of a pyscipopt Model with linear constraints, before it is solved."""
         from corl.problems.milp.formats.models import adapt
 
         return adapt(data)
 
     def read_solution(self, instance: MilpInstance, path: Path) -> NDArray[np.float64]:
-        """The solution in a .sol file."""
+        """Return the solution in a .sol file."""
         from corl.problems.milp.formats.solutions import read_solution
 
         return read_solution(instance, path)
@@ -97,12 +97,12 @@ class Milp(Problem):
         write_solution(instance, solution, path)
 
     def to_json(self, instance: MilpInstance, solution: Any) -> dict[str, float]:
-        """{variable: value}, zeros left out."""
+        """Return {variable: value}, without zeros."""
         x = np.asarray(solution, np.float64)
         return {instance.names[j]: float(x[j]) for j in np.flatnonzero(x).tolist()}
 
     def from_json(self, instance: MilpInstance, value: Any) -> NDArray[np.float64]:
-        """The inverse of `to_json`. Raises InputError for anything else."""
+        """Return the inverse of `to_json`. Raises InputError for anything else."""
         if not isinstance(value, dict) or not all(is_number(number) for number in value.values()):
             raise InputError("accepted: {variable: number, ...}", field="solution")
         x = np.zeros(instance.n)
@@ -120,7 +120,7 @@ class Milp(Problem):
         return {"solution": document("corl milp solution: {variable: value}, zeros left out", Table(Number()))}
 
     def describe(self, instance: MilpInstance) -> dict[str, Any]:
-        """Facts for `corl info`."""
+        """Return facts for `corl info`."""
         facts: dict[str, Any] = {
             "sense": instance.sense,
             "variables": instance.n,
@@ -135,24 +135,24 @@ class Milp(Problem):
         return facts
 
     def table(self, instance: MilpInstance, solution: Any) -> list[dict[str, Any]]:
-        """A row for each variable, zeros too: its name, its value and its coefficient in the objective."""
+        """Return a row for each variable, including zeros: its name, its value and its coefficient in the objective."""
         columns = zip(instance.names, np.asarray(solution, np.float64).tolist(), instance.c.tolist())
         return [{"variable": name, "value": value, "objective": weight} for name, value, weight in columns]
 
     def draw(self, instance: MilpInstance, solution: Any, axes: Axes) -> None:
-        """The matrix, a mark an entry; with a solution the columns that are not zero in it stand out."""
+        """Draw the matrix, one mark per entry; with a solution, the columns of its nonzero variables are highlighted."""
         from corl.problems.milp.drawing import draw
 
         draw(instance, solution, axes)
 
     def miniature(self, instance: MilpInstance) -> MilpInstance:
-        """A knapsack of a few items: solvers compile no more for a large program than for it."""
+        """Return a knapsack of a few items: solvers compile no more for a large program than for it."""
         from corl.problems.milp.generators import multiple_knapsack
 
         return multiple_knapsack(items=4, knapsacks=2)
 
 
 class MaximisedMilp(Milp):
-    """The same for an instance that is maximised."""
+    """The same problem for instances that are maximised."""
 
     sense = "max"

@@ -45,7 +45,7 @@ class BranchingEnvironment(Environment):
         self._trees = [self._root(0)] * rows
 
     def tree(self, row: int) -> tuple[Relaxations, State]:
-        """The relaxations and the state behind a row, for branching rules that look further than `observe`."""
+        """Return the relaxations and the state of a row, for branching rules that need more than `observe`."""
         at = int(self._checked(row)[0])
         return self._relaxations[self._which[at]], self._trees[at]
 
@@ -54,7 +54,10 @@ class BranchingEnvironment(Environment):
         return self._which[rows]
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The bases are minus the nodes solved before the first decision. Raises UsageError for an unbounded relaxation."""
+        """Return the base values: minus the nodes solved before the first decision.
+
+        Raises UsageError for an unbounded relaxation.
+        """
         for row, k in zip(rows.tolist(), which.tolist()):
             self._which[row], self._trees[row] = k, self._root(k)
         return np.array([-float(self._trees[row].solved) for row in rows.tolist()], np.float64)
@@ -89,7 +92,7 @@ class BranchingEnvironment(Environment):
         return {"action": actions, "mask": actions >= 0, "candidates": features, "tree": tree}
 
     def solution(self, row: int) -> BranchingTree:
-        """The proof. Raises UsageError while a node is open."""
+        """Return the proof. Raises UsageError while a node is open."""
         at = int(self._checked(row)[0])
         state = self._trees[at]
         if state.node is not None:
@@ -121,7 +124,7 @@ def _columns(relaxations: Relaxations) -> Columns:
 
 
 def _node(state: State) -> Node:
-    """What the features are made of, at an open node."""
+    """Return the data for the features at an open node."""
     assert state.node is not None and state.relaxation is not None and state.root_relaxation is not None
     return Node(
         x=state.relaxation.x, duals=state.relaxation.duals, objective=state.relaxation.objective, depth=state.node.depth,

@@ -39,12 +39,12 @@ class Visited(NamedTuple):
 
 
 def objective(instance: BranchingInstance, solution: Any) -> float:
-    """How many nodes a tree that is a proof has. Raises Infeasible, naming the first node that is none."""
+    """Return the number of nodes of a tree that is a proof. Raises Infeasible, naming the first node that is not proven."""
     return float(len(check(instance, solution).variable))
 
 
 def check(instance: BranchingInstance, solution: Any) -> BranchingTree:
-    """The tree, if it is a proof. Raises Infeasible, naming the first node that is none."""
+    """Return the tree, if it is a proof. Raises Infeasible, naming the first node that is not proven."""
     if not isinstance(solution, BranchingTree):
         raise Infeasible("a solution is a BranchingTree")
     program, cost = instance.scaled.program, instance.scaled.cost
@@ -61,7 +61,7 @@ def check(instance: BranchingInstance, solution: Any) -> BranchingTree:
 
 
 def nodes_of(program: MilpInstance, tree: BranchingTree) -> Iterator[Visited]:
-    """The nodes in preorder with their limits. Raises Infeasible where the arrays are no tree of this program."""
+    """Yield the nodes in preorder with their limits. Raises Infeasible if the arrays are not a tree of this program."""
     variable, floor, up_first = (np.asarray(part) for part in (tree.variable, tree.floor, tree.up_first))
     if variable.ndim != 1 or not variable.shape == floor.shape == up_first.shape or not len(variable):
         raise Infeasible("a tree has a variable, a floor and a first child for each of at least one node")
@@ -85,7 +85,7 @@ def nodes_of(program: MilpInstance, tree: BranchingTree) -> Iterator[Visited]:
 
 
 def leaf_bound(program: MilpInstance, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> float:
-    """The optimum of the linear relaxation between these limits, minimised, without the constant; inf if there is none."""
+    """Return the optimum of the linear relaxation between these limits, minimised, without the constant; inf if there is none."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     if (lower > upper).any():

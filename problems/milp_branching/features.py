@@ -1,6 +1,6 @@
-"""What a branching policy sees of a node: features of the candidates, made of plain arrays, and the tokens of a network.
+"""Features of a node for branching policies: features of the candidates, computed from plain arrays, and a network's tokens.
 
-`candidates.Feature` says what each number is. Kernels read them in SCIP's tree (corl.solvers.milp.scip.candidates).
+`candidates.Feature` defines the numbers. Kernels compute them in SCIP's tree (corl.solvers.milp.scip.candidates).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LEAST = 1e-9  # below it a gain or a gap counts as this
 
 
 def candidates(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """A token for each listed candidate and one for the tree.
+    """Return a token for each listed candidate and one for the tree.
 
     FEATURES of each candidate, clipped to -20..20, then TREE_FEATURES, which every token has. The unit is ten nodes.
     """
@@ -65,7 +65,7 @@ class Columns(NamedTuple):
 
 
 class Node(NamedTuple):
-    """What is known at a node of the tree."""
+    """The data at a node of the tree."""
 
     x: NDArray[np.float64]
     """[n] the LP's solution."""
@@ -80,7 +80,7 @@ class Node(NamedTuple):
     gain_total: NDArray[np.float64]
     """[2, n] sum of the objective's gains per unit moved, down and up."""
     gain_count: NDArray[np.int32]
-    """[2, n] how many these are."""
+    """[2, n] the number of these gains."""
 
 
 def columns_of(
@@ -137,7 +137,10 @@ def candidate_features(columns: Columns, node: Node, listed: NDArray[np.int32], 
 
 
 def _pseudocosts(node: Node, listed: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Down and up, of `listed`, each divided by the mean over them; what was never seen is the mean of what was, or 1."""
+    """Return the pseudocosts of `listed`, down and up, each divided by their mean.
+
+    Unobserved pseudocosts are the mean of all observed ones, or 1 if there are none.
+    """
     both = []
     for total, count in zip(node.gain_total, node.gain_count):
         seen = count > 0

@@ -36,12 +36,12 @@ class BranchingInstance:
 
     @property
     def name(self) -> str:
-        """The program's."""
+        """The name of the program."""
         return self.program.name
 
     @property
     def integers(self) -> int:
-        """How many variables are integer."""
+        """The number of integer variables."""
         return int(self.program.integer.sum())
 
 
@@ -50,7 +50,7 @@ class BranchingTree:
     """A branch-and-bound tree in preorder (a node, its first child's tree, its second child's), N nodes, and the incumbent."""
 
     variable: NDArray[np.int32]
-    """[N] what a node branches on; -1 for a leaf."""
+    """[N] the variable a node branches on; -1 for a leaf."""
     floor: NDArray[np.float64]
     """[N] f, an integer: the children have x <= f and x >= f + 1. 0 for a leaf."""
     up_first: NDArray[np.bool_]

@@ -44,13 +44,13 @@ class MilpBranching(Problem):
     features = {"candidates": _candidates}  # noqa: RUF012
 
     def evaluate(self, instance: BranchingInstance, solution: Any) -> float:
-        """The number of nodes of a tree that is a proof. Raises Infeasible, naming the first node that is none."""
+        """Return the number of nodes of a tree that is a proof. Raises Infeasible, naming the first node that is not proven."""
         from corl.problems.milp_branching.evaluation import objective
 
         return objective(instance, solution)
 
     def read(self, path: Path) -> BranchingInstance:
-        """The program in an MPS or LP file; it must be asked for by name, since such files are `milp`'s. Raises InputError."""
+        """Return the program in an MPS or LP file; the family must be named, since such files are `milp`'s. Raises InputError."""
         try:
             return BranchingInstance(Milp().read(path))
         except InputError as error:
@@ -61,7 +61,7 @@ class MilpBranching(Problem):
         Milp().write(instance.program, path)
 
     def adapt(self, data: Any) -> BranchingInstance:
-        """From a MilpInstance or a pyscipopt Model."""
+        """Return the instance of a MilpInstance or a pyscipopt Model."""
         return BranchingInstance(data if isinstance(data, MilpInstance) else Milp().adapt(data))
 
     def to_json(self, instance: BranchingInstance, solution: Any) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class MilpBranching(Problem):
         return {"tree": tree, "incumbent": None if best is None else Milp().to_json(instance.program, best)}
 
     def from_json(self, instance: BranchingInstance, value: Any) -> BranchingTree:
-        """The inverse of `to_json`. Raises InputError for anything else."""
+        """Return the inverse of `to_json`. Raises InputError for anything else."""
         if not isinstance(value, dict) or not isinstance(value.get("tree"), list) or "incumbent" not in value:
             raise InputError('accepted: {"tree": [...], "incumbent": {...} or null}', field="solution")
         nodes = [_node(entry, instance.program.index) for entry in value["tree"]]
@@ -91,11 +91,11 @@ class MilpBranching(Problem):
         return {"solution": document("corl milp-branching solution: a tree in preorder, null for a leaf", tree)}
 
     def describe(self, instance: BranchingInstance) -> dict[str, Any]:
-        """Facts for `corl info`: those of the program."""
+        """Return facts for `corl info`: those of the program."""
         return Milp().describe(instance.program)
 
     def draw(self, instance: BranchingInstance, solution: Any, axes: Axes) -> None:
-        """The tree, its nodes as high as their bounds; without a solution the program's matrix."""
+        """Draw the tree, its nodes at the height of their bounds; without a solution, the program's matrix."""
         from corl.problems.milp_branching.drawing import draw
 
         if solution is None:
@@ -112,25 +112,25 @@ class MilpBranching(Problem):
     def environment(
         self, instances: Sequence[BranchingInstance], rows: int, width: int | None = None, name: str = ""
     ) -> BranchingEnvironment:
-        """Depth-first branch and bound, listing the 64 most fractional variables where `width` is None."""
+        """Return depth-first branch and bound, listing the 64 most fractional variables if `width` is None."""
         from corl.problems.milp_branching.environment import BranchingEnvironment
 
         self.environment_name(name)
         return BranchingEnvironment(instances, rows, 64 if width is None else width)
 
     def decisions(self, instance: BranchingInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """The variables branched on, in preorder. Raises UsageError for a tree that is not the environment's own."""
+        """Return the variables branched on, in preorder. Raises UsageError for a tree that the environment does not build."""
         from corl.problems.milp_branching.decisions import decisions
 
         return decisions(instance, solution)
 
     def miniature(self, instance: BranchingInstance) -> BranchingInstance:
-        """Four items and two knapsacks."""
+        """Return four items and two knapsacks."""
         return BranchingInstance(Milp().miniature(instance.program))
 
 
 def _node(entry: Any, index: Mapping[str, int]) -> tuple[int, float, bool]:
-    """(variable, floor, up first) of a node in JSON. Raises InputError."""
+    """Return (variable, floor, up first) of a node in JSON. Raises InputError."""
     if entry is None:
         return -1, 0.0, False
     named = isinstance(entry, list) and len(entry) == 3 and isinstance(entry[0], str) and entry[0] in index

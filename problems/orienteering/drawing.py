@@ -21,9 +21,9 @@ _PATH, _NODE, _LEFT, _ENDS = "#1f6feb", "#24292f", "#afb8c1", "#cf222e"
 
 
 def draw(instance: OrienteeringInstance, solution: Any, axes: Axes) -> None:
-    """The nodes, larger where they score more, the ends in red; with a path, the nodes that it leaves out are pale.
+    """Draw the nodes, larger the higher their score, the ends in red; with a path, the unvisited nodes are pale.
 
-    The title tells score and length. Up to a hundred nodes have their numbers in the file.
+    The title gives score and length. Up to a hundred nodes have their numbers in the file.
     """
     n = instance.n
     xy = positions(instance.graph)

@@ -42,17 +42,17 @@ class OrienteeringEnvironment(Environment):
         self.reset(np.arange(rows), 0)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The bases are the scores of start and end."""
+        """Return the base values: the scores of start and end."""
         reset_rows(self.state, rows, which)
         bases = [each.scores[list({each.start, each.end})].sum() for each in self.instances]
         return np.array(bases)[which]
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """The reduced states. Slots 0..K-1 are the nodes `actions` lists, slot K the last node, slot K + 1 the end.
+        """Return the reduced states. Slots 0..K-1 are the nodes `actions` lists, slot K the last node, slot K + 1 the end.
 
-        action: int32 [R, K], -1 where there are fewer; mask: bool [R, K + 2], whether a slot is taken.
+        action: int32 [R, K], -1 in empty slots; mask: bool [R, K + 2], whether a slot is taken.
         scores: float64 [R, K]; distances: float64 [R, K + 2, K + 2], from slot to slot; zero in empty slots.
-        left: float64 [R], how long the rest of the path may be; remaining: int32 [R], nodes that can be visited, listed or not.
+        left: float64 [R], the remaining length of the path; remaining: int32 [R], nodes that can be visited, listed or not.
         """
         state = self.state
         scores, distances = np.zeros(actions.shape), np.zeros((len(rows), self.width + 2, self.width + 2))
@@ -63,7 +63,7 @@ class OrienteeringEnvironment(Environment):
         return seen | {"left": left, "remaining": state.open[rows]}
 
     def solution(self, row: int) -> NDArray[np.int32]:
-        """The path of a row, int32 [k], with the end. Raises UsageError while nodes can be visited."""
+        """Return the path of a row, int32 [k], with the end. Raises UsageError while nodes can be visited."""
         at, state = int(self._checked(row)[0]), self.state
         if state.open[at]:
             raise UsageError(f"{state.open[at]} nodes can still be visited in row {at}")
@@ -71,7 +71,7 @@ class OrienteeringEnvironment(Environment):
 
 
 def _pool(instances: list[OrienteeringInstance], rows: int, plans: bool) -> State:
-    """The pool over `instances`; the rows are for `reset`."""
+    """Return the pool of `instances`; the rows are initialised by `reset`."""
     graphs = graph_pool([metric_of(instance) for instance in instances])
     n = int(graphs.size.max())
     return State(

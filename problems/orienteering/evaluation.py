@@ -1,4 +1,4 @@
-"""The judge: what a path scores, and whether it is short enough. Distances by corl.routing.edge_weights, which no solver uses."""
+"""The judge: the score and the length of a path. Distances by corl.routing.edge_weights, which no solver uses."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["check", "objective", "path_length", "shortest_path"]
 
 
 def check(instance: OrienteeringInstance, solution: Any) -> NDArray[np.int64]:
-    """`solution` as int64 [k], if it is a path from start to end within the limit that meets no node twice.
+    """Return `solution` as int64 [k], if it is a path from start to end within the limit that visits no node twice.
 
-    A closed one has its start at both ends. Raises Infeasible naming the first fault, in the file's ids.
+    A closed path has its start at both ends. Raises Infeasible naming the first fault, in the file's ids.
     """
     try:
         path = np.asarray(solution)
@@ -45,21 +45,21 @@ def check(instance: OrienteeringInstance, solution: Any) -> NDArray[np.int64]:
 
 
 def path_length(instance: OrienteeringInstance, path: NDArray[np.int64]) -> float:
-    """The sum of the distances along a path."""
+    """Return the sum of the distances along a path."""
     graph = instance.graph
     return math.fsum(edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, path[:-1], path[1:]).tolist())
 
 
 def objective(instance: OrienteeringInstance, solution: Any) -> float:
-    """The scores of all nodes on the path, each counted once. Raises Infeasible where it is none."""
+    """Return the scores of all nodes on the path, each counted once. Raises Infeasible if the path is invalid."""
     path = check(instance, solution)
     return math.fsum(instance.scores[path[:-1] if instance.closed else path].tolist())
 
 
 def shortest_path(instance: OrienteeringInstance) -> NDArray[np.int64] | None:
-    """A path within the limit, int64 [k], whatever it scores; None where there is none.
+    """Return a path within the limit, int64 [k], regardless of its score; None if there is none.
 
-    The direct way, or where that is too long, the shortest one (Dijkstra): rounded distances and matrices need not obey the
+    It is the direct way or, if that is too long, the shortest one (Dijkstra): rounded distances and matrices need not obey the
     triangle inequality.
     """
     n, start, end, graph = instance.n, instance.start, instance.end, instance.graph

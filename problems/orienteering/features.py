@@ -1,4 +1,4 @@
-"""What a network sees of a partial path: scores and distances, in units of what is left."""
+"""Features of a partial path: scores and distances, in units of what is left."""
 
 from __future__ import annotations
 

@@ -15,10 +15,10 @@ __all__ = ["OrienteeringInstance"]
 
 @dataclass(frozen=True, eq=False)
 class OrienteeringInstance:
-    """Nodes with scores, distances between them, and how long a path from `start` to `end` may be.
+    """Nodes with scores, distances between them, and the longest length of a path from `start` to `end`.
 
-    Nodes are 0..n-1 here and `graph.ids[i]` in the file. start == end asks for a closed tour. Distances are symmetric and from
-    0. Raises InputError where shapes or numbers are off; whether any path is short enough is not looked at.
+    Nodes are 0..n-1 here and `graph.ids[i]` in the file. start == end requires a closed tour. Distances are symmetric and not
+    negative. Raises InputError for invalid shapes or numbers; it does not check whether any path is short enough.
     """
 
     graph: TspInstance
@@ -26,7 +26,7 @@ class OrienteeringInstance:
     scores: NDArray[np.float64]
     """[n], from 0"""
     limit: float
-    """The longest that a path may be, in the units of the distances."""
+    """The longest length of a path, in the units of the distances."""
     start: int = 0
     end: int = 0
     name: str = ""
@@ -53,7 +53,7 @@ class OrienteeringInstance:
 
     @property
     def n(self) -> int:
-        """How many nodes there are, start and end among them."""
+        """The number of nodes, including start and end."""
         return self.graph.n
 
     @property
@@ -63,5 +63,5 @@ class OrienteeringInstance:
 
     @property
     def integral(self) -> bool:
-        """Whether all scores are integers, so that every objective is one."""
+        """Whether all scores are integers, so that every objective value is one."""
         return bool((self.scores == np.floor(self.scores)).all())

@@ -58,7 +58,7 @@ class Orienteering(Problem):
     features = {"nodes": _nodes, "insertion": _insertion}  # noqa: RUF012
 
     def infeasible(self, instance: OrienteeringInstance) -> str:
-        """Whether the shortest way from start to end is above the limit."""
+        """Return that the shortest way from start to end exceeds the limit, if it does; otherwise ""."""
         from corl.problems.orienteering.evaluation import shortest_path
 
         if shortest_path(instance) is not None:
@@ -67,31 +67,34 @@ class Orienteering(Problem):
         return f"every way from node {start} to node {end} is longer than the limit {instance.limit:.10g}"
 
     def evaluate(self, instance: OrienteeringInstance, solution: Any) -> float:
-        """The scores on the path, each node once. Raises Infeasible, naming the first fault in the file's ids."""
+        """Return the sum of the scores on the path, each node once.
+
+        Raises Infeasible, naming the first fault in the file's ids.
+        """
         from corl.problems.orienteering.evaluation import objective
 
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Whether this is the head of an OPLib file or of one in JSON (its key "problem" first)."""
+        """Return whether this is the head of an OPLib file or of one in JSON (its key "problem" first)."""
         from corl.problems.orienteering.formats import recognises
 
         return recognises(head)
 
     def read(self, path: Path) -> OrienteeringInstance:
-        """The instance in an OPLib or a JSON file. Raises InputError or OSError."""
+        """Return the instance in an OPLib or a JSON file. Raises InputError or OSError."""
         from corl.problems.orienteering.formats import read_instance
 
         return read_instance(path)
 
     def write(self, instance: OrienteeringInstance, path: Path) -> None:
-        """Write a file that `read` gives back to the bit: .json, or else OPLib."""
+        """Write a file from which `read` returns an identical instance: .json, or else OPLib."""
         from corl.problems.orienteering.formats import write_instance
 
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> OrienteeringInstance:
-        """From what a JSON file may hold: a mapping with points or a matrix (lists or arrays), scores and limit."""
+        """Return the instance of a JSON file's value: a mapping with points or a matrix (lists or arrays), scores and limit."""
         if not isinstance(data, Mapping):
             message = f"{kind_of(data)} is no orienteering problem; accepted: an object with points, scores and limit"
             raise InputError(message)
@@ -100,7 +103,7 @@ class Orienteering(Problem):
         return from_json_value(Field(plain(data)), "object")
 
     def read_solution(self, instance: OrienteeringInstance, path: Path) -> NDArray[np.int64]:
-        """The path in a .sol file of OPLib."""
+        """Return the path in a .sol file of OPLib."""
         from corl.problems.orienteering.solutions import read_solution
 
         return read_solution(instance, path)
@@ -112,11 +115,11 @@ class Orienteering(Problem):
         write_solution(instance, solution, path)
 
     def to_json(self, instance: OrienteeringInstance, solution: Any) -> list[int]:
-        """The file's ids in order, start and end listed."""
+        """Return the file's ids in order, including start and end."""
         return instance.graph.ids[np.asarray(solution)].tolist()  # type: ignore[no-any-return]
 
     def from_json(self, instance: OrienteeringInstance, value: Any) -> NDArray[np.int64]:
-        """int64 nodes 0..n-1. Raises InputError for no list of integers, Infeasible for a node that there is not."""
+        """Return int64 nodes 0..n-1. Raises InputError for anything but a list of integers, Infeasible for an unknown node."""
         if not isinstance(value, list) or not all(type(node) is int for node in value):
             raise InputError("accepted: a list of node ids, integers, start and end among them", field="solution")
         from corl.problems.orienteering.solutions import nodes_of
@@ -130,7 +133,7 @@ class Orienteering(Problem):
         return SCHEMAS
 
     def describe(self, instance: OrienteeringInstance) -> dict[str, Any]:
-        """Facts for `corl info`."""
+        """Return facts for `corl info`."""
         ids, scores = instance.graph.ids, instance.scores
         facts: dict[str, Any] = {
             "nodes": instance.n,
@@ -146,7 +149,7 @@ class Orienteering(Problem):
         return facts
 
     def draw(self, instance: OrienteeringInstance, solution: Any, axes: Axes) -> None:
-        """Draw the nodes by their scores, and the path through some of them where there is one."""
+        """Draw the nodes by their scores, and the path through some of them if there is a solution."""
         from corl.problems.orienteering.drawing import draw
 
         draw(instance, solution, axes)
@@ -160,7 +163,10 @@ class Orienteering(Problem):
     def environment(
         self, instances: Sequence[OrienteeringInstance], rows: int, width: int | None = None, name: str = ""
     ) -> OrienteeringEnvironment:
-        """Building paths node by node: `rows` states over `instances`; the `width` best by score and distance are listed."""
+        """Return an environment that builds paths node by node: `rows` states of `instances`.
+
+        The `width` best nodes by score and distance are listed.
+        """
         from corl.problems.orienteering.environment import OrienteeringEnvironment
         from corl.problems.orienteering.environments.insertion.environment import InsertionEnvironment
 
@@ -168,10 +174,10 @@ class Orienteering(Problem):
         return kind(instances, rows) if width is None else kind(instances, rows, width)
 
     def decisions(self, instance: OrienteeringInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """The nodes between the ends, and then those that can still be visited behind them, as the environment lists them.
+        """Return the nodes between the ends, and then those that can still be visited after them, as the environment lists them.
 
-        An episode goes on until no node is near enough, so it may end in a better solution. A node from which the direct way
-        to the end is too long (rounded distances break the triangle inequality) is left out, as no episode goes there.
+        An episode continues until no node is near enough, so it may end in a better solution. A node from which the direct way
+        to the end is too long (rounded distances break the triangle inequality) is skipped, as no episode goes there.
         """
         from corl.problems.orienteering.decisions import decisions
 
@@ -179,7 +185,10 @@ class Orienteering(Problem):
         return decisions(instance, solution)
 
     def symmetries(self, instance: OrienteeringInstance) -> list[OrienteeringInstance]:
-        """The eight reflections and rotations of the plane that keep the axes; of GEO and matrix instances, themselves."""
+        """Return the eight reflections and rotations of the plane that keep the axes.
+
+        For GEO and matrix instances, return the instance alone.
+        """
         from corl.problems.tsp.symmetries import planar_symmetries
 
         return [instance, *(replace(instance, graph=graph) for graph in planar_symmetries(instance.graph)[1:])]

@@ -44,7 +44,7 @@ class State(NamedTuple):
     power: NDArray[np.float64]
     """[2] nodes are listed by this power of their score over the distance, and plans filled by that over the detour."""
     plan: NDArray[np.int32]
-    """[R, N] the nodes of a plan for the rest of the path, in order; [0, 0] where there are no plans."""
+    """[R, N] the nodes of a plan for the rest of the path, in order; [0, 0] without plans."""
     planned: NDArray[np.int32]
     """[R] how many these are."""
 
@@ -66,7 +66,7 @@ def reset_rows(state: Any, rows: Any, instances: Any) -> None:
 
 @kernel
 def _keep(state: Any, row: Any, nodes: Any) -> Any:
-    """Write those of `nodes` from which the end is still near enough behind the path (which is where they may be); how many."""
+    """Write after the path those of `nodes` (may be there already) from which the end is near enough; return their number."""
     instance, t = state.instance[row], state.visited[row]
     metric, order = graph_metric(state.graphs, instance), state.order[row]
     here, left, end = order[t - 1], state.limit[instance] - state.length[row], state.end[instance]
@@ -113,7 +113,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """The nodes that can be visited, the most score (to `power`) for the distance first; of two alike the lower one."""
+    """List the nodes that can be visited by score (to `power`) per distance, highest first; ties by the lower number."""
     instance, t = state.instance[row], state.visited[row]
     metric, first, here = graph_metric(state.graphs, instance), state.graphs.nodes_start[instance], state.order[row, t - 1]
     lengths = np.empty(len(out))

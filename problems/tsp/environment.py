@@ -25,17 +25,17 @@ __all__ = ["SURROUNDINGS", "TspEnvironment"]
 
 _NOTHING = Assignment(np.empty(0), np.empty(0), np.empty(0, np.int32))  # of coordinates
 SURROUNDINGS = 96
-"""How many unvisited cities beyond the listed ones an observation shows."""
+"""The number of unvisited cities beyond the listed ones that an observation shows."""
 _LISTED = 2  # times K cities are in a neighbour list: half of them may be visited before a scan is needed
 
 
 class TspEnvironment(Environment):
-    """A pool of partial tours. Actions are cities: the `width` unvisited ones nearest to the last are listed, any may be taken.
+    """A pool of partial tours. An action is a city: the `width` unvisited ones nearest to the last are listed, any may be taken.
 
-    By a matrix, the nearest are those with the least reduced cost in the assignment problem.
+    On a matrix, the nearest are those with the least reduced cost in the assignment problem.
 
-    The tour starts at city 0, or at city `key % n` where `reset` is given keys. The reward of a step is minus the distance
-    gone, with the way back on the last of the n - 1 steps; the base is 0.
+    The tour starts at city 0, or at city `key % n` if `reset` is given keys. The reward of a step is minus the distance
+    travelled, including the return on the last of the n - 1 steps; the base value is 0.
     """
 
     def __init__(self, instances: Sequence[TspInstance], rows: int, width: int = 32) -> None:
@@ -44,24 +44,24 @@ class TspEnvironment(Environment):
         self.state = _pool(self.instances, rows, self.width)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The bases are 0."""
+        """Return the base values, which are 0."""
         sizes = self.state.graphs.size[which].astype(np.uint64)
         reset_rows(self.state, rows, which, (keys % sizes).astype(np.int64))
         return np.zeros(len(rows))
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """The reduced states. Slots 0..K-1 are the cities `actions` lists, slot K the origin, slot K + 1 the destination.
+        """Return the reduced states. Slots 0..K-1 are the cities `actions` lists, slot K the origin, slot K + 1 the destination.
 
-        cities: int32 [R, K + 2], -1 where there are fewer.
+        cities: int32 [R, K + 2], -1 in empty slots.
         mask: bool [R, K + 2], whether a slot is taken.
         remaining: int32 [R], unvisited cities, of which the K nearest have slots.
         coordinates: float64 [R, K + 2, 3], if any instance has coordinates: as the metric has them (z = 0 in the plane, unit
             vectors for GEO); zero in empty slots and for matrix instances.
-        surroundings: float64 [R, SURROUNDINGS, 3], likewise: the next nearest unvisited cities after those that are listed.
+        surroundings: float64 [R, SURROUNDINGS, 3], under the same condition: the next nearest unvisited cities after the listed.
         distances: float64 [R, K + 2, K + 2], if any instance has a matrix: from slot to slot; zero in empty slots and for
             instances with coordinates.
-        bound, prices, successors, cycles, joints, patches, actions: likewise, the assignment problem of what remains and what
-            it says of each listed city (corl.problems.tsp.assignment_outlook.Outlook).
+        bound, prices, successors, cycles, joints, patches, actions: if any instance has a matrix, the assignment problem of what
+            remains and its values for each listed city (corl.problems.tsp.assignment_outlook.Outlook).
         """
         at, state = rows, self.state
         cities = np.empty((len(at), self.width + 2), np.int32)
@@ -92,7 +92,7 @@ class TspEnvironment(Environment):
         return block
 
     def solution(self, row: int) -> NDArray[np.int32]:
-        """The tour of a row, int32 [n]. Raises UsageError while cities are unvisited."""
+        """Return the tour of a row, int32 [n]. Raises UsageError while cities are unvisited."""
         at = int(self._checked(row)[0])
         n = int(self.state.graphs.size[self.state.instance[at]])
         if self.state.visited[at] < n:
@@ -101,7 +101,7 @@ class TspEnvironment(Environment):
 
 
 def _pool(instances: list[TspInstance], rows: int, width: int) -> State:
-    """The pool over `instances`; the rows are states of instance 0 with the tour at city 0."""
+    """Return the pool of `instances`; the rows are states of instance 0 with the tour at city 0."""
     solved = [assignment_of(instance.matrix) if instance.matrix is not None else _NOTHING for instance in instances]
     into = [found.into if len(found.into) else None for found in solved]
     graphs = graph_pool([metric_of(instance) for instance in instances], _LISTED * width, into)

@@ -1,4 +1,4 @@
-"""The judge: how long a tour is, by the formulas of corl.routing.edge_weights, and whether it is one."""
+"""The judge: the length of a tour, by the formulas of corl.routing.edge_weights, and its feasibility."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ __all__ = ["check", "edge_lengths", "objective"]
 
 
 def check(instance: TspInstance, solution: ArrayLike) -> NDArray[np.int64]:
-    """`solution` as int64 [n], if it visits every city 0..n-1 once. Raises Infeasible, naming the first fault by the ids."""
+    """Return `solution` as int64 [n] if it visits every city 0..n-1 once.
+
+    Raises Infeasible, naming the first fault by the ids.
+    """
     try:
         cities = np.asarray(solution)
     except ValueError:  # ragged
@@ -41,11 +44,11 @@ def check(instance: TspInstance, solution: ArrayLike) -> NDArray[np.int64]:
 
 
 def objective(instance: TspInstance, solution: ArrayLike) -> float:
-    """The length of the closed tour (0 for one city). Raises Infeasible where it is none."""
+    """Return the length of the closed tour (0 for one city). Raises Infeasible if `solution` is not a tour."""
     cities = check(instance, solution)
     return float(edge_lengths(instance, cities, np.roll(cities, -1)).sum())
 
 
 def edge_lengths(instance: TspInstance, tails: NDArray[np.integer], heads: NDArray[np.integer]) -> NDArray[np.float64]:
-    """The distances from cities tails[i] to heads[i]: float64 [len(tails)]."""
+    """Return the distances from cities tails[i] to heads[i]: float64 [len(tails)]."""
     return edge_weights.edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, tails, heads)

@@ -1,7 +1,7 @@
-"""What a network sees of a partial tour with symmetric distances: distances, ranks, and a relaxation of what remains.
+"""Features of a partial tour with symmetric distances: distances, ranks, and a relaxation of what remains.
 
-Everything is a function of the distances between the cities shown, in units of their own, so that the features do not change
-when the plane is turned, mirrored, moved or scaled.
+Everything is a function of the distances between the cities shown, in units derived from them, so that the features do not
+change when the plane is rotated, mirrored, moved or scaled.
 """
 
 from __future__ import annotations
@@ -30,38 +30,39 @@ PAIRS = 6
 """P: features of a pair of tokens (see _describe_pairs)."""
 _LENGTH, _NEARNESS, _SQUARED_NEARNESS, _PAIR_SHARE, _PAIR_ALPHA, _SAME = range(PAIRS)
 SHOWN = 20
-"""The window unless told otherwise: the slots that a network sees at most. Of optimal tours, one next city in 10,000 is farther
-down the list."""
+"""The default window: the greatest number of slots that a network observes. In optimal tours, one next city in 10,000 is
+farther down the list.
+"""
 _FIRST = 0.2  # the relaxation's first step (tuned, as `Effort.trees` is, by right next cities on 300 tours)
-_BEYOND = 1.0  # the distance to the nearest unseen city above its lower bound, in the same units (tuned)
-_CLOSE = 1.5  # slots are looked at more closely if they are worse than the best by no more than this, in mean edges
-_BRANCH_FIRST = 0.1  # the first step then, in units of the mean nearest distance (tuned)
+_BEYOND = 1.0  # the distance to the nearest city that is not shown above its lower bound, in the same units (tuned)
+_CLOSE = 1.5  # slots are examined more closely if they are worse than the best by no more than this, in mean edges
+_BRANCH_FIRST = 0.1  # the first step for these, in units of the mean nearest distance (tuned)
 
 
 class Effort(NamedTuple):
-    """How much of what remains the relaxation takes, and how many spanning trees it is given."""
+    """The size of the relaxation of what remains, and the number of spanning trees computed for it."""
 
     around: int = 24
-    """Cities beyond the listed slots that it takes at most."""
+    """The greatest number of cities beyond the listed slots that the relaxation includes."""
     trees: int = 32
     """Spanning trees of the relaxation."""
     branches: int = 4
-    """Slots that are looked at more closely; of optimal next cities, 999 in 1000 are among the best four."""
+    """Slots that are examined more closely; of optimal next cities, 999 in 1000 are among the best four."""
     branch_trees: int = 12
-    """Spanning trees of each of these."""
+    """Spanning trees for each of these."""
     enough: float = math.inf
-    """Mean edges by which a slot's bound is above another's when no more trees are spent on it."""
+    """No more trees are spent on a slot whose bound exceeds another's by this many mean edges."""
 
 
 _NEAR = Effort()
 
 
 def plane(observation: Mapping[str, NDArray[Any]], window: int = SHOWN, effort: Effort = _NEAR) -> Tokens:
-    """Tokens of TspEnvironment's observations: K slots, the origin, the destination; K + 2 tokens.
+    """Return the tokens of TspEnvironment's observations: K slots, the origin, the destination; K + 2 tokens.
 
     Slots after the first `window` are not shown as tokens, but they and "surroundings" are cities of the relaxation. Distances
-    are those of "coordinates" in a straight line, or of "distances" (which should be symmetric; of others the mean of both
-    directions is seen). The unit `scale` is about the length of the path that remains.
+    are those of "coordinates" in a straight line, or of "distances" (which should be symmetric; otherwise the mean of both
+    directions is used). The unit `scale` is about the length of the path that remains.
     """
     mask = np.ascontiguousarray(observation["mask"])
     rows, tokens = mask.shape
@@ -152,7 +153,7 @@ def _costs(points: Any, around: Any, matrix: Any, row: Any, m: Any, c: Any, cost
             if points.shape[1]:
                 a, b = _point(points, around, row, m, c, i), _point(points, around, row, m, c, j)
                 length = math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
-            if matrix.shape[1] and c == m:  # zero where the row has coordinates; surroundings have no place in it
+            if matrix.shape[1] and c == m:  # zero where the row has coordinates; surroundings have no entry in it
                 p, q = (i if i < m else ends + i - c), (j if j < m else ends + j - c)
                 length += 0.5 * (matrix[row, p, q] + matrix[row, q, p])
             cost[i, j] = cost[j, i] = length
@@ -160,9 +161,9 @@ def _costs(points: Any, around: Any, matrix: Any, row: Any, m: Any, c: Any, cost
 
 @kernel
 def _nearest(cost: Any, m: Any, near: Any) -> None:
-    """The distances of the cities 0..m-1, the origin m and the destination m + 1 to their three nearest others.
+    """Compute the distances of the cities 0..m-1, the origin m and the destination m + 1 to their three nearest others.
 
-    Where there are fewer, the farthest there is stands in; the destination counts as one.
+    If there are fewer others, the farthest of them is repeated; the destination counts as one.
     """
     for i in range(m + 2):
         a = b = c = np.inf
@@ -183,7 +184,7 @@ def _nearest(cost: Any, m: Any, near: Any) -> None:
 
 @kernel
 def _outside(cost: Any, m: Any, unit: Any) -> None:
-    """Node m + 2 stands for the cities beyond the window: they are at least as far from the origin as its last city."""
+    """Add node m + 2 for the cities beyond the window: they are at least as far from the origin as its last city."""
     radius = 0.0
     for i in range(m):
         radius = max(radius, cost[m, i])
@@ -194,7 +195,7 @@ def _outside(cost: Any, m: Any, unit: Any) -> None:
 
 @kernel
 def _describe(work: Any, near: Any, shown: Any, c: Any, outside: Any, remaining: Any, unit: Any, x: Any) -> None:
-    """The features of each token, lengths in units of the relaxation's mean edge."""
+    """Write the features of each token, lengths in units of the relaxation's mean edge."""
     cost, share, alpha, price = work.cost, work.share, work.alpha, work.price
     o, t, slots = c, c + 1, len(x) - 2
     cheapest = np.inf
@@ -232,7 +233,7 @@ def _describe(work: Any, near: Any, shown: Any, c: Any, outside: Any, remaining:
 
 @kernel
 def _describe_pairs(work: Any, shown: Any, c: Any, unit: Any, pairs: Any) -> None:
-    """Distance on three scales, share of the trees, nearness by alpha, and whether it is one token."""
+    """Write the distance on three scales, the share of the trees, nearness by alpha, and whether both are the same token."""
     slots = len(pairs) - 2
     for first in range(shown + 2):
         i, p = (first, first) if first < shown else (c + first - shown, slots + first - shown)
@@ -255,7 +256,7 @@ def _describe_pairs(work: Any, shown: Any, c: Any, unit: Any, pairs: Any) -> Non
 def _look_ahead(
     work: Any, prices: Any, shown: Any, c: Any, outside: Any, bound: Any, unit: Any, apart: Any, effort: Any, x: Any
 ) -> None:
-    """Features of the likeliest slots: how much longer the relaxed path gets when it begins there."""
+    """Write the features of the most promising slots: how much longer the relaxed path becomes when it begins there."""
     nodes = c + 3 if outside else c + 2
     prices[:nodes] = work.price[:nodes]
     guess, bounds = np.empty(shown), np.full(shown, np.inf)

@@ -1,8 +1,8 @@
-"""What a network sees of a partial tour on a matrix: reduced costs, and the assignment problem of what remains.
+"""Features of a partial tour on a matrix: reduced costs, and the assignment problem of what remains.
 
-A number added to a row or a column of the matrix adds as much to every tour. The features are functions of reduced costs in
-units of their own, so that they do not change when that is done, nor when the matrix is scaled or its cities are renumbered
-(as far as the assignment problem has one solution).
+A constant added to a row or a column of the matrix adds the same constant to every tour. The features are functions of
+reduced costs in units derived from them, so that they do not change when a constant is added, when the matrix is scaled or
+when its cities are renumbered (as far as the assignment problem has one solution).
 """
 
 from __future__ import annotations
@@ -36,14 +36,16 @@ _LEVELS = {"raw": 0, "reduced": 1, "flags": 2, "actions": 3}
 
 
 def matrix(observation: Mapping[str, NDArray[Any]], level: str = "actions") -> Tokens:
-    """Tokens of TspEnvironment's observations of matrix instances: K slots, the origin, the destination; K + 2 tokens.
+    """Return the tokens of TspEnvironment's observations of matrix instances: K slots, the origin, the destination; K + 2 tokens.
 
-    Of the listed cities, the 16 are shown that the assignment is prolonged least by; the others are masked. The unit `scale`
-    is about the length of what remains.
+    The 16 listed cities that lengthen the assignment the least are shown; the others are masked. The unit `scale`
+    is about the length of what remains. Raises UsageError if an observation has no matrix.
 
-    level: how much is seen. "raw": costs alone (then a number added to a row is noticed); "reduced": reduced costs instead;
-        "flags": and the assignment's arcs and cycles, and what joining cycles costs; "actions": and what each action makes
-        of the assignment, which is what policies are trained on. Raises UsageError where an observation has no matrix.
+    Args:
+        observation: Of TspEnvironment.
+        level: Which features are shown. "raw": costs alone (a constant added to a row then changes them); "reduced": reduced
+            costs instead; "flags": also the assignment's arcs and cycles, and the cost of joining cycles; "actions": also the
+            effect of each action on the assignment, which is what policies are trained on.
     """
     if "prices" not in observation:
         raise UsageError("the features 'matrix' are for instances that are given by a matrix; accepted for others: 'plane'")
@@ -52,7 +54,7 @@ def matrix(observation: Mapping[str, NDArray[Any]], level: str = "actions") -> T
     regret = np.where(mask[:, :-2], observation["actions"][..., REGRET], np.inf)
     rank = np.argsort(np.argsort(regret, axis=1, kind="stable"), axis=1)
     mask[:, :-2] &= rank < _SHOWN
-    mask[~mask[:, :-2].any(axis=1)] = False  # at the end nothing is left to see
+    mask[~mask[:, :-2].any(axis=1)] = False  # at the end nothing is left to observe
     x = np.zeros((rows, tokens, TOKENS), np.float32)
     pairs = np.zeros((rows, tokens, tokens, PAIRS), np.float32)
     scale = np.ones(rows)
@@ -95,7 +97,7 @@ def _features(
 
 @kernel
 def _costs(distances: Any, prices: Any, slot: Any, level: Any, cost: Any) -> None:
-    """Reduced (level > 0) or plain costs among the tokens; infinite where there is no arc of what remains."""
+    """Compute reduced (level > 0) or plain costs among the tokens; infinite for arcs that what remains does not have."""
     m = len(slot)
     for i in range(m):
         for j in range(m):
@@ -108,7 +110,7 @@ def _costs(distances: Any, prices: Any, slot: Any, level: Any, cost: Any) -> Non
 
 @kernel
 def _unit(cost: Any, m: Any) -> Any:
-    """The mean second best of the arcs out of a token; where it is zero, of all arcs."""
+    """Return the mean second least cost of the arcs out of a token; if it is zero, the mean over all arcs."""
     total, count, whole, arcs = 0.0, 0, 0.0, 0
     for i in range(m - 1):
         best, second = np.inf, np.inf
@@ -128,13 +130,13 @@ def _unit(cost: Any, m: Any) -> Any:
 
 @kernel(inline=True)
 def _near(cost: Any, unit: Any) -> Any:
-    """1 for free, towards 0 for dear; defined for infinite costs too."""
+    """Return 1 for zero cost, approaching 0 for high costs; defined for infinite costs too."""
     return unit / (unit + max(0.0, cost))
 
 
 @kernel
 def _describe(cost: Any, unit: Any, slot: Any, remaining: Any, level: Any, x: Any) -> None:
-    """The features of costs alone."""
+    """Write the features of costs alone."""
     m = len(slot)
     o, d = m - 2, m - 1
     for i in range(m):
@@ -165,7 +167,7 @@ def _describe(cost: Any, unit: Any, slot: Any, remaining: Any, level: Any, x: An
 
 @kernel
 def _describe_pairs(cost: Any, unit: Any, slot: Any, pairs: Any) -> None:
-    """Of pairs the costs there and back on two scales, and whether it is one token."""
+    """Write, for each pair, the costs in both directions on two scales, and whether both are the same token."""
     m = len(slot)
     for i in range(m):
         for j in range(m):
@@ -177,7 +179,7 @@ def _describe_pairs(cost: Any, unit: Any, slot: Any, pairs: Any) -> None:
 
 @kernel
 def _flag(unit: Any, slot: Any, cities: Any, seen: Any, row: Any, x: Any, pairs: Any) -> None:
-    """Of tokens and pairs the assignment's arcs and cycles, and what joining them costs."""
+    """Write, for tokens and pairs, the assignment's arcs and cycles, and the cost of joining them."""
     m = len(slot)
     o, d = slot[m - 2], slot[m - 1]
     successors, cycles, joints, patches = seen.successors[row], seen.cycles[row], seen.joints[row], seen.patches[row]
@@ -197,7 +199,7 @@ def _flag(unit: Any, slot: Any, cities: Any, seen: Any, row: Any, x: Any, pairs:
 
 @kernel
 def _look_ahead(unit: Any, slot: Any, rank: Any, actions: Any, least: Any, x: Any) -> None:
-    """What each action makes of the assignment, its rank, and its estimate against the best one's."""
+    """Write the effect of each action on the assignment, its rank, and its estimate relative to the best one's."""
     for i in slot[:-2]:
         f = x[i]
         regret, cycles, joining = actions[i, REGRET], actions[i, CYCLES], actions[i, JOINING]

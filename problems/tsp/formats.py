@@ -1,4 +1,4 @@
-"""TSPLIB 95 instance files, both ways (G. Reinelt, TSPLIB 95, section 1)."""
+"""Reader and writer of TSPLIB 95 instance files (G. Reinelt, TSPLIB 95, section 1)."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ _REFUSED_WEIGHTS = {
 
 
 def read_instance(path: str | Path) -> TspInstance:
-    """The instance in a TSPLIB file. Raises InputError with file, line, field and what is accepted, or OSError."""
+    """Return the instance in a TSPLIB file. Raises InputError with file, line, field and what is accepted, or OSError."""
     return read_text(Text.read(path), plain_name(path).stem)
 
 
 def read_text(text: Text, name: str = "") -> TspInstance:
-    """The instance in the text of a TSPLIB file; `name` stands in for a missing NAME. Raises InputError."""
+    """Return the instance in the text of a TSPLIB file; `name` replaces a missing NAME. Raises InputError."""
     return instance_of(text, *keyword_parts(text, KEYWORDS, _REFUSED_KEYWORDS), name)
 
 
 def instance_of(text: Text, header: dict[str, Entry], sections: dict[str, Text], name: str = "") -> TspInstance:
-    """The instance in the parts of a file in TSPLIB's style, which may have more of them. Raises InputError."""
+    """Return the instance in the parts of a file in TSPLIB's style, which may have further parts. Raises InputError."""
     symmetric = _type(text, header)
     n = dimension(text, header)
     kind = one_of(text, header, "EDGE_WEIGHT_TYPE", EDGE_WEIGHT_TYPES, _REFUSED_WEIGHTS)
@@ -94,7 +94,7 @@ def instance_of(text: Text, header: dict[str, Entry], sections: dict[str, Text],
 
 # -------------------------------------------------------------------- the header
 def _type(text: Text, header: dict[str, Entry]) -> bool:
-    """Whether the instance is symmetric; TSP where the file does not say. Remarks after the word are let pass."""
+    """Return whether the instance is symmetric; TSP if the file does not say. Remarks after the word are ignored."""
     entry = header.get("TYPE")
     if entry is None:
         return True
@@ -107,7 +107,7 @@ def _type(text: Text, header: dict[str, Entry]) -> bool:
 
 # -------------------------------------------------------------------- display coordinates
 def _display(sections: dict[str, Text], n: int, ids: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Display coordinates in the order of `ids`; those of the section itself where the instance has no ids yet."""
+    """Return display coordinates in the order of `ids`; in the order of the section itself if the instance has no ids yet."""
     part = sections["DISPLAY_DATA_SECTION"]
     own, display = coordinates(sections, "DISPLAY_DATA_SECTION", n, 2)
     if ids is None:
@@ -123,7 +123,7 @@ def _display(sections: dict[str, Text], n: int, ids: NDArray[np.int64] | None) -
 
 
 def _by_city(ids: NDArray[np.int64], display: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """What is given beside a matrix, sorted where the cities are 1..n: then row i of the matrix is city i."""
+    """Return the display data of a matrix, sorted if the cities are 1..n: row i of the matrix is then city i."""
     order = np.argsort(ids, kind="stable")
     in_rows = np.array_equal(ids[order], np.arange(1, len(ids) + 1))
     return (ids[order], display[order]) if in_rows else (ids, display)
@@ -131,10 +131,10 @@ def _by_city(ids: NDArray[np.int64], display: NDArray[np.float64]) -> tuple[NDAr
 
 # -------------------------------------------------------------------- the writer
 def write_instance(instance: TspInstance, path: str | Path) -> None:
-    """Write a TSPLIB file from which `read_instance` gives the same instance back, to the bit.
+    """Write a TSPLIB file from which `read_instance` returns an identical instance.
 
-    TSPLIB has no ids for a matrix: row i is city i. So one whose ids permute 1..n is written in their order, and other
-    ids are kept only by the display coordinates, where there are any; without them the cities are 1..n in the file.
+    TSPLIB has no ids for a matrix: row i is city i. An instance whose ids permute 1..n is therefore written in their order; other
+    ids are kept only by display coordinates, if there are any; without them the cities are 1..n in the file.
     """
     with writing(path) as stream:
         write_text(instance, stream)
@@ -162,7 +162,7 @@ def write_text(instance: TspInstance, stream: TextIO) -> None:
 
 
 def _in_rows(instance: TspInstance) -> TspInstance:
-    """A matrix instance whose ids permute 1..n with its rows in the order of the ids; any other as it is."""
+    """Return a matrix instance whose ids permute 1..n with its rows in the order of the ids; any other unchanged."""
     order = np.argsort(instance.ids, kind="stable")
     permuted = np.array_equal(instance.ids[order], np.arange(1, instance.n + 1)) and (np.diff(order) != 1).any()
     if instance.matrix is None or not permuted:

@@ -20,9 +20,9 @@ _LARGEST_SEED = 10**9 - 1  # of the challenge's generators
 
 
 def uniform(*, size: int = 1000, edge_weight_type: str = "EUC_2D", seed: int = 0) -> TspInstance:
-    """Cities uniform in a square or cube: whole coordinates below 10^6, as the DIMACS challenge's E instances.
+    """Return cities uniform in a square or cube: whole coordinates below 10^6, as the DIMACS challenge's E instances.
 
-    EXACT_2D and EXACT_3D have float64 coordinates in the unit square or cube instead, as the learning literature has;
+    EXACT_2D and EXACT_3D have float64 coordinates in the unit square or cube instead, as in the learning literature;
     GEO has degrees and minutes all over the globe (uniform in both, so denser at the poles).
     """
     _check_size(size, _LARGEST)
@@ -41,10 +41,11 @@ def uniform(*, size: int = 1000, edge_weight_type: str = "EUC_2D", seed: int = 0
 
 
 def clustered(*, size: int = 1000, clusters: int | None = None, seed: int = 0) -> TspInstance:
-    """EUC_2D cities in clusters, as the C instances of the 8th DIMACS challenge (Johnson and McGeoch, 2002, section 2.1.3).
+    """Return EUC_2D cities in clusters, as the C instances of the 8th DIMACS challenge.
 
-    Centres are uniform in a square of side 10^6, one for every 100 cities unless `clusters` is given; a city takes a
-    random centre and adds a normal offset of standard deviation 10^6 / sqrt(size) in either direction.
+    See Johnson and McGeoch, 2002, section 2.1.3. Centres are uniform in a square of side 10^6, one for every 100 cities unless
+    `clusters` is given; a city takes a random centre and adds a normal offset of standard deviation 10^6 / sqrt(size) in either
+    direction.
     """
     _check_size(size, _LARGEST)
     count = max(1, size // 100) if clusters is None else clusters
@@ -60,7 +61,7 @@ def clustered(*, size: int = 1000, clusters: int | None = None, seed: int = 0) -
 
 
 def portgen(*, size: int = 1000, seed: int = 1000) -> TspInstance:
-    """The E instances of the 8th DIMACS challenge, bit for bit: whole coordinates uniform below 10^6.
+    """Return an E instance of the 8th DIMACS challenge, bit for bit: whole coordinates uniform below 10^6.
 
     E1k.0 is size 1000, seed 1000; E1k.1 has seed 10001; E100k.0 is size 100000, seed 100000.
     """
@@ -71,7 +72,7 @@ def portgen(*, size: int = 1000, seed: int = 1000) -> TspInstance:
 
 
 def portcgen(*, size: int = 1000, seed: int = 1000) -> TspInstance:
-    """The C instances of the 8th DIMACS challenge, bit for bit: a normal cluster for every 100 cities; seeds as portgen's.
+    """Return a C instance of the 8th DIMACS challenge, bit for bit: a normal cluster for every 100 cities; seeds as portgen's.
 
     Fewer than 100 cities, for which portcgen has no centre, are one cluster.
     """
@@ -89,7 +90,7 @@ def _of_dimacs(program: str, size: int, seed: int, points: Callable[[int, int], 
 
 
 def asymmetric(*, size: int = 100, seed: int = 0) -> TspInstance:
-    """An ATSP that obeys the triangle inequality: a random matrix (1..10^6) closed under shortest paths.
+    """Return an ATSP that obeys the triangle inequality: a random matrix (1..10^6) closed under shortest paths.
 
     The `tmat` class of Cirasella, Johnson, McGeoch and Zhang (ALENEX 2001). Takes O(size^3) time: about a second for 1000.
     """
@@ -126,7 +127,7 @@ def _check_size(size: int, most: int) -> None:
 
 
 def _globe(random: np.random.Generator, size: int) -> NDArray[np.float64]:
-    """Latitude and longitude as TSPLIB's DDD.MM."""
+    """Return latitude and longitude in TSPLIB's DDD.MM."""
     degrees = np.column_stack([random.integers(-89, 90, size), random.integers(-179, 180, size)])
     minutes = random.integers(0, 60, (size, 2)) / 100.0
     return np.where(degrees < 0, degrees - minutes, degrees + minutes)

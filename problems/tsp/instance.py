@@ -17,11 +17,11 @@ EDGE_WEIGHT_TYPES = (*COORDINATE_TYPES, "EXPLICIT")
 
 @dataclass(frozen=True, eq=False)
 class TspInstance:
-    """A set of cities and what it costs to go from one to another.
+    """A set of cities and the costs of going from one to another.
 
-    Either `points` (float64 [n, 2 or 3], as in the file: TSPLIB's DDD.MM degrees for GEO) or `matrix` (float64 [n, n],
+    Exactly one of `points` (float64 [n, 2 or 3], as in the file: TSPLIB's DDD.MM degrees for GEO) and `matrix` (float64 [n, n],
     `matrix[i, j]` from i to j, zero on the diagonal) is given, by `edge_weight_type`. Cities are 0..n-1 here and `ids[i]`
-    in the file. Raises InputError where shapes, values or names are off.
+    in the file. Raises InputError for invalid shapes, values or names.
     """
 
     name: str
@@ -31,10 +31,10 @@ class TspInstance:
     symmetric: bool = True
     ids: NDArray[np.int64] = None  # type: ignore[assignment]  # 1..n by default
     display: NDArray[np.float64] | None = None
-    """Coordinates to draw at, float64 [n, 2], where the file gives other ones than `points`."""
+    """Coordinates to draw at, float64 [n, 2], if the file gives others than `points`."""
     comment: str = ""
     names: tuple[str, ...] | None = None
-    """What the user calls the cities, one each, where that is no integer; solutions in JSON, pictures and pages say them."""
+    """The names of the cities, one each, if they are not integers; used by solutions in JSON, pictures and pages."""
 
     def __post_init__(self) -> None:
         kind = self.edge_weight_type
@@ -63,7 +63,7 @@ class TspInstance:
         if m is None or self.points is not None or m.ndim != 2 or m.shape[0] != m.shape[1] or m.shape[0] < 1:
             raise InputError("an EXPLICIT instance has a square matrix and no points", field="matrix")
         m = np.ascontiguousarray(m, np.float64)
-        if m.diagonal().any() or np.signbit(m.diagonal()).any():  # nobody goes from a city to itself; files have anything there
+        if m.diagonal().any() or np.signbit(m.diagonal()).any():  # nobody goes from a city to itself; files have any value there
             m = m.copy()
             np.fill_diagonal(m, 0.0)
         if not (m.min() >= -LARGEST and m.max() <= LARGEST):  # false for NaN as well

@@ -48,7 +48,7 @@ def _matrix(observation: Mapping[str, Any], level: str = "actions") -> Tokens:
 class Tsp(Problem):
     """The travelling salesman problem, symmetric (TSP) and asymmetric (ATSP).
 
-    A solution is an integer array [n]: the cities 0..n-1 in visiting order, the way back to the first understood.
+    A solution is an integer array [n]: the cities 0..n-1 in visiting order; the return to the first is implied.
     Modules that are only needed by one method are imported there: `import corl.problems.tsp.problem` loads NumPy alone.
     """
 
@@ -71,43 +71,47 @@ class Tsp(Problem):
     instance_suffixes = (".tsp", ".atsp")
 
     def evaluate(self, instance: TspInstance, solution: Any) -> float:
-        """The length of the closed tour, by TSPLIB's formulas. Raises Infeasible, naming the first fault in the file's ids."""
+        """Return the length of the closed tour, by TSPLIB's formulas.
+
+        Raises Infeasible, naming the first fault in the file's ids.
+        """
         from corl.problems.tsp.evaluation import objective
 
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Whether this is the head of a TSPLIB file other than a vehicle routing one.
+        """Return whether this is the head of a TSPLIB file other than a vehicle routing one.
 
-        Its TYPEs that are not supported are recognised, so that `read` can say so.
+        Files of unsupported TYPEs are recognised too, so that `read` can report the type.
         """
         if kind := _TYPE.search(head):
             return kind[1].upper() in ("TSP", "ATSP", "SOP", "HCP", "TOUR")
         return bool(_MARK.search(head)) and not _VEHICLES.search(head)
 
     def read(self, path: Path) -> TspInstance:
-        """The instance in a TSPLIB 95 file. Raises InputError or OSError."""
+        """Return the instance in a TSPLIB 95 file. Raises InputError or OSError."""
         from corl.problems.tsp.formats import read_instance
 
         return read_instance(path)
 
     def write(self, instance: TspInstance, path: Path) -> None:
-        """Write a TSPLIB 95 file that `read` gives back to the bit."""
+        """Write a TSPLIB 95 file from which `read` returns an identical instance."""
         from corl.problems.tsp.formats import write_instance
 
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> TspInstance:
-        """From coordinates [n, 2 or 3] (Euclidean, unrounded), a matrix [n, n] (arrays or lists) or a networkx graph.
+        """Return the instance of coordinates [n, 2 or 3] (Euclidean, unrounded), a matrix [n, n] or a networkx graph.
 
-        A 2 x 2 or 3 x 3 array is taken for a matrix. Ids are 0..n-1 or the graph's own integers. Raises InputError.
+        Coordinates and matrices are arrays or lists; a 2 x 2 or 3 x 3 array is taken for a matrix. Ids are 0..n-1 or the graph's
+        own integers. Raises InputError.
         """
         from corl.problems.tsp.adaptation import adapt_array, adapt_graph
 
         return adapt_graph(data) if hasattr(data, "is_directed") and hasattr(data, "nodes") else adapt_array(data)
 
     def read_solution(self, instance: TspInstance, path: Path) -> NDArray[np.int32]:
-        """The tour in a TSPLIB .tour file. Raises InputError, OSError, or Infeasible for a city that there is not."""
+        """Return the tour in a TSPLIB .tour file. Raises InputError, OSError, or Infeasible for an unknown city."""
         from corl.problems.tsp.solutions import read_tour
 
         return read_tour(instance, path)
@@ -119,13 +123,16 @@ class Tsp(Problem):
         write_tour(instance, solution, path, [f"Length {self.evaluate(instance, solution)!r}"])
 
     def to_json(self, instance: TspInstance, solution: NDArray[np.integer]) -> list[Any]:
-        """The file's city ids, or the cities' names where they have some, in visiting order."""
+        """Return the file's city ids, or the cities' names if they have names, in visiting order."""
         if instance.names is not None:
             return [instance.names[city] for city in np.asarray(solution).tolist()]
         return instance.ids[np.asarray(solution)].tolist()  # type: ignore[no-any-return]
 
     def from_json(self, instance: TspInstance, value: Any) -> NDArray[np.int32]:
-        """int32 cities 0..n-1 from a list of ids or names. Raises InputError for another, Infeasible for an unknown city."""
+        """Return int32 cities 0..n-1 for a list of ids or names.
+
+        Raises InputError for another value, Infeasible for an unknown city.
+        """
         from corl.problems.tsp.solutions import cities_called, cities_of
 
         if instance.names is not None and isinstance(value, list) and all(isinstance(city, str) for city in value):
@@ -144,7 +151,7 @@ class Tsp(Problem):
         return {"solution": document("corl tsp solution: cities in visiting order, by their ids or names", tour)}
 
     def describe(self, instance: TspInstance) -> dict[str, Any]:
-        """Facts for `corl info`."""
+        """Return facts for `corl info`."""
         facts: dict[str, Any] = {
             "type": "TSP" if instance.symmetric else "ATSP",
             "dimension": instance.n,
@@ -163,7 +170,7 @@ class Tsp(Problem):
         return facts
 
     def draw(self, instance: TspInstance, solution: Any, axes: Axes) -> None:
-        """Draw the cities, and the tour through them where there is one."""
+        """Draw the cities, and the tour through them if there is a solution."""
         from corl.problems.tsp.drawing import draw
 
         draw(instance, solution, axes)
@@ -177,34 +184,40 @@ class Tsp(Problem):
     def environment(
         self, instances: Sequence[TspInstance], rows: int, width: int | None = None, name: str = ""
     ) -> TspEnvironment:
-        """Building a tour city by city, as a pool of `rows` states over `instances`; the `width` nearest cities are listed."""
+        """Return an environment that builds tours city by city: `rows` states of `instances`.
+
+        The `width` nearest cities are listed.
+        """
         from corl.problems.tsp.environment import TspEnvironment
 
         self.environment_name(name)
         return TspEnvironment(instances, rows) if width is None else TspEnvironment(instances, rows, width)
 
     def decisions(self, instance: TspInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """The cities after city `key % n` in the tour's order, int64 [n - 1]."""
+        """Return the cities after city `key % n` in the tour's order, int64 [n - 1]."""
         from corl.problems.tsp.decisions import decisions
 
         return decisions(instance, solution, key)
 
     def default_policy(self, instance: TspInstance) -> str:
-        """One policy reads coordinates, the other a matrix."""
+        """Return the policy for coordinates, or the one for a matrix."""
         return "tsp-bq" if instance.points is not None else "atsp-bq"
 
     def symmetries(self, instance: TspInstance) -> list[TspInstance]:
-        """The eight reflections and rotations of the plane that keep the axes; of GEO and matrix instances, themselves."""
+        """Return the eight reflections and rotations of the plane that keep the axes.
+
+        For GEO and matrix instances, return the instance alone.
+        """
         from corl.problems.tsp.symmetries import planar_symmetries
 
         return planar_symmetries(instance)
 
     def starts(self, instance: TspInstance) -> int:
-        """A tour may begin at any city."""
+        """Return the number of cities: a tour may begin at any of them."""
         return instance.n
 
     def miniature(self, instance: TspInstance) -> TspInstance:
-        """Its first dozen cities."""
+        """Return the instance of the first dozen cities."""
         from corl.problems.tsp.symmetries import first_cities
 
         return first_cities(instance, 12)

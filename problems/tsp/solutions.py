@@ -1,4 +1,4 @@
-"""TSPLIB 95 tour files, both ways, and tours as lists of a file's city ids."""
+"""Reader and writer of TSPLIB 95 tour files, and tours as lists of a file's city ids."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _REFUSED = dict.fromkeys(
 
 
 def read_tour(instance: TspInstance, path: str | Path) -> NDArray[np.int32]:
-    """The tour in a TSPLIB file as cities 0..n-1, int32 [cities in the file].
+    """Return the tour in a TSPLIB file as cities 0..n-1, int32 [cities in the file].
 
-    Raises InputError where the file is no tour file, Infeasible where it visits a city that the instance does not have,
-    OSError. Whether the tour visits every city once is for `check` to say.
+    Raises InputError if the file is not a tour file, Infeasible if it visits a city that the instance does not have,
+    OSError. It does not check that every city is visited once; `check` does.
     """
     text = Text.read(path)
     header, sections = keyword_parts(text, _KEYWORDS, _REFUSED)
@@ -47,7 +47,7 @@ def read_tour(instance: TspInstance, path: str | Path) -> NDArray[np.int32]:
 
 
 def _ids(part: Text) -> NDArray[np.int64]:
-    """The numbers of a TOUR_SECTION up to its -1 (which may be missing, as may EOF)."""
+    """Return the numbers of a TOUR_SECTION up to its -1 (which may be missing, as may EOF)."""
     values = part.numbers("TOUR_SECTION")
     ends = np.flatnonzero(values == -1)
     if len(ends) and ends[0] + 1 < len(values):
@@ -61,7 +61,7 @@ def _ids(part: Text) -> NDArray[np.int64]:
 
 
 def cities_of(instance: TspInstance, ids: ArrayLike) -> NDArray[np.int32]:
-    """The cities 0..n-1 of a list of file ids. Raises Infeasible for an id that the instance does not have."""
+    """Return the cities 0..n-1 of a list of file ids. Raises Infeasible for an id that the instance does not have."""
     wanted = np.asarray(ids, np.int64)
     order = np.argsort(instance.ids, kind="stable")
     place = np.minimum(np.searchsorted(instance.ids, wanted, sorter=order), instance.n - 1)
@@ -72,7 +72,7 @@ def cities_of(instance: TspInstance, ids: ArrayLike) -> NDArray[np.int32]:
 
 
 def cities_called(instance: TspInstance, names: Iterable[str]) -> NDArray[np.int32]:
-    """The cities 0..n-1 of a list of names. Raises Infeasible for one that the instance does not have."""
+    """Return the cities 0..n-1 of a list of names. Raises Infeasible for one that the instance does not have."""
     place = {name: city for city, name in enumerate(instance.names or ())}
     if unknown := [name for name in names if name not in place]:
         raise Infeasible(f"city {quoted(unknown[0])} of the tour is not in the instance")
@@ -80,7 +80,7 @@ def cities_called(instance: TspInstance, names: Iterable[str]) -> NDArray[np.int
 
 
 def write_tour(instance: TspInstance, tour: ArrayLike, path: str | Path, comments: Iterable[str] = ()) -> None:
-    """Write a TSPLIB tour file in the instance's own ids. Raises Infeasible where `tour` is none."""
+    """Write a TSPLIB tour file in the instance's own ids. Raises Infeasible if `tour` is not a tour."""
     ids = instance.ids[check(instance, tour)]
     header = [f"NAME : {instance.name}", *(f"COMMENT : {line}" for line in comments), "TYPE : TOUR", f"DIMENSION : {len(ids)}"]
     with writing(path) as stream:

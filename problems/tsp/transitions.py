@@ -22,21 +22,21 @@ class State(NamedTuple):
     """The pool. I instances of n cities each (N at most), R rows."""
 
     graphs: GraphPool
-    """Neighbour lists of a matrix are by the least distance less price."""
+    """Neighbour lists; for a matrix, ordered by distance minus price."""
     priced_start: NDArray[np.int64]
-    """[I] where the prices of a matrix instance begin; -1 for one with coordinates."""
+    """[I] where the prices of a matrix instance begin; -1 for an instance with coordinates."""
     prices: NDArray[np.float64]
     """[2, sum of n over matrix instances] prices of the assignment problem of all cities, as tails and as heads."""
     successor: NDArray[np.int32]
-    """[sum of n over matrix instances] that assignment."""
+    """[sum of n over matrix instances] the optimal assignment of all cities."""
     instance: NDArray[np.int32]
     """[R] the row's instance."""
     visited: NDArray[np.int32]
-    """[R] how many cities the partial tour has."""
+    """[R] the number of cities in the partial tour."""
     order: NDArray[np.int32]
     """[R, N] the partial tour, then the unvisited cities in any order."""
     place: NDArray[np.int32]
-    """[R, N] where a city stands in `order`."""
+    """[R, N] the position of each city in `order`."""
 
 
 @kernel
@@ -53,7 +53,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, starts: Any) -> None:
 
 @kernel
 def surroundings(state: Any, rows: Any, wanted: Any, cities: Any, out: Any) -> None:
-    """The coordinates of the next nearest unvisited cities after `cities`, the slots of an observation, where `wanted`."""
+    """Write the coordinates of the next nearest unvisited cities after `cities`, the slots of an observation, if `wanted`."""
     listed = cities.shape[1] - 2
     wide = np.empty(listed + out.shape[1], np.int32)
     for i in range(len(rows)):
@@ -68,7 +68,7 @@ def surroundings(state: Any, rows: Any, wanted: Any, cities: Any, out: Any) -> N
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """Go to an unvisited city; the reward is minus the distance, and minus the way back with the last one."""
+    """Go to an unvisited city; the reward is minus the distance, plus the return to the first with the last city."""
     instance, t = state.instance[src], state.visited[src]
     n = state.graphs.size[instance]
     if t >= n or action < 0 or action >= n or state.place[src, action] < t:
@@ -77,7 +77,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     if src != dst:
         state.instance[dst] = instance
         order[:n], place[:n] = state.order[src, :n], state.place[src, :n]
-    moved, hole = order[t], place[action]  # the unvisited city at position t gives way
+    moved, hole = order[t], place[action]  # replaces the unvisited city at position t
     order[t], order[hole], place[action], place[moved] = action, moved, t, hole
     state.visited[dst] = t + 1
     metric = graph_metric(state.graphs, instance)
@@ -89,10 +89,10 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """The nearest unvisited cities: from the origin's list, or from a scan where the list has too few left.
+    """List the nearest unvisited cities: from the origin's list, or from a scan if the list has too few left.
 
-    By a matrix they are those of the least reduced cost in the assignment problem of all cities: of random closed matrices of
-    200 cities, 1 in 100 arcs of the best tours is not among the 32 shortest, none among the 16 of least reduced cost.
+    On a matrix they are those of the least reduced cost in the assignment problem of all cities: for random closed matrices of
+    200 cities, 1 in 100 arcs of the best tours is not among the 32 shortest, none is outside the 16 of least reduced cost.
     """
     instance, t = state.instance[row], state.visited[row]
     n, listed = state.graphs.size[instance], state.graphs.listed[instance]
@@ -115,9 +115,9 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
 
 @kernel
 def _scan(metric: Any, prices: Any, origin: Any, cities: Any, out: Any) -> Any:
-    """Fill `out` with the nearest of `cities` from `origin`, of two as near the lower one first, whatever their order.
+    """Fill `out` with the nearest of `cities` from `origin`, ties by the lower number, whatever the order of `cities`.
 
-    Where there are `prices`, [n], they are taken off the distances.
+    If there are `prices`, [n], they are subtracted from the distances.
     """
     lengths = np.empty(len(out))
     count = 0

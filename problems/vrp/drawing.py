@@ -27,7 +27,7 @@ _LEGS = 2000  # clients from which the legs to and from the depot are not drawn
 def draw(instance: VrpInstance, solution: Any, axes: Axes) -> None:
     """Draw depots and clients at `positions`, and the routes `solution` (None: the instance alone); the title gives the cost.
 
-    Routes have colours by their direction from the depot, so that neighbours look alike but not the same; their ways from
+    Routes have colours by their direction from the depot, so that neighbours look similar but not the same; their ways from
     and to the depot are thin. The legend names up to twelve: number of clients and load. Up to a hundred clients
     have their numbers in the file.
     """

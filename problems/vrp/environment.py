@@ -27,9 +27,9 @@ _LISTED = 2  # times K nodes are in a neighbour list: half of them may be visite
 
 
 def refusal(instance: VrpInstance) -> str:
-    """Why the environment does not take an instance; "" if it does.
+    """Return why the environment does not take an instance; "" if it does.
 
-    It takes those where no decision leads to a dead end: every client that is required could have a vehicle of its own.
+    It takes instances in which no decision leads to a dead end: every required client could have its own vehicle.
     """
     vehicles = instance.vehicles
     if instance.rules is not None and instance.rules.names:
@@ -44,11 +44,14 @@ def refusal(instance: VrpInstance) -> str:
 
 
 class VrpEnvironment(Environment):
-    """A pool of partial solutions. Action x in 1..n-1 serves client x next, n + x goes home and serves x with a new vehicle, 0
-    goes home and leaves out the other clients (legal where none of them is required).
+    """A pool of partial solutions.
 
-    Listed are the nearest clients that can be served, half of the `width` slots for either way. The reward is minus what the step
-    costs, with the way home on the last one, plus the prize of an optional client; the base is minus all prizes.
+    Action x in 1..n-1 serves client x next, n + x returns to the depot and serves x with a new vehicle, 0 returns to the depot
+    and skips the remaining clients (legal if none of them is required).
+
+    The nearest clients that can be served are listed, half of the `width` slots for each kind. The reward is minus the cost of
+    the step, including the return to the depot in the last one, plus the prize of an optional client; the base value is minus all
+    prizes.
     """
 
     def __init__(self, instances: Sequence[VrpInstance], rows: int, width: int = 64) -> None:
@@ -68,19 +71,22 @@ class VrpEnvironment(Environment):
         self.reset(np.arange(rows), 0)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The bases are minus the prizes of all optional clients."""
+        """Return the base values: minus the prizes of all optional clients."""
         bases = np.empty(len(rows))
         reset_rows(self.state, rows, which, bases)
         return bases
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """The reduced states, see corl.problems.vrp.features.Seen; the first K slots are those of `actions`."""
+        """Return the reduced states, see corl.problems.vrp.features.Seen; the first K slots are those of `actions`."""
         seen = Seen.empty(len(rows), self.width)
         observe(self.state, rows, actions, seen)
         return seen._asdict()
 
     def solution(self, row: int) -> list[Route]:
-        """The routes of a row. Raises UsageError while required clients are unvisited or it is not known who is left out."""
+        """Return the routes of a row.
+
+        Raises UsageError while required clients are unvisited or it is not decided who is skipped.
+        """
         at, state = int(self._checked(row)[0]), self.state
         t, clients = int(state.visited[at]), int(state.graphs.size[state.instance[at]]) - 1
         if t < clients and not state.done[at]:
@@ -90,7 +96,7 @@ class VrpEnvironment(Environment):
 
 
 def _pool(instances: list[VrpInstance], rows: int, width: int) -> State:
-    """The pool over `instances`; the rows are for `reset`."""
+    """Return the pool of `instances`; the rows are initialised by `reset`."""
     graphs = graph_pool([metric_of(instance) for instance in instances], _LISTED * width)
     limits = [_limits(instance) for instance in instances]
 
@@ -123,7 +129,7 @@ def _pool(instances: list[VrpInstance], rows: int, width: int) -> State:
 
 
 def _limits(instance: VrpInstance) -> list[float]:
-    """A row of State.limits."""
+    """Return a row of State.limits."""
     v = instance.vehicles
     cost = float(v.fixed_cost[0]) + instance.route_weight
     return [

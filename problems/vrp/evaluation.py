@@ -1,4 +1,4 @@
-"""The judge: what routes cost, by the formulas of corl.routing.edge_weights, and whether they keep to every limit."""
+"""The judge: the cost of routes, by the formulas of corl.routing.edge_weights, and whether they keep every limit."""
 
 from __future__ import annotations
 
@@ -30,28 +30,31 @@ __all__ = ["Route", "Schedule", "check", "check_route", "objective", "routes_of"
 
 
 class Schedule(NamedTuple):
-    """What a route comes to, in the instance's units (times `scale`)."""
+    """Distance, load and times of a route, in the instance's units (times `scale`)."""
 
     distance: float
     load: float
     begin: NDArray[np.float64]
-    """When service begins at each visit, leaving as late as that delays nothing."""
+    """When service begins at each visit, with the latest departure that delays nothing."""
     leave: float
     back: float
-    """When the vehicle is back at the earliest."""
+    """The earliest time at which the vehicle is back."""
     duration: float
     """The least possible time from leaving to being back."""
 
 
 def check(instance: VrpInstance, solution: Any) -> list[Route]:
-    """`routes_of` a solution that keeps all limits. Raises Infeasible, naming the first broken limit in the file's ids."""
+    """Return `routes_of` a solution that keeps all limits.
+
+    Raises Infeasible, naming the first violated limit in the file's ids.
+    """
     return _checked(instance, solution)[0]
 
 
 def objective(instance: VrpInstance, solution: Any) -> float:
-    """The objective: (distance x unit cost + fixed costs + costs of time + prizes missed) / `scale`.
+    """Return the objective value: (distance x unit cost + fixed costs + costs of time + prizes missed) / `scale`.
 
-    Raises Infeasible, naming the first broken limit in the file's ids.
+    Raises Infeasible, naming the first violated limit in the file's ids.
     """
     (routes, lengths), vehicles = _checked(instance, solution), instance.vehicles
     used = np.bincount([route.vehicle for route in routes], minlength=vehicles.types)
@@ -69,7 +72,7 @@ def objective(instance: VrpInstance, solution: Any) -> float:
 
 
 def _checked(instance: VrpInstance, solution: Any) -> tuple[list[Route], list[float]]:
-    """The routes of a solution and their distances. Raises Infeasible, naming the first broken limit."""
+    """Return the routes of a solution and their distances. Raises Infeasible, naming the first violated limit."""
     routes, vehicles = routes_of(instance, solution), instance.vehicles
     _check_visits(instance, routes)
     used = np.bincount([route.vehicle for route in routes], minlength=vehicles.types)
@@ -83,7 +86,10 @@ def _checked(instance: VrpInstance, solution: Any) -> tuple[list[Route], list[fl
 
 
 def check_route(instance: VrpInstance, route: Route) -> float:
-    """What a route costs (times `scale`), whatever else a plan holds. Raises Infeasible, naming the first broken limit."""
+    """Return the cost of a route (times `scale`), regardless of the other routes.
+
+    Raises Infeasible, naming the first violated limit.
+    """
     if instance.rules is not None:
         check_own(instance, route)
     kind, vehicles = route.vehicle, instance.vehicles
@@ -95,9 +101,9 @@ def check_route(instance: VrpInstance, route: Route) -> float:
 
 
 def routes_of(instance: VrpInstance, solution: Any) -> list[Route]:
-    """The routes of a solution: Route tuples, or (for vehicles of the first type) sequences of client nodes.
+    """Return the routes of a solution: Route tuples, or (for vehicles of the first type) sequences of client nodes.
 
-    Raises Infeasible where a route is not one: no clients, an unknown node, an unknown vehicle.
+    Raises Infeasible for an invalid route: no clients, an unknown node, an unknown vehicle.
     """
     if not isinstance(solution, (Sequence, np.ndarray)) or isinstance(solution, (str, bytes)):
         raise Infeasible("a solution is a list of routes")
@@ -124,10 +130,10 @@ def routes_of(instance: VrpInstance, solution: Any) -> list[Route]:
 
 
 def schedule(instance: VrpInstance, route: Route) -> Schedule:
-    """Distance, load and times of a route, whether or not they keep to the limits (windows too late are not waited for).
+    """Return distance, load and times of a route, whether or not they keep the limits (missed windows are ignored).
 
-    With reloads the load is that of all trips together. Where there are breaks, rests or several windows, `begin` is that of a
-    schedule which is back first; raises Infeasible where there is none.
+    With reloads the load is that of all trips together. With breaks, rests or several windows, `begin` is that of a
+    schedule with the earliest return; raises Infeasible if there is no schedule.
     """
     path, legs = _ways(instance, [route])[0]
     service = np.zeros(len(path)) if instance.service is None else instance.service[path]
@@ -143,11 +149,11 @@ def schedule(instance: VrpInstance, route: Route) -> Schedule:
     begin = opens.copy()  # leaving as soon as the depot opens
     for i in range(1, len(path)):
         begin[i] = max(opens[i], begin[i - 1] + service[i - 1] + travel[i - 1])
-    last = closes.copy()  # the latest times at which all that follows is still in time
+    last = closes.copy()  # the latest times at which everything that follows is still in time
     for i in range(len(path) - 2, -1, -1):
         last[i] = min(closes[i], last[i + 1] - travel[i] - service[i])
     busy = float(travel.sum() + service.sum())
-    # Left at t, the vehicle is back at max(back, t + busy): the later it leaves (up to last[0]) the shorter it is away.
+    # Leaving at t, the vehicle is back at max(back, t + busy): the later it leaves (up to last[0]), the shorter it is away.
     back = float(begin[-1])
     leave = max(float(begin[0]), min(float(last[0]), back - busy))
     begin[0] = leave
@@ -157,9 +163,9 @@ def schedule(instance: VrpInstance, route: Route) -> Schedule:
 
 
 def _ways(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """The nodes that each route comes to, from depot to depot, and the distances between them, which are asked for at once.
+    """Return the nodes that each route visits, from depot to depot, and the distances between them, computed in one call.
 
-    The way to the last depot is 0 where a vehicle stays out.
+    The distance to the last depot is 0 if the vehicle need not return.
     """
     vehicles, rules = instance.vehicles, instance.rules
     parts: list[NDArray[np.integer]] = [np.zeros(0, np.int64)]
@@ -174,7 +180,7 @@ def _ways(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray[
 
 
 def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
-    """Every client at most once, and the required ones once."""
+    """Check that every client is visited at most once, and the required ones once."""
     visits = np.concatenate([np.zeros(0, np.int32), *(route.visits for route in routes)])
     visits = visits[visits >= instance.depots]
     counts = np.bincount(visits, minlength=instance.n)
@@ -188,21 +194,21 @@ def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
 
 
 def _checked_distances(instance: VrpInstance, routes: Sequence[Route]) -> list[float]:
-    """The lengths of routes that keep to every limit of their own. Raises Infeasible, naming the first that does not."""
+    """Return the lengths of routes that keep all of their own limits. Raises Infeasible, naming the first that does not."""
     vehicles, ways = instance.vehicles, _ways(instance, routes)
     kinds = np.array([route.vehicle for route in routes], np.int64)
-    plain = instance.rules is None  # otherwise the loads have been looked at trip by trip
+    plain = instance.rules is None  # otherwise the loads have been checked trip by trip
     loads = np.array([instance.demand[path].sum() if plain else 0.0 for path, _ in ways])
     lengths = np.array([legs.sum() for _, legs in ways])
     kept = keeps(loads, vehicles.capacity[kinds]) & keeps(lengths, vehicles.max_distance[kinds])
-    # Where time does not matter there is no need to look at it, which takes longest.
+    # If time does not matter, the check that takes longest is skipped.
     for k in range(len(routes)) if instance.timed or not plain else np.flatnonzero(~kept).tolist():
         _check_limits(instance, k + 1, routes[k], float(loads[k]), float(lengths[k]))
     return [float(length) for length in lengths]
 
 
 def _check_limits(instance: VrpInstance, number: int, route: Route, load: float, length: float) -> None:
-    """Whether a route keeps to every limit of its own. Raises Infeasible."""
+    """Check that a route keeps all of its own limits. Raises Infeasible."""
     vehicles, kind = instance.vehicles, route.vehicle
     _within(load, float(vehicles.capacity[kind]), f"route {number} has load", "the capacity is", 1)
     _within(length, float(vehicles.max_distance[kind]), f"route {number} has length", "the limit is", instance.scale)
@@ -211,7 +217,7 @@ def _check_limits(instance: VrpInstance, number: int, route: Route, load: float,
 
 
 def _check_times(instance: VrpInstance, number: int, route: Route) -> None:
-    """Whether a route keeps to windows and to its longest duration. Raises Infeasible."""
+    """Check that a route keeps its windows and its longest duration. Raises Infeasible."""
     vehicles, kind, scale = instance.vehicles, route.vehicle, instance.scale
     plan = schedule(instance, route)
     if instance.latest is not None:

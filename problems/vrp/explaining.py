@@ -57,7 +57,7 @@ def _together(instance: VrpInstance, served: NDArray[np.bool_], node: int) -> st
 
 
 def _legs(instance: VrpInstance, route: Route) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Where a route comes to, and the distances between."""
+    """Return the nodes that a route visits, and the distances between them."""
     ends = instance.vehicles
     path = np.concatenate([[ends.start[route.vehicle]], route.visits, [ends.end[route.vehicle]]]).astype(np.int64)
     return path, edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])

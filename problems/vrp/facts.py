@@ -1,4 +1,4 @@
-"""What `corl info` tells of an instance, and a small part of one."""
+"""Facts about an instance for `corl info`, and a small part of one."""
 
 from __future__ import annotations
 

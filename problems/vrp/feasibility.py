@@ -74,7 +74,7 @@ def _too_much(instance: VrpInstance, there: _Flags) -> str:
 
 
 def _possible(instance: VrpInstance, kinds: list[Ways], asking: Asking) -> _Flags:
-    """bool [len(kinds), n]: which vehicles may be able to serve whom; true where it was not worth looking."""
+    """Return which vehicles may be able to serve which node, bool [len(kinds), n]; true where it was not examined."""
     rules, asked = instance.rules or NO_RULES, np.zeros(instance.n, bool)
     asked[asking.nodes] = True
     brings = rules.of("demands", instance.demand[:, None]).any(axis=1)

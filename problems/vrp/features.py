@@ -1,6 +1,6 @@
-"""What a network sees of a partial solution: distances, what a vehicle has left, windows and prizes.
+"""Features of a partial solution: distances, what a vehicle has left, windows and prizes.
 
-Everything is in units of the distances shown, so that the features do not change when the plane is turned, moved or scaled.
+Everything is in units of the distances shown, so that the features do not change when the plane is rotated, moved or scaled.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ class Seen(NamedTuple):
     mask: NDArray[np.bool_]
     """[R, K + 2] whether a slot is taken."""
     fresh: NDArray[np.bool_]
-    """[R, K] whether an action goes home first."""
+    """[R, K] whether an action returns to the depot first."""
     distances: NDArray[np.float64]
     """[R, K + 2, K + 2] from slot to slot."""
     cost: NDArray[np.float64]
-    """[R, K] what an action costs, prizes not counted."""
+    """[R, K] the cost of an action, without prizes."""
     demand: NDArray[np.float64]
     """[R, K + 2] as a share of the capacity (0 where that is unlimited)."""
     room: NDArray[np.float64]
     """[R] what the vehicle under way may still carry, as a share of the capacity."""
     rest: NDArray[np.float64]
-    """[R] the demand of all unvisited clients, likewise."""
+    """[R] the demand of all unvisited clients, as a share of the capacity."""
     prize: NDArray[np.float64]
     """[R, K + 2]"""
     required: NDArray[np.bool_]
@@ -51,11 +51,11 @@ class Seen(NamedTuple):
     wait: NDArray[np.float64]
     """[R, K] how long the vehicle would wait at the client."""
     slack: NDArray[np.float64]
-    """[R, K] how much later its service could begin by its window; inf without."""
+    """[R, K] how much later its service could begin by its window; inf without a window."""
     service: NDArray[np.float64]
     """[R, K + 2]"""
     left: NDArray[np.float64]
-    """[R, 2] the distance and the time that the vehicle under way has left, the way home not counted; inf without limits."""
+    """[R, 2] the distance and the time that the vehicle under way has left, without the return; inf without limits."""
     remaining: NDArray[np.int32]
     """[R] unvisited clients."""
     timed: NDArray[np.bool_]
@@ -63,7 +63,7 @@ class Seen(NamedTuple):
 
     @classmethod
     def empty(cls, rows: int, width: int) -> Seen:
-        """For so many rows, nothing in them yet."""
+        """Return empty arrays for this many rows and action slots."""
         slots = width + 2
         return cls(
             np.full((rows, slots), -1, np.int32), np.zeros((rows, slots), bool), np.zeros((rows, width), bool),
@@ -74,7 +74,7 @@ class Seen(NamedTuple):
 
 
 def routes(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """Tokens of VrpEnvironment's observations: K slots, the origin, the depot. The unit `scale` is about the cost of the rest."""
+    """Return tokens of VrpEnvironment's observations: K slots, the origin, the depot. `scale` is about the cost of the rest."""
     mask, distances = observation["mask"], observation["distances"]
     unit = _unit(mask, distances)
     columns = np.stack(np.broadcast_arrays(*_columns(observation, unit)), axis=-1)
@@ -87,7 +87,7 @@ def routes(observation: Mapping[str, NDArray[Any]]) -> Tokens:
 
 
 def _unit(mask: NDArray[np.bool_], distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64 [R]: the mean distance to the nearest other place shown; 1 where all is in one place."""
+    """Return the mean distance to the nearest other place shown, float64 [R]; 1 if everything is in one place."""
     reach = np.where(mask[:, None, :] & (distances > 0), distances, np.inf).min(axis=2, initial=np.inf)
     there = mask & np.isfinite(reach)
     total = np.where(there, reach, 0.0).sum(axis=1)
@@ -95,17 +95,17 @@ def _unit(mask: NDArray[np.bool_], distances: NDArray[np.float64]) -> NDArray[np
 
 
 def _columns(seen: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) -> list[NDArray[Any]]:
-    """[R, T] (or what broadcasts to it) for each feature."""
+    """Return [R, T] (or an array that broadcasts to it) for each feature."""
     rows, tokens = seen["mask"].shape
     width = tokens - 2
     lengths = unit[:, None]
 
     def log(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of lengths and times from 0; what is unlimited counts as a million units."""
+        """Return the logarithm of lengths and times from 0; unlimited ones count as a million units."""
         return np.log1p(np.clip(values / lengths, 0.0, 1e6))
 
     def slots(values: NDArray[Any]) -> NDArray[np.float64]:
-        """Of the action slots; 0 for origin and depot."""
+        """Return the values in the action slots; 0 for origin and depot."""
         return np.concatenate([values, np.zeros((rows, 2))], axis=1)
 
     fresh, room = slots(seen["fresh"]), seen["room"][:, None]
@@ -162,7 +162,7 @@ def observe(state: State, rows: Any, actions: Any, seen: Any) -> None:
 
 @kernel
 def _observe_actions(state: Any, row: Any, origin: Any, seen: Any, r: Any, count: Any) -> None:
-    """Costs, waiting and slack of a row's actions, and what the vehicle under way has left."""
+    """Write the costs, waiting and slack of a row's actions, and what the vehicle under way has left."""
     instance = state.instance[row]
     first, limits, metric = state.graphs.nodes_start[instance], state.limits[instance], graph_metric(state.graphs, instance)
     new = at_depot(state, instance)

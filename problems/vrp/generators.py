@@ -25,10 +25,10 @@ _CLASSES = {  # Solomon's: horizon, capacity, service and half-width of a window
 
 
 def uniform(*, size: int = 100, capacity: int = 0, optional: float = 0.0, seed: int = 0) -> VrpInstance:
-    """Depot and clients uniform in the unit square, demands 1 to 9, distances not rounded: what the learning literature has.
+    """Return depot and clients uniform in the unit square, demands 1 to 9, unrounded distances, as in the learning literature.
 
     `capacity` 0: 20, 30, 40, 50, 80, 100, 250 from 10, 20, 50, 100, 200, 500, 1000 clients on (Kool et al., 2019, and BQ-NCO,
-    2023). `optional` is the share of clients that may be left out, each for a prize uniform up to 0.5.
+    2023). `optional` is the share of clients that may be skipped, each for a prize uniform up to 0.5.
     """
     _check_size(size)
     _check(0.0 <= optional <= 1.0, "optional", optional, "0 to 1")
@@ -55,11 +55,11 @@ def uniform(*, size: int = 100, capacity: int = 0, optional: float = 0.0, seed: 
 def x(
     *, size: int = 100, depot: str = "", clients: str = "", demand: int = 0, route_size: float = 0.0, seed: int = 0
 ) -> VrpInstance:
-    """The scheme of the X instances (Uchoa et al., EJOR 2017, section 4): whole coordinates 0 to 1000, EUC_2D.
+    """Return an X instance (Uchoa et al., EJOR 2017, section 4): whole coordinates 0 to 1000, EUC_2D.
 
     depot: random, centre or corner; clients: random, clustered (3 to 8 seeds, density falling by e every 40) or mixed (half
     of each); demand: 1 unitary, 2 to 5 uniform in 1-10, 5-10, 1-100, 50-100, 6 by quadrant, 7 many small and few large;
-    route_size: clients that a vehicle carries on average, from 1. What is not given ("" or 0) is drawn.
+    route_size: clients that a vehicle carries on average, from 1. Parameters that are not given ("" or 0) are drawn.
     """
     _check_size(size)
     _check(depot in ("", *_DEPOTS), "depot", depot, ", ".join(_DEPOTS))
@@ -86,11 +86,12 @@ def x(
 
 
 def solomon(*, size: int = 100, kind: str = "R", series: int = 1, windows: float = 1.0, seed: int = 0) -> VrpInstance:
-    """Time windows in the manner of Solomon (1987): clients at random (R), in clusters (C) or half of each (RC).
+    """Return an instance with time windows in the manner of Solomon (1987).
 
+    Clients are at random (R), in clusters (C) or half of each (RC).
     `series` 1 has a short day, narrow windows and small vehicles, 2 a long day. `windows`: the share of clients that have one.
-    Windows lie where a vehicle of its own could come in time; in C about the times of a tour of each cluster. The square's
-    side is 100 for up to 100 clients and grows with the root of their number, and so does the day. As many vehicles as one likes.
+    Windows lie where a vehicle of its own could arrive in time; in C about the times of a tour of each cluster. The square's
+    side is 100 for up to 100 clients and grows with the root of their number, and so does the day. The fleet is unlimited.
     """
     _check_size(size)
     _check((kind, series) in _CLASSES, "kind, series", f"{kind}, {series}", "R, C or RC and 1 or 2")
@@ -132,7 +133,7 @@ def solomon(*, size: int = 100, kind: str = "R", series: int = 1, windows: float
 
 
 def _positions(random: np.random.Generator, size: int, spread: str) -> list[tuple[int, int]]:
-    """Clients of the X scheme (section 4.2), at different places as far as the grid has room."""
+    """Return clients of the X scheme (section 4.2), at different places as far as the grid has room."""
     scattered = {"random": size, "clustered": 0, "mixed": size // 2}[spread]
     seeds = random.integers(0, 1001, (int(random.integers(3, 9)), 2))[: size - scattered]
     clients = dict.fromkeys(map(tuple, seeds.tolist()))
@@ -142,7 +143,7 @@ def _positions(random: np.random.Generator, size: int, spread: str) -> list[tupl
 
 
 def _fill(random: np.random.Generator, clients: dict[tuple[int, int], None], wanted: int, seeds: NDArray | None) -> None:
-    """Add places until there are so many; with `seeds` one at distance d from them is taken with probability sum exp(-d / 40)."""
+    """Add places until there are `wanted`; with `seeds`, one at distance d from them has probability sum exp(-d / 40)."""
     while len(clients) < wanted:
         block = random.integers(0, 1001, (4096, 2))
         if seeds is not None:
@@ -155,7 +156,7 @@ def _fill(random: np.random.Generator, clients: dict[tuple[int, int], None], wan
 
 
 def _demands(random: np.random.Generator, points: _Points, law: int) -> NDArray[np.int64]:
-    """The seven distributions of section 4.3."""
+    """Return demands by one of the seven distributions of section 4.3."""
     size = len(points)
     if law <= len(_RANGES):
         return random.integers(*_RANGES[law - 1], size, endpoint=True)
@@ -170,7 +171,7 @@ def _demands(random: np.random.Generator, points: _Points, law: int) -> NDArray[
 def _tour_times(
     random: np.random.Generator, points: _Points, of: NDArray[np.int64], first: _Points, last: _Points, service: float
 ) -> _Points:
-    """When a vehicle would serve each client of a cluster, going from one to the nearest next."""
+    """Return when a vehicle would serve each client of a cluster, going from each to the nearest next."""
     times = np.empty(len(points))
     for cluster in np.unique(of):
         left = np.flatnonzero(of == cluster)

@@ -25,25 +25,25 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Vehicles:
-    """K vehicle types. A scalar stands for the same in every type; arrays are float64 or int64 [K] and read-only.
+    """K vehicle types. A scalar stands for the same value in every type; arrays are float64 or int64 [K] and read-only.
 
-    Times and distances are in the instance's units. Raises InputError where a value is off.
+    Times and distances are in the instance's units. Raises InputError for an invalid value.
     """
 
     capacity: _Floats
     count: NDArray[np.int64] = -1  # type: ignore[assignment]
-    """How many there are; -1: as many as one likes."""
+    """The number of vehicles; -1: unlimited."""
     start: NDArray[np.int64] = 0  # type: ignore[assignment]
     """The depot (0..D-1) that a route of this type begins at."""
     end: NDArray[np.int64] = None  # type: ignore[assignment]
-    """The depot that it ends at; by default where it began."""
+    """The depot that it ends at; by default the depot where it began."""
     fixed_cost: _Floats = 0.0  # type: ignore[assignment]
-    """What a route costs, whatever its length."""
+    """The cost of a route, regardless of its length."""
     unit_cost: _Floats = 1.0  # type: ignore[assignment]
-    """What one unit of distance costs."""
+    """The cost of one unit of distance."""
     max_distance: _Floats = np.inf  # type: ignore[assignment]
     max_duration: _Floats = np.inf  # type: ignore[assignment]
-    """From leaving the depot to being back: travel, waiting and service. A vehicle leaves when that is best."""
+    """The longest time from leaving the depot to being back: travel, waiting and service. The departure time is free."""
 
     def __post_init__(self) -> None:
         types = len(np.atleast_1d(self.capacity))
@@ -74,12 +74,12 @@ class Vehicles:
 
 @dataclass(frozen=True, eq=False)
 class VrpInstance:
-    """D depots, then n - D clients; what it costs to go from one node to another; and the vehicles.
+    """D depots, then n - D clients; the costs of going from one node to another; and the vehicles.
 
-    Nodes are 0..n-1 here, the depots first, and `ids[i]` in the file. All arrays are read-only. One unit of time is what one
-    unit of distance takes. Distances, times, prizes and fixed costs are held `scale` times as large as in the file
-    (10 for TENTHS_2D, so that they are whole); objectives are not: an objective is the sum of costs divided by `scale`.
-    Raises InputError where shapes or values are off; whether everything fits is for `feasibility.unservable` to say.
+    Nodes are 0..n-1 here, the depots first, and `ids[i]` in the file. All arrays are read-only. One unit of time is the travel
+    time of one unit of distance. Distances, times, prizes and fixed costs are held `scale` times as large as in the file
+    (10 for TENTHS_2D, so that they are whole); objective values are not: they are the sum of costs divided by `scale`.
+    Raises InputError for invalid shapes or values; `feasibility.unservable` checks whether every client can be served.
     """
 
     name: str
@@ -93,32 +93,32 @@ class VrpInstance:
     """float64 [n, n], for EXPLICIT: from row to column, not negative, zero on the diagonal."""
     depots: int = 1
     earliest: _Floats | None = None
-    """float64 [n]: service does not begin before (a vehicle waits); a depot's is when vehicles may leave. None: no windows."""
+    """float64 [n]: service does not begin before (a vehicle waits); for a depot, when vehicles may leave. None: no windows."""
     latest: _Floats | None = None
-    """float64 [n]: after this service does not begin; a depot's is when vehicles must be back. inf is allowed."""
+    """float64 [n]: service does not begin after this; for a depot, when vehicles must be back. inf is allowed."""
     service: _Floats | None = None
-    """float64 [n]: how long service takes, 0 for depots."""
+    """float64 [n]: the duration of service, 0 for depots."""
     prize: _Floats = None  # type: ignore[assignment]
-    """float64 [n]: what it costs not to visit a client that is not required."""
+    """float64 [n]: the cost of not visiting a client that is not required."""
     required: NDArray[np.bool_] = None  # type: ignore[assignment]
     """bool [n]: whether a client must be visited; false for depots. By default all clients are."""
     fleet: str = "distance"
-    """"fewest": a route less is worth more than any distance, see `route_weight`."""
+    """"fewest": one route fewer is preferred to any reduction of distance, see `route_weight`."""
     ids: NDArray[np.int64] = None  # type: ignore[assignment]  # 1..n by default
     scale: int = 1
     display: _Floats | None = None
-    """float64 [n, 2] to draw at, where `points` are not there."""
+    """float64 [n, 2] to draw at, if `points` are not given."""
     comment: str = ""
     units: tuple[str, str, str] = field(default=("", "", ""))
-    """What the file calls its units of distance, time and load, for people."""
+    """The file's names of its units of distance, time and load, for display."""
     speed: float = 1.0
     """Units of distance that the file's unit of time takes: its times were multiplied by it."""
     rules: Rules | None = None
-    """What is asked for beyond all this; None: nothing."""
+    """Constraints beyond the fields above; None: none."""
     names: tuple[str, ...] = ()
-    """What the nodes are called, n different texts; empty: by their ids."""
+    """The names of the nodes, n different texts; empty: by their ids."""
     vehicle_names: tuple[str, ...] = ()
-    """What the vehicle types are called, K different texts; empty: by their numbers."""
+    """The names of the vehicle types, K different texts; empty: by their numbers."""
 
     def __post_init__(self) -> None:
         if self.edge_weight_type not in EDGE_WEIGHT_TYPES:
@@ -157,7 +157,7 @@ class VrpInstance:
             if m is None or p is not None or np.ndim(m) != 2 or m.shape[0] != m.shape[1]:
                 raise InputError("an EXPLICIT instance has a square matrix and no points", field="matrix")
             m = np.array(m, np.float64, order="C")
-            np.fill_diagonal(m, 0.0)  # nobody goes from a node to itself; files have anything there
+            np.fill_diagonal(m, 0.0)  # nobody goes from a node to itself; files have any value there
             if not (m <= LARGEST).all():  # false for NaN as well
                 raise InputError(f"distances must be finite and at most {LARGEST:g}", field="matrix")
             if (m < 0).any():
@@ -227,11 +227,11 @@ class VrpInstance:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """What messages and pictures call the nodes: quoted names, or the file's ids."""
+        """Return the labels of the nodes in messages and pictures: quoted names, or the file's ids."""
         return tuple(map(repr, self.names)) if self.names else tuple(map(str, self.ids.tolist()))
 
     def vehicle_label(self, kind: int) -> str:
-        """What messages and pictures call a vehicle type: its name, quoted, or its number from 0."""
+        """Return the label of a vehicle type in messages and pictures: its name, quoted, or its number from 0."""
         return repr(self.vehicle_names[kind]) if self.vehicle_names else str(kind)
 
     @property
@@ -241,12 +241,12 @@ class VrpInstance:
 
     @property
     def timed(self) -> bool:
-        """Whether time matters: windows, or a longest duration."""
+        """Whether time matters: windows, or a limit on the duration."""
         return self.windows or bool((self.vehicles.max_duration < np.inf).any())
 
     @property
     def symmetric(self) -> bool:
-        """Whether distances are the same both ways."""
+        """Whether distances are the same in both directions."""
         return self.matrix is None or bool(np.array_equal(self.matrix, self.matrix.T))
 
     @property
@@ -259,14 +259,15 @@ class VrpInstance:
         return all(bool((part == np.floor(part)).all()) for part in parts)
 
     def distances_from(self, node: int) -> _Floats:
-        """float64 [n]: the distances from a node to all (times `scale`), by the judge's formulas."""
+        """Return the distances from a node to all nodes (times `scale`), float64 [n], by the judge's formulas."""
         everything = np.arange(self.n)
         return edge_lengths(self.edge_weight_type, self.points, self.matrix, np.full(self.n, node), everything)
 
     @cached_property
     def route_weight(self) -> float:
-        """What a route costs beside its distance (times `scale`): 0, or with `fleet` "fewest" a power of ten that no distance
-        reaches which is worth a look, that of serving every client alone. It is added to each vehicle's fixed cost.
+        """The cost of a route beside its distance (times `scale`), which is added to each vehicle's fixed cost.
+
+        It is 0, or with `fleet` "fewest" a power of ten not less than the cost of serving every client alone.
         """
         if self.fleet == "distance":
             return 0.0

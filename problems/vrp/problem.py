@@ -55,43 +55,49 @@ class Vrp(Problem):
     instance_suffixes = (".vrp",)
 
     def infeasible(self, instance: VrpInstance) -> str:
-        """The first client that no vehicle can serve, or demand above what the fleet carries."""
+        """Return the first client that no vehicle can serve, or that the demand exceeds the fleet's capacity; "" if neither."""
         from corl.problems.vrp.feasibility import unservable
 
         return unservable(instance)
 
     def evaluate(self, instance: VrpInstance, solution: Any) -> float:
-        """Distance, fixed costs and missed prizes. Raises Infeasible, naming the first broken limit in the file's ids."""
+        """Return distance, fixed costs and missed prizes.
+
+        Raises Infeasible, naming the first violated limit in the file's ids.
+        """
         from corl.problems.vrp.evaluation import objective
 
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Whether this is the head of a VRPLIB file, of Solomon's or Li and Lim's, or of JSON that says "problem": "vrp"."""
+        """Return whether this is the head of a VRPLIB, Solomon or Li and Lim file, or of JSON that says "problem": "vrp"."""
         from corl.problems.vrp.formats import recognises
 
         return recognises(head)
 
     def read(self, path: Path) -> VrpInstance:
-        """The instance in a file of VRPLIB, Solomon, Li and Lim or JSON, by its content. Raises InputError or OSError."""
+        """Return the instance in a file of VRPLIB, Solomon, Li and Lim or JSON, by its content. Raises InputError or OSError."""
         from corl.problems.vrp.formats import read_instance
 
         return read_instance(path)
 
     def write(self, instance: VrpInstance, path: Path) -> None:
-        """Write JSON (a name ending in .json) or VRPLIB, which `read` gives back to the bit. Raises UsageError."""
+        """Write JSON (a name ending in .json) or VRPLIB, from which `read` returns an identical instance. Raises UsageError."""
         from corl.problems.vrp.formats import write_instance
 
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> VrpInstance:
-        """From an object such as the JSON files hold (formats.md), lists or arrays in it. Raises InputError."""
+        """Return the instance of an object in the layout of the JSON files (formats.md), with lists or arrays.
+
+        Raises InputError.
+        """
         from corl.problems.vrp.formats.json_format import from_json_value
 
         return from_json_value(Field(plain(data))) if isinstance(data, Mapping) else super().adapt(data)
 
     def read_solution(self, instance: VrpInstance, path: Path) -> Any:
-        """The routes in a VRPLIB .sol file. Raises InputError, OSError, or Infeasible for a client that there is not."""
+        """Return the routes in a VRPLIB .sol file. Raises InputError, OSError, or Infeasible for an unknown client."""
         from corl.problems.vrp.formats.solutions import read_solution
 
         return read_solution(instance, path)
@@ -103,13 +109,16 @@ class Vrp(Problem):
         write_solution(instance, solution, path)
 
     def to_json(self, instance: VrpInstance, solution: Any) -> list[Any]:
-        """A list of the file's client ids for each route, depots left out; dicts where vehicles or depots differ."""
+        """Return a list of the file's client ids for each route, without depots; dicts if vehicles or depots differ."""
         from corl.problems.vrp.formats.solutions import to_json
 
         return to_json(instance, solution)
 
     def from_json(self, instance: VrpInstance, value: Any) -> Any:
-        """The inverse of `to_json`. Raises InputError for no list of routes, Infeasible for an unknown client."""
+        """Return the inverse of `to_json`.
+
+        Raises InputError for anything but a list of routes, Infeasible for an unknown client.
+        """
         from corl.problems.vrp.formats.solutions import from_json
 
         return from_json(instance, value)
@@ -121,19 +130,19 @@ class Vrp(Problem):
         return SCHEMAS
 
     def describe(self, instance: VrpInstance) -> dict[str, Any]:
-        """Facts for `corl info`."""
+        """Return facts for `corl info`."""
         from corl.problems.vrp.facts import facts
 
         return facts(instance)
 
     def explain(self, instance: VrpInstance, solution: Any) -> dict[str, str]:
-        """Of each client left out, what it would cost to serve it, or the limit in the way."""
+        """Return, for each unserved client, the cost of serving it, or the limit that prevents it."""
         from corl.problems.vrp.explaining import left_out
 
         return left_out(instance, solution)
 
     def draw(self, instance: VrpInstance, solution: Any, axes: Axes) -> None:
-        """Draw depots and clients, and the routes where there are any, the most loaded named."""
+        """Draw depots and clients, and the routes if there is a solution; the routes with the largest loads are named."""
         from corl.problems.vrp.drawing import draw
 
         draw(instance, solution, axes)
@@ -147,10 +156,10 @@ class Vrp(Problem):
     def environment(
         self, instances: Sequence[VrpInstance], rows: int, width: int | None = None, name: str = ""
     ) -> VrpEnvironment:
-        """Building routes client by client, as a pool of `rows` states over `instances`; at most `width` actions are listed.
+        """Return an environment that builds routes client by client: `rows` states of `instances`.
 
-        Raises UsageError, naming it, for what the decision process does not know: several depots or vehicle types, fewer
-        vehicles than clients.
+        At most `width` actions are listed. Raises UsageError, naming the feature, for what the decision process does not support:
+        several depots or vehicle types, fewer vehicles than clients.
         """
         from corl.problems.vrp.environment import VrpEnvironment
         from corl.problems.vrp.environments.savings.environment import SavingsEnvironment
@@ -159,13 +168,13 @@ class Vrp(Problem):
         return kind(instances, rows) if width is None else kind(instances, rows, width)
 
     def decisions(self, instance: VrpInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.integer]:
-        """The actions that build a solution, the fullest routes first; int64 [T]."""
+        """Return the actions that build a solution, the fullest routes first; int64 [T]."""
         from corl.problems.vrp.decisions import decisions
 
         return decisions(instance, solution)
 
     def miniature(self, instance: VrpInstance) -> VrpInstance:
-        """Its first dozen clients."""
+        """Return the instance of the first dozen clients."""
         from corl.problems.vrp.facts import first_clients
 
         return first_clients(instance, 12)

@@ -96,7 +96,7 @@ class Rules:
                 object.__setattr__(self, each.name, held)
 
     def of(self, name: str, default: Any) -> Any:
-        """A rule, or what holds where there is none."""
+        """Return a rule, or `default` if there is none."""
         value = getattr(self, name)
         return default if value is None else value
 

@@ -50,7 +50,7 @@ def length_unit(instance: VrpInstance) -> tuple[str, float]:
 
 
 def stops(instance: VrpInstance, route: Route) -> list[Stop]:
-    """The visits of a route, in order, by the judge's schedule. Raises Infeasible where there is none."""
+    """Return the visits of a route, in order, by the judge's schedule. Raises Infeasible if it has none."""
     vehicles, rules, found = instance.vehicles, instance.rules, schedule(instance, route)
     path = np.array([vehicles.start[route.vehicle], *route.visits, vehicles.end[route.vehicle]], np.int64)
     legs = edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])

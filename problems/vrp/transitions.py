@@ -34,7 +34,7 @@ __all__ = [
 
 CAPACITY, DISTANCE, DURATION, ROUTE_COST, UNIT_COST, SCALE = range(6)
 """Columns of State.limits."""
-_SLACK = 0.5 * LIMIT  # half the judge's, so that no rounding is between them
+_SLACK = 0.5 * LIMIT  # half the judge's, so that rounding cannot separate them
 
 
 class State(NamedTuple):
@@ -52,19 +52,19 @@ class State(NamedTuple):
     """0 where required."""
     required: NDArray[np.bool_]
     alone: NDArray[np.bool_]
-    """Whether a route of its own can serve a client."""
+    """Whether a client can be served by a route of its own."""
     instance: NDArray[np.int32]
     """[R] the row's instance."""
     visited: NDArray[np.int32]
-    """[R] how many clients are visited."""
+    """[R] the number of visited clients."""
     wanted: NDArray[np.int32]
-    """[R] how many required clients are not."""
+    """[R] the number of required clients that are unvisited."""
     done: NDArray[np.bool_]
-    """[R] whether the rest is left out."""
+    """[R] whether the remaining clients are skipped."""
     order: NDArray[np.int32]
     """[R, N] the clients visited in order, then the others in any order."""
     place: NDArray[np.int32]
-    """[R, N] where a client stands in `order`."""
+    """[R, N] the position of each client in `order`."""
     opens: NDArray[np.bool_]
     """[R, N] whether the t-th visit begins a route."""
     vehicle: NDArray[np.float64]
@@ -74,12 +74,12 @@ class State(NamedTuple):
 
 
 class Position(NamedTuple):
-    """What a route under way has come to."""
+    """The state of a route under way."""
 
     load: float
     distance: float
     ready: float
-    """When service ends at the earliest."""
+    """The earliest time at which service ends."""
     busy: float
     """Travel and service so far."""
     leave: float
@@ -88,27 +88,27 @@ class Position(NamedTuple):
 
 @kernel
 def _within(value: Any, limit: Any, size: Any) -> Any:
-    """Whether a limit is kept, but for rounding; size: as in corl.tolerance.keeps."""
+    """Return whether a limit is kept, except for rounding; size: as in corl.tolerance.keeps."""
     return value <= limit + _SLACK * max(abs(value), size)
 
 
 @kernel
 def at_depot(state: Any, instance: Any) -> Any:
-    """The Position of a vehicle at the depot."""
+    """Return the Position of a vehicle at the depot."""
     first = state.graphs.nodes_start[instance]
     return Position(0.0, 0.0, state.earliest[first], 0.0, state.latest[first])
 
 
 @kernel
 def under_way(state: Any, row: Any) -> Any:
-    """The Position of a row's vehicle."""
+    """Return the Position of a row's vehicle."""
     v = state.vehicle[row]
     return Position(v[0], v[1], v[2], v[3], v[4])
 
 
 @kernel
 def serve(state: Any, instance: Any, metric: Any, origin: Any, at: Any, client: Any) -> Any:
-    """Whether a vehicle at `origin` in Position `at` can serve `client` next and be back in time; and its Position then."""
+    """Return whether a vehicle at `origin` in Position `at` can serve `client` next and be back in time; and its new Position."""
     first, limits = state.graphs.nodes_start[instance], state.limits[instance]
     there, back = distance(metric, origin, client), distance(metric, client, 0)
     node = first + client
@@ -121,7 +121,7 @@ def serve(state: Any, instance: Any, metric: Any, origin: Any, at: Any, client: 
         return False, after
     if not (_within(begin, state.latest[node], 0.0) and _within(ready + back, state.latest[first], 0.0)):
         return False, after
-    late = min(leave, state.latest[first] - busy - back)  # the latest departure at all
+    late = min(leave, state.latest[first] - busy - back)  # the latest departure of all
     return _within(max(busy + back, ready + back - late), limits[DURATION], ready + back), after
 
 
@@ -158,7 +158,7 @@ def _move(state: Any, row: Any, at: Any) -> None:
 
 @kernel
 def _copy(state: Any, src: Any, dst: Any) -> None:
-    """Make row `dst` the same as `src`."""
+    """Copy row `src` to row `dst`."""
     n = state.graphs.size[state.instance[src]]
     state.instance[dst], state.visited[dst], state.wanted[dst] = state.instance[src], state.visited[src], state.wanted[src]
     state.done[dst] = state.done[src]
@@ -169,7 +169,7 @@ def _copy(state: Any, src: Any, dst: Any) -> None:
 
 @kernel
 def _leave_out(state: Any, src: Any, dst: Any) -> Any:
-    """Go home and leave out whoever is not visited."""
+    """Return to the depot and skip all unvisited clients."""
     instance, t = state.instance[src], state.visited[src]
     if src != dst:
         _copy(state, src, dst)
@@ -180,7 +180,7 @@ def _leave_out(state: Any, src: Any, dst: Any) -> Any:
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """Serve a client next (1..n-1), or by a new vehicle (n + client); 0 leaves out the others, where none is required."""
+    """Serve a client next (1..n-1), or by a new vehicle (n + client); 0 skips the others, if none of them is required."""
     instance, t = state.instance[src], state.visited[src]
     n, limits = state.graphs.size[instance], state.limits[instance]
     if state.done[src] or t >= n - 1 or action < 0 or action >= 2 * n or action == n:
@@ -203,7 +203,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     if src != dst:
         _copy(state, src, dst)
     order, place = state.order[dst], state.place[dst]
-    moved, hole = order[t], place[client]  # the unvisited client at position t gives way
+    moved, hole = order[t], place[client]  # replaces the unvisited client at position t
     order[t], order[hole], place[client], place[moved] = client, moved, t, hole
     node = state.graphs.nodes_start[instance] + client
     state.opens[dst, t], state.visited[dst] = origin == 0, t + 1
@@ -218,9 +218,9 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """The nearest clients that can be served next, then the nearest that a new vehicle can serve, then 0 where that is legal.
+    """List the nearest clients that can be served next, then the nearest that a new vehicle can serve, then 0 if it is legal.
 
-    Either kind has half the room, and what the other leaves of its half.
+    Each kind has half the slots, and those that the other leaves of its half.
     """
     instance, t = state.instance[row], state.visited[row]
     n = state.graphs.size[instance]
@@ -244,9 +244,9 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
 
 @kernel
 def _nearest(state: Any, row: Any, fresh: Any, out: Any) -> Any:
-    """Fill `out` with the clients nearest to the vehicle that it, or a `fresh` one, can serve; returns how many there are.
+    """Fill `out` with the clients nearest to the vehicle that it, or a `fresh` one, can serve; return their number.
 
-    They are taken from the neighbour list or, where that has too few, from a scan; of two as near, the lower comes first.
+    They are taken from the neighbour list or, if that has too few, from a scan; ties by the lower number.
     """
     instance, t = state.instance[row], state.visited[row]
     graphs, metric = state.graphs, graph_metric(state.graphs, instance)

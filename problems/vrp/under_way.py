@@ -17,7 +17,7 @@ __all__ = ["begun_wrongly"]
 
 
 def begun_wrongly(instance: VrpInstance, kinds: dict[int, Ways]) -> str:
-    """Why a route that is under way cannot be finished whatever comes behind its beginning; "" where that is not proven."""
+    """Return why a route under way cannot be finished whatever follows its beginning; "" if that is not proven."""
     rules = instance.rules or NO_RULES
     begun = list(rules.begun or ())
     served = np.concatenate([np.zeros(0, np.int64), *begun])

@@ -1,4 +1,4 @@
-"""The rules of a job shop in JSON, read and written; the fields are told in formats.md, "Rules in JSON"."""
+"""Reader and writer of the rules of a job shop in JSON; formats.md, "Rules in JSON", describes the fields."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _spell(field: Field) -> tuple[int, int]:
 
 
 def _setups(fields: list[Field]) -> dict[str, Any]:
-    """The matrices of all machines; null where there are no set-ups."""
+    """Return the matrices of all machines; null without set-ups."""
     records = [None if each.value is None else each.record() for each in fields]
     given = [record for record in records if record is not None]
     if not given:

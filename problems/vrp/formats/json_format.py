@@ -1,4 +1,4 @@
-"""Instances in JSON, in units of the user's own, read and written; the form is told in formats.md, "JSON"."""
+"""Reader and writer of instances in JSON, in the user's own units; formats.md, "JSON", describes the format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of an instance in JSON, read and written; the fields are told in formats.md, "Rules in JSON"."""
+"""Reader and writer of the rules of an instance in JSON; formats.md, "Rules in JSON", describes the fields."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def first_loads(records: list[Record], key: str, q: int, default: float) -> _Flo
 
 
 def _loads(records: list[Record], key: str, q: int, default: float) -> _Floats:
-    """float64 [records, Q]: a number where there is one dimension, else a list."""
+    """Return float64 [records, Q]: a number in the file if there is one dimension, else a list."""
     rows = [
         [default] * q if key not in each
         else each[key].numbers(q) if q > 1 or isinstance(each[key].value, list)

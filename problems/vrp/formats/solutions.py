@@ -20,10 +20,10 @@ _ROUTE = re.compile(r"route\s*#?\s*\d+\s*:(.*)", re.IGNORECASE)
 
 
 def read_solution(instance: VrpInstance, path: str | Path) -> list[Route]:
-    """The routes in a VRPLIB solution file, whose clients are 1..n-D in the order of the instance's file; 0 is a reload.
+    """Return the routes in a VRPLIB solution file, whose clients are 1..n-D in the order of the instance's file; 0 is a reload.
 
-    Lines other than "Route #k: ..." are not looked at. Raises InputError, Infeasible for a client that there is not, OSError,
-    and UsageError where vehicles differ, of which such a file says nothing.
+    Lines other than "Route #k: ..." are ignored. Raises InputError, Infeasible for an unknown client, OSError, and UsageError if
+    vehicles differ, which such a file cannot express.
     """
     _check_alike(instance)
     text, routes = Text.read(path), []
@@ -62,8 +62,10 @@ def _check_alike(instance: VrpInstance) -> None:
 
 
 def to_json(instance: VrpInstance, solution: Any) -> list[Any]:
-    """A list of names or ids (of clients, and of depots to reload at) for each route; where there are several vehicle types or
-    depots a dict, see formats.md."""
+    """Return a list of names or ids (of clients, and of depots to reload at) for each route.
+
+    If there are several vehicle types or depots, a route is a dict, see formats.md.
+    """
     routes, vehicles = routes_of(instance, solution), instance.vehicles
     called: list[Any] = list(instance.names) or instance.ids.tolist()
     visits = [[called[node] for node in route.visits.tolist()] for route in routes]

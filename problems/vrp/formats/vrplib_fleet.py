@@ -19,11 +19,11 @@ def fleet(
     text: Text, header: dict[str, Entry], sections: dict[str, Text], depots: NDArray[np.int64], scale: int,
     more: dict[str, NDArray[np.float64]],
 ) -> tuple[Vehicles, dict[str, NDArray[np.float64]]]:  # fmt: skip
-    """The vehicle types; vehicles that are alike are one type. `depots` int64 [D]: their ids. Raises InputError.
+    """Return the vehicle types; identical vehicles are one type. `depots` int64 [D]: their ids. Raises InputError.
 
-    more: float64 [1] or [count], columns in which vehicles of a type are alike too; returned with a value a type.
+    more: float64 [1] or [count], columns in which the vehicles of a type are identical too; returned with one value per type.
 
-    DISTANCE limits a route's length or, where there are service times, its duration (Christofides, Mingozzi and Toth).
+    DISTANCE limits a route's length or, if there are service times, its duration (Christofides, Mingozzi and Toth).
     """
     count = vehicle_count(text, header)
     limit = (

@@ -85,7 +85,7 @@ def _check(instance: VrpInstance) -> None:
 
 
 def _each(instance: VrpInstance) -> bool:
-    """Whether there are as many vehicles as one likes, all alike, at every depot."""
+    """Return whether there is an unlimited number of identical vehicles at every depot."""
     vehicles = instance.vehicles
     alike = all((getattr(vehicles, name) == getattr(vehicles, name)[0]).all() for name, _ in _SECTIONS.values())
     return alike and bool((vehicles.count < 0).all()) and np.array_equal(vehicles.start, np.arange(instance.depots))
