@@ -1,4 +1,4 @@
-"""OR-Tools' CP-SAT under a Run: any problem that can write itself as a `CpModel` needs only that and a way back."""
+"""OR-Tools' CP-SAT under a Run: a problem needs only a `CpModel` and a function from its variables to a solution."""
 
 from __future__ import annotations
 
@@ -39,15 +39,19 @@ def solve_model(
     bound: Callable[[float], float] | None = None,
     settings: Callable[[Any], object] | None = None,
 ) -> None:
-    """Search until the engine is done or the run must end; report solutions, bounds, and infeasibility where it is proven.
+    """Solve `model` until the engine finishes or the run must end; report solutions, bounds, and proven infeasibility.
 
-    solution: from a function that gives the value of a variable or literal, the problem's own solution.
-    search_workers: threads; 0: as many as the run's workers. interleave: they take turns in one thread, deterministically.
-    bound: from the engine's bound on the model's objective to one on the problem's; the next integer where none is given, as
-        is right where both objectives are the same and integers.
-    settings: called with the engine's parameters, to set others.
-    The engine has no interruption of its own switched on: the Run's clock and Ctrl-C end it. Raises SolverError for a model
-    that the engine refuses.
+    The engine's own handling of Ctrl-C is off: the Run ends it. Raises SolverError for a model that the engine refuses.
+
+    Args:
+        model: The model.
+        run: Its limits, seed and workers; the receiver of solutions and bounds.
+        solution: Function from a function that returns the value of a variable or literal to the problem's own solution.
+        search_workers: Threads of the engine; 0: the run's workers.
+        interleave: Whether these workers take turns in one thread, deterministically.
+        bound: Function from the engine's bound on the model's objective to a bound on the problem's. None rounds to the next
+            integer, which is valid if both objectives are the same and integral.
+        settings: Called with the engine's parameters, to set others.
     """
     from ortools.sat.python import cp_model
 
@@ -87,7 +91,7 @@ def solve_model(
 
 
 def _engine(run: Run, search_workers: int, interleave: bool) -> CpSolver:
-    """CP-SAT with a run's limits and seed, without an interruption of its own."""
+    """Return CP-SAT with a run's limits and seed, its own handling of Ctrl-C off."""
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
@@ -101,10 +105,10 @@ def _engine(run: Run, search_workers: int, interleave: bool) -> CpSolver:
 
 
 def _up(bound: float) -> float:
-    """The least integer objective that a bound from below allows."""
+    """Return the least integral objective value that a lower bound allows."""
     return float(math.ceil(bound - _ROUNDING))
 
 
 def _down(bound: float) -> float:
-    """The greatest integer objective that a bound from above allows."""
+    """Return the greatest integral objective value that an upper bound allows."""
     return float(math.floor(bound + _ROUNDING))

@@ -12,14 +12,14 @@ from corl.tolerance import LIMIT
 __all__ = ["exact_integers", "integer_capacity", "integer_factor", "integer_loads"]
 
 _EXACT = 2.0**53  # up to which float64 sums of integers are exact
-_TOP = 1000  # of exponents: of what is smaller nothing can be told
-_DIGITS = 9  # behind the point, at the most
+_TOP = 1000  # the greatest exponent of a factor
+_DIGITS = 9  # after the decimal point, at most
 
 
 def exact_integers(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Numbers times a power of ten that makes all of them integers with an exact sum, and that power.
+    """Return the numbers times a power of ten that makes all of them integers with an exact float64 sum, and that power.
 
-    Where there is none: the numbers as they are, and 0.
+    If no such power exists, return the numbers unchanged, and 0.
     """
     for digits in range(_DIGITS + 1):
         unit = 10.0**digits
@@ -32,17 +32,17 @@ def exact_integers(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], f
 
 
 def integer_capacity(capacity: float, unit: float) -> int:
-    """The most that integers in this unit may add up to under a capacity."""
+    """Return the greatest sum of integers in this unit that a capacity allows."""
     return math.floor(capacity * unit * (1.0 + 1e-15) + 1e-9)
 
 
 def integer_loads(
     demand: NDArray[np.float64], capacity: NDArray[np.float64], most: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Demands and capacities as integers up to `most` (capacities as floats, which may be infinite).
+    """Return demands (int64) and capacities (float64, which may be infinite) as integers up to `most`.
 
-    Whole where they are multiples of the least of them, or of a thousandth of it; else demands are rounded up, and capacities
-    eased by half of what the judge grants.
+    They are exact if all are multiples of the least of them, or of a tenth, hundredth or thousandth of it. Otherwise demands are
+    rounded up, and capacities are enlarged by half of the judge's tolerance.
     """
     numbers = np.concatenate([demand, capacity[np.isfinite(capacity)]])
     least = float(numbers[numbers > 0.0].min(initial=np.inf))
@@ -57,7 +57,7 @@ def integer_loads(
 
 
 def integer_factor(largest: float, most: float, parts: list[NDArray[np.float64]]) -> float:
-    """1 where all finite numbers in `parts` are integers, else the power of two that makes `largest` at most `most`."""
+    """Return 1 if all finite numbers in `parts` are integers, else a power of two that scales `largest` to at most `most`."""
     if all(bool((part[np.isfinite(part)] == np.floor(part[np.isfinite(part)])).all()) for part in parts):
         return 1.0
     return math.ldexp(1.0, min(_TOP, math.floor(math.log2(most) - math.log2(largest)))) if largest > 0.0 else 1.0

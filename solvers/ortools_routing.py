@@ -1,4 +1,4 @@
-"""OR-Tools' routing search under a Run: any problem that can write itself as a `RoutingModel` needs only that and a way back."""
+"""OR-Tools' routing search under a Run: a problem needs only a `RoutingModel` and a function from it to a solution."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["load_engine", "solve_model"]
 
 
 def load_engine() -> None:
-    """Import it, for `Solver.prepare`."""
+    """Import the routing library, for `Solver.prepare`."""
     import ortools.constraint_solver.pywrapcp
     import ortools.constraint_solver.routing_enums_pb2  # noqa: F401
 
@@ -28,17 +28,21 @@ def solve_model(
     metaheuristic: str = "GUIDED_LOCAL_SEARCH",
     routes: list[list[int]] | None = None,
 ) -> None:
-    """Search until the engine is done or the run must end, and report what it finds.
+    """Search until the engine finishes or the run must end, and report every solution found.
 
-    solution: from the model, the problem's own form of the engine's present solution. It must not hold the model: the engine
-        holds it, and what holds one another across the two languages is never freed.
-    first_solution, metaheuristic: the engine's names of its construction and its search.
-    routes: nodes without the ends, a list a vehicle, to begin from instead of a construction.
+    Args:
+        routing: The engine's RoutingModel.
+        run: Its time limit; the receiver of solutions.
+        solution: Function from the model to the engine's current solution in the problem's own form. It must not hold a
+            reference to the model: the engine holds the function, and a reference cycle across the two languages is never freed.
+        first_solution: The engine's name of the construction.
+        metaheuristic: The engine's name of the metaheuristic.
+        routes: An initial solution that replaces the construction: for each vehicle its nodes without start and end.
     """
     found: deque[Any] = deque(maxlen=1)
     stop, model = [False], weakref.proxy(routing)
     routing.AddAtSolutionCallback(lambda: found.append(solution(model)))
-    # The engine holds the interpreter's lock except inside callbacks; this one lets the other thread look at the clock.
+    # The engine holds the interpreter's lock except inside callbacks; this one lets the other thread read the clock.
     routing.AddSearchMonitor(routing.solver().CustomLimit(lambda: stop[0]))
     parameters = _parameters(run, first_solution, metaheuristic)
 

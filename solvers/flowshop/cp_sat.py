@@ -60,7 +60,7 @@ class CpSat(Solver):
 
 
 class _Model:
-    """start[j][i], and a literal for every job that can come next behind another one (n: none)."""
+    """start[j][i], and a literal for every job that can come immediately after another one (n: none)."""
 
     def __init__(self, instance: FlowShopInstance) -> None:
         from ortools.sat.python import cp_model
@@ -104,7 +104,7 @@ class _Model:
         return self
 
     def _arc(self, before: int, after: int, duration: list[list[int]]) -> None:
-        """The literal that says that one job comes right behind another one, or first."""
+        """Return the literal for one job coming immediately after another one, or first."""
         setup, n = self.instance.setup, self.instance.jobs
         literal = self.arcs[before, after] = self.model.new_bool_var("")
         for i in range(self.instance.machines) if before < n or setup is not None else ():

@@ -1,4 +1,4 @@
-"""What the solvers of every problem share: a policy to load, a budget in states shown to it, a pool to decode on."""
+"""Shared parts of the generic solvers: loading a policy, a budget in states evaluated by it, a pool of states to decode on."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 __all__ = ["Session", "no_environment", "policy_for", "policy_name", "warm_up"]
 
 _WARM_UP = 400  # states: enough for a round of any decoder, or an episode by search, on a miniature
-_WORK = 2.5e9  # floating-point operations of one network call, about 60 ms of one core: how late a time limit may be noticed
+_WORK = 2.5e9  # floating-point operations of one network call, about 60 ms of one core: the delay until a time limit is noticed
 _BATCH = 32  # rows of a network call, at most: more bring nothing on a CPU
-_POOL = 64  # rows that are decoded together where a decoder needs no more
+_POOL = 64  # rows that are decoded together if a decoder needs no more
 _MEMORY = 1e9  # bytes that the rows of a pool may take
-_LISTED = 500  # steps between two looks at the clock where no network is asked
+_LISTED = 500  # steps between two readings of the clock if no network is called
 _GRACE = 0.1  # seconds in which the first solution may be completed when the time is over
 _RESERVE = 0.9  # share of the time left that a round is planned to take
 
 
 def no_environment(instance: Any) -> str:
-    """The reason why a solver that needs an environment cannot solve `instance`; "" if it has one."""
+    """Return why a solver that needs an environment cannot solve `instance`; "" if its problem has one."""
     problem = registry.problem_of(instance)
     if problem is None or problem.has_environment:
         return ""
@@ -41,8 +41,11 @@ def no_environment(instance: Any) -> str:
 
 
 def warm_up(solver: Solver, instance: Any, policy: Policy) -> None:
-    """Solve a miniature, so that everything is compiled: also what ends a budget before the first solution, and, for a miniature
-    that leaves no choice, what a choice takes."""
+    """Solve a miniature of `instance`, which compiles every kernel that solving `instance` needs.
+
+    This includes the code for a budget that ends before the first solution. If no state of the miniature leaves a choice, the
+    network and the noise of a decoder are called once on their own.
+    """
     import numpy as np
 
     from corl.decoding.noise import gumbels
@@ -64,9 +67,14 @@ def warm_up(solver: Solver, instance: Any, policy: Policy) -> None:
 
 
 def policy_for(instance: Any, given: str | Policy, architecture: str = "") -> Any:
-    """The policy of that name or path, or with "" the one shipped for such instances, in evaluation mode; or one that is given.
+    """Return the policy with which a solver decodes `instance`, in evaluation mode.
 
-    Raises UsageError as `policy_name`, and where it is of another problem or no `architecture` (with "": no policy at all).
+    Args:
+        instance: The instance.
+        given: A name or a path; "" for the policy shipped for instances of this kind; or a policy, which is returned itself.
+        architecture: The required architecture; "" accepts every policy.
+
+    Raises UsageError as `policy_name` does, and for a policy of another problem or architecture, or in training mode.
     """
     from corl.networks.checkpoints import loaded
 
@@ -87,7 +95,7 @@ def policy_for(instance: Any, given: str | Policy, architecture: str = "") -> An
 
 
 def policy_name(instance: Any, name: str, architecture: str = "") -> str:
-    """`name`; for "" that of the shipped policy. Raises UsageError where there is none, naming the command that trains one."""
+    """Return `name`, or for "" the name of the shipped policy. Raises UsageError with the command that trains one if none is."""
     from corl.networks.checkpoints import shipped
 
     problem = registry.problem_of(instance)
@@ -110,22 +118,30 @@ def _untrained(problem: Problem, wanted: str, architecture: str) -> str:
 
 
 class Session:
-    """One instance, its symmetric copies and its starts, decoded again and again by a policy until the run says stop.
+    """Repeated decoding of one instance, its symmetric copies and its starts by a policy, until the run must stop.
 
-    The unit of the run's budget is a state shown to the network. Every better solution is reported at once.
+    The unit of the run's budget is a state evaluated by the network. Every better solution is reported at once.
     """
 
     def __init__(self, instance: Any, run: Run, policy: Policy, augment: int, starts: int) -> None:
-        """augment: copies by symmetry to decode, as far as there are so many. starts: keys to begin with; 0 means all."""
+        """Prepare a session; nothing is decoded yet.
+
+        Args:
+            instance: The instance.
+            run: Its budget, and the receiver of solutions.
+            policy: The policy, in evaluation mode.
+            augment: The greatest number of symmetric copies to decode, the instance itself included.
+            starts: The greatest number of keys to begin with; 0: all.
+        """
         self.run, self.policy = run, policy
         self.instance, self.copies = instance, run.problem.symmetries(instance)[:augment]
         self.starts = min(starts or math.inf, run.problem.starts(instance))
         self.rows = 0
-        """States shown to the network so far."""
+        """States evaluated by the network so far."""
         self.steps = 0
-        """Of them in the greedy episode."""
-        self._seconds = 0.0  # that a state takes, as last seen
-        self._mark = (0.0, 0)  # when the present decoding began, and the states shown before it
+        """States evaluated in the greedy episode."""
+        self._seconds = 0.0  # per state, as last measured
+        self._mark = (0.0, 0)  # when the current decoding began, and the states evaluated before it
         self.plays = False
         """Whether the policy plays whole episodes by itself, a few at a time, so that a time limit may come at any moment."""
         self.most_rows = 1
@@ -133,14 +149,14 @@ class Session:
 
     @property
     def entries(self) -> int:
-        """How many episodes are decoded side by side: copies x starts."""
+        """The number of episodes that are decoded side by side: copies x starts."""
         return len(self.copies) * int(self.starts)
 
     def first(self) -> bool:
-        """Report the greedy solution; whether there is any other, and budget left to look for it.
+        """Report the greedy solution, and return whether another solution exists and budget is left to search for it.
 
-        With a time limit, what the first actions listed lead to is reported before it. Where a budget of iterations ends
-        within the greedy episode, the first actions listed complete it.
+        With a time limit, the solution of the first listed actions is reported before the greedy one. If a budget of iterations
+        ends within the greedy episode, the first listed actions complete the episode.
         """
         from corl.decoding import Greedy
 
@@ -162,7 +178,7 @@ class Session:
         return not self.run.should_stop
 
     def _chose(self, pool: Environment, actions: NDArray[np.int32]) -> bool:
-        """Whether any state of an episode, which row 0 plays again as far as that, has more than one action."""
+        """Return whether any state of an episode has more than one action. Row 0 replays the episode up to that state."""
         pool.reset([0], [0])
         for action in actions:
             if (pool.actions([0])[0] >= 0).sum() > 1:
@@ -171,7 +187,7 @@ class Session:
         return False
 
     def _complete(self, pool: Environment) -> bool:
-        """Play row 0 to its end by the first action listed and report it; False where the run ended _GRACE seconds before."""
+        """Complete row 0 by first listed actions and report it; return False if the run ended more than _GRACE seconds ago."""
         import numpy as np
 
         from corl.decoding.rollouts import play_listed
@@ -197,9 +213,13 @@ class Session:
         return True
 
     def decode(self, decoder: Decoder, rows: int, number: int, together: int = _POOL) -> Decoded:
-        """Decode all entries with `rows` rows for each, so many at once as fit into `together` rows (one, at least).
+        """Decode all entries, and return what was found.
 
-        `number` makes the noise of each round different.
+        Args:
+            decoder: The decoder.
+            rows: Rows of the pool for each entry.
+            number: The number of the round; each has noise of its own.
+            together: Rows of the pool in which entries are decoded side by side; always at least one entry.
         """
         import numpy as np
 
@@ -210,7 +230,7 @@ class Session:
         return self._decode(decoder, self._pool, which, key, number)
 
     def fits(self, states: int, entries: int = 0) -> int:
-        """How many times `states` states for each of so many entries (0: all) can be shown in what is left of the budget."""
+        """Return how many times the rest of the budget allows `states` states for each of `entries` entries (0: all)."""
         states *= entries or self.entries
         if self.run.iterations is not None:
             return (self.run.iterations - self.rows) // states
@@ -220,7 +240,7 @@ class Session:
         return int(_RESERVE * self.run.remaining / self._seconds) // states
 
     def out_of_budget(self) -> None:
-        """End the run: what is left of its budget is too little for another round."""
+        """End the run, because the rest of its budget is too small for another round."""
         self.run.stop("iterations" if self.run.iterations is not None else "time_limit")
 
     def _decode(self, decoder: Decoder, pool: Environment, which: Any, keys: Any, number: int) -> Decoded:
@@ -243,17 +263,17 @@ class Session:
         return found
 
     def _measure(self) -> None:
-        """Update the seconds that a state takes."""
+        """Update the measured seconds per state."""
         began, before = self._mark
         if self.rows > before:
             self._seconds = (self.run.elapsed - began) / (self.rows - before)
 
     def _left(self) -> int:
-        """States that the budget of iterations has left; 2^31 without one."""
+        """Return the states that a budget of iterations has left; 2^31 without such a budget."""
         return 2**31 if self.run.iterations is None else max(0, self.run.iterations - self.rows)
 
     def _ask(self, rows: int) -> bool:
-        """Draw so many units from the run's budget."""
+        """Draw `rows` units from the run's budget; return False if it has too few."""
         self.rows += rows
         while rows:
             granted = self.run.budget(rows)
@@ -263,13 +283,13 @@ class Session:
         return True
 
     def _offer(self, entry: int, total: float, solution: Any) -> None:
-        """Report a solution that promises to be better."""
+        """Report a solution whose total reward promises a better objective value than the incumbent's."""
         value = -total if self.run.problem.sense == "min" else total
         if self.run.objective is None or self.run.problem.better(value, self.run.objective):
             self.run.report(solution)
 
     def _batch(self, slots: int) -> int:
-        """Rows of a network call: a fixed number, so that bits do not depend on the machine's speed."""
+        """Return the rows of a network call; it does not depend on the machine's speed, so that results are reproducible."""
         parameters = getattr(self.policy, "parameters", None)
         if parameters is None:
             return _BATCH

@@ -18,8 +18,9 @@ __all__ = ["MuZero"]
 
 @dataclass(frozen=True)
 class MuZero(Solver):
-    """Search without a simulator: only the steps that are taken are made in the environment. First the greedy solution, then
-    rounds of an episode each, with twice the simulations from round to round.
+    """Tree search in a learned model: only the chosen actions are carried out in the environment.
+
+    The greedy solution is reported first. Rounds of one episode per entry follow, each with twice the simulations of the last.
     """
 
     policy: str | AnyPolicy = option(

@@ -21,18 +21,18 @@ __all__ = ["Policy"]
 _AT_FIRST = {"greedy": 16, "sample": 32, "beam": 4, "stochastic-beam": 16, "without-replacement": 16}
 _DOUBLING = ("beam", "stochastic-beam")
 _PARTS = 4  # rounds of sampling without replacement that share a budget of iterations
-_NODES = 500_000  # prefixes that it remembers, before it begins anew: about a kilobyte each
+_NODES = 500_000  # prefixes that it remembers before it starts again from scratch: about a kilobyte each
 
 
 @dataclass(frozen=True)
 class Policy(Solver):
-    """The greedy solution at once, then rounds of a decoder until the budget ends.
+    """Decoding of a learned policy: the greedy solution first, then rounds of a decoder until the budget ends.
 
-    The last round is made as narrow as what is left of the budget asks for; where that is too little for a beam wider than
-    the one before, it is spent on samples.
+    The last round is as narrow as the rest of the budget requires. If the rest is too small for a beam wider than the last one,
+    it is spent on samples.
 
-    At equal network calls beams and greedy decoding from many starts are level, and ahead of the other decoders and of tree
-    search (tsp/decoders, whose results say by how much); the default is a beam, since not every problem has many starts.
+    At an equal number of network calls, beams and greedy decoding from many starts are equally good, and better than the other
+    decoders and tree search (see the results of tsp/decoders). The default is a beam, since not every problem has many starts.
     """
 
     policy: str | AnyPolicy = option(
@@ -115,7 +115,7 @@ class Policy(Solver):
                 self._fill(session, number)
 
     def _widths(self, session: Session) -> Iterator[int]:
-        """The width of each round, as long as there is budget for one that is worth it."""
+        """Yield the width of each round, as long as the budget suffices for a useful one."""
         counted, width, before, done = session.run.iterations is not None, self.width, 0, 0
         states = session.steps
         while not self.rounds or done < self.rounds:
@@ -135,7 +135,7 @@ class Policy(Solver):
             width = 2 * width if self.decoder in _DOUBLING else width
 
     def _fill(self, session: Session, number: int) -> None:
-        """Spend on samples what is left of the budget where it does not reach for a wider beam; end the run."""
+        """Spend the rest of the budget on samples, if it is too small for a wider beam, and end the run."""
         from corl.decoding import Sampling
 
         while not session.run.should_stop and (width := min(_AT_FIRST["sample"], session.fits(session.steps))) > 0:
@@ -144,7 +144,7 @@ class Policy(Solver):
         session.out_of_budget()
 
     def _rows(self, width: int, session: Session) -> int:
-        """Rows of a pool that an entry needs; sampling without replacement has all entries there at once."""
+        """Return the rows of a pool that an entry needs; sampling without replacement keeps all entries in the pool at once."""
         return width * session.entries if self.decoder == "without-replacement" else width
 
     def _decoder(self, width: int, further: Iterator[int]) -> Decoder:
@@ -163,14 +163,14 @@ class Policy(Solver):
 
 @dataclass(frozen=True)
 class _Rounds:
-    """Sampling without replacement in rounds of `width`, then of what `further` says, of all entries together."""
+    """Sampling without replacement, all entries together: a round of `width` samples, then rounds as `further` says."""
 
     width: int
     further: Iterator[int]
     temperature: float
 
     def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
-        """Ends where every sequence was sampled, or where what was sampled takes too much memory."""
+        """Sample until every sequence was sampled, or until the remembered prefixes take too much memory."""
         from corl.decoding.without_replacement import Sampler
 
         sampler = Sampler(evaluator, entries, self.temperature)

@@ -1,7 +1,7 @@
 """The generic solvers on problems whose solutions are policies (`Problem.solutions_are_policies`).
 
-Elsewhere they keep the best of many episodes, which here would be the luckiest: they report the policy that they would play by,
-and the judge plays it in all episodes of the instance.
+For other problems these solvers keep the best of many episodes. Here the best episode would be the one with the most favourable
+random events; so they report the policy itself, and the judge simulates it in all episodes of the instance.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["VALUE_SCALE", "applies", "prepare", "report"]
 
 VALUE_SCALE = 0.02
-"""Of a Gumbel search, whose values are those of one random future each. With 0.1, as where nothing is random, a search of 8
-simulations lost up to 18 % of what its network earns alone, with 0.02 or less nothing."""
+"""The default weight of values in a Gumbel search, each of which is estimated from one random future. With 0.1, the default of
+deterministic problems, a search of 8 simulations earned up to 18 % less than its network alone; with 0.02 or less, no less."""
 _SIMULATIONS = 16
 _SHARE = 0.8  # of the time limit, for a policy that searches
 _MEANT = ("policy", "method", "simulations", "value_scale")
@@ -31,13 +31,13 @@ _NAMED = "the name or the file of a checkpoint, not a policy itself: whoever che
 
 
 def applies(instance: Any) -> bool:
-    """Whether a solution of the instance's problem is a policy."""
+    """Return whether a solution of the instance's problem is a policy."""
     problem = registry.problem_of(instance)
     return problem is not None and problem.solutions_are_policies
 
 
 def prepare(solver: Solver, instance: Any, architecture: str = "") -> None:
-    """Load the policy and solve a miniature: everything is compiled. Raises UsageError for options that mean nothing here."""
+    """Load the policy and solve a miniature to compile every kernel. Raises UsageError for options without a meaning here."""
     from corl.run import Run
 
     problem = registry.problem_of(instance)
@@ -49,7 +49,7 @@ def prepare(solver: Solver, instance: Any, architecture: str = "") -> None:
 
 
 def _check(solver: Any, problem: str) -> None:
-    """Refuse a policy that has no name, and options of decoders and rounds that are not what they are by default."""
+    """Raise UsageError for a policy without a name, and for options of decoders and rounds that differ from their defaults."""
     if not isinstance(solver.policy, str):
         raise UsageError(f"option policy is of type {type(solver.policy).__name__}; accepted: {_NAMED.format(problem)}")
     usual = defaults(type(solver))
@@ -59,7 +59,7 @@ def _check(solver: Any, problem: str) -> None:
 
 
 def report(solver: Any, instance: Any, run: Run, searches: bool = False, architecture: str = "") -> None:
-    """Report the policy of a solver; where 80 % of the time limit is too short for its search, its likeliest actions alone."""
+    """Report the policy of a solver, without its search if 80 % of the time limit would not suffice for that."""
     from corl.networks.checkpoints import loaded
 
     policy_for(instance, solver.policy, architecture)

@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 __all__ = ["VALUE_SCALE", "TreeSearch", "made_search", "search_rounds"]
 
 VALUE_SCALE = 0.1
-"""Of a Gumbel search, unless told otherwise."""
+"""The default weight of values in a Gumbel search."""
 _AT_FIRST = 4  # simulations of the first round under a time limit
 _MOST = 1 << 14  # simulations beyond which rounds do not double them
 
 
 @dataclass(frozen=True)
 class TreeSearch(Solver):
-    """AlphaZero's search with a policy trained by whatever means: the greedy solution at once, then rounds of an episode each
-    whose every step is searched, with twice the simulations from round to round.
+    """AlphaZero's search in the environment, with a policy trained by any method.
+
+    The greedy solution is reported first. Rounds of one episode per entry follow, in which a search chooses every action; each
+    round has twice the simulations of the last.
     """
 
     policy: str | AnyPolicy = option(
@@ -74,11 +76,11 @@ class TreeSearch(Solver):
         self._search_once(instance, policy)
 
     def _rollouts(self, policy: Any) -> bool:
-        """Whether leaves are decoded greedily instead of valued by the network."""
+        """Return whether a leaf's value is the return of greedy decoding from it, not the network's estimate."""
         return self.value == "rollout" or (self.value == "auto" and not getattr(policy, "has_value", False))
 
     def _search_once(self, instance: Any, policy: Any) -> None:
-        """Search from the first state of a miniature, which `solve` leaves out if each state has one action."""
+        """Search from the first state of a miniature, which `solve` skips if every state has one action."""
         import numpy as np
 
         from corl import registry
@@ -114,9 +116,14 @@ class TreeSearch(Solver):
 
 
 def search_rounds(options: Any, session: Session, states: int, decoder: Any, scratch: bool = False) -> None:
-    """Episodes by search until the budget ends. `states`: shown to the network in an episode of one simulation a step.
+    """Decode rounds of episodes by tree search until the budget ends.
 
-    decoder: function of a search. scratch: whether the pool has a row more for each leaf in a call.
+    Args:
+        options: The solver, with its fields simulations, rounds, leaves, method and value_scale.
+        session: What to decode.
+        states: States evaluated by the network in an episode with one simulation per step.
+        decoder: Function from a search to a decoder.
+        scratch: Whether the pool has one more row for each leaf in a call.
     """
     simulations, done = options.simulations, 0
     while not options.rounds or done < options.rounds:
@@ -135,7 +142,7 @@ def search_rounds(options: Any, session: Session, states: int, decoder: Any, scr
 
 
 def made_search(options: Any, simulations: int, number: int) -> Any:
-    """The search of a round; the first one has no noise, the others differ by theirs."""
+    """Return the search of round `number`: round 0 is without noise, the following ones have noise."""
     from corl.search.gumbel import Gumbel
     from corl.search.puct import Puct
 

@@ -131,7 +131,7 @@ def _price(values: NDArray[np.float64], weights: NDArray[np.float64], capacity: 
 
 
 def _relaxed(instance: KnapsackInstance, price: NDArray[np.float64]) -> float:
-    """What Lagrange's relaxation of the capacities at these prices is worth: a bound whatever they are, if from 0."""
+    """Return the value of the Lagrangian relaxation of the capacities at these prices: a bound for any prices from 0 on."""
     usable = (instance.weights <= instance.capacities[:, None]).all(axis=0)
     gains = instance.values[usable] - price @ instance.weights[:, usable]
     return float(price @ instance.capacities + np.maximum(0.0, gains).sum())

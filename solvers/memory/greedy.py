@@ -35,7 +35,7 @@ def benefits(program):
 
 
 class Filling(NamedTuple):
-    """How far `fill` has come."""
+    """The progress of `fill`."""
 
     order: NDArray[np.int64]
     """Tensors."""

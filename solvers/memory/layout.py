@@ -33,7 +33,7 @@ RUN_TENSOR, RUN_ACCESS = range(2)
 
 
 class Program(NamedTuple):
-    """What the kernels know of an instance: O operations, T tensors, A accesses sorted by tensor, G alias groups."""
+    """An instance as arrays for kernels: O operations, T tensors, A accesses sorted by tensor, G alias groups."""
 
     rates: NDArray[np.float64]
     """[4] as timing.serve takes them."""
@@ -111,7 +111,7 @@ def program_of(instance: MappingInstance) -> Program:
 
 
 def _fits_together(program: Program, members: list[int]) -> bool:
-    """Whether the members of a group, each from its first to its last access, can all lie at one offset."""
+    """Return whether the members of a group, each from its first to its last access, can all lie at one offset."""
     spans = [_whole(program, t) for t in members]
     if any(span is None for span in spans):
         return False

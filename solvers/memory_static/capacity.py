@@ -1,4 +1,4 @@
-"""What every solver of static allocation does first: the load as a bound, and what cannot fit into a capacity."""
+"""The first steps of every solver of static allocation: the load as a bound, and a check against the capacity."""
 
 from __future__ import annotations
 

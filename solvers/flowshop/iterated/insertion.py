@@ -1,4 +1,4 @@
-"""What a sequence is worth with a job inserted at each of its places.
+"""The objective value of a sequence with a job inserted at each of its places.
 
 Makespan: E. Taillard, Some efficient heuristic methods for the flow shop sequencing problem, EJOR 47, 1990, section 2; with
 set-ups R. Ruiz and T. Stützle, EJOR 187, 2008, section 3.2: from heads and tails all places together in n * m steps, over the
@@ -66,7 +66,7 @@ def _extend_with_setups(side, known, length):
 
 @kernel
 def _ready(side, length, machine, job, out):
-    """When a machine is ready for `job` behind the first k jobs of the sequence, for all k: out [length + 1]."""
+    """Write to out [length + 1], for all k, when a machine is ready for `job` after the first k jobs of the sequence."""
     n, done = np.uint64(len(side.duration)), side.done
     i, j = np.uint64(machine), np.uint64(job)
     out[0] = side.setup[i, j, n]

@@ -39,7 +39,7 @@ class Search(NamedTuple):
     front: Side
     back: Side
     total: bool
-    """Whether completion times are added up."""
+    """Whether the objective is the sum of completion times."""
     at: NDArray[np.int64]
     """[8] see the slots above."""
     waiting: NDArray[np.int32]
@@ -51,7 +51,7 @@ class Search(NamedTuple):
     best: NDArray[np.int32]
     """[n] the best one so far."""
     values: NDArray[np.int64]
-    """[n + 1] what the sequence is worth with a job at each place."""
+    """[n + 1] the objective value of the sequence with a job inserted at each place."""
     makespans: NDArray[np.int32]
     """[n + 1] the same where it is the makespan."""
     room: NDArray[np.int32]
@@ -202,7 +202,7 @@ def improve(state):
 
 @kernel
 def _try_next(state, ties):
-    """Take the next job out and put it where the sequence is worth most; among equals it may move."""
+    """Remove the next job and insert it at a place of best objective value; among equal places it may move."""
     at = state.at
     job, old = state.order[at[CURSOR]], 0
     at[CURSOR] = (at[CURSOR] + 1) % at[LENGTH]
@@ -236,7 +236,7 @@ def _accept(state, temperature):
 
 @kernel
 def _take_out(state, out):
-    """Move so many random jobs from the sequence to those that wait."""
+    """Move random jobs from the sequence to the waiting jobs."""
     at = state.at
     for _ in range(min(out, at[LENGTH] - 1)):
         state.waiting[at[WAITING]] = remove(state, below(state.random, at[LENGTH]))

@@ -1,4 +1,4 @@
-"""Kernels on the graph of a selection: a topological order and its repair, and longest paths, computed anew where they change.
+"""Kernels on the graph of a selection: a topological order and its repair, and longest paths, recomputed where they change.
 
 `order` [N] is a topological order and `rank` [N] where an operation stands in it. The other arrays are those of
 corl.solvers.jobshop.tabu.selection: an operation that is not there has a number from N on.
@@ -63,7 +63,7 @@ def topological(earlier, later, before, after, order, rank, waits):
 
 @kernel(borrow=True)
 def reorder_forward(earlier, before, order, rank, marked, spare, u, v):
-    """Repair the topological order where u now follows v: u and what follows it go behind v."""
+    """Repair the topological order after u has become a successor of v: u and its successors are moved to after v."""
     to, kept = rank[u], 0
     marked[u] = 1
     for k in range(rank[u], rank[v] + 1):
@@ -107,7 +107,7 @@ def reorder_backward(later, after, order, rank, marked, spare, v, u):
 
 @kernel(borrow=True)
 def sweep_ends(order, earlier, before, end, p, first, stop):
-    """Ends anew of the ranks first..stop - 1."""
+    """Recompute the ends of the ranks first..stop - 1."""
     for k in range(first, stop):
         i = order[k]
         x, y = end[earlier[i]], end[before[i]]
@@ -116,7 +116,7 @@ def sweep_ends(order, earlier, before, end, p, first, stop):
 
 @kernel(borrow=True)
 def sweep_rests(order, later, after, rest, p, last, first):
-    """Rests anew of the ranks first..last."""
+    """Recompute the rests of the ranks first..last."""
     for k in range(last, first - 1, -1):
         i = order[k]
         x, y = rest[later[i]], rest[after[i]]

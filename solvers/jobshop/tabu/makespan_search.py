@@ -21,7 +21,7 @@ from corl.solvers.jobshop.tabu.windows import FIRST, STOP, Window, new_window, o
 __all__ = ["IDLE", "MOVES", "NOW", "VALUE", "WRAP", "Search", "advance", "begin", "forbid", "new_search", "next_window"]
 
 MOVES, IDLE, NOW, VALUE = range(4)  # what `counts` holds
-WRAP = 2**30  # moves after which the tabu table begins anew
+WRAP = 2**30  # moves after which the tabu table is reset
 
 
 class Search(NamedTuple):
@@ -40,7 +40,7 @@ class Search(NamedTuple):
     latest: NDArray[np.uint32]
     """[N] in windows, of equal ones the latest: the next window goes on from it, so that it drifts where nothing is gained."""
     counts: NDArray[np.int64]
-    """[4] moves made in all, moves since `best` got better, what `selection` and `best` are worth."""
+    """[4] moves made in all, moves since `best` improved, objective values of `selection` and `best`."""
     random: NDArray[np.uint64]
     """[1]"""
 

@@ -133,7 +133,7 @@ def _traced(earlier, before, rank, end, p, first, i, path, random):
 
 @kernel(inline=True)
 def _moves(size):
-    """How many moves a block of `size` operations has."""
+    """Return the number of moves of a block of `size` operations."""
     return 1 if size == 2 else 2 * (size - 1) + 2 * (size - 3)
 
 
@@ -152,7 +152,7 @@ def _move(first, last, k):
 
 @kernel(borrow=True)
 def feasible(sequence, neighbour, times, p, a, b):
-    """Whether moving the operation at place a to place b is sure to make no cycle.
+    """Return whether moving the operation at place a to place b certainly makes no cycle.
 
     For a < b there must be no path from the moved one's successor in the job to what stands at b: `neighbour` is `later` and
     `times` are the rests; for a > b they are `earlier` and the ends.
@@ -219,7 +219,7 @@ def _judged_backward(s, earlier, later, before, after, p, end, rest, ahead, a, b
 
 @kernel(borrow=True)
 def _tabu(sequence, member, tabu, pairs, size, now, a, b):
-    """Whether the move reverses a pair that must not be reversed yet; the table of the machine's pairs begins at `pairs`."""
+    """Return whether the move reverses a tabu pair; the table of the machine's pairs begins at `pairs`."""
     moved = member[sequence[a]]
     if a < b:
         for at in range(a + 1, b + 1):

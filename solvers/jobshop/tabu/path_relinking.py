@@ -21,7 +21,7 @@ class TabuParameters(NamedTuple):
     """When a tabu search ends, and for how many moves, at random within the two, what a move undid stays tabu."""
 
     cut: int
-    """Moves without an improvement, in one window where there are several."""
+    """Moves without an improvement, in one window if there are several."""
     shortest: int
     longest: int
 
@@ -40,7 +40,7 @@ class TabuSearch(Protocol):
     noise: tuple[float, float]
     """While there is room, and where two parents are close."""
     grows: bool
-    """Whether a population that has converged gives way to a larger one."""
+    """Whether a population that has converged is replaced by a larger one."""
 
     @property
     def value(self) -> int:
@@ -48,7 +48,7 @@ class TabuSearch(Protocol):
         ...
 
     def ended(self, parameters: TabuParameters) -> bool:
-        """Whether the tabu search since the last start is over."""
+        """Return whether the tabu search since the last start has ended."""
         ...
 
     def best(self) -> tuple[Any, ...]:
@@ -72,7 +72,7 @@ class TabuSearch(Protocol):
         ...
 
     def alike(self, one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-        """Whether two members of one value are the same schedule."""
+        """Return whether two members of equal objective value are the same schedule."""
         ...
 
     def another(self, seed: int) -> TabuSearch:

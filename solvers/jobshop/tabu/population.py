@@ -19,7 +19,7 @@ _Member = tuple[Any, ...]
 
 
 class Population:
-    """At most `size` members, no two alike, and what they are worth; threads may share one.
+    """At most `size` members, no two equal, and their objective values; threads may share one.
 
     Where as many tabu searches as it has members, one after another, made none of them better, it has converged. If it `grows`,
     the best then stays, and another population, twice as large, is filled beside it (Peng, Lu and Cheng fill one of the same
@@ -40,7 +40,7 @@ class Population:
 
     @property
     def values(self) -> list[int]:
-        """What the members are worth."""
+        """Return the objective values of the members."""
         return list(self._values)
 
     def add(self, member: _Member, value: int) -> None:

@@ -49,7 +49,7 @@ def _add_times(shop: Shop, sequence: NDArray[np.uint32], share: int, selection: 
 
 @kernel
 def distance(shop: Shop, one: NDArray[np.uint32], other: NDArray[np.uint32], enough: int) -> int:
-    """How many pairs of operations of one machine the two sequences order differently; counted up to `enough`."""
+    """Return the number of pairs of operations of one machine that two sequences order differently, counted up to `enough`."""
     place, count = np.empty(len(one), np.int32), 0
     for at in range(len(other)):
         place[other[at]] = at

@@ -155,7 +155,7 @@ def set_sequence(shop: Shop, order: NDArray[np.int64], sequence: NDArray[np.uint
 
 @kernel(borrow=True)
 def rebuild(shop: Shop, selection: Selection) -> int:
-    """Everything anew from `sequence`; returns the makespan, or -1 where the orders make a cycle."""
+    """Recompute everything from `sequence`; return the makespan, or -1 if the orders contain a cycle."""
     sequence, place, before, after = selection.sequence, selection.place, selection.before, selection.after
     n = len(sequence)
     for m in range(len(shop.first) - 1):
@@ -201,7 +201,7 @@ def shift(shop: Shop, selection: Selection, window: Window, a: int, b: int) -> i
 
 @kernel(borrow=True)
 def update(shop: Shop, selection: Selection, window: Window, lowest: np.int64, highest: np.int64) -> int:
-    """Within the window, ends anew from the rank `lowest` on, and rests up to the rank `highest`; returns the makespan."""
+    """Recompute, within the window, ends from rank `lowest` on and rests up to rank `highest`; return the makespan."""
     first, stop, order = np.int64(window.span[FIRST]), np.int64(window.span[STOP]), selection.order
     sweep_ends(order, shop.earlier, selection.before, selection.end, shop.duration, max(lowest, first), stop)
     sweep_rests(order, shop.later, selection.after, selection.rest, shop.duration, min(highest, stop - 1), first)

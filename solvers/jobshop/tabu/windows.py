@@ -1,4 +1,4 @@
-"""Windows of time: the search moves operations within one only, and computes only their ends and rests anew.
+"""Windows of time: the search moves operations within one only, and recomputes only their ends and rests.
 
 A move changes the longest paths of what lies behind and before it, anywhere: of 10,000 operations, thousands, while the choice
 of the move looks at a few hundred. So operations are sorted by their starts, and a stretch of this order, a window, is searched
@@ -72,7 +72,7 @@ def open_window(shop: Shop, selection: Selection, window: Window, first: int | n
 
 @kernel(borrow=True)
 def longest_path(shop: Shop, selection: Selection, window: Window) -> int:
-    """The makespan, where ends are right up to the end of the window, and rests behind it."""
+    """Return the makespan, given ends that are exact up to the end of the window and rests that are exact after it."""
     later, sequence, after, end, rest = shop.later, selection.sequence, selection.after, selection.end, selection.rest
     longest: int = window.span[OUTSIDE]
     for k in range(window.span[JOBS]):

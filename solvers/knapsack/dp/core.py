@@ -57,7 +57,7 @@ class Core(NamedTuple):
     weight: NDArray[np.float64]
     """[2, S] of the states, rising"""
     node: NDArray[np.int32]
-    """[2, S] a state's last decision, -1 where there is none"""
+    """[2, S] a state's last decision; -1 if it has none"""
     parent: NDArray[np.int32]
     """[P] of each decision, the one before it"""
     item: NDArray[np.int32]
@@ -195,7 +195,7 @@ def _merge(core, item, sign):
 
 @kernel
 def upper_bound(core):
-    """What no solution can be worth more than."""
+    """Return an upper bound on the value of every solution."""
     _pass_over(core)
     gain, loss = _densities(core)
     value, weight = core.value[core.at[BUFFER]], core.weight[core.at[BUFFER]]

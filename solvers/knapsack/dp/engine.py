@@ -1,4 +1,4 @@
-"""What `Dp` does: the loop around the kernels."""
+"""The engine of `Dp`: the loop around the kernels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["prepare", "solve"]
 
-_STATES = 5_000_000  # that are looked at between two looks at the clock, in about 30 ms
+_STATES = 5_000_000  # examined between two readings of the clock, in about 30 ms
 
 
 def prepare() -> None:

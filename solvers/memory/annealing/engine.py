@@ -1,4 +1,4 @@
-"""What `Annealing` does: a first plan, and a chain of moves from it."""
+"""The engine of `Annealing`: an initial solution, and a chain of moves from it."""
 
 from __future__ import annotations
 

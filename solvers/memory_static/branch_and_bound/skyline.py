@@ -145,7 +145,7 @@ def _branch(sky, capacity, rule):
 
 @kernel(borrow=True)
 def _score(sky, s, capacity, rule):
-    """How many branches a section has, by the rule; the least is chosen."""
+    """Return the number of branches of a section, by the rule; the section with the least is chosen."""
     level, count = sky.floor[s], 0.0
     for k in range(sky.start[s], sky.start[s + 1]):
         b = sky.member[k]

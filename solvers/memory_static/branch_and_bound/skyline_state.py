@@ -1,4 +1,4 @@
-"""What the search over skylines works on: the buffers in sections, and the path of its decisions."""
+"""The state of the search over skylines: the buffers in sections, and the path of its decisions."""
 
 from __future__ import annotations
 

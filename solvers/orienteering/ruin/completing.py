@@ -1,4 +1,4 @@
-"""How ruin and recreate goes on from a partial path."""
+"""Completion of a partial path by ruin and recreate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `RuinRecreate` does: several coolings, and what is reported of them."""
+"""The engine of `RuinRecreate`: several coolings, and the report of their best paths."""
 
 from __future__ import annotations
 

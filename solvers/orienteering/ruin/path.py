@@ -61,7 +61,7 @@ def _between(metric, i, j):
 
 @kernel(borrow=True)
 def _link(path, node, behind):
-    """Put a node behind another."""
+    """Insert a node after another."""
     follower = path.after[behind]
     old = path.ahead[behind]
     path.after[behind], path.before[node] = node, behind
@@ -75,7 +75,7 @@ def _link(path, node, behind):
 
 @kernel(borrow=True)
 def _unlink(path, node):
-    """Take a node out; returns the one it stood behind."""
+    """Remove a node; return its predecessor."""
     behind, follower = path.before[node], path.after[node]
     old = path.ahead[behind] + path.ahead[node]
     path.after[behind], path.before[follower] = follower, behind
@@ -89,7 +89,7 @@ def _unlink(path, node):
 
 @kernel(borrow=True)
 def insert(path, node, behind):
-    """Put a node behind another, and note it."""
+    """Insert a node after another, and record it in the journal."""
     path.journal[path.noted[0], 0], path.journal[path.noted[0], 1] = node, -1
     path.noted[0] += 1
     _link(path, node, behind)

@@ -199,7 +199,7 @@ def _remove_string(search, node, size, count):
 
 @kernel(borrow=True)
 def _recreate(search, count, price):
-    """Insert candidates in one of four orders where they are worth their detour and the limit allows it."""
+    """Insert candidates in one of four orders, if their scores justify the detour and the limit allows it."""
     path, random, candidates, keys = search.path, search.random, search.candidates, search.keys
     order = below(random, 4)
     for k in range(count):
@@ -222,9 +222,9 @@ def _recreate(search, count, price):
 
 @kernel(borrow=True)
 def _cheapest(search, node):
-    """The least detour to a node beside one of its neighbours, with blinks, and the node it would stand behind.
+    """The least detour to a node beside one of its neighbours, with blinks, and its predecessor there.
 
-    Now and then, where none of the neighbours is on the path, all of the path is looked at.
+    Now and then, if none of the neighbours is on the path, the whole path is examined.
     """
     path, random = search.path, search.random
     least, place, last = _FAR, 0, len(path.scores) - 1

@@ -1,7 +1,7 @@
 """The arc costs that the ATSP search works on: the matrix with node prices taken off, and candidate arcs by them.
 
-Prices shift the length of every tour by the same amount, so nothing is lost; what is left of an arc tells far better
-whether it belongs to a short tour.
+Prices shift the length of every tour by the same amount, so the order of tours is unchanged; the reduced cost of an arc indicates
+far better whether the arc belongs to a short tour.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Arcs:
 
     @property
     def block(self) -> int:
-        """How many rows make up about 10 ms of reading."""
+        """The number of rows that take about 10 ms to read."""
         return max(1, _BLOCK // self.n)
 
     @property
@@ -76,7 +76,7 @@ class Arcs:
         return 1e-9 * (self.magnitude + float(np.abs(self.near_cost).mean()))
 
     def take_off(self, out: NDArray[np.float64], into: NDArray[np.float64]) -> None:
-        """Take the prices of tails and heads off the costs."""
+        """Subtract the prices of tails and heads from the costs, in place."""
         for first in range(0, self.n, self.block):
             rows = slice(first, first + self.block)
             self.cost[rows] -= out[rows, None] + into
@@ -98,7 +98,7 @@ class Arcs:
         return True
 
     def length(self, tour: NDArray[np.integer]) -> float:
-        """The length of a tour."""
+        """Return the length of a tour."""
         return float(self.cost[tour, np.roll(tour, -1)].sum()) + self.offset
 
 

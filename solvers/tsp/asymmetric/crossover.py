@@ -1,8 +1,12 @@
 """Edge assembly crossover for the ATSP (Nagata & Soler 2012), localised as in Nagata & Kobayashi 2013.
 
 A tour is a successor array. Between parents A and B the AB-cycles are unique: they are the cycles of the permutation
-u -> pred_B(succ_A(u)); applying a set of them gives its cities B's successors. Sub-tours are merged, the smallest first,
-by the best exchange of two successors, which joins two directed cycles.
+u -> pred_B(succ_A(u)); applying a set of them gives its cities B's successors:
+
+    u ==> v <-- w ==> x <-- u        ==> arcs of A, removed       the AB-cycle (u, w): succ(u) becomes x,
+                                     --> arcs of B, added         and succ(w) becomes v
+
+Sub-tours are merged, the smallest first, by the best exchange of two successors, which joins two directed cycles.
 """
 
 # mypy: allow-untyped-defs
@@ -36,7 +40,7 @@ class Work(NamedTuple):
     cycle_of: NDArray[np.int32]  # [n], -1 on common arcs
     picks: NDArray[np.int32]  # [n] order in which cycles are tried
     chosen: NDArray[np.int32]  # [n] cycles of an E-set
-    stamp: NDArray[np.int32]  # [n] marks cycles already looked at
+    stamp: NDArray[np.int32]  # [n] marks cycles already considered
     tails: NDArray[np.int32]  # [n] cities of the E-set
     cuts: NDArray[np.int32]  # [n] their positions, sorted
     segment_of: NDArray[np.int32]  # [n] cut -> sub-tour
@@ -46,14 +50,14 @@ class Work(NamedTuple):
 
 
 def new_work(n: int) -> Work:
-    """Scratch arrays for n cities."""
+    """Return the scratch arrays for n cities."""
     flat = [np.full(n + 1, -1, np.int32) for _ in range(14)]
     return Work._make([*flat, np.empty((4 * n + 4, 3), np.int32), np.empty((4 * n + 4, 3), np.int32)])
 
 
 @kernel
 def tour_of(after, order, pos):
-    """Write the tour of a successor array, from city 0, and its inverse."""
+    """Write the tour of a successor array to `order`, from city 0, and its inverse to `pos`."""
     c = 0
     for p in range(len(after)):
         order[p] = c
@@ -63,7 +67,7 @@ def tour_of(after, order, pos):
 
 @kernel
 def _ab_cycles(after_a, after_b, work):
-    """Fill cycles, starts, cycle_of, before, before_b; returns the number of AB-cycles."""
+    """Fill `cycles`, `starts`, `cycle_of`, `before` and `before_b`; return the number of AB-cycles."""
     n = len(after_a)
     for i in range(n):
         work.before[after_a[i]] = i
@@ -88,7 +92,7 @@ def _ab_cycles(after_a, after_b, work):
 
 @kernel
 def _segment(cuts, k, p):
-    """The index of the first of the k sorted cuts at or behind position p, cyclically: p's segment ends there."""
+    """Return the index of the first of the k sorted cuts at or after position p, cyclically, which ends p's segment."""
     low = bisect_left(cuts, 0, k, p)
     return low if low < k else 0
 
@@ -117,7 +121,7 @@ def _label(after_b, work, k):
 
 @kernel
 def _best_join(cost, near, near_in, after, work, k, sub):
-    """The best exchange of successors between a city of sub-tour `sub` and one outside: gain, and the two cities."""
+    """Return the best exchange of successors between a city of sub-tour `sub` and one outside: gain, and the two cities."""
     n = len(after)
     best = -np.inf
     bu = -1
@@ -157,7 +161,7 @@ def _best_join(cost, near, near_in, after, work, k, sub):
 
 @kernel
 def _child(cost, near, near_in, after, after_b, work, k, eps):
-    """Apply the E-set tails[:k] to A (`after`), merge sub-tours, undo; the log is left behind. Returns gain, log length."""
+    """Apply the E-set tails[:k] to A (`after`), merge sub-tours, and undo all but the log. Returns gain, log length."""
     gain = 0.0
     for t in range(k):
         u = work.tails[t]
@@ -216,7 +220,7 @@ def _revert(after, before, log, logged):
 
 @kernel
 def _gather(work, near, centre, stage, state, stamp):
-    """Write the E-set's cities to tails; returns how many. Stage 1: one cycle; stage 2: also each touching one with p = 1/2."""
+    """Write the E-set's cities to `tails`; return their number. In stage 2 each touching cycle joins it with probability 1/2."""
     work.chosen[0] = centre
     m = 1
     if stage == 2:
@@ -241,9 +245,9 @@ def _gather(work, near, centre, stage, state, stamp):
 
 @kernel
 def mate(cost, near, near_in, population, first, last, children, stage, eps, work, state):
-    """Pairs first..last-1 of a generation: parent A becomes its best child with parent B.
+    """Mate pairs first..last-1 of a generation, in place: parent A is replaced by its best child with parent B.
 
-    The child with the largest gain per loss of entropy wins. Returns (pairs with different parents, A's replaced).
+    The best child has the largest gain per loss of entropy. Returns (pairs with different parents, parents A replaced).
     """
     size = len(population.turn)
     successors = population.links.reshape((size, len(cost)))
@@ -268,7 +272,7 @@ def mate(cost, near, near_in, population, first, last, children, stage, eps, wor
 
 @kernel
 def _best_child(cost, near, near_in, population, after, after_b, cycles, children, stage, eps, work, state):
-    """Try `children` E-sets in random order; leaves the best child's changes in work.best: its gain and their number."""
+    """Try `children` E-sets in random order and write the best child's changes to work.best; return its gain and their number."""
     tour_of(after, work.order, work.pos)
     for c in range(cycles):
         work.picks[c] = c

@@ -37,7 +37,7 @@ class OrThreeOpt(NamedTuple):
 
 
 def or_three_opt(n: int) -> OrThreeOpt:
-    """Memory for tours of n cities."""
+    """Return the memory for tours of n cities."""
     return OrThreeOpt(array_tour(n, 3), city_queue(n), np.empty(8, np.int32))
 
 
@@ -107,9 +107,9 @@ def _improve(cost, near, near_cost, search, a, least):
 
 @kernel(borrow=True)
 def improve(cost, near, near_cost, search, least, logged):
-    """Improve until no queued city has a move left; returns the gain.
+    """Improve the tour in place until no queued city has an improving move; return the gain.
 
-    With `logged` the changes stay in the tour's log, and a full log ends the search early.
+    With `logged` the changes remain in the tour's log, and a full log ends the search early.
     """
     tour, queue = search.tour, search.queue
     total = 0.0
@@ -196,7 +196,7 @@ def start_tours(metric, near, near_cost, search, tours, lengths, least, state):
 
 @kernel(borrow=True)
 def kick(metric, search, state, stretch):
-    """A double bridge at a random place; queues the cities at the changed arcs and returns what it cost. For n >= 8.
+    """Apply a double bridge at a random place, queue the cities at the changed arcs, and return the added cost. For n >= 8.
 
     (A C B D is a single 3-exchange, which the local search would undo.)
     """
@@ -213,10 +213,10 @@ def kick(metric, search, state, stretch):
 
 @kernel
 def iterate(metric, near, near_cost, search, best, state, stretch, least, kicks):
-    """`kicks` double bridges, each followed by a local search from the touched cities and undone if the tour became longer.
+    """Do `kicks` double bridges, each followed by a local search from the changed cities; return the total gain.
 
-    `best` receives the tour whenever it became shorter, so that it does not depend on where a call ends among equals.
-    Returns the total gain.
+    The candidate becomes the current tour unless it is longer, in which case all changes are undone. `best` receives the
+    tour whenever it became shorter, so that it does not depend on where a call ends among tours of equal length.
     """
     total = 0.0
     for _ in range(kicks):

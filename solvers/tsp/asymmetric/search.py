@@ -88,7 +88,7 @@ def warm_up() -> None:
 
 
 def _population_size(n: int, run: Run) -> int:
-    """As many tours as can converge in what is given."""
+    """Return the number of tours that can converge within the run's limits."""
     if run.iterations is not None:
         return run.iterations // _MATINGS_PER_TOUR
     return int(min(run.remaining / (_SECONDS_PER_TOUR * n**1.5), _MOST))
@@ -186,7 +186,7 @@ def _evolve(arcs: Arcs, run: Run, state: NDArray[np.uint64], size: int) -> None:
 
 
 def _converge(generations: _Generations, run: Run, state: NDArray[np.uint64]) -> bool:
-    """Generations until no better tour comes; returns False if the run ended first."""
+    """Do generations until none finds a better tour; return False if the run ended first."""
     count_edges(generations.population)
     stage, idle, best = 1, 0, np.inf
     while True:

@@ -31,7 +31,7 @@ _JOINING = 8  # nearest other fragment ends offered to each end, per round of jo
 
 
 def nearest_neighbour(metric: Metric, neighbours: NDArray[np.int32], start: int = 0) -> NDArray[np.int32]:
-    """The tour from `start` that goes on to the nearest city not yet visited, int32 [n].
+    """Return the tour from `start` that continues to the nearest unvisited city, int32 [n].
 
     `neighbours` (int32 [n, K], sorted) are tried first. Beyond them a matrix is searched row by row, points by a tree.
     """
@@ -52,7 +52,7 @@ def greedy_edge(
     noise: float = 0.0,
     state: NDArray[np.uint64] | None = None,
 ) -> NDArray[np.int32]:
-    """The greedy-edge tour, int32 [n]: the shortest edge that leaves paths is taken, again and again.
+    """Return the greedy-edge tour, int32 [n]: repeatedly, the shortest edge is added that leaves a set of paths.
 
     Edges come from `neighbours` and `lengths` ([n, K]); the paths that these leave are joined greedily over the nearest
     ends of other paths, in rounds. With `noise` > 0 each candidate edge's length counts times a number uniform on
@@ -78,7 +78,7 @@ def greedy_edge(
 
 @kernel(nogil=True)
 def candidate_edges(neighbours, lengths):
-    """Every candidate edge once: (first int32 [m], second int32 [m], weight float64 [m])."""
+    """Return every candidate edge once: (first int32 [m], second int32 [m], weight float64 [m])."""
     n, k = neighbours.shape
     first, second, weight = np.empty(n * k, np.int32), np.empty(n * k, np.int32), np.empty(n * k)
     m = 0
@@ -93,7 +93,7 @@ def candidate_edges(neighbours, lengths):
 
 @kernel(inline=True)
 def _lists(neighbours, city, other):
-    """Whether `other` is a candidate neighbour of `city`."""
+    """Return whether `other` is a candidate neighbour of `city`."""
     listed = False
     for c in range(neighbours.shape[1]):
         listed |= neighbours[city, c] == other
@@ -151,7 +151,7 @@ def sorted_order(weight):
 
 @kernel
 def join_edges(first, second, order, link, far):
-    """Take edges in the given order wherever they join ends of two different paths.
+    """Add edges in the given order, in place, if they join ends of two different paths.
 
     `link` int32 [n, 2]: the neighbours on the path, -1 where free (slot 0 is filled first); `far` int32 [n]: for an end of
     a path its other end (a single city is its own). After Bentley, Fast algorithms for geometric TSPs (1992), section 2.
@@ -269,7 +269,7 @@ def _nearest_neighbour_points(metric, neighbours, start, tree):
 
 @kernel
 def length_of(metric, tour):
-    """The length of a closed tour, float64."""
+    """Return the length of a closed tour, float64."""
     total = 0.0
     for i in range(len(tour)):
         total += distance(metric, tour[i - 1], tour[i])

@@ -1,6 +1,12 @@
 """AB-cycles of two tours: Nagata & Kobayashi, A powerful genetic algorithm using edge assembly crossover for the TSP,
 INFORMS J. Computing 25 (2013), section 2.2, steps 1 and 2.
 
+An AB-cycle is a closed walk whose edges belong to tour A and to tour B in turn; the common edges of A and B are in none:
+
+    a ===== b        === edges of A      a = b - c = d - a is an AB-cycle. To apply it to A means to remove its
+    |       |         |  edges of B      A-edges, (a b) and (c d), and to add its B-edges, (b c) and (d a). Every city
+    d ===== c                            keeps two edges, but the result may consist of several sub-tours.
+
 Tours are `links` int32 [n, 2]: the two neighbours of every city.
 """
 
@@ -18,18 +24,18 @@ __all__ = ["Cycles", "cycles_of", "find_cycles"]
 
 
 class Cycles(NamedTuple):
-    """AB-cycles, one after another, and the memory to find them."""
+    """AB-cycles, stored one after another, and the scratch arrays of `find_cycles`."""
 
     cities: NDArray[np.int32]
     """[2 n + 2] cycle c is cities[starts[c]:starts[c + 1]]: its edges are of A, B, A, ..., from an A-edge on."""
     starts: NDArray[np.int32]
-    """[n + 2]"""
+    """[n + 2] the index in `cities` at which each cycle begins."""
     rest: NDArray[np.int32]
     """[n, 2, 2] by city and parent (0: A, 1: B): the neighbours by edges that are not common and not yet used."""
     degree: NDArray[np.int8]
-    """[n, 2] how many of `rest` there are."""
+    """[n, 2] the number of entries of `rest` in use."""
     seen: NDArray[np.int32]
-    """[n, 2] where on the walk the city is reached at an even (odd) step, -1 if it is not. All -1 between calls."""
+    """[n, 2] the even (odd) step of the walk at which the city is reached, -1 if it is not. All -1 between calls."""
     walk: NDArray[np.int32]
     """[2 n + 2] the cities of the walk."""
     active: NDArray[np.int32]
@@ -37,7 +43,7 @@ class Cycles(NamedTuple):
 
 
 def cycles_of(n: int) -> Cycles:
-    """Memory for the AB-cycles of tours of n cities."""
+    """Return the memory for AB-cycles of tours of n cities."""
     int32 = np.int32
     return Cycles(
         cities=np.empty(2 * n + 2, int32),
@@ -52,10 +58,16 @@ def cycles_of(n: int) -> Cycles:
 
 @kernel
 def find_cycles(links_a: NDArray[np.int32], links_b: NDArray[np.int32], cycles: Cycles, state: NDArray[np.uint64]) -> int:
-    """Partition the edges of A and B that are not common into AB-cycles at random; returns how many there are.
+    """Partition the edges of A and B that are not common into AB-cycles at random; return the number of cycles.
 
-    From a random city edges of A and B are walked in turn, chosen at random where there are two; when the walk comes to a
-    city that it has reached by the same parity before, the part since then is an AB-cycle, which is taken out.
+    A walk from a random city follows edges of A and B in turn, chosen at random if there are two. When it comes to a city that
+    it has reached before at a step of the same parity, the part since then is an AB-cycle, which is removed from the walk.
+
+    Args:
+        links_a: int32 [n, 2], parent A.
+        links_b: int32 [n, 2], parent B.
+        cycles: Receives the cycles in `cities` and `starts`.
+        state: uint64 [1], the state of the random numbers (corl.rng).
     """
     cities, starts, rest, degree, seen, walk, active = cycles
     count = _differences(links_a, links_b, cycles)
@@ -113,7 +125,7 @@ def find_cycles(links_a: NDArray[np.int32], links_b: NDArray[np.int32], cycles: 
 
 @kernel
 def _differences(links_a: NDArray[np.int32], links_b: NDArray[np.int32], cycles: Cycles) -> int:
-    """Fill rest, degree and active; returns the number of active cities."""
+    """Fill `rest`, `degree` and `active` with the edges that are not common; return the number of active cities."""
     _cities, _starts, rest, degree, _seen, _walk, active = cycles
     count = 0
     for v in range(len(links_a)):

@@ -1,4 +1,4 @@
-"""From an E-set to a child: apply it to parent A, find the sub-tours, merge them into one tour, measure it, take it back.
+"""From an E-set to a child: apply it to parent A, find the sub-tours, merge them into one tour, measure it, undo the changes.
 
 Nagata & Kobayashi, INFORMS J. Computing 25 (2013), section 2.2, steps 4 and 5, in time that grows with the E-set and the
 sub-tours merged, not with n (their section 3.1): parent A's order of the cities is cut where the E-set removes an edge, and
@@ -25,26 +25,26 @@ __all__ = ["Assembly", "apply", "assemble", "assembly_of", "order_of"]
 
 
 class Assembly(NamedTuple):
-    """An E-set, the child that it makes of parent A, and the memory to find out. Occurrence i is the i-th city of the E-set."""
+    """An E-set, the resulting child of parent A, and scratch arrays. Occurrence i is the i-th city of the E-set."""
 
     order: NDArray[np.int32]
     """[n] parent A as an order of the cities."""
     position: NDArray[np.int32]
-    """[n] where each city is in `order`."""
+    """[n] the position of each city in `order`."""
     city: NDArray[np.int32]
     """[2 n + 2] the E-set: occurrences 2 t and 2 t + 1 are the ends of an edge of A."""
     mate: NDArray[np.int32]
     """[2 n + 2] the occurrence at the other end of the edge of B."""
     changes: NDArray[np.int32]
-    """[8 n, 3] (city, old neighbour, new neighbour): what turns A into the child."""
+    """[8 n, 3] the changes that turn A into the child: (city, old neighbour, new neighbour)."""
     chosen: NDArray[np.int32]
     """[8 n, 3] the changes of the best child so far."""
     key: NDArray[np.int64]
-    """[n + 1] cut position, edge and side, packed to be sorted."""
+    """[n + 1] cut position, edge and side, packed for sorting."""
     cut: NDArray[np.int32]
     """[n + 1] segment r is order[cut[r] + 1 .. cut[r + 1]], cyclically."""
     end: NDArray[np.int32]
-    """[2 n + 2] per occurrence: 2 r where it ends the segment before cut r, 2 r + 1 where it begins the one after."""
+    """[2 n + 2] per occurrence: 2 r if it ends the segment before cut r, 2 r + 1 if it begins the segment after it."""
     joined: NDArray[np.int32]
     """[2 n + 2] per such end: the end that B's edge leads to."""
     subtour: NDArray[np.int32]
@@ -54,7 +54,7 @@ class Assembly(NamedTuple):
 
 
 def assembly_of(n: int) -> Assembly:
-    """Memory for children of tours of n cities."""
+    """Return the memory for children of tours of n cities."""
 
     def room(count: int) -> NDArray[np.int32]:
         return np.empty(count, np.int32)
@@ -102,10 +102,20 @@ def _replace(links, city, old, new):
 
 @kernel
 def assemble(metric, neighbours, lengths, links, work, length, least):
-    """Measure the child of `links` by the E-set work.city[:length]; `links` is unchanged afterwards.
+    """Evaluate the child of parent A by the E-set work.city[:length].
 
-    Returns (gain, number of changes): (0, 0) where the child is not shorter by more than `least`. An E-set that lengthens
-    the tour before its sub-tours are merged is given up at once.
+    An E-set that lengthens the tour before its sub-tours are merged is rejected at once.
+
+    Args:
+        metric: Metric of n cities.
+        neighbours: int32 [n, K], candidate neighbours, nearest first.
+        lengths: float64 [n, K], their distances.
+        links: int32 [n, 2], parent A; unchanged afterwards.
+        work: Assembly; `changes` receives the child.
+        length: Cities of the E-set.
+        least: Gains up to this are treated as rounding errors.
+
+    Returns (gain, number of changes); (0, 0) if the child is not shorter by more than `least`.
     """
     gain = 0.0
     for i in range(0, length, 2):
@@ -130,7 +140,7 @@ def assemble(metric, neighbours, lengths, links, work, length, least):
 
 @kernel
 def _cut(work, segments):
-    """Sort the removed edges by their place in A's order: fills cut, end and joined."""
+    """Sort the removed edges by their place in A's order; fill `cut`, `end` and `joined`."""
     n = len(work.order)
     key, city, position = work.key, work.city, work.position
     for t in range(segments):
@@ -156,7 +166,7 @@ def _cut(work, segments):
 
 @kernel
 def _label(work, segments):
-    """Find the sub-tours: fills subtour and size, returns their number."""
+    """Find the sub-tours, fill `subtour` and `size`, and return their number."""
     n = len(work.order)
     cut, subtour, size, joined = work.cut, work.subtour, work.size, work.joined
     for r in range(segments):
@@ -183,9 +193,9 @@ def _label(work, segments):
 
 @kernel
 def _merge(metric, neighbours, lengths, links, work, segments, subtours, gain, count, least):
-    """Merge the smallest sub-tour into another by the best 2-exchange, until one is left; takes all changes back.
+    """Merge the smallest sub-tour into another by the best 2-exchange until one is left, then undo all changes.
 
-    Returns (gain, number of changes), or (0, 0) as soon as the child is no improvement.
+    Returns (gain, number of changes); (0, 0) as soon as the child is no improvement.
     """
     changes, size, subtour = work.changes, work.size, work.subtour
     left = subtours
@@ -209,9 +219,10 @@ def _merge(metric, neighbours, lengths, links, work, segments, subtours, gain, c
 
 @kernel
 def _best_exchange(metric, neighbours, lengths, links, work, segments, smallest, above):
-    """The best exchange of (u u2) in sub-tour `smallest`, (v v2) outside, for (u v), (u2 v2): (gain, u, u2, v, v2, sub-tour).
+    """Return the best exchange of (u u2) in sub-tour `smallest` and (v v2) outside for (u v) and (u2 v2).
 
-    u is -1 where none gains more than `above` (a negative number, mostly). At one end of a good exchange, (u, u2) or
+    Returns (gain, u, u2, v, v2, sub-tour of v); u is -1 if no exchange gains more than `above` (mostly a negative number).
+    At one end of a good exchange, (u, u2) or
     (v, v2), half of its gain is made; both ends of (u, u2) are in the sub-tour, so partners are tried no further than that.
     """
     n = len(work.order)
@@ -251,6 +262,6 @@ def _best_exchange(metric, neighbours, lengths, links, work, segments, smallest,
 
 @kernel(inline=True)
 def _segment(cut, segments, position):
-    """The segment that a position of A's order lies in."""
+    """Return the segment that contains a position of A's order."""
     low = bisect_left(cut, 0, segments, position)
     return low - 1 if low > 0 else segments - 1

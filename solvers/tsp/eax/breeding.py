@@ -1,4 +1,4 @@
-"""What an EAX run holds between two looks at the clock: the cities renumbered, the population, the best tour, the elite."""
+"""The state of an EAX run between two readings of the clock: renumbered cities, the population, the best tour, the elite."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from corl.solvers.tsp.tours.renumbering import Renumbered
 
 __all__ = ["Breeding"]
 
-_LOOKS = 20_000  # cities that the local search looks at between two looks at the clock
+_LOOKS = 20_000  # cities that the local search examines between two readings of the clock
 _MEMORY = 1 << 30  # bytes for the population's links
 _BOUND_SHARE, _BOUND_LEAST = 0.05, 0.05  # of the time limit, and seconds: what the bound may take
 _BOUND_SECONDS = 4e-5  # per city: less than this is not enough for a good one (as in ils)
@@ -33,7 +33,7 @@ _EPOCH_ITERATIONS = 40  # iterations that one tour of a population takes until i
 
 
 class Breeding:
-    """The run of an EAX. Inside, cities are numbered along a Hilbert curve: what is near in space is near in memory."""
+    """A run of EAX. Its cities are numbered along a Hilbert curve, so that cities near in space are near in memory."""
 
     def __init__(self, instance: TspInstance, run: Run, candidates: int, per_quadrant: int, children: int, noise: float) -> None:
         self.instance = instance
@@ -56,7 +56,7 @@ class Breeding:
         children: int = 30,
         noise: float = 0.3,
     ) -> None:
-        """Begin with these distances and candidate neighbours; `cities` are the numbers that best tours are told in."""
+        """Begin with these distances and candidate neighbours; best tours are reported in the numbers `cities`."""
         self.run, self.n, self.cities, self.metric = run, len(cities), cities, metric
         self.neighbours, self.lengths, self.least = near, lengths, least
         self.children, self.noise = children, noise
@@ -71,11 +71,11 @@ class Breeding:
         self.elite: Population = population_of(0, self.n)
         self.best, self.best_tour, self.untold = np.inf, self.cities, False
         self.paced = False
-        """Whether tours are given up that would not converge in time."""
+        """Whether tours that would not converge in time are dropped from the population."""
         self.pace: Pace | None = None
 
     def first_tour(self) -> None:
-        """Report a greedy tour, then that after 3-opt; both it and a warm start wait for the first population."""
+        """Report a greedy tour, then the same after 3-opt, which enters the first population, as a warm start does."""
         tour = greedy_edge(self.metric, self.neighbours, self.lengths)
         self.run.report(self.cities[tour])
         self.waiting = [tour]
@@ -83,12 +83,12 @@ class Breeding:
             self.waiting.append(self.renumbered.numbers(self.run.warm_start))
 
     def length_of(self, tour: NDArray[np.int32]) -> float:
-        """The length of a tour in the numbers here."""
+        """Return the length of a tour in the numbers used here."""
         return float(length_of(self.metric, tour))
 
     # ---------------------------------------------------------------- sizes
     def fitting_size(self) -> int:
-        """How many tours can converge in the budget: by the time that start tours take, or by the iterations given."""
+        """Return how many tours can converge in the budget, estimated from the time of start tours or from the iterations."""
         run = self.run
         if run.iterations is not None:
             size = run.iterations / _EPOCH_ITERATIONS
@@ -99,7 +99,7 @@ class Breeding:
         return self._bounded(max(250.0, size / 2) if size > 250.0 else size)  # room for two epochs (tuned)
 
     def next_size(self, size: int, epochs: float) -> int:
-        """The next population's size, when the budget left is that of so many epochs like the last.
+        """Return the next population's size, if the budget left suffices for `epochs` epochs like the last.
 
         Populations grow while there is room; an epoch's cost grows a little faster than its population, hence the factor.
         """
@@ -109,7 +109,7 @@ class Breeding:
         return int(max(2, min(max(_LEAST, min(size, _MOST)), _MEMORY // (8 * self.n))))
 
     def _start_seconds(self) -> float:
-        """Seconds that a start tour takes here, from a few thrown-away ones."""
+        """Return the seconds that a start tour takes on this machine, measured on a few that are discarded."""
         state = random_state(self.run.seed, 1)
         seconds = []
         for _ in range(3):
@@ -121,12 +121,12 @@ class Breeding:
 
     # ---------------------------------------------------------------- starts
     def _start(self, state: NDArray[np.uint64]) -> float | None:
-        """A random greedy tour to 3-opt, left in self.search; returns its length."""
+        """Make a random greedy tour, improve it by 3-opt in self.search, and return its length."""
         first, second, weight = self.edges
         return self._improve(random_greedy(self.metric, first, second, weight, self.noise, state))
 
     def _improve(self, tour: NDArray[np.int32]) -> float | None:
-        """3-opt; the tour's length, or None where the run must stop first."""
+        """Improve a tour by 3-opt; return its length, or None if the run must stop first."""
         begin(self.search, tour)
         length = length_of(self.metric, tour)
         while self.search.queue.ring[1] > 0:
@@ -136,7 +136,7 @@ class Breeding:
         return float(length)
 
     def start_population(self, size: int) -> bool:
-        """Fill a new population with start tours. False where the run must stop first."""
+        """Fill a new population with start tours; return False if the run must stop first."""
         self.population = population_of(0, self.n)  # free the old one first
         self.population = population_of(size, self.n)
         made = 0
@@ -160,7 +160,7 @@ class Breeding:
 
     # ---------------------------------------------------------------- generations
     def generation(self, stage: int) -> bool:
-        """Mate every tour with the next in a random order. False where the run must stop first."""
+        """Mate every tour with the next in a random order; return False if the run must stop first."""
         begin_generation(self.population, self.mating, self.state)
         done, size = 0, len(self.population.lengths)
         while done < size:
@@ -178,7 +178,7 @@ class Breeding:
         return True
 
     def fit(self, size: int) -> int:
-        """Go on with as many tours, the best ones, as will converge in what time is left; returns how many."""
+        """Keep only as many of the best tours as will converge in the time left; return their number."""
         if self.pace is None:
             return size
         run, lengths = self.run, self.population.lengths
@@ -191,15 +191,15 @@ class Breeding:
         return left
 
     def tally(self) -> tuple[int, int]:
-        """Of the last generation: children that replaced their parent, AB-cycles found."""
+        """Return, for the last generation, the children that replaced their parent and the AB-cycles found."""
         return int(self.mating.tally[0]), int(self.mating.tally[1])
 
     def blur(self) -> None:
-        """Make the next start tours more different: these were all the same."""
+        """Make the next start tours more different, because the last ones were identical."""
         self.noise = min(1.0, 2.0 * self.noise + 0.1)
 
     def best_length(self) -> float:
-        """The length of the population's best tour."""
+        """Return the length of the population's best tour."""
         return float(self.population.lengths.min())
 
     def keep_elite(self) -> None:
@@ -208,7 +208,7 @@ class Breeding:
         self.elite = self.population._replace(links=self.population.links[best], lengths=self.population.lengths[best])
 
     def inject_elite(self) -> None:
-        """The elite of the last population takes the place of the worst tours of this one."""
+        """Replace the worst tours of this population by the elite of the last one."""
         worst = np.argsort(-self.population.lengths, kind="stable")[: len(self.elite.lengths)]
         if len(worst):
             self.population.links[worst] = self.elite.links[: len(worst)]
@@ -217,13 +217,13 @@ class Breeding:
 
     # ---------------------------------------------------------------- the best tour
     def report(self, only_when_due: bool = False) -> None:
-        """Tell the run of the best tour, where it has not been told."""
+        """Report the best tour to the run, unless it has been reported."""
         if self.untold and not (only_when_due and not self.run.report_due):
             self.run.report(self.best_tour)
             self.untold = False
 
     def _note_best(self) -> None:
-        """Keep the population's best tour where it is a new best. Called at points that the size of grants cannot move."""
+        """Keep the population's best tour if it is a new best. Called at points that do not depend on the size of grants."""
         if self.best_length() < self.best - self.least:
             self.best = self.best_length()
             order, position = np.empty(self.n, np.int32), np.empty(self.n, np.int32)
@@ -231,7 +231,7 @@ class Breeding:
             self.best_tour, self.untold = self.cities[order], True
 
     def report_bound(self) -> None:
-        """Prove a Held-Karp bound in a twentieth of the time, where that is enough for one."""
+        """Report a Held-Karp bound, computed in a twentieth of the time, if that suffices for one."""
         seconds = None
         if self.run.time_limit is not None:
             seconds = min(max(_BOUND_SHARE * self.run.time_limit, _BOUND_LEAST), 0.5 * self.run.remaining)

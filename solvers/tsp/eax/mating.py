@@ -34,17 +34,17 @@ class Mating(NamedTuple):
     shuffled: NDArray[np.int32]
     """[n + 2] AB-cycles in random order."""
     owner: NDArray[np.int32]
-    """[n, 2] stage 2: up to two AB-cycles that pass through a city, -1 where none. All -1 between matings."""
+    """[n, 2] stage 2: up to two AB-cycles that pass through a city, else -1. All -1 between matings."""
     marked: NDArray[np.int32]
     """[n + 2] stage 2: the last E-set that a cycle was considered for."""
     members: NDArray[np.int32]
     """[n + 2] the AB-cycles of an E-set."""
     tally: NDArray[np.int64]
-    """[2] in this generation: children that took their parent's place, AB-cycles found."""
+    """[2] in this generation: children that replaced their parent, AB-cycles found."""
 
 
 def mating_of(n: int) -> Mating:
-    """Memory for tours of n cities."""
+    """Return the memory for matings of tours of n cities."""
     shuffled, marked, members = (np.zeros(n + 2, np.int32) for _ in range(3))
     return Mating(cycles_of(n), assembly_of(n), shuffled, np.full((n, 2), -1, np.int32), marked, members, np.zeros(2, np.int64))
 
@@ -58,10 +58,21 @@ def begin_generation(population, mating, state):
 
 @kernel(nogil=True)
 def mate(metric, neighbours, lengths, population, mating, first, count, stage, children, places, least, state):
-    """Do matings first .. first + count - 1 of this generation.
+    """Do matings first .. first + count - 1 of this generation, in place.
 
-    `stage` 1: an E-set is one AB-cycle; 2: a block of them. `children` E-sets are tried and the best child is taken;
-    that up to `places` times per mating, on different parts of the tour (more than 1 for large n).
+    Args:
+        metric: Metric of n cities.
+        neighbours: int32 [n, K], candidate neighbours, nearest first.
+        lengths: float64 [n, K], their distances.
+        population: Population; parents are replaced by better children.
+        mating: Mating of n cities.
+        first: The first mating.
+        count: The number of matings.
+        stage: 1: an E-set is one AB-cycle; 2: it is a block of AB-cycles.
+        children: E-sets tried, of which the best child is taken.
+        places: How often this is repeated per mating, at most, on different parts of the tour (more than 1 for large n).
+        least: Gains up to this are treated as rounding errors.
+        state: uint64 [1], the state of the random numbers.
     """
     size = len(population.turn)
     for i in range(first, first + count):
@@ -81,7 +92,7 @@ def mate(metric, neighbours, lengths, population, mating, first, count, stage, c
 
 @kernel
 def _breed(metric, neighbours, lengths, population, mating, links, found, stage, children, places, least, state):
-    """Replace parent A (`links`) by its best child, up to `places` times; returns the total gain."""
+    """Replace parent A (`links`) by its best child in place, up to `places` times; return the total gain."""
     work = mating.work
     order_of(links, work.order, work.position)
     shuffled = mating.shuffled[:found]
@@ -123,9 +134,9 @@ def _breed(metric, neighbours, lengths, population, mating, links, found, stage,
 
 @kernel
 def _collect(links, mating, size, changed):
-    """Write the E-set of mating.members[:size] into the assembly; returns its length in cities.
+    """Write the E-set of mating.members[:size] into the assembly, and return its length in cities.
 
-    0 where parent A has `changed` since the AB-cycles were found and the E-set no longer fits it.
+    Returns 0 if parent A has `changed` since the AB-cycles were found and the E-set no longer fits it.
     """
     cities, starts, work = mating.cycles.cities, mating.cycles.starts, mating.work
     length = 0
@@ -169,8 +180,8 @@ def _disown_cities(mating, found):
 def _block(neighbours, mating, stamp, state):
     """Add to the centre cycle members[0] each cycle that touches it or its surroundings, with probability 1/2.
 
-    Returns the number of cycles. A plain stand-in for the paper's Block2 strategy, whose tabu search costs more than it
-    brings in seconds.
+    Returns the number of cycles. A simple substitute for the paper's Block2 strategy, whose tabu search takes more time than it
+    saves in runs of seconds.
     """
     cities, starts, members, marked = mating.cycles.cities, mating.cycles.starts, mating.members, mating.marked
     centre = members[0]

@@ -1,4 +1,4 @@
-"""Whether a population will have converged in the time that is left, and how many of its tours would have."""
+"""Estimates of the time that a population needs to converge, and of the number of tours that can converge in the time left."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ _FIRST = 4  # generations after which it is asked for the first time; then again
 
 
 class Pace:
-    """The generations of one population, with a clock: from how fast tours have become shorter it is told how long they need.
+    """The pace of one population: the time to convergence is estimated from how fast its tours have become shorter.
 
-    A population that has not converged in the end is worth little, and how many tours do converge depends on the machine, and on
-    what else it has to do.
+    A population that has not converged at the end of the run has poor tours. How many tours converge in a given time depends on
+    the machine and its load.
     """
 
     def __init__(self, mean: float, elapsed: float, bound: float | None) -> None:
-        """mean: length of the start tours; bound: a lower one on all lengths, if one is known."""
+        """Begin with start tours of mean length `mean`; `bound` is a lower bound on the length of any tour, None if unknown."""
         self.least = (1.0 - _FALL) * mean
         if bound is not None:
             self.least = max(self.least, _ABOVE * bound)
         self._generation, self._asked, self._mean, self._elapsed = 0, 0, mean, elapsed
 
     def fitting(self, size: int, mean: float, elapsed: float, remaining: float) -> int:
-        """After one more generation of `size` tours: with how many of them to go on."""
+        """Return the number of tours to continue with, after one more generation of `size` tours."""
         self._generation += 1
         since = self._generation - self._asked
         if since < max(_FIRST, self._asked):

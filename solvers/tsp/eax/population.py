@@ -1,4 +1,4 @@
-"""A population of tours for EAX, how often each edge occurs in it, and what a child is worth by that.
+"""A population of tours for EAX, the frequency of each edge in it, and the evaluation of children by entropy.
 
 Nagata & Kobayashi, INFORMS J. Computing 25 (2013), section 3.3: selection by the entropy of edges. Directed tours have arcs for
 edges (Nagata & Soler, A new genetic algorithm for the asymmetric TSP, Expert Systems with Applications 39, 2012).
@@ -33,14 +33,14 @@ class Population(NamedTuple):
     turn: NDArray[np.int32]
     """[P] the order in which the tours are mated in this generation: parent A is turn[i], parent B turn[i + 1]."""
     edges: NDArray[np.int32]
-    """[n, slots, 2] per city (neighbour, count): in how many tours the edge occurs; neighbour -1 in slots never used.
-    Of directed tours of few cities [n, n, 1]: in how many the arc occurs."""
+    """[n, slots, 2] per city (neighbour, count): the number of tours with the edge; neighbour -1 in slots never used.
+    For directed tours of few cities [n, n, 1]: the number of tours with the arc."""
     entropy: NDArray[np.float64]
     """[P + 1] -F/P log(F/P): what an edge that occurs in F tours adds to the population's edge entropy."""
 
 
 def population_of(size: int, n: int, directed: bool = False) -> Population:
-    """An empty population of `size` tours of n cities."""
+    """Return an empty population of `size` tours of n cities."""
     share = np.arange(1, size + 1) / size
     shape = (n, n, 1) if directed and n <= _DENSE else (n, _SLOTS, 2)
     return Population(
@@ -63,7 +63,7 @@ def put_tour(links, tour):
 
 @kernel(nogil=True)
 def count_edges(population):
-    """Count the edges of all tours anew."""
+    """Count the edges of all tours from scratch."""
     population.edges[:] = 0 if population.edges.shape[2] == 1 else -1
     for p in range(len(population.links)):
         for city in range(population.links.shape[1]):
@@ -73,7 +73,7 @@ def count_edges(population):
 
 @kernel
 def count_changes(population, changes, count):
-    """Count the edges anew where a child takes its parent's place: `changes` has (city, old neighbour, new neighbour)."""
+    """Update the counts for a child that replaces its parent; a row of `changes` is (city, old neighbour, new neighbour)."""
     for i in range(count):
         _change(population.edges, changes[i, 0], changes[i, 1], -1)
         _change(population.edges, changes[i, 0], changes[i, 2], 1)
@@ -81,7 +81,7 @@ def count_changes(population, changes, count):
 
 @kernel
 def gain_per_entropy(population, changes, count, gain):
-    """What a child is worth: its gain by the edge entropy that the population loses with it, a sum over its changes."""
+    """Return a child's gain per edge entropy that the population loses if the child replaces its parent (section 3.3)."""
     edges, entropy, size = population.edges, population.entropy, len(population.lengths)
     loss = 0.0
     for i in range(count):
@@ -96,7 +96,7 @@ def gain_per_entropy(population, changes, count, gain):
 
 @kernel
 def _frequency(edges, city, other):
-    """In how many tours the edge occurs; 0 for an edge that found no slot."""
+    """Return the number of tours with an edge; 0 for an edge without a slot."""
     if edges.shape[2] == 1:
         return edges[city, other, 0]
     for s in range(edges.shape[1]):

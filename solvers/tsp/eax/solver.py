@@ -1,8 +1,8 @@
 """`Eax`: edge assembly crossover on a population of 3-opt tours.
 
 Nagata & Kobayashi, A powerful genetic algorithm using edge assembly crossover for the traveling salesman problem,
-INFORMS J. Computing 25 (2013), in epochs: a population that has converged gives way to a new one, into which its best
-tours come again later.
+INFORMS J. Computing 25 (2013), in epochs: a population that has converged is replaced by a new one, into which its best
+tours are inserted later.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Eax", "epoch"]
 
-_PROGRAMME_CITIES = 9  # up to so many, all start tours are often the same; dynamic programming takes no time
+_PROGRAMME_CITIES = 9  # cities up to which start tours are often identical; dynamic programming takes no time
 _FEW = 0.02  # stage 1 ends when a smaller share of the population is replaced in a generation (tuned)
 _IDLE = 8  # generations without any replacement that end an epoch
 _STALE = 15  # generations of stage 2 without a new best tour that end an epoch (tuned) ...
@@ -103,7 +103,7 @@ class Eax(Solver):
 
 
 def epoch(breeding: Breeding, size: int) -> None:
-    """One population from its start tours to the end of stage 2 (or to the end of the run)."""
+    """Evolve one population from its start tours to the end of stage 2, or to the end of the run."""
     if not breeding.start_population(size):
         return
     stage, idle, stale, best = 1, 0, 0, float("inf")

@@ -14,12 +14,12 @@ from corl.jit import kernel
 __all__ = ["SEARCHED", "absorb", "smallest_subtour"]
 
 SEARCHED = 25
-"""Cities looked at from either end of a long segment when a sub-tour is merged (tuned)."""
+"""Cities examined from either end of a long segment when a sub-tour is merged (tuned)."""
 
 
 @kernel(inline=True)
 def smallest_subtour(size: NDArray[np.int32], subtours: int) -> int:
-    """The first of those with the fewest cities; one of size 0 was merged already."""
+    """Return the first of the sub-tours with the fewest cities; one of size 0 has been merged already."""
     smallest = -1
     for s in range(subtours):
         if size[s] > 0 and (smallest < 0 or size[s] < size[smallest]):

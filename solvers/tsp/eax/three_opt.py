@@ -1,8 +1,8 @@
-"""Sequential 3-opt over candidate neighbours, with a queue of cities still worth a look.
+"""Sequential 3-opt over candidate neighbours, with a queue of cities still to examine.
 
-Moves are looked for without touching the tour (gain criterion of Lin & Kernighan, Oper. Res. 21 (1973)); only an improving
-one is carried out, by reversals. Names t1..t6 are Lin & Kernighan's: edges (t1 t2), (t3 t4), (t5 t6)
-leave, (t2 t3), (t4 t5), (t6 t1) enter.
+Moves are searched without changing the tour (gain criterion of Lin & Kernighan, Oper. Res. 21 (1973)); only an improving move is
+carried out, by reversals. The names t1..t6 are Lin & Kernighan's: edges (t1 t2), (t3 t4), (t5 t6) are removed, and
+(t2 t3), (t4 t5), (t6 t1) added.
 """
 
 # mypy: allow-untyped-defs
@@ -24,7 +24,7 @@ __all__ = ["ThreeOpt", "begin", "improve", "three_opt"]
 
 
 class ThreeOpt(NamedTuple):
-    """A tour under local search; the search can stop after any number of cities and go on later."""
+    """A tour under local search; the search can stop after any number of cities and be resumed."""
 
     tour: ArrayTour
     queue: CityQueue
@@ -33,7 +33,7 @@ class ThreeOpt(NamedTuple):
 
 
 def three_opt(n: int) -> ThreeOpt:
-    """Memory for tours of n cities; `begin` fills it."""
+    """Return the memory for tours of n cities; `begin` fills it."""
     return ThreeOpt(array_tour(n), city_queue(n), np.empty(6, np.int32))
 
 
@@ -47,9 +47,9 @@ def begin(search, order):
 
 @kernel(borrow=True, nogil=True)
 def improve(metric, neighbours, lengths, search, least, looks):
-    """Improve until the queue is empty or `looks` cities were looked at; returns the total gain.
+    """Improve the tour in place until the queue is empty or `looks` cities were examined; return the total gain.
 
-    `least`: gains up to it count as rounding errors. For n >= 5.
+    Gains up to `least` are treated as rounding errors. Requires n >= 5.
     """
     total = 0.0
     while search.queue.ring[1] > 0 and looks > 0:
@@ -68,7 +68,7 @@ def improve(metric, neighbours, lengths, search, least, looks):
 
 @kernel(inline=True, borrow=True)
 def _steps(tour, a, b, forward):
-    """How many steps from a to b in the direction given."""
+    """Return the number of steps from a to b in the given direction."""
     d = tour.position[b] - tour.position[a]
     if not forward:
         d = -d

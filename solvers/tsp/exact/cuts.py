@@ -38,7 +38,7 @@ class Relaxation:
     """[n, n] reduced costs that belong to `bound`."""
 
     def solve(self, should_stop: Callable[[], bool], tell: Callable[[float], object]) -> bool:
-        """Cut and price until neither finds anything; tells of each better bound. False if stopped on the way."""
+        """Cut and price until neither finds anything; call `tell` with each better bound. Return False if stopped before."""
         n = len(self.matrix)
         self.sides = np.zeros((0, n), np.bool_)
         idle = np.zeros(0, np.int64)

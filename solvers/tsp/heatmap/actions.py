@@ -25,9 +25,9 @@ class Rules(NamedTuple):
     """The numbers of a search."""
 
     alpha: float
-    """How much rarely chosen edges are favoured."""
+    """The weight of exploration: the bonus of rarely chosen edges."""
     beta: float
-    """How much an improvement adds to the weights of its new edges."""
+    """The learning rate: the weight that an improvement adds to its new edges."""
     candidates: int
     """C: edges of a city that an action may add, the heaviest."""
     depth: int
@@ -46,7 +46,7 @@ class Rules(NamedTuple):
 
 @kernel(inline=True, borrow=True)
 def _shifted(mcts, b, a_next):
-    """How many cities reversing the path from `b` to the city before `a_next` moves in the array."""
+    """Return the number of cities moved in the array by reversing the path from `b` to the city before `a_next`."""
     n = len(mcts.tour.order)
     size = abs(mcts.tour.position[a_next] - mcts.tour.position[b])
     return min(size, n - size)

@@ -1,4 +1,4 @@
-"""The published search: construct a tour by weight, 2-opt, sample actions until none gains, and start anew.
+"""The published search: construct a tour by weight, 2-opt, sample actions until none gains, and start again from scratch.
 
 Fu, Qiu & Zha (2021): "state initialisation" is construction and 2-opt, which learn too; W and Q are kept from one episode
 to the next. Nothing here costs O(n) an action.

@@ -1,4 +1,4 @@
-"""What the graph network sees of an instance: cities and their candidate edges in units of local distances.
+"""Features of an instance for the graph network: cities and their candidate edges in units of local distances.
 
 Everything is relative to a city's neighbourhood, so that one network serves instances of any size, scale and place.
 """
@@ -45,7 +45,7 @@ class EdgeGraph(NamedTuple):
 
 
 def readable(instance: TspInstance) -> bool:
-    """Whether an instance has what the features are made of: coordinates in the plane."""
+    """Return whether an instance has coordinates in the plane, from which the features are computed."""
     return instance.points is not None and instance.points.shape[1] == 2 and instance.edge_weight_type != "GEO" and instance.n > 3
 
 

@@ -1,4 +1,4 @@
-"""What the search holds: an array tour and its log, sparse edge weights and visits, and a queue of cities to begin actions at."""
+"""The state of the search: an array tour and its log, sparse edge weights and visits, and a queue of first cities of actions."""
 
 from __future__ import annotations
 

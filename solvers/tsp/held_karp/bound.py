@@ -43,12 +43,19 @@ def held_karp_bound(
     seconds: float | None = None,
     iterations: int | None = None,
 ) -> float | None:
-    """A proven lower bound on the length of any tour of a symmetric instance; None where `run` ended before one was found.
+    """Return a proven lower bound on the length of any tour of a symmetric instance; None if `run` ended before one was found.
 
-    `metric`, `neighbours` (int32 [n, K]) and `lengths` share one numbering of the cities, which need not be the
-    instance's. `iterations` of the ascent (default: 2000 falling to 20 with n) take at most about `seconds`, which a run
-    counted in iterations ignores. Typically 0.7 to 0.8 % below the optimum. Memory: O(n K). Distances may be negative;
-    where they are integral, so is the bound.
+    It is typically 0.7 to 0.8 % below the optimum. Distances may be negative; if they are integral, so is the bound.
+    Memory: O(n K).
+
+    Args:
+        instance: The instance.
+        metric: Its metric, in a numbering of the cities that may differ from the instance's.
+        neighbours: int32 [n, K], candidate neighbours in the metric's numbering.
+        lengths: float64 [n, K], their distances.
+        run: Its limits.
+        seconds: Roughly the time limit of the ascent; a run counted in iterations ignores it.
+        iterations: Of the ascent; None: 2000, decreasing to 20 with n.
     """
     n = len(neighbours)
     if n < 4:
@@ -79,7 +86,7 @@ def held_karp_bound(
 
 
 def _in_space_order(metric: Metric, neighbours: NDArray, lengths: NDArray) -> tuple[Metric, NDArray, NDArray]:
-    """The same with cities renumbered along a space-filling curve: the boxes need it, the processor's cache likes it."""
+    """Return the arguments with cities renumbered along a space-filling curve, which the boxes need and which suits the cache."""
     order, metric = along_curve(metric)
     return metric, inverse(order)[neighbours[order]], lengths[order]
 
@@ -91,7 +98,7 @@ def _typical(lengths: NDArray[np.float64]) -> float:
 
 
 def _with_edges(metric: Metric, u: NDArray, v: NDArray, d: NDArray, tree: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """The sparse graph with the edges (int32 [m, 2]) of a tree or a tour that it lacks."""
+    """Return the sparse graph with the edges (int32 [m, 2]) of a tree or a tour added."""
     small, large = tree.min(1).astype(np.int64), tree.max(1).astype(np.int64)
     n = int(large.max()) + 1
     known = np.minimum(u, v).astype(np.int64) * n + np.maximum(u, v)
@@ -104,9 +111,9 @@ def _with_edges(metric: Metric, u: NDArray, v: NDArray, d: NDArray, tree: NDArra
 def _climb(
     u: NDArray, v: NDArray, d: NDArray, pi: NDArray, step: float, total: int, seconds: float, run: Run
 ) -> NDArray[np.float64]:
-    """Subgradient ascent from `pi` on a connected sparse graph; returns the best penalties met.
+    """Do a subgradient ascent from `pi` on a connected sparse graph; return the best penalties found.
 
-    Step k of M is step * (1 - k / M)^2. M is `total`, fewer where `seconds` would not do.
+    Step k of M is step * (1 - k / M)^2. M is `total`, or fewer if `seconds` do not suffice.
     """
     n, m = len(pi), len(u)
     at, best_pi = pi.copy(), pi.copy()
@@ -160,8 +167,10 @@ def _ascend(
 def complete_tree(
     metric: Metric, pi: NDArray[np.float64], u: NDArray, v: NDArray, d: NDArray[np.float64], run: Run
 ) -> NDArray[np.int32] | None:
-    """The edges int32 [n - 1, 2] of a minimum spanning tree of the complete graph under penalties `pi`; None where `run`
-    ended first. Points must be in space order; the sparse edges u, v, d only make it faster."""
+    """Return the edges, int32 [n - 1, 2], of a minimum spanning tree of the complete graph under penalties `pi`.
+
+    Returns None if `run` ended first. Points must be in space order; the sparse edges u, v, d only make it faster.
+    """
     n = len(pi)
     if metric.kind == EXPLICIT or n <= _PRIM_MOST:
         edges, count = np.empty((n - 1, 2), np.int32), np.zeros(2, np.int64)
@@ -202,7 +211,7 @@ def _remote(tree: NDArray[np.int32], leaves: NDArray[np.int64], weights: NDArray
 
 @kernel
 def _second(metric: Metric, pi: NDArray[np.float64], i: int) -> float:
-    """The second smallest weight of an edge at city i in the complete graph."""
+    """Return the second smallest weight of an edge at city i in the complete graph."""
     first = second = np.inf
     for j in range(len(pi)):
         if j != i:
@@ -213,7 +222,7 @@ def _second(metric: Metric, pi: NDArray[np.float64], i: int) -> float:
 
 @kernel
 def _distances(metric: Metric, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.float64]:
-    """float64 [m]: the distances from city i[k] to city j[k]."""
+    """Return the distances from city i[k] to city j[k], float64 [m]."""
     out = np.empty(len(i))
     for k in range(len(i)):
         out[k] = distance(metric, i[k], j[k])

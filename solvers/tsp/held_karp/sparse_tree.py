@@ -1,6 +1,10 @@
 """Minimum spanning trees of sparse graphs under node penalties pi: weight(i, j) = distance(i, j) + (pi[i] + pi[j]).
 
-Boruvka's algorithm on an edge list, the ascent's work horse.
+Boruvka's algorithm on an edge list, on which the ascent spends most of its time. In each round every part takes the lightest
+edge that leaves it, and the parts that these edges join become one:
+
+    a--1--b--5--c--2--d        round 1: a, b take (a b); c, d take (c d)        {a b}, {c d}
+    +--------3--------+        round 2: both parts take (a d)                   {a b c d}
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ __all__ = ["sparse_edges", "sparse_tree"]
 def sparse_edges(
     neighbours: NDArray[np.int32], lengths: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """The undirected edges between cities and their neighbours, each once: (u int32 [m], v int32 [m], d [m])."""
+    """Return the undirected edges between cities and their neighbours, each once: (u int32 [m], v int32 [m], d [m])."""
     n, width = neighbours.shape
     u = np.empty(n * width, np.int32)
     v = np.empty(n * width, np.int32)
@@ -53,11 +57,21 @@ def sparse_tree(
     name: NDArray[np.int32],
     degree: NDArray[np.int32],
 ) -> float:
-    """The minimum 1-tree of a sparse graph under penalties pi, after Helsgaun (2000, section 4): a minimum spanning tree
-    and, of its leaves' second shortest edges, the longest one. Boruvka's algorithm.
+    """Return the weight of the minimum 1-tree of a connected sparse graph under penalties pi; 2 sum(pi) is not subtracted.
 
-    u, v int32 [m], d [m] are the edges; edge_u, edge_v int32 [m], edge_w [m], best int32 [n], name int32 [n] are scratch.
-    Writes degree int32 [n]. Returns the weight (2 sum(pi) not taken off). The graph must be connected.
+    After Helsgaun (2000, section 4): a minimum spanning tree and, of its leaves' second shortest edges, the longest one.
+
+    Args:
+        u: int32 [m], first ends of the edges.
+        v: int32 [m], second ends.
+        d: float64 [m], their distances.
+        pi: float64 [n], the penalties.
+        edge_u: int32 [m], scratch.
+        edge_v: int32 [m], scratch.
+        edge_w: float64 [m], scratch.
+        best: int32 [n], scratch.
+        name: int32 [n], scratch.
+        degree: int32 [n], receives the degree of each city in the 1-tree.
     """
     n = len(pi)
     second, other = np.full(n, np.inf), np.full(n, -1, np.int32)
@@ -134,8 +148,8 @@ def _join_parts(
 ) -> tuple[float, int]:
     """Take the best edge of each part into the tree, unless it closes a cycle.
 
-    Sets `root` to the forest of the parts joined (corl.kernels.union_find) and adds to `degree`. Returns `total` plus the weights
-    of the edges taken, and their number.
+    Sets `root` to the forest of the parts joined (corl.kernels.union_find) and updates `degree`. Returns `total` plus the weights
+    of the edges taken, and the number of these edges.
     """
     for c in range(parts):
         root[c] = c
@@ -165,7 +179,7 @@ def _contract(
     parts: int,
     left: int,
 ) -> int:
-    """Keep, of the first `left` edges, those between different parts, with `name` as their new ends; returns how many.
+    """Keep, of the first `left` edges, those between different parts, with `name` as their new ends; return their number.
 
     `best` becomes the shortest of them for each of the new parts, -1 for a part without any.
     """

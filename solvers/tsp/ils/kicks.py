@@ -1,5 +1,8 @@
-"""Chained Lin-Kernighan (Applegate, Cook & Rohe, INFORMS J. Computing 15, 2003): kick a short stretch of the tour by a local
-double bridge, repair it with Lin-Kernighan moves, keep it or take it back."""
+"""Chained Lin-Kernighan (Applegate, Cook & Rohe, INFORMS J. Computing 15, 2003).
+
+The candidate is the current tour after a local double bridge and a repair by Lin-Kernighan moves. It becomes the current tour
+if its length is accepted; otherwise all changes are undone.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,13 @@ _DESCENT = 100  # cities of the first descent that count as one unit: about the 
 
 
 class ChainedSearch(NamedTuple):
-    """The state of an iterated local search; `iterate` goes on from it."""
+    """The state of an iterated local search; `iterate` continues from it."""
 
     local: LinKernighan
     random: NDArray[np.uint64]
     """[1]"""
     length: NDArray[np.float64]
-    """[1] of the tour."""
+    """[1] the length of the current tour."""
     done: NDArray[np.int64]
     """[2] units of work done, kicks among them."""
     cooling: NDArray[np.float64]
@@ -39,14 +42,14 @@ class ChainedSearch(NamedTuple):
 
 
 def chained_search(n: int, breadth: tuple[int, ...], random: NDArray[np.uint64]) -> ChainedSearch:
-    """Memory for a search over n cities; `begin` fills it."""
+    """Return the memory of a search over n cities; `begin` fills it."""
     local = lin_kernighan(n, breadth)
     return ChainedSearch(local, random, np.zeros(1), np.zeros(2, np.int64), np.zeros(2), np.empty(8, np.int32))
 
 
 @kernel
 def begin(search: ChainedSearch, order: NDArray[np.int32], length: float) -> None:
-    """Start from a tour of the given length; every city is queued, in tour order."""
+    """Make `order`, a tour of the given length, the current tour, and queue every city in tour order."""
     set_order(search.local.tour, order)
     for city in order:
         enqueue(search.local.queue, city)
@@ -64,10 +67,19 @@ def iterate(
     stretch: int,
     units: int,
 ) -> None:
-    """Do `units` units of work: one is 100 queued cities or, once the first descent is over, a kick with its repair.
+    """Do `units` units of work on the current tour, in place; requires n >= 5.
 
-    Gains up to `least` are rounding errors. Moves that shift more than `most` cities are passed over. B, C and D of a kick
-    have 1 to `stretch` cities each. For n >= 5.
+    A unit is 100 queued cities during the first descent, and a kick with its repair afterwards.
+
+    Args:
+        metric: Metric of n cities.
+        neighbours: int32 [n, K], candidate neighbours, nearest first.
+        lengths: float64 [n, K], their distances.
+        search: The state, which changes in place.
+        least: Gains up to this are treated as rounding errors.
+        most: Moves that shift more cities than this in the array are skipped.
+        stretch: The greatest number of cities in each of the stretches B, C and D of a kick.
+        units: Units of work.
     """
     local, n = search.local, len(search.local.tour.order)
     for _ in range(units):
@@ -88,14 +100,14 @@ def iterate(
 
 @kernel(inline=True)
 def _tolerated(search: ChainedSearch) -> Any:
-    """How much longer a tour may get: exponential with the temperature's mean, as in simulated annealing."""
+    """Draw by how much a candidate may be longer than the current tour: exponential, with the temperature as its mean."""
     temperature = search.cooling[0] * (1.0 - search.done[0] / search.cooling[1])
     return allowance(temperature, search.random) if temperature > 0.0 else 0.0
 
 
 @kernel(borrow=True)
 def _kick(metric: Metric, search: ChainedSearch, stretch: int) -> float:
-    """A double bridge at a random place; queues the cities at the changed edges and returns what it cost."""
+    """Apply a double bridge at a random place, queue the cities at the changed edges, and return the added length."""
     tour, ends, random = search.local.tour, search.ends, search.random
     n = len(tour.order)
     b, c, d = draw_sizes(random, min(stretch, (n - 1) // 3))

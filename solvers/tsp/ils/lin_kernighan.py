@@ -1,12 +1,16 @@
-"""Lin-Kernighan search of bounded depth on an array tour that is not touched until a move pays.
+"""Lin-Kernighan search of bounded depth on an array tour, which changes only when an improving move is found.
 
-Lin & Kernighan, Oper. Res. 21 (1973): from t1, break the edge to a neighbour t2, and turn the Hamiltonian path t2 .. t1
-step by step: join its end to a near city c and break an edge at c, as long as the gain so far is positive. Here the path
-is a short list of segments of the tour, so that a step costs O(depth) and nothing is reversed in vain; an improving closed
-tour is written by moving all its segments but the longest. Two kinds of step:
+Lin & Kernighan, Oper. Res. 21 (1973): from city t1, break the edge to a neighbour t2, and change the Hamiltonian path
+t2 .. t1 step by step: join its end to a near city c and break an edge at c, as long as the gain so far is positive. Here the
+path is a short list of segments of the tour, so that a step costs O(depth) and no array is reversed before a move improves.
+An improving closed tour is written by moving all its segments but the longest. There are two kinds of step:
 
-- break (c, the city before c): the path's front is reversed, and the path may be closed at once (a 2-opt step);
-- break (c, the city after c): the front becomes a cycle, which the next step must open (or-opt and pure 3-opt).
+    the path            t2 ------- d   c ------- t1        join t2 and c, break (d c); d is the city before c
+    after the step      d ------- t2 - c ------- t1        the front is reversed; (t1 d) closes the tour: a 2-opt move
+
+    the path            t2 ------- c   d ------- t1        join t2 and c, break (c d); d is the city after c
+    after the step      (t2 ----- c)   d ------- t1        the front is a cycle, which the next step must open by joining
+                                                           d to a city of it: or-opt and pure 3-opt moves
 """
 
 # mypy: allow-untyped-defs
@@ -30,7 +34,7 @@ _BEFORE, _AFTER, _OPEN_AFTER, _OPEN_BEFORE = range(4)  # which edge at c is brok
 
 
 class LinKernighan(NamedTuple):
-    """A tour, the cities still to look at, and the scratch of the search; L levels, at most L + 2 segments."""
+    """A tour, the queue of cities still to examine, and scratch arrays for L levels and at most L + 2 segments."""
 
     tour: ArrayTour
     queue: CityQueue
@@ -45,13 +49,13 @@ class LinKernighan(NamedTuple):
     gain: NDArray[np.float64]
     """[L + 1] by level: the gain before closing."""
     step: NDArray[np.int64]
-    """[L + 1, B + 1] by level and rank, best first: see `_packed`. The last slot in use holds the one that closes best."""
+    """[L + 1, B + 1] steps by level and rank, best first, packed by `_packed`. Slot `breadth` holds the step that closes best."""
     step_gain: NDArray[np.float64]
     """[L + 1, B + 1] the gain after each step."""
 
 
 def lin_kernighan(n: int, breadth: tuple[int, ...]) -> LinKernighan:
-    """Memory for searches on tours of n cities; `breadth[l]` steps are tried at level l."""
+    """Return the memory of a search on tours of n cities that tries `breadth[l]` steps at level l."""
     levels, widest = len(breadth), max(breadth)
     return LinKernighan(
         array_tour(n, levels + 2), city_queue(n), np.array(breadth, np.int64), np.zeros((levels + 1, levels + 3), np.int32),
@@ -62,8 +66,19 @@ def lin_kernighan(n: int, breadth: tuple[int, ...]) -> LinKernighan:
 
 @kernel(borrow=True)
 def settle(metric, neighbours, lengths, search, least, most, cities):
-    """Make improving moves from up to `cities` queued cities, fewer where the queue ends or the tour's log is full;
-    returns the total gain. For the rest see `_improve_city`."""
+    """Make improving moves from up to `cities` queued cities, in place, and return the total gain.
+
+    It ends early when the queue is empty or the tour's log is full.
+
+    Args:
+        metric: Metric of n cities.
+        neighbours: int32 [n, K], candidate neighbours, nearest first.
+        lengths: float64 [n, K], their distances.
+        search: LinKernighan; its tour and queue change.
+        least: Gains up to this are treated as rounding errors.
+        most: Moves that shift more cities than this in the array are skipped.
+        cities: The greatest number of cities to take from the queue.
+    """
     total = 0.0
     for _ in range(cities):
         if search.queue.ring[1] == 0:
@@ -79,9 +94,9 @@ def settle(metric, neighbours, lengths, search, least, most, cities):
 
 @kernel(inline=True, borrow=True)
 def _improve_city(metric, neighbours, lengths, search, t1, least, most):
-    """Make the first improving move found from t1, queue the cities at its edges, and return its gain (0: there is none).
+    """Make the first improving move found from t1, queue the cities at its edges, and return its gain; 0 if there is no move.
 
-    `least`: gains up to it count as rounding errors. Moves that shift more than `most` cities are passed over.
+    Gains up to `least` are treated as rounding errors. Moves that shift more than `most` cities are skipped.
     """
     order, position = search.tour.order, search.tour.position
     n, levels = len(order), len(search.breadth)
@@ -117,7 +132,7 @@ def _improve_city(metric, neighbours, lengths, search, t1, least, most):
 
 @kernel(inline=True, borrow=True)
 def _at(order, zero, backwards, r):
-    """The city at relative position r."""
+    """Return the city at position r relative to t2, in the direction t1 -> t2."""
     n = len(order)
     at = zero - r if backwards else zero + r
     if at < 0:
@@ -129,8 +144,10 @@ def _at(order, zero, backwards, r):
 
 @kernel(inline=True, borrow=True)
 def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards, least):
-    """Fill step[level] with the best steps by gain, and slot `breadth` with the one that closes best; returns the gain
-    of that closed tour (-inf: none)."""
+    """Write the steps of largest gain to step[level], and to slot `breadth` the step that closes best.
+
+    Returns the gain of the tour that this step closes; -inf if no step closes a tour.
+    """
     order, position, first, last = search.tour.order, search.tour.position, search.first, search.last
     step, step_gain = search.step, search.step_gain
     n, width, levels = len(order), neighbours.shape[1], len(search.breadth)
@@ -154,7 +171,7 @@ def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards,
         forward = first[level, i] <= last[level, i]
         for side in range(2):
             if side == 0:
-                if r == first[level, i]:  # that edge was added
+                if r == first[level, i]:  # that edge was added by an earlier step
                     continue
                 kind = _OPEN_BEFORE if cycle else _BEFORE
             else:
@@ -184,13 +201,13 @@ def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards,
 
 @kernel(inline=True, borrow=True)
 def _packed(r, i, kind, other):
-    """A step in one integer: relative position of c (28 bits), its segment (5), the kind (2), the new end city (28)."""
+    """Pack a step in an int64: relative position of c (28 bits), its segment (5), the kind (2), the new end city (28)."""
     return (np.int64(r) << 35) | (np.int64(i) << 30) | (np.int64(kind) << 28) | np.int64(other)
 
 
 @kernel(inline=True, borrow=True)
 def _take(search, level, rank):
-    """Write the path after step `rank` of `level` to the level above."""
+    """Write the path that follows from step `rank` of `level` to level + 1."""
     step = search.step[level, rank]
     r, i, kind, end = step >> 35, (step >> 30) & 31, (step >> 28) & 3, step & 0xFFFFFFF
     x, y, up = search.first, search.last, level + 1
@@ -237,8 +254,10 @@ def _take(search, level, rank):
 
 @kernel(borrow=True)
 def _carry_out(search, level, zero, backwards, most):
-    """Write the closed path of `level` to the tour: its longest segment stays, the others move into the gap between its
-    ends. False, and nothing done, where they hold more than `most` cities."""
+    """Write the closed path of `level` to the tour in place: its longest segment stays, the others are rearranged.
+
+    Returns False, and changes nothing, if the other segments hold more than `most` cities.
+    """
     tour, m = search.tour, search.shape[level, 0]
     x, y = search.first[level], search.last[level]
     n = len(tour.order)

@@ -1,10 +1,11 @@
-"""Regions of a large tour, each bred by edge assembly crossover while the rest of the tour stays (Karp's cells, Math. Oper.
-Res. 2, 1977; sub-problems by a Karp partition are LKH's).
+"""Regions of a large tour, each improved by edge assembly crossover while the rest of the tour is fixed.
 
-What the tour does outside a region is a set of paths between cities of the region. Each becomes a bond: an edge so cheap that
-every good tour of the region has it. So a region is a small symmetric TSP, and any tour of it with all its bonds is one of the
-whole. A sweep cuts the plane into cells of about equal numbers of cities, each time along other lines, so that what one sweep
-could not change across a border lies inside a cell of the next.
+The cells are Karp's (Math. Oper. Res. 2, 1977); LKH uses sub-problems of a Karp partition.
+
+Outside a region, the tour consists of paths between cities of the region. Each becomes a bond: an edge so cheap that every good
+tour of the region contains it. Hence a region is a small symmetric TSP, and a tour of it with all its bonds is a tour of the
+whole. A sweep cuts the plane into cells of about equal numbers of cities, each time along other lines, so that edges across a
+border of one sweep lie inside a cell of the next.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ class Region(NamedTuple):
     """Some cities of a tour, in its order, numbered 0..m-1 by their number in the whole."""
 
     cities: NDArray[np.int32]
-    """[m] rising."""
+    """[m] their numbers in the whole, ascending."""
     tour: NDArray[np.int32]
     """[m] the region's own numbers in the order of the whole tour."""
     bonds: NDArray[np.int32]
-    """[b] positions in `tour` after which the whole tour leaves the region, or has a bond of its own; at the next it goes on."""
+    """[b] positions in `tour` after which the whole tour leaves the region, or has a bond of its own."""
 
     def partner(self) -> NDArray[np.int32]:
-        """int32 [m] the city at the other end of a city's bond, -1 for none."""
+        """Return the city at the other end of each city's bond, int32 [m]; -1 for a city without a bond."""
         found = np.full(len(self.tour), -1, np.int32)
         u, v = self.tour[self.bonds], self.tour[(self.bonds + 1) % len(self.tour)]
         found[u], found[v] = v, u
@@ -59,11 +60,18 @@ def improve_regions(
     per_quadrant: int,
     tell: Callable[[NDArray[np.int32]], None],
 ) -> None:
-    """Round after round until the run must stop, or one finds no region to breed: those of up to `size` cities are bred, and
-    `tell` hears of every better tour. `run.workers` threads do it, each with a segment of the tour of its own.
+    """Improve the regions of a tour, round after round, until the run must stop or a round has no region to breed.
 
-    metric: of cities numbered along a space-filling curve; not EXPLICIT. tour: int32 [n]. per_quadrant: so many candidate
-    neighbours from each quadrant around a city.
+    `run.workers` threads work in parallel, each on another segment of the tour.
+
+    Args:
+        metric: Metric of n cities numbered along a space-filling curve; not EXPLICIT.
+        tour: int32 [n], the initial tour.
+        run: Its limits, seed and workers.
+        size: The greatest number of cities in a region.
+        population: Tours in the population of a region.
+        per_quadrant: Candidate neighbours from each quadrant around a city.
+        tell: Called with every better tour, int32 [n].
     """
     random = np.random.default_rng([run.seed, 1])
     count = max(run.workers, len(tour) // _PART)
@@ -74,7 +82,7 @@ def improve_regions(
             try:
                 each.work(run, tell)
             except BaseException:
-                run.stop()  # nobody breeds on for a run that has failed
+                run.stop()  # no thread continues for a run that has failed
                 raise
             for helper in helpers:
                 helper.result()
@@ -86,15 +94,15 @@ def improve_regions(
 
 
 def segments(tour: NDArray[np.int32], count: int, random: np.random.Generator) -> list[NDArray[np.int32]]:
-    """The tour from a random city on in `count` pieces of about equal length; it may change in all of them at once."""
+    """Split the tour at a random city into `count` segments of about equal length, which can be changed independently."""
     return np.array_split(np.roll(tour, -int(random.integers(len(tour)))), count)
 
 
 class Round:
     """One sweep of each segment, by as many threads as call `work`.
 
-    Regions in different segments may be bred at once: whatever becomes of one segment, it is a path from its first city to its
-    last. Regions of the whole tour could not: to each the other is part of the paths outside, whose ends the other exchanges.
+    Regions in different segments may be bred at the same time: a segment remains a path from its first city to its last. Two
+    regions of the whole tour may not: each belongs to the outside paths of the other, and changes which ends they connect.
     """
 
     def __init__(
@@ -111,14 +119,14 @@ class Round:
         self._randoms = random.spawn(len(paths))
         self._next, self._lock, self._swept = itertools.count(), threading.Lock(), 0
         self.bred = 0
-        """How many regions were large enough to be bred."""
+        """The number of regions that were large enough to be bred."""
 
     def tour(self) -> NDArray[np.int32]:
-        """The segments as they are now, one after another."""
+        """Return the current tour: all segments, one after another."""
         return np.concatenate(self._paths)
 
     def work(self, run: Run, tell: Callable[[NDArray[np.int32]], None] | None = None) -> None:
-        """Sweep segments until none is left, and the last one again while others are busy. `tell` hears of better tours."""
+        """Sweep segments until none is left; repeat the last one while other threads work. Call `tell` with better tours."""
         mine = -1
         while not run.should_stop and (k := next(self._next)) < len(self._paths):
             mine = k
@@ -159,13 +167,13 @@ class Round:
 
 
 def _opened(tour: NDArray[np.int32], first: int, last: int) -> NDArray[np.int32]:
-    """A tour in which the two cities are neighbours, as a path from the one to the other."""
+    """Return a tour in which two cities are neighbours as a path from `first` to `last`."""
     at = int(np.flatnonzero(tour == first)[0])
     return np.roll(tour, -at) if tour[at - 1] == last else np.roll(tour[::-1], at + 1)
 
 
 def cells(points: NDArray[np.float64], size: int, random: np.random.Generator) -> Iterator[NDArray[np.int32]]:
-    """The cities in rectangles of at most `size` cities, cut at random angles and near the middle; in random order."""
+    """Yield the cities in rectangles of at most `size` cities, cut at random angles near the middle, in random order."""
     angle = random.uniform(0.0, np.pi)
     turned = points[:, :2] @ np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
     waiting, found = [np.arange(len(points), dtype=np.int32)], []
@@ -185,7 +193,7 @@ def cells(points: NDArray[np.float64], size: int, random: np.random.Generator) -
 def region_of(
     tour: NDArray[np.int32], position: NDArray[np.int32], cell: NDArray[np.int32], partner: NDArray[np.int32]
 ) -> Region:
-    """The region of a cell's cities, without those that stand alone between two paths outside: they go with these."""
+    """Return the region of a cell's cities, without those between two outside paths, which become part of these paths."""
     at = np.sort(position[cell])
     leaves = np.diff(at, append=at[0] + len(tour)) != 1
     leaves |= partner[tour[at]] == tour[(at + 1) % len(tour)]
@@ -197,7 +205,7 @@ def region_of(
 
 
 def spliced(tour: NDArray[np.int32], position: NDArray[np.int32], region: Region, bred: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The whole tour with the region's cities in the order of `bred`, a tour of the region with all its bonds."""
+    """Return the whole tour with the region's cities in the order of `bred`, a tour of the region with all its bonds."""
     m, following = len(bred), np.roll(bred, -1)
     begins, ends = np.full(m, -1), np.full(m, -2)  # of a region's city, the bond that begins or ends there in the old tour
     begins[region.tour[region.bonds]] = np.arange(len(region.bonds))
@@ -215,7 +223,7 @@ def spliced(tour: NDArray[np.int32], position: NDArray[np.int32], region: Region
 
 
 def _bred(points: Metric, region: Region, run: Run, population: int, per_quadrant: int) -> NDArray[np.int32] | None:
-    """The best tour of the region that an epoch finds; None where it is no better, or lacks a bond."""
+    """Return the best tour of the region that an epoch finds; None if it is not better, or lacks a bond."""
     breeding = _RegionBreeding(points, region, run, per_quadrant)
     before = breeding.length_of(region.tour)
     epoch(breeding, population)
@@ -234,17 +242,17 @@ def _has_bonds(region: Region, found: NDArray[np.int32]) -> bool:
 
 
 class _RegionBreeding(Breeding):
-    """A Breeding of one region, which begins with the region's present tour and reports nothing itself."""
+    """A Breeding of one region, which begins with the region's current tour and reports nothing."""
 
     def __init__(self, points: Metric, region: Region, run: Run, per_quadrant: int) -> None:
         partner = region.partner()
         near, lengths = near_points(points, _CANDIDATES, per_quadrant)
         own, least = bonded(points, partner), 1e-10 * float(lengths.mean()) or 1e-12
-        near[partner >= 0, 1:] = near[partner >= 0, :-1]  # the bond comes first; where it was listed, it stands there twice
+        near[partner >= 0, 1:] = near[partner >= 0, :-1]  # the bond comes first; if it was listed already, it is listed twice
         lengths[partner >= 0, 1:] = lengths[partner >= 0, :-1]
         near[partner >= 0, 0], lengths[partner >= 0, 0] = partner[partner >= 0], own.matrix[0, 1]
         self.set_up(run, np.arange(len(partner), dtype=np.int32), own, near, lengths, least)
         self.waiting = [region.tour]
 
     def report(self, only_when_due: bool = False) -> None:
-        """The whole tour's business."""
+        """Do nothing: the whole tour is reported elsewhere."""

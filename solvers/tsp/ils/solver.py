@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Ils"]
 
-_BY_PROGRAMME = 9  # up to so many cities dynamic programming finds the best tour at once
+_BY_PROGRAMME = 9  # cities up to which dynamic programming finds an optimal tour at once
 _MOST_SHIFTED = 50_000  # cities that one move may shift in the array (Johnson & McGeoch 1997 cut at the same)
 _SETUP = 8e-6  # seconds a city that neighbour lists and the greedy tour take on a slow machine
 _LARGE = 20_000  # cities from which a first tour is reported before there are neighbour lists
 _MANY = 50_000  # cities beyond which candidates are fewer and, if even, simply the nearest (tuned, with `stretch` and `heat`)
 _REGIONS = 20_000  # cities beyond which regions follow the kicks
-_PER_ROOT_MICROSECOND = 1.2  # tours of a region's population, by the root of the microseconds that there are for a city
+_PER_ROOT_MICROSECOND = 1.2  # tours of a region's population, per root of the microseconds available for a city
 _REGION = 200  # cities of a region for each tour of its population
-_KICKS = 0.2  # share of the run with kicks, where regions follow ...
-_KICK_SECONDS, _KICK_SECONDS_BEYOND = 8e-5, 2.5e-5  # ... and at least so many seconds a city up to `_CACHED`, and beyond
+_KICKS = 0.2  # share of the run with kicks, if regions follow ...
+_KICK_SECONDS, _KICK_SECONDS_BEYOND = 8e-5, 2.5e-5  # ... and at least this many seconds per city up to `_CACHED`, and beyond
 _CACHED = 200_000  # cities beyond which kicks are slower, as the processor's cache is too small (tuned at a million)
 _BOUND_SHARE = 0.1  # of the time limit that the bound may take
-_BOUND_SECONDS = 4e-5  # seconds a city below which the bound is not worth its time; it takes about 1e-4 where it may
+_BOUND_SECONDS = 4e-5  # seconds per city below which no bound is computed; it takes about 1e-4 if allowed
 _BOUND_MOST = 200_000  # cities up to which a run counted in iterations has a bound
 
 
@@ -171,7 +171,7 @@ class Ils(Solver):
             run.stop("time_limit")
 
     def _share_of_kicks(self, instance: TspInstance, time_limit: float | None = None, workers: int = 1) -> float:
-        """How much of the run kicks take. They are one thread's work, so where several breed regions it is more."""
+        """Return the share of the run for kicks. It grows with `workers`, since one thread kicks and several breed regions."""
         n = instance.n
         if not instance.symmetric or instance.edge_weight_type in ("GEO", "EXPLICIT"):
             return 1.0
@@ -182,7 +182,7 @@ class Ils(Solver):
 
 
 def _population(run: Run, n: int) -> int:
-    """How many tours can converge in the time there is (tuned at 31,623 to a million cities); 30 where iterations count."""
+    """Return how many tours can converge within the limit (tuned at 31,623 to a million cities); 30 if iterations are limited."""
     if run.time_limit is None:
         return 30
     tours: int = round(min(max(_PER_ROOT_MICROSECOND * (1e6 * run.workers * run.time_limit / n) ** 0.5, 8), 100))
@@ -190,7 +190,7 @@ def _population(run: Run, n: int) -> int:
 
 
 def _cool(search: ChainedSearch, run: Run, share: float) -> None:
-    """Let the temperature reach 0 when that share of the run's iterations, or at the present speed of its time, is spent."""
+    """Set the cooling so that the temperature is 0 after `share` of the run's iterations, or of its time at the current speed."""
     if run.iterations is not None:
         search.cooling[1] = share * run.iterations
     elif run.fraction > 0.0:
@@ -198,7 +198,7 @@ def _cool(search: ChainedSearch, run: Run, share: float) -> None:
 
 
 class _Space:
-    """An instance, renumbered, and what the search asks of it."""
+    """An instance with renumbered cities, and the search's queries to it."""
 
     def __init__(self, instance: TspInstance) -> None:
         from corl.solvers.tsp.tours.renumbering import Renumbered, is_clustered
@@ -208,14 +208,14 @@ class _Space:
         self.clustered = is_clustered(self.metric)
 
     def neighbours(self, k: int, per_quadrant: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """The candidate neighbours and their distances, in this numbering."""
+        """Return the candidate neighbours and their distances, in this numbering."""
         from corl.solvers.tsp.neighbours.candidates import neighbours
 
         found: tuple[NDArray[np.int32], NDArray[np.float64]] = neighbours(self.instance, self.metric, k, per_quadrant)
         return found
 
     def start(self, neighbours: NDArray, lengths: NDArray, run: Run) -> NDArray[np.int32]:
-        """The tour to begin with: the user's, otherwise the greedy-edge tour, which is reported."""
+        """Return the initial tour: the user's, or else the greedy-edge tour, which is reported."""
         from corl.solvers.tsp.construction.kernels import greedy_edge
 
         if run.warm_start is not None and run.solution is not None:
@@ -225,13 +225,13 @@ class _Space:
         return tour
 
     def length(self, tour: NDArray[np.int32]) -> float:
-        """The length of a tour, constant included."""
+        """Return the length of a tour, the constant added to every distance included."""
         from corl.solvers.tsp.construction.kernels import length_of
 
         return float(length_of(self.metric, tour))
 
     def longest(self, tour: NDArray[np.int32], lengths: NDArray[np.float64]) -> float:
-        """The longest distance that the search is likely to add up: the scale of its rounding errors."""
+        """Return the longest distance that the search is likely to add up: the scale of its rounding errors."""
         import numpy as np
 
         if len(self.metric.points):
@@ -240,7 +240,7 @@ class _Space:
         return float(np.abs(self.metric.matrix[tour, np.roll(tour, -1)]).max() + lengths.max())
 
     def improve_regions(self, tour: NDArray[np.int32], run: Run, size: int, population: int, reporting: float) -> None:
-        """Breed regions of the tour until the run ends, and report the better ones, which takes `reporting` seconds."""
+        """Breed regions of the tour until the run ends, and report better tours; a report takes `reporting` seconds."""
         from corl.solvers.tsp.ils.regions import improve_regions
 
         best, told = tour, True
@@ -261,7 +261,7 @@ class _Space:
             run.stop("time_limit")
 
     def report_bound(self, neighbours: NDArray, lengths: NDArray, run: Run) -> None:
-        """Prove a Held-Karp bound, where the time for one is there."""
+        """Report a Held-Karp bound, if the limits allow the time for one."""
         n, seconds = self.instance.n, None
         if run.iterations is None and run.time_limit is not None:
             seconds = min(_BOUND_SHARE * run.time_limit, 0.5 * run.remaining)

@@ -1,7 +1,7 @@
-"""A tour as an array whose changes can be taken back: paths are reversed, or pieces of a stretch written in another order.
+"""A tour as an array whose changes can be undone: paths are reversed, or pieces of a stretch rearranged.
 
-The array representation of Johnson & McGeoch (The traveling salesman problem: a case study in local optimization, 1997): a look
-at a neighbour costs O(1), a change as much as the cities that it moves. Positions are cyclic throughout.
+The array representation of Johnson & McGeoch (The traveling salesman problem: a case study in local optimization, 1997): reading
+a neighbour costs O(1), a change O(number of cities moved). Positions are cyclic throughout.
 """
 
 # mypy: allow-untyped-defs
@@ -18,19 +18,19 @@ from corl.jit import kernel
 
 __all__ = ["ArrayTour", "array_tour", "city_after", "forget", "log_is_full", "rearrange", "reverse_path", "set_order", "undo"]
 
-_LOG = 1 << 16  # integers of log: thousands of changes, where a kick and its repair make some tens
+_LOG = 1 << 16  # integers of log: thousands of changes, whereas a kick and its repair make some tens
 
 
 class ArrayTour(NamedTuple):
-    """The cities in order, where each is, and what was changed since `forget`."""
+    """The cities in order, the position of each, and a log of the changes since `forget`."""
 
     order: NDArray[np.int32]
     """[n] cities; the tour is closed."""
     position: NDArray[np.int32]
-    """[n] where each city is in `order`."""
+    """[n] the position of each city in `order`."""
     pieces: NDArray[np.int64]
     """[P, 3] argument of `rearrange`, by new rank: where the piece begins, counted from the start of the stretch, its cities,
-    and whether it is turned round."""
+    and whether it is reversed."""
     buffer: NDArray[np.int32]
     """[n] scratch."""
     log: NDArray[np.int64]
@@ -40,7 +40,7 @@ class ArrayTour(NamedTuple):
 
 
 def array_tour(n: int, pieces: int = 1) -> ArrayTour:
-    """The tour 0, 1, ..., n - 1, with memory for changes of up to `pieces` pieces."""
+    """Return the tour 0, 1, ..., n - 1, with memory for changes of up to `pieces` pieces."""
     order, position, buffer = np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32), np.empty(n, np.int32)
     return ArrayTour(order, position, np.zeros((pieces, 3), np.int64), buffer, np.zeros(_LOG, np.int64), np.zeros(1, np.int64))
 
@@ -56,7 +56,7 @@ def set_order(tour, order):
 
 @kernel(inline=True, borrow=True)
 def city_after(tour, city, forward):
-    """The next city in the given direction."""
+    """Return the next city in the given direction."""
     n, i = len(tour.order), tour.position[city]
     if forward:
         return tour.order[i + 1 if i + 1 < n else 0]
@@ -65,13 +65,13 @@ def city_after(tour, city, forward):
 
 @kernel(inline=True, borrow=True)
 def forget(tour):
-    """Accept all changes."""
+    """Accept all changes: empty the log."""
     tour.logged[0] = 0
 
 
 @kernel(inline=True, borrow=True)
 def log_is_full(tour, reversals):
-    """Whether the log might not hold one more rearrangement and so many reversals."""
+    """Return whether the log may lack room for one more rearrangement and `reversals` reversals."""
     return tour.logged[0] + 3 * len(tour.pieces) + 2 + 3 * reversals > len(tour.log)
 
 
@@ -79,8 +79,8 @@ def log_is_full(tour, reversals):
 def reverse_path(tour, first, last, forward):
     """Reverse the path from city `first` to city `last` in the direction of the tour that `forward` names.
 
-    The shorter side is turned: where that is the rest of the tour, the array now runs the other way. Returns `forward` for
-    the same direction of the tour as before.
+    The shorter side is reversed in place; if that is the rest of the tour, the array now runs in the other direction. Returns the
+    value of `forward` that names the same direction of the tour as before.
     """
     n = len(tour.order)
     i, j = tour.position[first], tour.position[last]
@@ -101,7 +101,7 @@ def reverse_path(tour, first, last, forward):
 
 @kernel(borrow=True)
 def rearrange(tour, start, pieces):
-    """Write the stretch from position `start` on as tour.pieces[:pieces]; a single piece is turned round."""
+    """Rearrange the stretch from position `start` on as tour.pieces[:pieces] says, in place; a single piece is reversed."""
     at, log = tour.logged[0], tour.log
     if pieces == 1:
         _reverse(tour, start, tour.pieces[0, 1])
@@ -118,7 +118,7 @@ def rearrange(tour, start, pieces):
 
 @kernel(borrow=True)
 def undo(tour, mark):
-    """Take back every change after the first `mark` integers of the log: the array is again what it was, bit for bit."""
+    """Undo every change after the first `mark` integers of the log, in place; the array is restored exactly."""
     log = tour.log
     while tour.logged[0] > mark:
         at = tour.logged[0] - 2
@@ -160,7 +160,7 @@ def _reverse(tour, first, size):
 
 @kernel(borrow=True)
 def _write(tour, start, pieces):
-    """`rearrange` without a log. Pieces that stay where they are cost nothing."""
+    """Rearrange a stretch without a log. Pieces that keep their place cost nothing."""
     order, position, buffer = tour.order, tour.position, tour.buffer
     n = len(order)
     new = held = 0

@@ -1,4 +1,4 @@
-"""A queue of the cities that a local search still has to look at, each at most once: the don't-look bits of Bentley (Fast
+"""A queue of the cities that a local search still has to examine, each at most once: the don't-look bits of Bentley (Fast
 algorithms for geometric traveling salesman problems, ORSA J. Computing 4, 1992) in the order in which they were cleared."""
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ class CityQueue(NamedTuple):
     cities: NDArray[np.int32]
     """[n] a ring."""
     queued: NDArray[np.bool_]
-    """[n] whether a city is in it."""
+    """[n] whether each city is in the queue."""
     ring: NDArray[np.int64]
-    """[2] where its head is, and how many cities are in it."""
+    """[2] the index of the head, and the number of queued cities."""
 
 
 def city_queue(n: int) -> CityQueue:
-    """An empty queue."""
+    """Return an empty queue."""
     return CityQueue(np.empty(n, np.int32), np.zeros(n, np.bool_), np.zeros(2, np.int64))
 
 
 @kernel(inline=True, borrow=True)
 def enqueue(queue: CityQueue, city: int) -> None:
-    """Put a city into the queue, unless it is there."""
+    """Append a city to the queue, unless it is queued already."""
     if not queue.queued[city]:
         queue.queued[city] = True
         n = len(queue.cities)
@@ -42,7 +42,7 @@ def enqueue(queue: CityQueue, city: int) -> None:
 
 @kernel(inline=True, borrow=True)
 def next_in_queue(queue: CityQueue) -> Any:
-    """Take the first city out of the queue, which must not be empty."""
+    """Remove and return the first city of the queue, which must not be empty."""
     head = queue.ring[0]
     city = queue.cities[head]
     queue.queued[city] = False
@@ -53,6 +53,6 @@ def next_in_queue(queue: CityQueue) -> Any:
 
 @kernel(borrow=True)
 def clear(queue: CityQueue) -> None:
-    """Take every city out."""
+    """Remove every city from the queue."""
     while queue.ring[1] > 0:
         next_in_queue(queue)

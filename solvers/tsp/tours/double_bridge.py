@@ -21,7 +21,7 @@ __all__ = ["bridge_cost", "bridge_ends", "draw_sizes", "exchange"]
 
 @kernel(inline=True)
 def draw_sizes(random: NDArray[np.uint64], most: int) -> tuple[int, int, int]:
-    """The cities of B, C and D: 1 to `most` each."""
+    """Draw the numbers of cities of B, C and D: 1 to `most` each."""
     b = 1 + below(random, most)
     c = 1 + below(random, most)
     return b, c, 1 + below(random, most)
@@ -43,7 +43,7 @@ def bridge_ends(order: NDArray[np.int32], start: int, b: int, c: int, d: int, en
 
 @kernel(borrow=True)
 def bridge_cost(metric: Metric, ends: NDArray[np.int32]) -> float:
-    """How much longer the tour gets."""
+    """Return the length that the exchange adds to the tour."""
     before, b1, b2, c1, c2, d1, d2, after = ends[0], ends[1], ends[2], ends[3], ends[4], ends[5], ends[6], ends[7]
     cost: float = distance(metric, before, d1) + distance(metric, d2, c1) + distance(metric, c2, b1) + distance(metric, b2, after)
     cost -= distance(metric, before, b1) + distance(metric, b2, c1) + distance(metric, c2, d1) + distance(metric, d2, after)
@@ -52,7 +52,7 @@ def bridge_cost(metric: Metric, ends: NDArray[np.int32]) -> float:
 
 @kernel(borrow=True)
 def exchange(tour: ArrayTour, start: int, b: int, c: int, d: int) -> None:
-    """Write D C B in the place of B C D, which begin at position `start`; the array tour has room for three pieces."""
+    """Replace the stretches B C D, which begin at position `start`, by D C B in place; the tour needs room for three pieces."""
     pieces = tour.pieces
     pieces[0, 0], pieces[0, 1], pieces[0, 2] = b + c, d, 0
     pieces[1, 0], pieces[1, 1], pieces[1, 2] = b, c, 0

@@ -1,4 +1,4 @@
-"""Cities renumbered along a Hilbert curve: what is near in space is near in memory, which the processor's cache likes."""
+"""Cities renumbered along a Hilbert curve: cities near in space are near in memory, which makes better use of the cache."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EVEN = 0.7  # uniform cities have 0.86 to 0.88, the challenge's clustered ones 
 
 
 class Renumbered:
-    """An instance as a search sees it, and the way back.
+    """An instance in a search's own numbering of the cities, and the mapping back.
 
     Distances, if any is negative and they are `raised`, are raised by a constant: no comparison of tours changes, and gains
     of single edges are positive.
@@ -23,29 +23,31 @@ class Renumbered:
 
     def __init__(self, instance: TspInstance, raised: bool = True) -> None:
         self.cities: NDArray[np.int32]
-        """int32 [n]: the instance's city by number here."""
+        """int32 [n]: the instance's city for each number used here."""
         self.cities, self.metric = along_curve(metric_of(instance))
         self.raised = 0.0
-        """What was added to every distance."""
+        """The constant added to every distance."""
         if raised and self.metric.kind == EXPLICIT and (least := float(self.metric.matrix.min())) < 0.0:
             self.raised = -least
             self.metric = self.metric._replace(matrix=self.metric.matrix + self.raised)
 
     def numbers(self, tour: ArrayLike) -> NDArray[np.int32]:
-        """A tour of the instance's cities in the numbers here."""
+        """Return a tour of the instance's cities in the numbers used here."""
         renumbered: NDArray[np.int32] = inverse(self.cities)[np.asarray(tour)]
         return renumbered
 
 
 def along_curve(metric: Metric) -> tuple[NDArray[np.int32], Metric]:
-    """The cities in the order of the curve, int32 [n], and the metric in which city i is the i-th of them. A matrix, which has
-    no space, keeps its numbers."""
+    """Return the cities in the order of the curve, int32 [n], and the metric in which city i is the i-th of them.
+
+    The cities of a matrix, which have no coordinates, keep their numbers.
+    """
     cities = hilbert_order(metric)
     return cities, metric if metric.kind == EXPLICIT else metric._replace(points=metric.points[cities])
 
 
 def is_clustered(metric: Metric) -> bool:
-    """Whether cities that follow each other along the curve are mostly nearer than if they were spread evenly in the plane."""
+    """Return whether consecutive cities of the curve are mostly nearer to each other than if they were spread evenly."""
     if len(metric.points) < 2:
         return False
     steps = np.linalg.norm(np.diff(metric.points, axis=0), axis=1)
@@ -54,7 +56,7 @@ def is_clustered(metric: Metric) -> bool:
 
 
 def inverse(order: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Of a permutation."""
+    """Return the inverse of a permutation."""
     place = np.empty_like(order)
     place[order] = np.arange(len(order), dtype=order.dtype)
     return place
