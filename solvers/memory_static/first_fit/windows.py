@@ -80,7 +80,7 @@ def _count(
     number: NDArray[np.int64],
     counts: NDArray[np.int64],
 ) -> None:
-    """The number of buffers that live in each home."""
+    """Count the buffers that live in each home."""
     for level in range(len(half)):
         h = half[level]
         for b in range(len(first)):
