@@ -104,13 +104,14 @@ def test_odd_values_become_json():
 
 
 def test_every_status_and_limit_is_documented(capsys):
-    """README and `corl solve --help` name the values of `status` and `limit`, which are all that JSON may hold."""
+    """The overview and `corl solve --help` name the values of `status` and `limit`, which are all that JSON may hold."""
     with pytest.raises(SystemExit):
         main(["solve", "--help"])
-    shown, readme = capsys.readouterr().out, (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    overview = Path(__file__).parents[2] / "corl" / "documentation" / "overview.md"
+    shown, page = capsys.readouterr().out, overview.read_text(encoding="utf-8")
     assert set(get_args(Status)) == set(STATUSES) and set(get_args(Limit)) == set(LIMITS)
     for word in (*STATUSES, *LIMITS):
-        assert f"  {word} " in shown and f"`{word}`" in readme
+        assert f"  {word} " in shown and f"`{word}`" in page
     for field in ("status", "limit"):
         with pytest.raises(InputError, match=f"{field}: .*accepted: .*infeasible, unbounded"):
             Result.from_json(make(**{field: "broken"}).to_json())
