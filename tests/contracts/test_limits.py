@@ -17,12 +17,20 @@ LOST = 5.0  # seconds that workers may wait for processors; their time is no pro
 ENGINES = ("cp-sat", "fast-tsp", "highs", "ortools", "pyvrp", "scip")
 ALLOWED_OF_ENGINES = 0.6  # they look at their clocks, or for a request, when they please, and free what they have built
 ALLOWED_OF_SCIP = 1.0  # its steps at the root of 2,000 rows: neither its limit nor a request ends one
-INSTANCES: dict[str, tuple[str, str, dict[str, Any]]] = {
-    name: (problem, generator, options)
-    for problem in registry.problems()
-    for name, (generator, options) in getattr(family(problem), "LARGE", {}).items()
-}
-"""By a name: problem, generator and options."""
+
+
+def _described(sizes: str) -> dict[str, tuple[str, str, dict[str, Any]]]:
+    """Return, by a name, the problem, generator and options of the instances that families describe under `sizes`."""
+    return {
+        name: (problem, generator, options)
+        for problem in registry.problems()
+        for name, (generator, options) in getattr(family(problem), sizes, {}).items()
+    }
+
+
+LARGE, LESS_LARGE = _described("LARGE"), _described("LESS_LARGE")
+"""The latter are for solvers that take none of the former."""
+INSTANCES = LARGE | LESS_LARGE
 
 POLICIES = {"memory": ("memory-alphazero", "memory-muzero"), "tsp": ("tsp-bq",), "atsp": ("atsp-bq",)}
 """Checkpoints that are shipped."""
@@ -46,14 +54,15 @@ OWN = [
 
 
 def _meets(problem: str, solver: str) -> str | None:
-    """The name of an instance that the solver takes: another one for each solver, as far as they go."""
-    names = [name for name, (owner, _, _) in INSTANCES.items() if owner == problem]
+    """Return the name of a large instance that the solver takes, for each solver another one as far as they go; a less large one
+    only if it takes none of these."""
+    names, less = ([name for name, (owner, _, _) in group.items() if owner == problem] for group in (LARGE, LESS_LARGE))
     first = [own for own in OWN if own[0] == problem].index((problem, solver))
     method = registry.solver(problem, solver)()
-    for name in names[first % len(names) :] + names[: first % len(names)]:
+    for name in names[first % len(names) :] + names[: first % len(names)] + less:
         if not method.accepts(_instance(name)):
             return None if method.own_process(_instance(name)) else name
-    raise AssertionError(f"{problem}.{solver} takes none of {names}")
+    raise AssertionError(f"{problem}.{solver} takes none of {names + less}")
 
 
 @pytest.mark.chance

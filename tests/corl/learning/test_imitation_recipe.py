@@ -14,6 +14,7 @@ from corl.networks.attention import AttentionPolicy
 from corl.networks.policy import Shape
 from corl.problems.knapsack.generators import uniform as sacks
 from corl.problems.tsp.generators import uniform
+from corl.processes.workers import Workers
 
 SMALL = {"width": 8, "layers": 1, "heads": 2, "watch": 0, "batch": 4, "states": 3, "device": "cpu"}
 SOLVED = {"teacher": "dp", "teacher_iterations": 1, "size": 8, "uses": 2}
@@ -52,6 +53,22 @@ def test_workers_and_interruption_change_nothing(problem, options, stops, tmp_pa
         weights(problem, path, workers=0, on_progress=stop, **options)
         assert same(whole, weights(problem, path, workers=0, resume=True, **options))
     assert not same(whole, weights(problem, tmp_path / "once.safetensors", workers=0, **options | {"uses": 1}))
+
+
+@pytest.mark.parametrize("block", [1, 5])
+def test_a_block_of_lessons_is_in_the_making(block, monkeypatch):
+    """In its first step a run takes `block` lessons, and has as many made for the round after: so many workers have work."""
+    made = {"submit": 0, "take": 0}
+    for name in made:
+        method = getattr(Workers, name)
+
+        def counted(workers, payload, name=name, method=method):
+            made[name] += 1
+            return method(workers, payload)
+
+        monkeypatch.setattr(Workers, name, counted)
+    train("knapsack", "imitation", steps=1, workers=0, block=block, **SMALL | SOLVED)
+    assert made == {"submit": 2 * block, "take": block}
 
 
 def test_a_teacher_solves_as_corl_solve_does():

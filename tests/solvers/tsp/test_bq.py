@@ -48,7 +48,7 @@ def played(instances, policy):
 def test_shipped_weights_are_as_good_as_the_best_rule(shuffled):
     """On 24 instances of 40 cities: at most 1 % longer than by the best rule by hand (measured: 1 % shorter, and on fresh
     instances of 100 cities no difference); at least 2 % shorter than by the assignment's arcs, 20 % than by the nearest city, by
-    cost or by reduced cost, 15 % than with the same weights shuffled (23 %); the values are within 3 % of what comes.
+    cost or by reduced cost, 20 % than with the same weights shuffled (23 %); the values are within 3 % of what comes.
     """
     instances, network = [asymmetric(size=40, seed=900 + s) for s in range(24)], load_policy("atsp-bq")
     policy = played(instances, network)
@@ -61,7 +61,7 @@ def test_shipped_weights_are_as_good_as_the_best_rule(shuffled):
     environment = TspEnvironment(instances, 24)
     environment.reset(range(24), range(24))
     assert -network.on(environment).evaluate(environment.view(np.arange(24)))[1].mean() == pytest.approx(policy, rel=0.03)
-    assert policy < 0.85 * played(instances, shuffled(network))
+    assert policy < 0.8 * played(instances, shuffled(network))
 
 
 @pytest.mark.parametrize("recipe", [Bq, AtspBq])

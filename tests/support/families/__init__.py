@@ -2,6 +2,7 @@
 
     CHEAP           a solver that is quick on small instances
     LARGE           by a name: generator and options of instances whose time limits are watched
+    LESS_LARGE      likewise, for solvers that take none of these
     BUSY            generator and options of an instance that keeps every solver busy for seconds, for signals
     sample(seed)    a small instance of a kind that the seed chooses, so that kinds which no generator makes are met as well
     solved(seed)    a tiny instance, and its optimum by enumeration: None where there is no solution, infinite where there is no

@@ -17,8 +17,8 @@ LARGE = {
     "flowshop": ("taillard", {"jobs": 800, "machines": 60}),
     "flowshop-total": ("taillard", {"jobs": 800, "machines": 60, "objective": "total_completion_time"}),
     "flowshop-setups": ("taillard", {"jobs": 500, "machines": 20, "setups": 99}),
-    "flowshop-100": ("taillard", {"jobs": 100, "machines": 20}),  # for cp-sat
 }
+LESS_LARGE = {"flowshop-100": ("taillard", {"jobs": 100, "machines": 20})}
 
 
 KINDS = ("makespan", "total", "makespan setups", "total setups", "makespan first", "total zeros")

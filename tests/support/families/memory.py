@@ -10,7 +10,8 @@ from corl import registry
 from corl.problems.memory.instance import Machine, MappingPlan, Op, from_program
 
 CHEAP = "greedy-keep"
-LARGE = {"memory": ("dag", {"ops": 5000}), "memory-28": ("dag", {"ops": 28})}  # the latter for cp-sat
+LARGE = {"memory": ("dag", {"ops": 5000})}
+LESS_LARGE = {"memory-28": ("dag", {"ops": 28})}
 
 BUSY = ("traced", {"program": "gpt2-b8"})
 HELD: list[Any] = []  # files, Models and modules alone

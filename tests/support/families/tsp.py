@@ -15,11 +15,8 @@ from corl.routing.edge_weights import edge_lengths
 from support.playing import tiny_graph
 
 CHEAP = "ils"
-LARGE = {
-    "tsp": ("uniform", {"size": 20000}),
-    "atsp": ("asymmetric", {"size": 1000}),
-    "tsp-400": ("uniform", {"size": 400}),  # for what takes no larger one
-}
+LARGE = {"tsp": ("uniform", {"size": 20000}), "atsp": ("asymmetric", {"size": 1000})}
+LESS_LARGE = {"tsp-400": ("uniform", {"size": 400})}
 
 BUSY = ("uniform", {"size": 300})
 TINY_MIXES = 40
