@@ -63,7 +63,7 @@ class TspInstance:
         if m is None or self.points is not None or m.ndim != 2 or m.shape[0] != m.shape[1] or m.shape[0] < 1:
             raise InputError("an EXPLICIT instance has a square matrix and no points", field="matrix")
         m = np.ascontiguousarray(m, np.float64)
-        if m.diagonal().any() or np.signbit(m.diagonal()).any():  # nobody goes from a city to itself; files have any value there
+        if m.diagonal().any() or np.signbit(m.diagonal()).any():  # the diagonal is unused; files have any value there
             m = m.copy()
             np.fill_diagonal(m, 0.0)
         if not (m.min() >= -LARGEST and m.max() <= LARGEST):  # false for NaN as well
