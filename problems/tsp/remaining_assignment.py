@@ -45,7 +45,7 @@ class Remainder(NamedTuple):
     joint: NDArray[np.float64]
     """[M] the least cost of joining a node's cycle to another by this node's arc; infinite for node 0."""
     detour: NDArray[np.float64]
-    """[M] the least cost of an alternating path to the origin's head, on which each node takes the head that the next one gives up."""
+    """[M] the least cost of an alternating path to the origin's head: each node takes the head that the next one gives up."""
     moves: NDArray[np.int32]
     """[M] the head that the node takes on this path."""
     trial: NDArray[np.int32]

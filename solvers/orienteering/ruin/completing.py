@@ -29,7 +29,7 @@ def completion(solver: Solver, environment: Environment, row: int, iterations: i
     if not isinstance(environment, OrienteeringEnvironment):
         raise UsageError("it completes paths; accepted: an environment of the problem orienteering")
     state = environment.state
-    number, t, count = int(state.instance[row]), int(state.visited[row]), int(state.open[row])
+    number, t, count = int(state.instance[row]), int(state.visited[row]), int(state.reachable[row])
     if not count:
         return []
     instance = environment.instances[number]
