@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["OrTools"]
 
 _MOST_CITIES = 5000  # its n x n matrix goes through Python integers: about 7 s and 1 GB at 5000
-_HEARS = 2000  # cities up to which the matrix is handed over within half a second
+_INTERRUPTIBLE = 2000  # cities up to which the matrix is handed over within half a second
 _LARGEST = 2.0**40  # of a distance, so that sums stay far from int64's end
 
 
@@ -49,7 +49,7 @@ class OrTools(Solver):
         return ""
 
     def own_process(self, instance: TspInstance) -> bool:
-        return instance.n > _HEARS
+        return instance.n > _INTERRUPTIBLE
 
     def prepare(self, instance: TspInstance) -> None:
         from corl.solvers.ortools_routing import load_engine

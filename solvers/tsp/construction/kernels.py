@@ -168,16 +168,16 @@ def tour_of_fragments(link, ends):
     """The tour, int32 [n], that runs along the paths of `link` one after another, as their ends first appear in `ends`."""
     n = len(link)
     tour = np.empty(n, np.int32)
-    seen = np.zeros(n, np.bool_)
+    visited = np.zeros(n, np.bool_)
     m = 0
     for start in ends:
-        if seen[start] or link[start, 1] >= 0:
+        if visited[start] or link[start, 1] >= 0:
             continue
         city, previous = start, -1
         while city >= 0:
             tour[m] = city
             m += 1
-            seen[city] = True
+            visited[city] = True
             following = link[city, 0] if link[city, 0] != previous else link[city, 1]
             previous, city = city, following
     return tour

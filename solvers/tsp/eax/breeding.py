@@ -21,7 +21,7 @@ from corl.solvers.tsp.tours.renumbering import Renumbered
 
 __all__ = ["Breeding"]
 
-_LOOKS = 20_000  # cities that the local search examines between two readings of the clock
+_CITIES_PER_CALL = 20_000  # cities that the local search examines between two readings of the clock
 _MEMORY = 1 << 30  # bytes for the population's links
 _BOUND_SHARE, _BOUND_LEAST = 0.05, 0.05  # of the time limit, and seconds: what the bound may take
 _BOUND_SECONDS = 4e-5  # per city: less than this is not enough for a good one (as in ils)
@@ -69,7 +69,7 @@ class Breeding:
         self.waiting: list[NDArray[np.int32]] = []
         """Tours that enter the next population."""
         self.elite: Population = population_of(0, self.n)
-        self.best, self.best_tour, self.untold = np.inf, self.cities, False
+        self.best, self.best_tour, self.unreported = np.inf, self.cities, False
         self.paced = False
         """Whether tours that would not converge in time are dropped from the population."""
         self.pace: Pace | None = None
@@ -132,7 +132,7 @@ class Breeding:
         while self.search.queue.ring[1] > 0:
             if self.run.should_stop:
                 return None
-            length -= improve(self.metric, self.neighbours, self.lengths, self.search, self.least, _LOOKS)
+            length -= improve(self.metric, self.neighbours, self.lengths, self.search, self.least, _CITIES_PER_CALL)
         return float(length)
 
     def start_population(self, size: int) -> bool:
@@ -194,7 +194,7 @@ class Breeding:
         """Return, for the last generation, the children that replaced their parent and the AB-cycles found."""
         return int(self.mating.tally[0]), int(self.mating.tally[1])
 
-    def blur(self) -> None:
+    def increase_noise(self) -> None:
         """Make the next start tours more different, because the last ones were identical."""
         self.noise = min(1.0, 2.0 * self.noise + 0.1)
 
@@ -218,9 +218,9 @@ class Breeding:
     # ---------------------------------------------------------------- the best tour
     def report(self, only_when_due: bool = False) -> None:
         """Report the best tour to the run, unless it has been reported."""
-        if self.untold and not (only_when_due and not self.run.report_due):
+        if self.unreported and not (only_when_due and not self.run.report_due):
             self.run.report(self.best_tour)
-            self.untold = False
+            self.unreported = False
 
     def _note_best(self) -> None:
         """Keep the population's best tour if it is a new best. Called at points that do not depend on the size of grants."""
@@ -228,7 +228,7 @@ class Breeding:
             self.best = self.best_length()
             order, position = np.empty(self.n, np.int32), np.empty(self.n, np.int32)
             order_of(self.population.links[int(np.argmin(self.population.lengths))], order, position)
-            self.best_tour, self.untold = self.cities[order], True
+            self.best_tour, self.unreported = self.cities[order], True
 
     def report_bound(self) -> None:
         """Report a Held-Karp bound, computed in a twentieth of the time, if that suffices for one."""

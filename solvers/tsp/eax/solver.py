@@ -112,7 +112,7 @@ def epoch(breeding: Breeding, size: int) -> None:
         idle = 0 if replaced else idle + 1
         stale, best = (0, breeding.best_length()) if breeding.best_length() < best else (stale + 1, best)
         if cycles == 0 and idle == 1 and stage == 1 and stale == 0:  # in the first generation
-            breeding.blur()
+            breeding.increase_noise()
         size = breeding.fit(size) if stage == 1 else size
         if cycles == 0 or idle >= _IDLE or (stage == 2 and stale >= (_STALE if replaced < _SLOW * size else 4 * _STALE)):
             break

@@ -46,14 +46,14 @@ def begin(search, order):
 
 
 @kernel(borrow=True, nogil=True)
-def improve(metric, neighbours, lengths, search, least, looks):
-    """Improve the tour in place until the queue is empty or `looks` cities were examined; return the total gain.
+def improve(metric, neighbours, lengths, search, least, cities):
+    """Improve the tour in place until the queue is empty or `cities` cities were examined; return the total gain.
 
     Gains up to `least` are treated as rounding errors. Requires n >= 5.
     """
     total = 0.0
-    while search.queue.ring[1] > 0 and looks > 0:
-        looks -= 1
+    while search.queue.ring[1] > 0 and cities > 0:
+        cities -= 1
         city = next_in_queue(search.queue)
         while True:
             gain, count = _improve(metric, neighbours, lengths, search, city, least)

@@ -54,7 +54,7 @@ def branch_and_cut(instance: TspInstance, run: Run, heuristic_seconds: float) ->
     if matrix is None:
         return
     relaxation = Relaxation(matrix, _first_edges(matrix, run.solution))
-    if relaxation.solve(lambda: run.should_stop, lambda bound: _tell(bound, instance, run)) and not run.should_stop:
+    if relaxation.solve(lambda: run.should_stop, lambda bound: _report_bound(bound, instance, run)) and not run.should_stop:
         _branch(relaxation, instance, run)
 
 
@@ -67,7 +67,7 @@ def _first_edges(matrix: NDArray[np.float64], tour: NDArray[np.integer]) -> NDAr
     return np.unique(np.stack([np.minimum(i, j), np.maximum(i, j)], 1), axis=0).astype(np.int64)
 
 
-def _tell(bound: float, instance: TspInstance, run: Run) -> None:
+def _report_bound(bound: float, instance: TspInstance, run: Run) -> None:
     """Report a bound, rounded up on integral instances, and never above the incumbent."""
     assert run.objective is not None
     bound = min(bound, run.objective)
@@ -84,13 +84,13 @@ def _branch(relaxation: Relaxation, instance: TspInstance, run: Run) -> None:
     relaxation.edges = np.stack([i, j], 1)
     needed = relaxation.reduced[i, j] < -room  # without such an edge no tour is short enough
     programme = Programme(relaxation, needed, run.objective - (0.5 if instance.integral else 0.0), run.remaining)
-    told = -np.inf
+    reported = -np.inf
 
     def poll() -> None:
-        nonlocal told
-        if programme.bound > told:
-            told = programme.bound
-            _tell(max(relaxation.bound, told), instance, run)
+        nonlocal reported
+        if programme.bound > reported:
+            reported = programme.bound
+            _report_bound(max(relaxation.bound, reported), instance, run)
 
     run.call_interruptible(programme.solve, programme.stop, poll)
     chosen = programme.chosen()
@@ -98,7 +98,7 @@ def _branch(relaxation: Relaxation, instance: TspInstance, run: Run) -> None:
         weights = np.zeros_like(relaxation.matrix)
         weights[i[chosen], j[chosen]] = 1.0
         run.report(_tour(weights + weights.T))
-    _tell(max(relaxation.bound, programme.final_bound()), instance, run)
+    _report_bound(max(relaxation.bound, programme.final_bound()), instance, run)
 
 
 def _tour(adjacency: NDArray[np.float64]) -> NDArray[np.int32]:

@@ -37,15 +37,15 @@ class Relaxation:
     reduced: NDArray[np.float64] | None = None
     """[n, n] reduced costs that belong to `bound`."""
 
-    def solve(self, should_stop: Callable[[], bool], tell: Callable[[float], object]) -> bool:
-        """Cut and price until neither finds anything; call `tell` with each better bound. Return False if stopped before."""
+    def solve(self, should_stop: Callable[[], bool], report: Callable[[float], object]) -> bool:
+        """Cut and price until neither finds anything; call `report` with each better bound. Return False if stopped before."""
         n = len(self.matrix)
         self.sides = np.zeros((0, n), np.bool_)
         idle = np.zeros(0, np.int64)
         while not should_stop():
             x, prices, duals = self._solve_lp()
             if self._bound(prices, duals):
-                tell(self.bound)
+                report(self.bound)
             priced = self._price(prices, duals)
             weights = np.zeros((n, n))
             weights[self.edges[:, 0], self.edges[:, 1]] = x

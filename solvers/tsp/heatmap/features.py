@@ -41,9 +41,9 @@ class EdgeGraph(NamedTuple):
     """[n, NODES]: the distance to the nearest neighbour over the mean distance to all of them; that mean over the neighbours'
     means; the number of lists that contain the city, over K."""
     edges: NDArray[np.float32]
-    """[n K, EDGES]: the distance over the mean distance at i, over that at j, and over i's nearest distance; the rank in either
-    list, over K (1 if it is not in j's); whether it is in both; whether greedy edges contain it; the vector from i to j, [2], over
-    the mean distance at i."""
+    """[n K, EDGES]: the distance over the mean distance at i, over that at j, and over i's nearest distance; its rank in both
+    lists, over K (1 if it is not in j's); whether both list it; whether greedy edges contain it; the vector from i to j, [2],
+    over the mean distance at i."""
 
 
 def readable(instance: TspInstance) -> bool:

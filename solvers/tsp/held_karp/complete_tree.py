@@ -96,14 +96,14 @@ def _colour(tree, part):
     """Set the part of every node of the tree."""
     n, leaves = len(part), len(tree.low) // 2
     for q in range(2 * leaves - 1, 0, -1):
-        seen = -2
+        common = -2
         if q >= leaves:
             for i in range((q - leaves) * _LEAF, min(n, (q - leaves + 1) * _LEAF)):
-                seen = part[i] if seen == -2 or seen == part[i] else -1
+                common = part[i] if common == -2 or common == part[i] else -1
         else:
             a, b = tree.part[2 * q], tree.part[2 * q + 1]
-            seen = b if a == -2 else (a if b == -2 or b == a else -1)
-        tree.part[q] = seen
+            common = b if a == -2 else (a if b == -2 or b == a else -1)
+        tree.part[q] = common
 
 
 @kernel(inline=True)

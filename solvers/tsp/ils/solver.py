@@ -243,19 +243,19 @@ class _Space:
         """Breed regions of the tour until the run ends, and report better tours; a report takes `reporting` seconds."""
         from corl.solvers.tsp.ils.regions import improve_regions
 
-        best, told = tour, True
+        best, reported = tour, True
 
-        def tell(found: NDArray[np.int32]) -> None:
-            nonlocal best, reporting, told
-            best, told = found, False
+        def report(found: NDArray[np.int32]) -> None:
+            nonlocal best, reporting, reported
+            best, reported = found, False
             if run.iterations is not None or (run.report_due and run.remaining > 3.0 * reporting):
                 began = time.perf_counter()
                 run.report(self.cities[best])
-                reporting, told = time.perf_counter() - began, True
+                reporting, reported = time.perf_counter() - began, True
 
         breeding = run.aside(1.5 * reporting) if run.iterations is None else run  # the last report is within the limit, too
-        improve_regions(self.metric, tour, breeding, size, population, 2 if self.clustered else 0, tell)
-        if not told:
+        improve_regions(self.metric, tour, breeding, size, population, 2 if self.clustered else 0, report)
+        if not reported:
             run.report(self.cities[best])
         if breeding.limit == "time_limit":
             run.stop("time_limit")

@@ -16,7 +16,7 @@ from corl.rng import random_state
 from corl.run import Run
 from corl.solvers.tsp.heatmap.actions import ActionParameters, learn, simulate
 from corl.solvers.tsp.heatmap.episodes import episodes
-from corl.solvers.tsp.heatmap.heatmap import NEAREST, valid_weights, heatmap_of, sorted_heatmap
+from corl.solvers.tsp.heatmap.heatmap import NEAREST, heatmap_of, sorted_heatmap, valid_weights
 from corl.solvers.tsp.heatmap.kicks import begin, kicks
 from corl.solvers.tsp.heatmap.presets import PAPER, TUNED, settings_of
 from corl.solvers.tsp.heatmap.solver import HeatmapMcts
