@@ -1,7 +1,8 @@
 """AB-cycles of two tours: Nagata & Kobayashi, A powerful genetic algorithm using edge assembly crossover for the TSP,
 INFORMS J. Computing 25 (2013), section 2.2, steps 1 and 2.
 
-An AB-cycle is a closed walk whose edges belong to tour A and to tour B in turn; the common edges of A and B are in none:
+E_A and E_B are the edges of tours A and B, and G_AB is the graph of (E_A | E_B) - (E_A & E_B), the edges that are not common. An
+AB-cycle is a closed walk in G_AB whose edges belong to A and to B in turn:
 
     a ===== b        === edges of A      a = b - c = d - a is an AB-cycle. To apply it to A means to remove its
     |       |         |  edges of B      A-edges, (a b) and (c d), and to add its B-edges, (b c) and (d a). Every city
@@ -31,11 +32,11 @@ class Cycles(NamedTuple):
     starts: NDArray[np.int32]
     """[n + 2] the index in `cities` at which each cycle begins."""
     unused: NDArray[np.int32]
-    """[n, 2, 2] by city and parent (0: A, 1: B): the neighbours by edges that are not common and not yet used."""
+    """[n, 2, 2] by city and parent (0: A, 1: B): the neighbours by edges of G_AB that are not yet in a cycle or in the walk."""
     degree: NDArray[np.int8]
     """[n, 2] the number of entries of `unused` in use."""
     reached: NDArray[np.int32]
-    """[n, 2] the even (odd) step of the walk at which the city is reached, -1 if it is not. All -1 between calls."""
+    """[n, 2] the even (0) and the odd (1) step of the walk at which each city is reached, -1 if none. All -1 between calls."""
     walk: NDArray[np.int32]
     """[2 n + 2] the cities of the walk."""
     active: NDArray[np.int32]
@@ -58,7 +59,7 @@ def cycles_of(n: int) -> Cycles:
 
 @kernel
 def find_cycles(links_a: NDArray[np.int32], links_b: NDArray[np.int32], cycles: Cycles, state: NDArray[np.uint64]) -> int:
-    """Partition the edges of A and B that are not common into AB-cycles at random; return the number of cycles.
+    """Partition the edges of G_AB into AB-cycles at random; return the number of cycles.
 
     A walk from a random city follows edges of A and B in turn, chosen at random if there are two. When it comes to a city that
     it has reached before at a step of the same parity, the part since then is an AB-cycle, which is removed from the walk.
@@ -125,7 +126,7 @@ def find_cycles(links_a: NDArray[np.int32], links_b: NDArray[np.int32], cycles: 
 
 @kernel
 def _differences(links_a: NDArray[np.int32], links_b: NDArray[np.int32], cycles: Cycles) -> int:
-    """Fill `unused`, `degree` and `active` with the edges that are not common; return the number of active cities."""
+    """Fill `unused`, `degree` and `active` with the edges of G_AB; return the number of active cities."""
     _cities, _starts, unused, degree, _reached, _walk, active = cycles
     count = 0
     for v in range(len(links_a)):

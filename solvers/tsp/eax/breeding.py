@@ -23,12 +23,12 @@ __all__ = ["Breeding"]
 
 _CITIES_PER_CALL = 20_000  # cities that the local search examines between two readings of the clock
 _MEMORY = 1 << 30  # bytes for the population's links
-_BOUND_SHARE, _BOUND_LEAST = 0.05, 0.05  # of the time limit, and seconds: what the bound may take
-_BOUND_SECONDS = 4e-5  # per city: less than this is not enough for a good one (as in ils)
-_QUADRANT_SECONDS = 4e-5  # per city: under shorter limits the neighbours are simply the nearest, found in a third of the time
+_BOUND_SHARE, _BOUND_LEAST = 0.05, 0.05  # share of the time limit that the bound may take, and at least these seconds
+_BOUND_SECONDS = 4e-5  # seconds per city below which no bound is computed (as in ils)
+_QUADRANT_SECONDS = 4e-5  # seconds per city; with shorter limits neighbours are the nearest ones, found in a third of the time
 _LEAST, _MOST = 20, 1000  # tours in a population of automatic size
 _EPOCH_STARTS = 6.0  # an epoch at n = 1000 takes this many times as long as its start tours (measured)
-_PLACE = 1000  # cities for each child that a mating takes over
+_PLACE = 1000  # cities of the tour for each child that one mating accepts
 _EPOCH_ITERATIONS = 40  # iterations that one tour of a population takes until it has converged (estimated)
 
 
@@ -56,7 +56,18 @@ class Breeding:
         children: int = 30,
         noise: float = 0.3,
     ) -> None:
-        """Begin with these distances and candidate neighbours; best tours are reported in the numbers `cities`."""
+        """Prepare the run.
+
+        Args:
+            run: The run.
+            cities: int32 [n], the number in which each city is reported.
+            metric: Metric of n cities.
+            near: int32 [n, K], candidate neighbours, nearest first.
+            lengths: float64 [n, K], their distances.
+            least: Gains up to this are treated as rounding errors.
+            children: Children tried for each pair of parents.
+            noise: Of edge lengths in random start tours.
+        """
         self.run, self.n, self.cities, self.metric = run, len(cities), cities, metric
         self.neighbours, self.lengths, self.least = near, lengths, least
         self.children, self.noise = children, noise
@@ -75,7 +86,7 @@ class Breeding:
         self.pace: Pace | None = None
 
     def first_tour(self) -> None:
-        """Report a greedy tour, then the same after 3-opt, which enters the first population, as a warm start does."""
+        """Report a greedy tour; after 3-opt it enters the first population, and so does a warm start."""
         tour = greedy_edge(self.metric, self.neighbours, self.lengths)
         self.run.report(self.cities[tour])
         self.waiting = [tour]
@@ -195,7 +206,7 @@ class Breeding:
         return int(self.mating.tally[0]), int(self.mating.tally[1])
 
     def increase_noise(self) -> None:
-        """Make the next start tours more different, because the last ones were identical."""
+        """Increase the noise, so that the next start tours differ more; the last ones were identical."""
         self.noise = min(1.0, 2.0 * self.noise + 0.1)
 
     def best_length(self) -> float:

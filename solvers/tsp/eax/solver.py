@@ -29,7 +29,7 @@ _FEW = 0.02  # stage 1 ends when a smaller share of the population is replaced i
 _IDLE = 8  # generations without any replacement that end an epoch
 _STALE = 15  # generations of stage 2 without a new best tour that end an epoch (tuned) ...
 _SLOW = 0.05  # ... when a smaller share of the population is replaced; 4 times as many otherwise (tuned)
-_MOST_CITIES = 50_000  # beyond, a population takes hours to converge: ils is the better one by far
+_MOST_CITIES = 50_000  # with more, a population takes hours to converge, and ils is far better
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,12 @@ class Eax(Solver):
     )
     candidates: int = option(10, "Neighbours of a city that the local search may link it to.", low=5, scale="log")
     per_quadrant: int = option(
-        2, "So many of them from each quadrant around the city, in the plane; 0: simply the nearest.", low=0
+        2, "How many of them come from each quadrant around the city, in the plane; 0: the nearest ones only.", low=0
     )
     children: int = option(30, "Children tried for each pair of parents (the paper's N_ch).", low=1, scale="log")
-    noise: float = option(0.3, "How much the lengths of edges are blurred when the start tours are made.", low=0, high=1)
+    noise: float = option(
+        0.3, "Relative noise of edge lengths in the construction of start tours, which makes them different.", low=0, high=1
+    )
 
     alike: ClassVar[int] = 24
     title: ClassVar[str] = "Edge assembly crossover (Nagata & Kobayashi 2013) from 3-opt starts"

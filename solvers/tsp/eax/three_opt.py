@@ -1,8 +1,8 @@
 """Sequential 3-opt over candidate neighbours, with a queue of cities still to examine.
 
-Moves are searched without changing the tour (gain criterion of Lin & Kernighan, Oper. Res. 21 (1973)); only an improving move is
-carried out, by reversals. The names t1..t6 are Lin & Kernighan's: edges (t1 t2), (t3 t4), (t5 t6) are removed, and
-(t2 t3), (t4 t5), (t6 t1) added.
+Moves are searched for without changing the tour, by the gain criterion of Lin & Kernighan, Oper. Res. 21 (1973); only an
+improving move is carried out, by reversals. The names t1..t6 are Lin & Kernighan's: edges (t1 t2), (t3 t4), (t5 t6) are removed,
+and (t2 t3), (t4 t5), (t6 t1) are added.
 """
 
 # mypy: allow-untyped-defs
@@ -77,6 +77,7 @@ def _steps(tour, a, b, forward):
 
 @kernel(borrow=True)
 def _touch(search, t1, t2, t3, t4, t5, t6):
+    """Write the ends of the edges of a move to `touched`."""
     search.touched[0], search.touched[1], search.touched[2] = t1, t2, t3
     search.touched[3], search.touched[4], search.touched[5] = t4, t5, t6
 

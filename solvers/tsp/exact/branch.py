@@ -1,7 +1,7 @@
-"""Branch and cut for the symmetric TSP: a good tour, the subtour relaxation, reduced-cost fixing, and SCIP on what is left.
+"""Branch and cut for the symmetric TSP: a good tour, the subtour relaxation, reduced-cost fixing, and SCIP for the rest.
 
-After the relaxation an edge can only be in a better tour if bound + its reduced cost stays below the incumbent (Dantzig,
-Fulkerson & Johnson 1954); the few hundred edges that pass are a small integer programme.
+After the relaxation, an edge can only be in a better tour if the bound plus its reduced cost is less than the incumbent's length
+(Dantzig, Fulkerson & Johnson 1954). The few hundred edges that are left give a small integer programme.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from corl.termination import Limit
 
 __all__ = ["branch_and_cut"]
 
-_FIRST_EDGES = 8  # nearest neighbours whose edges begin the LP
+_FIRST_EDGES = 8  # nearest neighbours of a city whose edges are in the first LP
 
 
 class _Share(Run):
-    """A run of a solver within a run: ends with its own limits or the outer one's."""
+    """A run inside a run, which ends by its own limits or the outer run's and reports to the outer run."""
 
     def __init__(self, outer: Run, seconds: float) -> None:
         super().__init__(
@@ -43,7 +43,7 @@ class _Share(Run):
 
 
 def branch_and_cut(instance: TspInstance, run: Run, heuristic_seconds: float) -> None:
-    """Report tours and bounds until the two meet or the run ends."""
+    """Report tours and bounds until they are equal or the run ends; `eax` may take `heuristic_seconds` for the first tours."""
     inner = _Share(run, heuristic_seconds)
     if inner.time_limit:
         inner.start()
@@ -59,7 +59,7 @@ def branch_and_cut(instance: TspInstance, run: Run, heuristic_seconds: float) ->
 
 
 def _first_edges(matrix: NDArray[np.float64], tour: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The edges of the tour and of each city's nearest neighbours, int64 [m, 2], i < j."""
+    """Return the edges of the tour and of each city's nearest neighbours, int64 [m, 2], i < j."""
     n = len(matrix)
     order = np.argsort(matrix + np.where(np.eye(n) > 0, np.inf, 0.0), 1, kind="stable")[:, :_FIRST_EDGES]
     i = np.concatenate([tour, np.repeat(np.arange(n), order.shape[1])])
@@ -68,21 +68,21 @@ def _first_edges(matrix: NDArray[np.float64], tour: NDArray[np.integer]) -> NDAr
 
 
 def _report_bound(bound: float, instance: TspInstance, run: Run) -> None:
-    """Report a bound, rounded up on integral instances, and never above the incumbent."""
+    """Report a bound, rounded up if distances are integral, at most the incumbent's length."""
     assert run.objective is not None
     bound = min(bound, run.objective)
     run.report_bound(float(math.ceil(bound - 1e-6)) if instance.integral else bound)
 
 
 def _branch(relaxation: Relaxation, instance: TspInstance, run: Run) -> None:
-    """Solve the integer programme on the edges that reduced costs leave, sub-tours cut off as they come up."""
+    """Solve the integer programme on the edges that reduced costs leave; cuts are added when sub-tours occur."""
     from corl.solvers.tsp.exact.scip import Programme
 
     assert run.objective is not None and relaxation.reduced is not None
     room = run.objective - (1.0 - 1e-6 if instance.integral else 0.0) - relaxation.bound
     i, j = np.nonzero(np.triu(relaxation.reduced <= room, 1))
     relaxation.edges = np.stack([i, j], 1)
-    needed = relaxation.reduced[i, j] < -room  # without such an edge no tour is short enough
+    needed = relaxation.reduced[i, j] < -room  # no tour without such an edge is short enough
     programme = Programme(relaxation, needed, run.objective - (0.5 if instance.integral else 0.0), run.remaining)
     reported = -np.inf
 
@@ -102,7 +102,7 @@ def _branch(relaxation: Relaxation, instance: TspInstance, run: Run) -> None:
 
 
 def _tour(adjacency: NDArray[np.float64]) -> NDArray[np.int32]:
-    """The cities in order of a connected 2-regular graph."""
+    """Return the cities of a connected 2-regular graph in order, int32 [n]; `adjacency` is [n, n]."""
     tour = [0, int(np.flatnonzero(adjacency[0])[0])]
     while len(tour) < len(adjacency):
         a, b = np.flatnonzero(adjacency[tour[-1]])

@@ -41,7 +41,7 @@ class Region(NamedTuple):
     tour: NDArray[np.int32]
     """[m] the region's own numbers in the order of the whole tour."""
     bonds: NDArray[np.int32]
-    """[b] positions in `tour` after which the whole tour leaves the region, or has a bond of its own."""
+    """[b] positions in `tour` that a bond follows: the whole tour leaves the region there, or has a bond there itself."""
 
     def partner(self) -> NDArray[np.int32]:
         """Return the city at the other end of each city's bond, int32 [m]; -1 for a city without a bond."""
@@ -62,7 +62,7 @@ def improve_regions(
 ) -> None:
     """Improve the regions of a tour, round after round, until the run must stop or a round has no region to breed.
 
-    `run.workers` threads work in parallel, each on another segment of the tour.
+    `run.workers` threads work in parallel, each on a different segment of the tour.
 
     Args:
         metric: Metric of n cities numbered along a space-filling curve; not EXPLICIT.
