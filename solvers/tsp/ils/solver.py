@@ -25,9 +25,7 @@ _BY_PROGRAMME = 9  # cities up to which dynamic programming finds an optimal tou
 _MOST_SHIFTED = 50_000  # cities that one move may shift in the array (Johnson & McGeoch 1997 cut at the same)
 _SETUP = 8e-6  # seconds per city for neighbour lists and the greedy tour on a slow machine
 _LARGE = 20_000  # cities from which a first tour is reported before there are neighbour lists
-_MANY = (
-    50_000  # cities beyond which there are fewer candidates, the nearest if cities are spread evenly (tuned, as are the options)
-)
+_MANY = 50_000  # cities beyond which there are fewer candidates, the nearest if cities are spread evenly (tuned)
 _REGIONS = 20_000  # cities beyond which regions follow the kicks
 _PER_ROOT_MICROSECOND = 1.2  # tours of a region's population, per root of the microseconds available for a city
 _REGION = 200  # cities of a region for each tour of its population
@@ -66,7 +64,7 @@ class Ils(Solver):
     )
     kicks: float = option(
         0.0,
-        "Share of the run that is spent on kicks; then regions of the tour are improved by edge assembly crossover. 1: all of it; "
+        "Share of the run spent on kicks; then regions of the tour are improved by edge assembly crossover. 1: all of it; "
         "0: by size and time, all of it up to 20,000 cities and for GEO and matrix distances.",
         low=0,
         high=1,
