@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["Session", "no_environment", "policy_for", "policy_name", "warm_up"]
 
 _WARM_UP = 400  # states: enough for a round of any decoder, or an episode by search, on a miniature
-_WORK = 2.5e9  # floating-point operations of one network call, about 60 ms of one core: the delay until a time limit is noticed
-_BATCH = 32  # rows of a network call, at most: more bring nothing on a CPU
+_WORK = 2.5e9  # floating-point operations of one network call, about 60 ms of one core; a time limit is noticed between two calls
+_BATCH = 32  # most rows of a network call; larger batches are not faster on a CPU
 _POOL = 64  # rows that are decoded together if a decoder needs no more
 _MEMORY = 1e9  # bytes that the rows of a pool may take
-_LISTED = 500  # steps between two readings of the clock if no network is called
+_LISTED = 500  # steps without network calls between two readings of the clock
 _GRACE = 0.1  # seconds in which the first solution may be completed when the time is over
 _RESERVE = 0.9  # share of the time left that a round is planned to take
 
@@ -139,7 +139,7 @@ class Session:
         self.rows = 0
         """States evaluated by the network so far."""
         self.steps = 0
-        """States evaluated in the greedy episode."""
+        """States evaluated by the network in the greedy episode."""
         self._seconds = 0.0  # per state, as last measured
         self._mark = (0.0, 0)  # when the current decoding began, and the states evaluated before it
         self.plays = False

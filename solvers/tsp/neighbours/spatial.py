@@ -54,7 +54,7 @@ def _hilbert_keys(points):
 
 @kernel
 def _to_transpose(x, dims):
-    """Replace coordinates x[:dims] by the bits of the Hilbert key, interleaved over them, in place (Skilling: AxestoTranspose)."""
+    """Replace coordinates x[:dims] by the bits of the Hilbert key, interleaved, in place (Skilling's AxestoTranspose)."""
     top = 1 << (_BITS - 1)
     q = top
     while q > 1:
