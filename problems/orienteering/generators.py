@@ -84,6 +84,7 @@ GENERATORS: dict[str, Callable[..., OrienteeringInstance]] = {
 
 
 def _instance(generation: int, size: int, share: float, seed: int) -> OrienteeringInstance:
+    """Return an instance of a generation, 1 to 3, whose limit is `share` of the expected length of an optimal tour."""
     if not 1 <= size <= _LARGEST:
         raise UsageError(f"size: {size} is not accepted; accepted: 1 to {_LARGEST:,}")
     if not 0.0 <= share <= 10.0:

@@ -66,6 +66,7 @@ def adapt_graph(graph: nx.Graph) -> TspInstance:
 def _from_matrix(
     name: str, matrix: NDArray[np.float64], ids: NDArray[np.int64], display: NDArray[np.float64] | None = None
 ) -> TspInstance:
+    """Return the EXPLICIT instance of a matrix, whose diagonal is set to 0 in place."""
     np.fill_diagonal(matrix, 0.0)  # the diagonal has no meaning, and NaN would not equal itself
     symmetric = bool(np.array_equal(matrix, matrix.T))
     return TspInstance(name, "EXPLICIT", matrix=matrix, symmetric=symmetric, ids=ids, display=display)

@@ -24,6 +24,7 @@ _Rows = Callable[[slice], NDArray[np.float64]]
 
 
 def _by_rows(size: int, rows: _Rows) -> NDArray[np.float64]:
+    """Return the matrix whose rows in a slice are `rows(slice)`, with a diagonal of 0."""
     matrix = np.empty((size, size))
     for first in range(0, size, _ROWS):
         matrix[first : first + _ROWS] = rows(slice(first, min(size, first + _ROWS)))
@@ -59,6 +60,7 @@ def _tsmat(size: int, random: Generator) -> NDArray[np.float64]:
 
 
 def _closed(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the lengths of shortest paths, rounded to integers."""
     from scipy.sparse.csgraph import floyd_warshall
 
     # scipy takes a 0 for a missing arc
@@ -81,6 +83,7 @@ def _stilt(size: int, random: Generator) -> NDArray[np.float64]:
 
 
 def _tilted(size: int, random: Generator, across: int, up: int, down: int, at_once: bool) -> NDArray[np.float64]:
+    """Return times between random points for three speeds; the motors run `at_once` (their maximum counts) or one at a time."""
     points = _points(size, random)
 
     def rows(which: slice) -> NDArray[np.float64]:

@@ -57,6 +57,7 @@ def _next(state: NDArray[np.int64]) -> Any:
 
 @kernel
 def _uniform(state: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+    """Return uniform points, float64 [size, 2]; `state` changes in place."""
     points = np.empty((size, 2))
     for i in range(size):
         for k in range(2):
@@ -66,6 +67,7 @@ def _uniform(state: NDArray[np.int64], size: int) -> NDArray[np.float64]:
 
 @kernel
 def _clustered(state: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+    """Return points around random centres, float64 [size, 2]; `state` changes in place."""
     count, scale = max(1, size // _PER_CLUSTER), 1.0 / math.sqrt(size)
     centres, points, waiting = np.empty((count, 2)), np.empty((size, 2)), np.full(1, np.nan)
     for c in range(count):

@@ -70,7 +70,7 @@ def relax(work: Any, nodes: Any, ends: Any, free: Any, steps: Any, first: Any) -
     work.before[:nodes] = 0
     share[:nodes, :nodes] = 0.0
     total = 0.0
-    skipped = steps // 5  # the first trees tell little about tours
+    skipped = steps // 5  # the first trees have little in common with tours
     for k in range(steps):
         _prim(work, nodes)
         length = first * (1.0 - k / steps)

@@ -107,6 +107,7 @@ def policy_name(instance: Any, name: str, architecture: str = "") -> str:
 
 
 def _untrained(problem: Problem, wanted: str, architecture: str) -> str:
+    """Return the message for a policy that is not shipped, with the command that trains one."""
     recipes = recipe_names(problem.name)
     own = [recipe for recipe in (wanted, wanted.removeprefix(f"{problem.name}-"), architecture) if recipe in recipes]
     recipe = own[0] if own else "NAME"
@@ -218,7 +219,7 @@ class Session:
         Args:
             decoder: The decoder.
             rows: Rows of the pool for each entry.
-            number: The number of the round; each has noise of its own.
+            number: The number of the round; each has different noise.
             together: Rows of the pool in which entries are decoded side by side; always at least one entry.
         """
         import numpy as np
@@ -244,6 +245,7 @@ class Session:
         self.run.stop("iterations" if self.run.iterations is not None else "time_limit")
 
     def _decode(self, decoder: Decoder, pool: Environment, which: Any, keys: Any, number: int) -> Decoded:
+        """Decode entries of a pool, given by their instances `which` and keys, and report better solutions as they are found."""
         from corl.decoding import CountedEvaluator, Decoded, decode
         from corl.decoding.noise import stream_keys
 

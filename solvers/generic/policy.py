@@ -47,8 +47,8 @@ class Policy(Solver):
     width: int = option(
         0,
         "Samples of a round or states of a beam, for each start and copy; greedy decoding: episodes decoded side by side. "
-        "0: automatic: with `iterations` as many as the budget allows for one round, with a time limit few at first. Beams double "
-        "it from round to round.",
+        "0: automatic: with `iterations` as many as the budget allows for one round, with a time limit few at first. Beams "
+        "double it from round to round.",
         low=0,
         scale="log",
     )
@@ -150,6 +150,7 @@ class Policy(Solver):
         return width * session.entries if self.decoder == "without-replacement" else width
 
     def _decoder(self, width: int, further: Iterator[int]) -> Decoder:
+        """Return the decoder of a round of `width`; sampling without replacement does the rounds of the `further` widths, too."""
         from corl.decoding import Beam, Greedy, Sampling, WithoutReplacement
 
         if self.decoder == "without-replacement":

@@ -62,6 +62,7 @@ class OrTools(Solver):
             self._search(space, run)
 
     def _search(self, space: Space, run: Run) -> None:
+        """Run the engine on the nodes of `space`, and report its paths."""
         import numpy as np
         from ortools.constraint_solver import pywrapcp
 

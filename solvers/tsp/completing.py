@@ -27,7 +27,7 @@ def completion(solver: Solver, environment: Environment, row: int, iterations: i
     See corl.solver.Solver.complete. Raises UsageError for another environment, or if the solver does not take such distances.
     """
     if not isinstance(environment, TspEnvironment):
-        raise UsageError("solvers of the tsp complete tours of its own environment")
+        raise UsageError("solvers of the tsp complete tours; accepted: an environment of the problem tsp")
     state, instance = environment.state, environment.instances[int(environment.state.instance[row])]
     if reason := solver.accepts(instance):
         raise UsageError(f"{type(solver).__name__} completes no tour of {instance.name} because {reason}")

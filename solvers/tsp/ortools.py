@@ -78,6 +78,7 @@ class OrTools(Solver):
             run.report(np.array([0, 2, 1]))
 
     def _search(self, distances: NDArray[np.int64], start: NDArray[np.integer] | None, run: Run) -> None:
+        """Run the engine on int64 `distances` [n, n], from the tour `start` if there is one, and report its tours."""
         import numpy as np
         from ortools.constraint_solver import pywrapcp
 

@@ -71,7 +71,7 @@ class Eax(Solver):
         epoch(breeding, 20)  # without the bound, which could prove the first tour optimal and end the run
         breeding.run = Run(Tsp(), tiny, iterations=1)
         breeding.report_bound()
-        if instance.n < tiny.n:  # the bound of a handful of cities, and dynamic programming, have kernels of their own
+        if instance.n < tiny.n:  # the bound of few cities, and dynamic programming, use other kernels
             self.solve(instance, Run(Tsp(), instance, iterations=1))
 
     def solve(self, instance: TspInstance, run: Run) -> None:

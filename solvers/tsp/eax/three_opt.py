@@ -121,7 +121,11 @@ def _improve(metric, neighbours, lengths, search, t1, least):
 
 @kernel(borrow=True)
 def _third_after_two_opt(metric, neighbours, lengths, search, t1, t2, t3, t4, gain2, forward, least):
-    """The path is t1 | t2 .. t4 | t3 ..: with t2 .. t4 reversed, a second 2-opt move from t4. Returns the gain or 0."""
+    """Make the first improving 3-opt move that consists of two 2-opt moves; return the gain, 0 if there is none.
+
+    The tour is t1 | t2 .. t4 | t3 ..; the first move reverses t2 .. t4, the second one begins at t4. `gain2` is
+    |t1 t2| - |t2 t3| + |t3 t4|.
+    """
     span = _steps(search.tour, t2, t4, forward)
     for c in range(neighbours.shape[1]):
         t5 = neighbours[t4, c]
@@ -145,7 +149,10 @@ def _third_after_two_opt(metric, neighbours, lengths, search, t1, t2, t3, t4, ga
 
 @kernel(borrow=True)
 def _third_between(metric, neighbours, lengths, search, t1, t2, t3, t4, gain2, forward, least):
-    """The path is t1 | t2 .. t3 | t4 ..: an edge (t5 t6) within t2 .. t3 is cut. Returns the gain or 0."""
+    """Make the first improving 3-opt move whose first exchange leaves two cycles; return the gain, 0 if there is none.
+
+    The tour is t1 | t2 .. t3 | t4 ..; the third edge removed is (t5 t6), within t2 .. t3. `gain2` as above.
+    """
     span = _steps(search.tour, t2, t3, forward)
     for c in range(neighbours.shape[1]):
         t5 = neighbours[t4, c]

@@ -48,6 +48,7 @@ def episodes(metric, mcts, parameters, units):
 
 @kernel
 def _keep_best(mcts, least):
+    """Copy the current tour to `best` if it is shorter by more than `least`."""
     if mcts.length[CURRENT] < mcts.length[BEST] - least:
         mcts.length[BEST] = mcts.length[CURRENT]
         mcts.best[:] = mcts.tour.order

@@ -118,6 +118,7 @@ class SolvedInstances:
         self._append(instance, run.solution)
 
     def _append(self, instance: TspInstance, tour: NDArray[np.int32]) -> None:
+        """Append a solved instance."""
         from corl.solvers.tsp.heatmap.features import edge_graph
 
         graph = edge_graph(instance)

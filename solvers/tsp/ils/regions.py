@@ -138,6 +138,7 @@ class Round:
 
     @property
     def _busy(self) -> bool:
+        """Whether a thread still sweeps a segment for the first time."""
         return self._swept < len(self._paths)
 
     def _sweep(self, k: int, run: Run, report: Callable[[NDArray[np.int32]], None] | None, enough: Callable[[], bool]) -> None:
@@ -234,6 +235,7 @@ def _bred(points: Metric, region: Region, run: Run, population: int, per_quadran
 
 
 def _has_bonds(region: Region, found: NDArray[np.int32]) -> bool:
+    """Return whether a tour of the region contains all its bonds."""
     m = len(found)
     place = np.empty(m, np.int64)
     place[found] = np.arange(m)

@@ -101,7 +101,7 @@ class Ils(Solver):
         self.solve(tiny, Run(Tsp(), tiny, iterations=40))
         if (kicks := self._share_of_kicks(instance)) < 1.0:
             replace(self, kicks=kicks, population=4, region=100).solve(tiny, Run(Tsp(), tiny, iterations=60))
-        if instance.n < tiny.n:  # the bound of a handful of cities, and dynamic programming, have kernels of their own
+        if instance.n < tiny.n:  # the bound of few cities, and dynamic programming, use other kernels
             self.solve(instance, Run(Tsp(), instance, iterations=1))
 
     def solve(self, instance: TspInstance, run: Run) -> None:
@@ -125,6 +125,7 @@ class Ils(Solver):
         return completion(self, environment, row, iterations, seed)
 
     def _solve_symmetric(self, instance: TspInstance, run: Run) -> None:
+        """Search a symmetric instance: first a descent and kicks, then regions if the share of kicks is less than 1."""
         from corl.rng import random_state
         from corl.solvers.tsp.ils.kicks import begin, chained_search, iterate
 

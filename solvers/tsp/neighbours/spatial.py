@@ -100,6 +100,7 @@ def live_tree(points: NDArray[np.float64], order: NDArray[np.int32]) -> LiveTree
 
 @kernel
 def _build(points: NDArray[np.float64], order: NDArray[np.int32], leaves: int) -> LiveTree:
+    """Return the tree of `live_tree` with this number of leaves, a power of 2."""
     n = len(order)
     place = np.empty(n, np.int32)
     boxes = np.empty((2 * leaves, 2, 3))

@@ -32,6 +32,7 @@ class InsertionEnvironment(OrienteeringEnvironment):
         super().__init__(instances, rows, width)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """Return the base values; every row gets its instance's first plan, which is computed once."""
         self.state.power[:] = _LIST_POWER, _PLAN_POWER
         bases = super()._reset(rows, which, keys)
         for row, number in zip(rows.tolist(), which.tolist()):
