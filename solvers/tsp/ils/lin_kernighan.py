@@ -179,19 +179,19 @@ def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards,
         r = zero - position[t_2i1] if backwards else position[t_2i1] - zero
         if r < 0:
             r += n
-        i = 0
-        while not (first[level, i] <= r <= last[level, i] or last[level, i] <= r <= first[level, i]):
-            i += 1
-        if cycle and i >= cycle:
+        segment = 0
+        while not (first[level, segment] <= r <= last[level, segment] or last[level, segment] <= r <= first[level, segment]):
+            segment += 1
+        if cycle and segment >= cycle:
             continue
-        forward = first[level, i] <= last[level, i]
+        forward = first[level, segment] <= last[level, segment]
         for side in range(2):
             if side == 0:
-                if r == first[level, i]:  # that edge was added by an earlier step
+                if r == first[level, segment]:  # that edge was added by an earlier step
                     continue
                 kind = _OPEN_BEFORE if cycle else _BEFORE
             else:
-                if r == last[level, i] or (not cycle and not inner):
+                if r == last[level, segment] or (not cycle and not inner):
                     continue
                 kind = _OPEN_AFTER if cycle else _AFTER
             t_2i2 = _at(order, zero, backwards, r + 1 if forward == (side == 1) else r - 1)
@@ -200,7 +200,7 @@ def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards,
                 closing = total - distance(metric, t_2i2, t1)
                 if closing > best:
                     best = closing
-                    step[level, breadth] = _packed(r, i, kind, t_2i2)
+                    step[level, breadth] = _packed(r, segment, kind, t_2i2)
                     step_gain[level, breadth] = total
             if inner and (found < breadth or total > step_gain[level, found - 1]):
                 at = min(found, breadth - 1)
@@ -210,61 +210,61 @@ def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards,
                     step[level, at] = step[level, at - 1]
                     at -= 1
                 step_gain[level, at] = total
-                step[level, at] = _packed(r, i, kind, t_2i2)
+                step[level, at] = _packed(r, segment, kind, t_2i2)
     search.shape[level, 3] = found
     return best
 
 
 @kernel(inline=True, borrow=True)
-def _packed(r, i, kind, t_2i2):
-    """Pack a step in an int64: relative position r of t_2i+1 (28 bits), its segment i (5), the kind (2), t_2i+2 (28)."""
-    return (np.int64(r) << 35) | (np.int64(i) << 30) | (np.int64(kind) << 28) | np.int64(t_2i2)
+def _packed(r, segment, kind, t_2i2):
+    """Pack a step in an int64: relative position r of t_2i+1 (28 bits), its `segment` (5), the kind (2), t_2i+2 (28)."""
+    return (np.int64(r) << 35) | (np.int64(segment) << 30) | (np.int64(kind) << 28) | np.int64(t_2i2)
 
 
 @kernel(inline=True, borrow=True)
 def _take(search, level, rank):
     """Write the path that follows from step `rank` of `level` to level + 1."""
     step = search.step[level, rank]
-    r, i, kind, end = step >> 35, (step >> 30) & 31, (step >> 28) & 3, step & 0xFFFFFFF
+    r, segment, kind, end = step >> 35, (step >> 30) & 31, (step >> 28) & 3, step & 0xFFFFFFF
     x, y, up = search.first, search.last, level + 1
     segments, cycle = search.shape[level, 0], search.shape[level, 1]
     after = _AFTER <= kind <= _OPEN_AFTER
-    other = r + 1 if (x[level, i] <= y[level, i]) == after else r - 1  # the relative position of the new end
+    other = r + 1 if (x[level, segment] <= y[level, segment]) == after else r - 1  # the relative position of the new end
     m = 0
     if kind == _BEFORE:
-        x[up, 0], y[up, 0], m = other, x[level, i], 1
-        for j in range(i - 1, -1, -1):
+        x[up, 0], y[up, 0], m = other, x[level, segment], 1
+        for j in range(segment - 1, -1, -1):
             x[up, m], y[up, m] = y[level, j], x[level, j]
             m += 1
-        x[up, m], y[up, m] = r, y[level, i]
-        kept = i + 1
+        x[up, m], y[up, m] = r, y[level, segment]
+        kept = segment + 1
     elif kind == _AFTER:
-        for j in range(i):
+        for j in range(segment):
             x[up, j], y[up, j] = x[level, j], y[level, j]
-        x[up, i], y[up, i] = x[level, i], r
-        m, kept = i + 1, i + 1
-        x[up, m], y[up, m] = other, y[level, i]
+        x[up, segment], y[up, segment] = x[level, segment], r
+        m, kept = segment + 1, segment + 1
+        x[up, m], y[up, m] = other, y[level, segment]
     elif kind == _OPEN_AFTER:
-        x[up, 0], y[up, 0], m = other, y[level, i], 1
+        x[up, 0], y[up, 0], m = other, y[level, segment], 1
         for q in range(1, cycle):
-            j = i + q if i + q < cycle else i + q - cycle
+            j = segment + q if segment + q < cycle else segment + q - cycle
             x[up, m], y[up, m] = x[level, j], y[level, j]
             m += 1
-        x[up, m], y[up, m] = x[level, i], r
+        x[up, m], y[up, m] = x[level, segment], r
         kept = cycle
     else:
-        x[up, 0], y[up, 0], m = other, x[level, i], 1
+        x[up, 0], y[up, 0], m = other, x[level, segment], 1
         for q in range(1, cycle):
-            j = i - q if i >= q else i - q + cycle
+            j = segment - q if segment >= q else segment - q + cycle
             x[up, m], y[up, m] = y[level, j], x[level, j]
             m += 1
-        x[up, m], y[up, m] = y[level, i], r
+        x[up, m], y[up, m] = y[level, segment], r
         kept = cycle
     m += 1
     for j in range(kept, segments):
         x[up, m], y[up, m] = x[level, j], y[level, j]
         m += 1
-    search.shape[up, 0], search.shape[up, 1], search.shape[up, 2] = m, (i + 1 if kind == _AFTER else 0), end
+    search.shape[up, 0], search.shape[up, 1], search.shape[up, 2] = m, (segment + 1 if kind == _AFTER else 0), end
     search.gain[up] = search.step_gain[level, rank]
 
 
