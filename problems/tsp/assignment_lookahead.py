@@ -21,8 +21,8 @@ __all__ = [
     "REGRET",
     "TAIL",
     "AssignmentLookahead",
-    "observe",
     "least_estimate",
+    "observe",
 ]
 
 REGRET, CYCLES, JOINING = range(3)  # columns of `actions`

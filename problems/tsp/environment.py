@@ -23,7 +23,7 @@ from corl.routing.graph_pool import graph_pool, offsets
 
 __all__ = ["SURROUNDINGS", "TspEnvironment"]
 
-_NOTHING = Assignment(np.empty(0), np.empty(0), np.empty(0, np.int32))  # for an instance with coordinates
+_NO_ASSIGNMENT = Assignment(np.empty(0), np.empty(0), np.empty(0, np.int32))  # for an instance with coordinates
 SURROUNDINGS = 96
 """The number of unvisited cities beyond the listed ones that an observation shows."""
 _LISTED = 2  # times K cities are in a neighbour list, so that half of them may be visited before a scan is needed
@@ -109,7 +109,7 @@ class TspEnvironment(Environment):
 
 def _pool(instances: list[TspInstance], rows: int, width: int) -> State:
     """Return the pool of `instances`; every row is instance 0 with a partial tour of city 0 alone."""
-    solved = [assignment_of(instance.matrix) if instance.matrix is not None else _NOTHING for instance in instances]
+    solved = [assignment_of(instance.matrix) if instance.matrix is not None else _NO_ASSIGNMENT for instance in instances]
     into = [found.into if len(found.into) else None for found in solved]
     graphs = graph_pool([metric_of(instance) for instance in instances], _LISTED * width, into)
     priced = np.array([len(found.into) for found in solved])

@@ -28,7 +28,7 @@ from corl.rng import below, next_u64, uniform
 from corl.routing.metric import distance
 from corl.solvers.orienteering.ruin.path import LENGTH, SCORE, Path, insert, remove, undo
 
-__all__ = ["CANDIDATES", "ITERATION", "BETTER", "PLANNED", "PRICE", "PathSearch", "advance", "new_search"]
+__all__ = ["BETTER", "CANDIDATES", "ITERATION", "PLANNED", "PRICE", "PathSearch", "advance", "new_search"]
 
 BETTER = 1.0 + 1e-9  # a score is better if it exceeds this times the other; smaller differences are rounding errors of sums
 CANDIDATES = 64  # most nodes that an iteration may insert

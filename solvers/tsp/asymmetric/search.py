@@ -24,7 +24,7 @@ from corl.solvers.tsp.tours.array_tour import set_order
 __all__ = ["search", "warm_up"]
 
 # Tuned on the ATSP files of TSPLIB and random stacker-crane, tilted-metric and shortest-path instances of 1000 to 3000.
-_BY_DYNAMIC_PROGRAMME = 8
+_DYNAMIC_PROGRAMMING_CITIES = 8
 _CANDIDATES = 10
 _CHILDREN = 30
 _SECONDS_PER_TOUR = 2.5e-6  # times n**1.5: the time of one tour of the population until it has converged
@@ -42,7 +42,7 @@ def search(instance: TspInstance, metric: Metric, run: Run, seed: int) -> None:
     One iteration is one start tour, kick or mating. Needs four n x n matrices of doubles at most, the instance's included.
     """
     n = instance.n
-    if n <= _BY_DYNAMIC_PROGRAMME:
+    if n <= _DYNAMIC_PROGRAMMING_CITIES:
         run.report(shortest_tour(metric, n))
         assert run.objective is not None
         run.report_bound(run.objective)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Eax", "epoch"]
 
-_PROGRAMME_CITIES = 9  # cities up to which start tours are often identical; dynamic programming takes no time
+_DYNAMIC_PROGRAMMING_CITIES = 9  # cities up to which start tours are often identical; dynamic programming takes no time
 _FEW = 0.02  # stage 1 ends when a smaller share of the population is replaced in a generation (tuned)
 _IDLE = 8  # generations without any replacement that end an epoch
 _STALE = 15  # generations of stage 2 without a new best tour that end an epoch (tuned) ...
@@ -77,7 +77,7 @@ class Eax(Solver):
     def solve(self, instance: TspInstance, run: Run) -> None:
         from corl.solvers.tsp.eax.breeding import Breeding
 
-        if instance.n <= _PROGRAMME_CITIES:
+        if instance.n <= _DYNAMIC_PROGRAMMING_CITIES:
             from corl.problems.tsp.metric import metric_of
             from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
 

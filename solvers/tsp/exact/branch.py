@@ -23,7 +23,7 @@ __all__ = ["branch_and_cut"]
 _FIRST_EDGES = 8  # nearest neighbours of a city whose edges are in the first LP
 
 
-class _Share(Run):
+class _InnerRun(Run):
     """A run inside a run, which ends by its own limits or the outer run's and reports to the outer run."""
 
     def __init__(self, outer: Run, seconds: float) -> None:
@@ -44,7 +44,7 @@ class _Share(Run):
 
 def branch_and_cut(instance: TspInstance, run: Run, heuristic_seconds: float) -> None:
     """Report tours and bounds until they are equal or the run ends; `eax` may take `heuristic_seconds` for the first tours."""
-    inner = _Share(run, heuristic_seconds)
+    inner = _InnerRun(run, heuristic_seconds)
     if inner.time_limit:
         inner.start()
         Eax().solve(instance, inner)

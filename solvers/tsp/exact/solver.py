@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Exact"]
 
-_PROGRAMME_CITIES = 12
+_DYNAMIC_PROGRAMMING_CITIES = 12
 _MOST_CITIES = 400  # so that LP and matrix stay small; proofs take minutes from about 200 cities on
 
 
@@ -32,10 +32,10 @@ class Exact(Solver):
     title: ClassVar[str] = "proven optimum: dynamic programming, or branch and cut for symmetric instances"
 
     def accepts(self, instance: TspInstance) -> str:
-        if instance.n <= _PROGRAMME_CITIES:
+        if instance.n <= _DYNAMIC_PROGRAMMING_CITIES:
             return ""
         if not instance.symmetric:
-            return f"it takes asymmetric instances up to {_PROGRAMME_CITIES} cities, not {instance.n}"
+            return f"it takes asymmetric instances up to {_DYNAMIC_PROGRAMMING_CITIES} cities, not {instance.n}"
         if instance.n > _MOST_CITIES:
             return f"it takes up to {_MOST_CITIES} cities, not {instance.n}"
         return ""
@@ -47,7 +47,7 @@ class Exact(Solver):
         from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
 
         shortest_tour(metric_of(instance), 1)
-        if instance.n > _PROGRAMME_CITIES:
+        if instance.n > _DYNAMIC_PROGRAMMING_CITIES:
             import pyscipopt  # noqa: F401
 
             from corl.solvers.tsp.distance_matrix import compile_dense
@@ -62,7 +62,7 @@ class Exact(Solver):
         from corl.problems.tsp.metric import metric_of
         from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
 
-        if instance.n <= _PROGRAMME_CITIES:
+        if instance.n <= _DYNAMIC_PROGRAMMING_CITIES:
             run.report(shortest_tour(metric_of(instance), instance.n))
             assert run.objective is not None
             run.report_bound(run.objective)

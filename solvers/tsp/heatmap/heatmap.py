@@ -14,7 +14,7 @@ from corl.solvers.tsp.neighbours.candidates import neighbours
 if TYPE_CHECKING:
     from corl.networks.graph import GatedGraphNetwork
 
-__all__ = ["NEAREST", "NETWORK", "Heatmap", "valid_weights", "heatmap_of", "network", "network_heatmap", "sorted_heatmap"]
+__all__ = ["NEAREST", "NETWORK", "Heatmap", "heatmap_of", "network", "network_heatmap", "sorted_heatmap", "valid_weights"]
 
 NETWORK = "tsp-heatmap"
 # python tests/studies/tsp_heatmap_prior.py --size 500 --instances 200: seeds 0 to 199, eax with 10 iterations per city (within

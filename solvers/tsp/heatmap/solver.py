@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HeatmapMcts"]
 
-_BY_PROGRAMME = 9  # cities up to which dynamic programming finds an optimal tour at once
+_DYNAMIC_PROGRAMMING_CITIES = 9  # cities up to which dynamic programming finds an optimal tour at once
 _SETUP, _NETWORK = 1e-5, 1.5e-4  # seconds per city for neighbour lists and a greedy tour, and for the network, on a slow machine
 _MOST_FOR_NETWORK = 200_000  # cities, at about 20 kB each
 
@@ -86,7 +86,7 @@ class HeatmapMcts(Solver):
         from corl.problems.tsp.metric import metric_of
         from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
 
-        if instance.n <= _BY_PROGRAMME:
+        if instance.n <= _DYNAMIC_PROGRAMMING_CITIES:
             tour = shortest_tour(metric_of(instance), instance.n)
             run.report(tour)
             run.report_bound(run.problem.evaluate(instance, tour))

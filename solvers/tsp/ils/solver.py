@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Ils"]
 
-_BY_PROGRAMME = 9  # cities up to which dynamic programming finds an optimal tour at once
+_DYNAMIC_PROGRAMMING_CITIES = 9  # cities up to which dynamic programming finds an optimal tour at once
 _MOST_SHIFTED = 50_000  # cities that one move may shift in the array (Johnson & McGeoch 1997 cut at the same)
 _SETUP = 8e-6  # seconds per city for neighbour lists and the greedy tour on a slow machine
 _LARGE = 20_000  # cities from which a first tour is reported before there are neighbour lists
@@ -112,7 +112,7 @@ class Ils(Solver):
             from corl.solvers.tsp.asymmetric.search import search
 
             search(instance, metric_of(instance), run, run.seed)
-        elif instance.n <= _BY_PROGRAMME:
+        elif instance.n <= _DYNAMIC_PROGRAMMING_CITIES:
             tour = shortest_tour(metric_of(instance), instance.n)
             run.report(tour)
             run.report_bound(run.problem.evaluate(instance, tour))
