@@ -119,7 +119,7 @@ def _check(size: int, share: float) -> None:
 
 
 def _walls(random: Generator, most: int) -> list[int]:
-    """Return the borders, in cells, of `most` - 1 to `most` + 1 buffers that fill the memory; none is under half the mean size."""
+    """Return the borders, in cells, of `most` - 1 to `most` + 1 buffers that fill the memory, each above 0.4 of the mean size."""
     weights = random.uniform(0.6, 1.4, int(random.integers(most - 1, most + 1, endpoint=True)))
     inner = np.round(np.cumsum(weights) / weights.sum() * _CELLS).astype(np.int64)
     return [0, *inner.tolist()]

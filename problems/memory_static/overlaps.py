@@ -15,7 +15,8 @@ __all__ = ["any_overlap"]
 def any_overlap(lower: NDArray[np.int64], upper: NDArray[np.int64], offset: NDArray[np.int64], size: NDArray[np.int64]) -> bool:
     """Return whether two buffers, all of size above 0, overlap in memory while both are alive. All arrays int64 [n]; O(n log n).
 
-    Buffers are considered by increasing offset: one that begins below the end of an earlier one, in a common section, overlaps it.
+    Buffers are considered by increasing offset: one that begins below the end of an earlier one, in a common section, overlaps
+        it.
     """
     times = np.unique(np.concatenate([lower, upper]))
     order = np.argsort(offset, kind="stable")

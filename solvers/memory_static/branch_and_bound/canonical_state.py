@@ -74,7 +74,7 @@ class Tree(NamedTuple):
 
 
 def new_tree(instance: StaticInstance, chosen: NDArray[np.int64], room: int = 1) -> Tree:
-    """Return a search at its root, over the buffers `chosen`, int64 [n]; `room` multiplies the lengths of arrays that may fill."""
+    """Return a search at its root over the buffers `chosen`, int64 [n]; `room` multiplies the lengths of arrays that may fill."""
     first, last, count = fullest(instance.lower[chosen], instance.upper[chosen])
     n, (start, member) = len(chosen), members(first, last, count)
     neighbours_start, neighbours = _pairs(first, last, start, member)

@@ -68,7 +68,7 @@ class Restarts:
         self.target, self.strategy = bound, self.skylines[0]
 
     def search(self, nodes: int) -> NDArray[np.int64] | None:
-        """Visit up to `nodes` nodes; return the offsets, int64 [n], of the first allocation found. It sets `ceiling` below its height.
+        """Visit up to `nodes` nodes; return the offsets, int64 [n], of the first allocation found, and set `ceiling` below it.
 
         `bound` rises if a search proves that a height cannot be reached; if it exceeds `ceiling`, no better allocation exists.
         """

@@ -64,7 +64,7 @@ class Skyline(NamedTuple):
 
 
 def new_skyline(instance: StaticInstance, chosen: NDArray[np.int64], random: NDArray[np.uint64], room: int = 1) -> Skyline:
-    """Return a search at its root, over the buffers `chosen`, int64 [n]; `room` multiplies the lengths of arrays that may fill."""
+    """Return a search at its root over the buffers `chosen`, int64 [n]; `room` multiplies the lengths of arrays that may fill."""
     found = sections(instance)
     first, last = found.first[chosen], found.last[chosen]
     n, count = len(chosen), len(found.load)

@@ -23,8 +23,8 @@ class BranchAndBound(Solver):
     """Depth-first searches for an allocation within a capacity, over canonical allocations (as minimalloc) and skylines in turn.
 
     They are restarted with other orders and rules and doubled node limits. Without a capacity, the heights to be reached lie
-    between the bound and the best allocation; a search that is exhausted raises the bound. For every node a few buffers are placed
-    by first fit, which finds good allocations of large instances.
+    between the bound and the best allocation; a search that is exhausted raises the bound. For every node a few buffers are
+    placed by first fit, which finds good allocations of large instances.
     """
 
     capacity: int | None = option(
