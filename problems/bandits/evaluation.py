@@ -30,7 +30,7 @@ class Outcome(NamedTuple):
     """The rewards that a policy earned."""
 
     rewards: NDArray[np.float64]
-    """[E] the weighted mean reward per step of each episode, in expectation over the last transition."""
+    """[E] the weighted mean of each episode's expected rewards per step."""
 
     @property
     def mean(self) -> float:

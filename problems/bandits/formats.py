@@ -108,6 +108,7 @@ def write_instance(instance: BanditInstance, path: Path) -> None:
 
 
 def _ours(given: Record, name: str) -> BanditInstance:
+    """Return the instance of an object in our layout; arms with fewer levels or states are padded."""
     name, comment = heading(given, "bandits", name)
     each = [_arm(field) for field in given["arms"].entries()]
     sizes = np.array([rewards.shape for _, rewards in each], np.int32)

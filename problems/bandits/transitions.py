@@ -192,7 +192,15 @@ def _touched(state: Any, instance: Any, pick: Any) -> Any:
 
 @kernel
 def gain(state: Any, row: Any, pick: Any, steps: Any, active: Any) -> Any:
-    """Return the reward that a pick adds over `steps` steps at the arms it touches, if passive (0) or active (1) afterwards."""
+    """Return the reward that a pick adds at the arms it touches.
+
+    Args:
+        state: The pool.
+        row: The row.
+        pick: An entry of the action.
+        steps: The number of steps, from the present one, over which rewards count.
+        active: 1: afterwards the arms always get their best levels; 0: they get level 0.
+    """
     instance = state.instance[row]
     width, size = state.levels[instance], state.states[instance]
     table = (min(steps, state.depth[instance]) - 1) * 2 + active

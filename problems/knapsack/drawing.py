@@ -21,7 +21,7 @@ _TAKEN, _LEFT = "#1f6feb", "#afb8c1"
 def draw(instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
     """Draw one point per item, by weight and value; items taken are highlighted.
 
-    With several capacities, the mean share of them in per cent stands for the weight. The title says the value of the items taken
+    With several capacities, the mean share of them in per cent replaces the weight. The title says the value of the items taken
     and how full the capacities are.
     """
     if instance.m == 1:

@@ -94,6 +94,7 @@ def _lines(text: Text) -> tuple[list[_Line], str]:
 
 
 def _read_plain(text: Text, lines: list[_Line], name: str, comment: str) -> KnapsackInstance:
+    """Return the instance in plain text: a line "n capacity", then one line "value weight" per item."""
     number, header = lines[0]
     if len(header) != 2:
         message = f"{quoted(' '.join(header))} is not accepted; accepted: the number of items, and the capacity"
@@ -118,6 +119,7 @@ def _check_count(text: Text, rows: list[_Line], n: int) -> None:
 
 
 def _read_pisinger(text: Text, lines: list[_Line], name: str, comment: str) -> KnapsackInstance:
+    """Return the instance in Pisinger's text: an optional name, the header n, c, z, time in any order, then the items."""
     header: dict[str, _Line] = {}
     given, at = name, 0
     while at < len(lines) and not lines[at][1][0][0].isdigit():

@@ -94,7 +94,16 @@ def rectangle_under(state: Any, row: Any, a: Any) -> Any:
 
 @kernel
 def fits(state: Any, row: Any, low: Any, high: Any, size: Any, under: Any) -> Any:
-    """Return whether fast memory has room for `size` bytes over operations low..high-1, at the first one over `under`."""
+    """Return whether fast memory has room for one more rectangle.
+
+    Args:
+        state: The pool.
+        row: The row.
+        low: Its first operation.
+        high: The operation after its last.
+        size: Its bytes.
+        under: A rectangle over which it is written at its first operation; -1: none.
+    """
     capacity = state.capacity[state.instance[row]]
     for i in range(low, high):
         shared = min(size, state.rects[row, under, SIZE]) if under >= 0 and i == low else 0

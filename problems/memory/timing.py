@@ -73,9 +73,16 @@ def serve(compute: Any, slow: Any, fast: Any, rates: Any, copies: Any, count: An
 
 @kernel
 def lowest_offset(rects: Any, count: Any, low: Any, high: Any, size: Any, capacity: Any, floor: Any = 0) -> Any:
-    """Return the lowest offset from `floor` on at which `size` bytes are free over operations low..high-1; -1 if there is none.
+    """Return the lowest offset at which a rectangle fits among others; -1 if there is none.
 
-    rects: int64 [>= count, 4], from, to, offset, size of the rectangles that are placed.
+    Args:
+        rects: int64 [>= count, 4], from, to, offset, size of the rectangles that are placed.
+        count: Their number.
+        low: The first operation of the new rectangle.
+        high: The operation after its last.
+        size: Its bytes.
+        capacity: The size of the memory.
+        floor: The smallest offset to consider.
     """
     begin, end, found = np.empty(count, np.int64), np.empty(count, np.int64), 0
     for r in range(count):

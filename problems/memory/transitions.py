@@ -1,4 +1,13 @@
-"""The rules of the game as kernels over a pool: what `corl.search` calls through `corl.hooks` (README, "The game")."""
+"""The rules of the game as kernels over a pool: what `corl.search` calls through `corl.hooks` (README, "The game").
+
+One step, from access to access; a kernel returns an alias group if the action contradicts an earlier decision about the group:
+
+    _step: _apply(action) -- contradiction --> ban the group, _replay the game so far without it
+      |
+    _settle: _advance over accesses without a choice -- contradiction --> ban, _replay, _advance again
+      |
+    next access with a choice, or the end: pack the offsets -- some find no place --> _remove_unplaced, or ban, _replay, again
+"""
 
 from __future__ import annotations
 

@@ -142,6 +142,7 @@ def write_offsets(instance: StaticInstance, offsets: NDArray[np.int64], path: st
 
 
 def _write(instance: StaticInstance, offsets: NDArray[np.int64], placed: bool, comment: str, path: str | Path) -> None:
+    """Write the buffers as CSV; `placed`: with a column of offsets, in which negative ones are empty."""
     aligned = bool((instance.alignment != 1).any())
     keep = [True, True, True, True, aligned, placed]
     columns: list[list[Any]] = [

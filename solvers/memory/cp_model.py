@@ -42,6 +42,7 @@ class Model:
     """
 
     def __init__(self, instance: MappingInstance, slow_seconds: float) -> None:
+        """Build the model; `slow_seconds` is the run time with everything in slow memory."""
         from ortools.sat.python import cp_model
 
         self.instance, self.model = instance, cp_model.CpModel()

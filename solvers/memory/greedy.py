@@ -150,9 +150,18 @@ def _try_run(program, layout, t, k, last, free, ratio, value):
 
 @kernel
 def span(program, layout, t, k, last, free, ratio):
-    """Return (from, to) of a run over the accesses k..last from operation `free` on; from < 0 if it is impossible.
+    """Return (from, to) of a run over some accesses of a tensor; from < 0 if it is impossible.
 
     A definition that has to be copied out stays until idle bandwidth has done so.
+
+    Args:
+        program: The Program.
+        layout: The Layout, whose `idle` is used.
+        t: The tensor.
+        k: Its first access in the run.
+        last: Its last access in the run.
+        free: The operation from which on the run may begin.
+        ratio: The idle bytes required during a copy, as a multiple of its size.
     """
     a, n = program.first[t] + k, len(program.compute)
     op, high = program.use_op[a], program.use_op[program.first[t] + last] + 1
@@ -174,7 +183,18 @@ def span(program, layout, t, k, last, free, ratio):
 
 @kernel
 def try_group(program, layout, g, ratio, value):
-    """Put all tensors of an alias group into fast memory at one offset; return the seconds, or `value` if it does not pay."""
+    """Put all tensors of an alias group into fast memory at one offset, in place, if that is possible and pays.
+
+    Args:
+        program: The Program.
+        layout: The Layout.
+        g: The group.
+        ratio: The idle bytes required during a copy, as a multiple of its size.
+        value: The seconds of the layout.
+
+    Returns:
+        The seconds of the new layout, or `value`.
+    """
     before = layout.filled[0]
     members = program.member[program.member_first[g] : program.member_first[g + 1]]
     size = 0

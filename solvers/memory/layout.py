@@ -192,7 +192,17 @@ def evaluate(program, layout):
 
 @kernel
 def put(layout, t, k, low, high, offset, size):
-    """Add a run of tensor t from its access k on, in a rectangle that must be free, in place."""
+    """Add a run and its rectangle, which must be free, in place.
+
+    Args:
+        layout: The Layout.
+        t: The tensor.
+        k: Its first access in the run.
+        low: The first operation of the rectangle.
+        high: The operation after its last.
+        offset: Its offset in fast memory.
+        size: Its bytes.
+    """
     r = layout.filled[0]
     layout.runs[r, RUN_TENSOR], layout.runs[r, RUN_ACCESS] = t, k
     layout.rects[r, LOW], layout.rects[r, HIGH], layout.rects[r, OFFSET], layout.rects[r, SIZE] = low, high, offset, size

@@ -155,7 +155,7 @@ class Call:
             return function(*args, **kwargs)
 
     def stand_in(self, tensor: Any, shape: Sequence[int]) -> Any:
-        """Return a tensor of another shape that stands for a given one, whose bytes are those read."""
+        """Return a tensor of another shape that replaces a given one; its readers read the bytes of the given one."""
         made = torch.empty(list(shape), dtype=tensor.dtype, device=tensor.device)
         if not self.beforehand:
             self._runner.recorder.stand_in(made, tensor)
@@ -286,6 +286,7 @@ class _Runner:
         return self.run(graph)
 
     def _results(self, node: Any, call: Call) -> Sequence[Any]:
+        """Return the results of a node, by its operator. Raises InputError if it is unknown or fails."""
         operator = OPERATORS.get(node.op_type)
         if operator is None:
             raise call.error(f"this operator is not supported; {_ACCEPTED}")

@@ -40,6 +40,7 @@ def _einsum(call: Call) -> Any:
 
 
 def _attention(call: Call) -> Any:
+    """Run attention on [N, heads, S, D], or on [N, S, heads D], which is reshaped before and after."""
     if call.outputs > 1 or any(not call.is_missing(k) for k in (4, 5, 6)):
         raise call.error("a cache of keys and values is not supported; accepted: query, key, value and mask, one result")
     heads = [call.attribute("q_num_heads", 0), *[call.attribute("kv_num_heads", 0)] * 2]

@@ -180,6 +180,7 @@ class Recorder:
         return result
 
     def _record(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> None:
+        """Record an operation that has been run as a step, unless it is a view, an assertion, or constant."""
         name, made = costs.base_name(function), tensors_of(result)
         inputs, changed = inputs_of(function, args, kwargs)
         if name in _HIDDEN_WRITES and args[5]:
@@ -220,6 +221,7 @@ class Recorder:
             step.reads.setdefault(number, {})[view_of(tensor)] = amount
 
     def _write(self, step: Step, name: str, inputs: list[Any], changed: list[Any], new: list[Any], constant: bool) -> None:
+        """Add the versions that an operation writes to the step: of the tensors `changed` in place, and of `new` ones."""
         for tensor in changed:
             storage = tensor.untyped_storage()._cdata
             before = self._current[storage]

@@ -65,6 +65,7 @@ def best_embedded(
 def _program(
     instance: BanditInstance, network: QNetwork, given: tuple[NDArray, NDArray], level_values: NDArray
 ) -> tuple[_Program, Any]:
+    """Return the program, and the matrix that maps its columns to the levels above 0; arguments as of `best_embedded`."""
     relaxation = instance.constraint.relaxation()
     zero, added = given
     arms, width = instance.rewards.shape[:2]
@@ -170,6 +171,7 @@ def _widened(rows: csr_array, size: int) -> csr_array:
 
 
 def _by_highs(program: _Program) -> NDArray[np.float64]:
+    """Return an optimal solution by HiGHS. Raises SolverError or OutOfTime."""
     found = program_solved(
         program.rows.nnz,
         milp,
@@ -185,6 +187,7 @@ def _by_highs(program: _Program) -> NDArray[np.float64]:
 
 
 def _by_scip(program: _Program) -> NDArray[np.float64]:
+    """Return an optimal solution by SCIP. Raises SolverError or OutOfTime."""
     from pyscipopt import Model, quicksum
 
     model = Model()

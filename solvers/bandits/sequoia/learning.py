@@ -48,6 +48,13 @@ class Learner:
     """Trains a network for one instance. All random numbers come from `seed`, none from the instance's episodes.
 
     Everything that takes long may raise OutOfTime.
+
+    Args:
+        instance: The instance.
+        settings: The settings.
+        seed: Of all random numbers.
+        choice: How the best action is found, one of network.CHOICES.
+        level_values: float64 [T, J, A, S], a table whose residual the network learns; None: it learns everything.
     """
 
     def __init__(

@@ -62,7 +62,18 @@ def solve(solver: Dp, instance: KnapsackInstance, run: Run) -> None:
 
 
 class _Search:
-    """An expanding core, and the reports of its incumbent and bound."""
+    """An expanding core, and the reports of its incumbent and bound.
+
+    Args:
+        instance: The instance.
+        run: The run.
+        free: int64, items without weight, which are always taken.
+        some: int64 [K], the items that fit, by decreasing density.
+        values: float64 [K], their values, integers if `unit` is positive.
+        weights: float64 [K], their weights; their sum exceeds the capacity.
+        capacity: The capacity, in the unit of the weights.
+        unit: The number by which values were multiplied to be integers; 0: they are not integers.
+    """
 
     def __init__(
         self,
