@@ -19,18 +19,18 @@ from corl.entry_points import declared, load
 from corl.errors import InputError, UsageError
 from corl.problems.bandits.instance import BanditInstance
 
-__all__ = ["GROUP", "BanditPolicy", "Memory", "kinds", "natural", "numbers", "policy_from_json"]
+__all__ = ["GROUP", "ActionCache", "BanditPolicy", "kinds", "policy_from_json", "read_array", "read_integer"]
 
 GROUP = "corl.policies"
 """The group of entry points PROBLEM.KIND = "module:PolicyClass"."""
 _MOST = 100_000  # actions that a policy keeps
 
 
-class Memory(dict[bytes, NDArray[np.int8]]):
+class ActionCache(dict[bytes, NDArray[np.int8]]):
     """A cache of actions: a policy with expensive actions is asked for each at least twice (to report, to verify)."""
 
-    def __reduce__(self) -> tuple[type[Memory], tuple[()]]:
-        return Memory, ()  # too large to send with a policy
+    def __reduce__(self) -> tuple[type[ActionCache], tuple[()]]:
+        return ActionCache, ()  # too large to send with a policy
 
     def keep(self, key: bytes, action: NDArray[np.int8]) -> None:
         """Keep an action; if there are too many, drop all others."""
@@ -104,7 +104,7 @@ def policy_from_json(instance: BanditInstance, values: Any) -> BanditPolicy:
     return policy
 
 
-def numbers(values: Mapping[str, Any], field: str) -> NDArray[np.float64]:
+def read_array(values: Mapping[str, Any], field: str) -> NDArray[np.float64]:
     """Return the array of finite numbers in a field. Raises InputError."""
     try:
         array = np.array(values.get(field), np.float64)
@@ -115,7 +115,7 @@ def numbers(values: Mapping[str, Any], field: str) -> NDArray[np.float64]:
     return array
 
 
-def natural(values: Mapping[str, Any], field: str, least: int = 0, most: int = 2**63 - 1) -> int:
+def read_integer(values: Mapping[str, Any], field: str, least: int = 0, most: int = 2**63 - 1) -> int:
     """Return the integer in a field. Raises InputError."""
     found = values.get(field)
     if type(found) is not int or not least <= found <= most:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policy import BanditPolicy, numbers
+from corl.problems.bandits.policy import BanditPolicy, read_array
 
 __all__ = ["RecordedPolicy"]
 
@@ -49,7 +49,7 @@ class RecordedPolicy(BanditPolicy):
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> RecordedPolicy:
         """See BanditPolicy.from_json."""
-        taken = numbers(values, "taken")
+        taken = read_array(values, "taken")
         if not np.isin(taken, (0.0, 1.0)).all():
             raise Infeasible("taken: accepted: zeros and ones")
         return cls(instance, taken.astype(np.int8))

@@ -61,7 +61,7 @@ def observe(state: Any, rows: Any, actions: Any, values: Any) -> None:
             buffer = actions[k, slot]
             if buffer < 0:
                 break
-            row_of_values = values[k, slot]
-            row_of_values[START], row_of_values[END] = state.lower[first + buffer], state.upper[first + buffer]
-            row_of_values[SIZE] = state.size[first + buffer]
-            row_of_values[OFFSET] = lowest(state, row, buffer)
+            out = values[k, slot]
+            out[START], out[END] = state.lower[first + buffer], state.upper[first + buffer]
+            out[SIZE] = state.size[first + buffer]
+            out[OFFSET] = lowest(state, row, buffer)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corl.deadline import seconds_left
 from corl.errors import CorlError, InputError
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policy import BanditPolicy, natural, numbers
+from corl.problems.bandits.policy import BanditPolicy, read_array, read_integer
 
 if TYPE_CHECKING:
     from corl.decoding import CountedEvaluator
@@ -126,7 +126,7 @@ class LearnedPolicy(BanditPolicy):
             raise InputError(f"{name} is another network now; accepted: the one of the solution", field="policy.digest")
         if getattr(network, "problem", "") != "bandits" or (imagined and network.architecture != "muzero"):
             raise InputError(f"{name} holds no such policy for bandits", field="policy.checkpoint")
-        simulations, scale = natural(values, "simulations", int(search != ""), _MOST), numbers(values, "value_scale")
+        simulations, scale = read_integer(values, "simulations", int(search != ""), _MOST), read_array(values, "value_scale")
         if scale.shape != () or scale < 0.0:
             raise InputError("accepted: a number from 0", field="policy.value_scale")
         return cls(instance, name, header["digest"], search, simulations, imagined, float(scale))

@@ -15,7 +15,7 @@ from corl.errors import Infeasible, InputError
 from corl.problems.bandits.constraints.interventions import Interventions
 from corl.problems.bandits.constraints.listing import every_action
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policy import BanditPolicy, Memory, numbers
+from corl.problems.bandits.policy import ActionCache, BanditPolicy, read_array
 from corl.solvers.bandits.policies.qnetwork import (
     HIDDEN,
     Listing,
@@ -43,7 +43,7 @@ class NetworkPolicy(BanditPolicy):
     level_values: NDArray[np.float64] | None = None
     """[T, J, A, S] values of levels, "worth" in JSON; None: only the network counts, which does not depend on time."""
     choice: str = "list"
-    _known: Memory = field(default_factory=Memory, init=False, repr=False)
+    _known: ActionCache = field(default_factory=ActionCache, init=False, repr=False)
 
     kind = "network"
 
@@ -147,7 +147,7 @@ class NetworkPolicy(BanditPolicy):
         found = values.get("network")
         if not isinstance(found, Mapping):
             raise InputError(f"accepted: an object with {', '.join(QNetwork._fields)}", field="policy.network")
-        network = QNetwork(*(numbers(found, name) for name in QNetwork._fields))
-        level_values = None if values.get("worth") is None else numbers(values, "worth")
+        network = QNetwork(*(read_array(found, name) for name in QNetwork._fields))
+        level_values = None if values.get("worth") is None else read_array(values, "worth")
         choice = values.get("choice")
         return cls(instance, network, level_values, choice if isinstance(choice, str) else str(choice))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policy import BanditPolicy, Memory, natural, numbers
+from corl.problems.bandits.policy import ActionCache, BanditPolicy, read_array, read_integer
 from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
 
 __all__ = ["ResolvingPolicy", "check_value"]
@@ -29,7 +29,7 @@ class ResolvingPolicy(BanditPolicy):
     """[T + 1, J, S] the value of an arm in a state from a time on."""
     steps: int
     """Steps of the program, at least 1."""
-    _known: Memory = field(default_factory=Memory, init=False, repr=False)
+    _known: ActionCache = field(default_factory=ActionCache, init=False, repr=False)
 
     kind = "resolving"
 
@@ -57,7 +57,7 @@ class ResolvingPolicy(BanditPolicy):
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> ResolvingPolicy:
         """See BanditPolicy.from_json."""
-        return cls(instance, numbers(values, "value"), natural(values, "steps", 1))
+        return cls(instance, read_array(values, "value"), read_integer(values, "steps", 1))
 
 
 def check_value(instance: BanditInstance, value: NDArray[np.float64]) -> None:

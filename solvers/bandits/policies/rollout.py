@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policy import BanditPolicy, Memory, natural, numbers
+from corl.problems.bandits.policy import ActionCache, BanditPolicy, read_array, read_integer
 from corl.problems.bandits.transitions import advance, thresholds
 from corl.solvers.bandits.policies.resolving import check_value
 from corl.solvers.bandits.policies.tables import check_table
@@ -44,7 +44,7 @@ class RolloutPolicy(BanditPolicy):
     depth: int = 4
     """Steps of a rollout, including the first."""
     seed: int = 0
-    _known: Memory = field(default_factory=Memory, init=False, repr=False)
+    _known: ActionCache = field(default_factory=ActionCache, init=False, repr=False)
 
     kind = "rollout"
 
@@ -124,5 +124,5 @@ class RolloutPolicy(BanditPolicy):
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> RolloutPolicy:
         """See BanditPolicy.from_json."""
-        sizes = {name: natural(values, name, 1, 1000) for name in ("breadth", "samples", "depth")}
-        return cls(instance, numbers(values, "worth"), numbers(values, "value"), **sizes, seed=natural(values, "seed"))
+        sizes = {name: read_integer(values, name, 1, 1000) for name in ("breadth", "samples", "depth")}
+        return cls(instance, read_array(values, "worth"), read_array(values, "value"), **sizes, seed=read_integer(values, "seed"))

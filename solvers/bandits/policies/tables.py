@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corl.deadline import seconds_left
 from corl.errors import Infeasible
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policy import BanditPolicy, natural, numbers
+from corl.problems.bandits.policy import BanditPolicy, read_array, read_integer
 
 __all__ = ["IterativePolicy", "RandomPolicy", "SamplingPolicy", "TablePolicy", "check_table"]
 
@@ -51,7 +51,7 @@ class TablePolicy(BanditPolicy):
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> TablePolicy:
         """See BanditPolicy.from_json."""
-        return cls(instance, numbers(values, "worth"))
+        return cls(instance, read_array(values, "worth"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class IterativePolicy(BanditPolicy):
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> IterativePolicy:
         """See BanditPolicy.from_json."""
-        return cls(instance, numbers(values, "worth"))
+        return cls(instance, read_array(values, "worth"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class RandomPolicy(BanditPolicy):
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> RandomPolicy:
         """See BanditPolicy.from_json."""
-        return cls(instance, natural(values, "seed"))
+        return cls(instance, read_integer(values, "seed"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,9 @@ class SamplingPolicy(BanditPolicy):
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> SamplingPolicy:
         """See BanditPolicy.from_json."""
-        return cls(instance, numbers(values, "worth"), natural(values, "samples", 1, 100_000), natural(values, "seed"))
+        return cls(
+            instance, read_array(values, "worth"), read_integer(values, "samples", 1, 100_000), read_integer(values, "seed")
+        )
 
 
 def check_table(instance: BanditInstance, level_values: NDArray[np.float64]) -> None:
