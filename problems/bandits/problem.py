@@ -57,7 +57,7 @@ class Bandits(Problem):
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Return whether the head of a file is that of a JSON object with one of our formats."""
+        """Return whether `head` begins a JSON object with one of our formats."""
         return head.lstrip().startswith("{") and ('"corl-bandits-' in head or '"cormab-' in head)
 
     def read(self, path: Path) -> BanditInstance:

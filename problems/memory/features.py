@@ -115,7 +115,7 @@ def observe(state: Any, rows: Any, actions: Any, slots: Any, upcoming: Any, time
 def _access(state: Any, row: Any, now: Any, a: Any, seconds: Any, out: Any) -> None:
     """Write the features of access a, relative to the present access `now`, to `out`, float32 [F], in place.
 
-    They are its kind, its size, the saving of fast memory at this and at the next use, the time in between, and how much of the
+    They are its kind and size, the saving of fast memory at this and at the next use, the time in between, and how much of the
     memory is taken in that time, or demanded by tensors with a larger saving. `seconds` is the unit of savings.
     """
     instance = state.instance[row]

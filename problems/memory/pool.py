@@ -78,7 +78,7 @@ class State(NamedTuple):
     rects: NDArray[np.int64]
     """[R, A, 4] from, to, offset (once the game is over), size."""
     over: NDArray[np.int64]
-    """[R, A] the rectangle at whose offset this one begins, that of an input of its alias group which ends there; -1: none."""
+    """[R, A] a rectangle at whose offset this one begins: of an input of its alias group, which ends there; -1: none."""
     load: NDArray[np.int64]
     """[R, O] bytes that rectangles take at each operation; for one over another, the larger size."""
     held: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""The rules of the game as kernels over a pool: what `corl.search` calls through `corl.hooks` (README, "The game").
+"""The rules of the game as kernels over a pool, which `corl.search` calls through `corl.hooks` (README, "The game").
 
 One step, from access to access; a kernel returns an alias group if the action contradicts an earlier decision about the group:
 

@@ -1,4 +1,4 @@
-"""The pool of partial allocations and its kernels: what `corl.search` calls through `corl.hooks`."""
+"""The pool of partial allocations and its kernels, which `corl.search` calls through `corl.hooks`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _put(state: Any, row: Any, buffer: Any, offset: Any) -> None:
 
 @kernel
 def lowest(state: Any, row: Any, buffer: Any) -> Any:
-    """Return the lowest offset at which a buffer fits among those placed: that of the first gap in memory that is wide enough."""
+    """Return the lowest offset at which a buffer fits among those placed: the first gap in memory that is wide enough."""
     first = state.buffers_start[state.instance[row]]
     at = first + buffer
     lower, upper, size, alignment = state.lower[at], state.upper[at], state.size[at], state.alignment[at]

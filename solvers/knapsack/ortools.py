@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["OrTools"]
 
 _SOON = 1.0  # seconds by which the engine may delay Ctrl-C
-_LARGEST = 2.0**53  # of a sum, where the engine's int64 and our float64 are both exact
+_LARGEST = 2.0**53  # the largest sum for which int64 and float64 are both exact
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,9 @@ __all__ = [
     "upper_bound",
 ]
 
-GOING, DONE, FULL_LISTS, FULL_NODES = range(4)  # what `expand` returns
-CAPACITY, VALUE, MARGIN, DENSITY, BREAK_VALUE, BREAK_WEIGHT = range(6)  # what `numbers` holds
-LEFT, RIGHT, COUNT, BUFFER, NODES, BEST, TURN, DECIDED = range(8)  # what `at` holds
+GOING, DONE, FULL_LISTS, FULL_NODES = range(4)  # results of `expand`
+CAPACITY, VALUE, MARGIN, DENSITY, BREAK_VALUE, BREAK_WEIGHT = range(6)  # indices of `numbers`
+LEFT, RIGHT, COUNT, BUFFER, NODES, BEST, TURN, DECIDED = range(8)  # indices of `at`
 
 
 class Core(NamedTuple):
