@@ -113,7 +113,7 @@ FAULTS = {
     "an unknown kind of row": (GOOD.replace("in,x", "up,x"), "6: what", "accepted: place, in, out"),
     "a row that is too short": (GOOD.replace("add,,,", "add"), "4", "7 cells"),
     "an unknown column": (GOOD.replace("bytes", "size"), "3: header", "'size'"),
-    "a missing column": (GOOD.replace("offset", "bytes", 1), "3: header", "'offset' is not there"),
+    "a missing column": (GOOD.replace("offset", "bytes", 1), "3: header", "one column 'offset'"),
     "an open quotation mark": (GOOD.replace("place,x", 'place,"x'), "", "accepted: CSV"),
 }
 

@@ -148,7 +148,7 @@ def test_cp_sat_writes_outputs_over_inputs(fast, sizes, room):
 
 def test_cp_sat_declines():
     """Large programs are declined in words."""
-    with pytest.raises(UsageError, match="we allow up to"):
+    with pytest.raises(UsageError, match="accesses x operations, accepted: up to"):
         solve(dag(ops=60), "cp-sat")
 
 
