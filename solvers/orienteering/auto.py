@@ -11,5 +11,5 @@ __all__ = ["choose"]
 
 
 def choose(instance: OrienteeringInstance, time_limit: float | None, iterations: int | None) -> str:
-    """Return the name of the solver: ruin-recreate for every size and limit."""
+    """ruin-recreate, whatever the size and the limit."""
     return "ruin-recreate"

@@ -19,7 +19,7 @@ _EAX_ITERATIONS_PER_CITY = 1.0  # not measured
 
 
 def choose(instance: TspInstance, time_limit: float | None, iterations: int | None) -> str:
-    """Return the name of the solver: exact to 12 cities, eax for symmetric instances with enough time, ils for all others."""
+    """exact to 12 cities; eax for symmetric instances with time enough; ils for short limits, larger and asymmetric ones."""
     if instance.n <= _EXACT_CITIES and iterations is None:
         return "exact"
     if not instance.symmetric or instance.n > _EAX_CITIES:
