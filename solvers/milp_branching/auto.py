@@ -1,4 +1,4 @@
-"""The choice of a solver for a tree."""
+"""The solver that `auto` chooses."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def _neighbourhood(
 
 @kernel
 def _beside_others(out: NDArray[np.float64]) -> None:
-    """Fill GAINS_BEHIND to FRACTION_SHARE from the columns before."""
+    """Fill GAINS_BELOW_BEST to FRACTION_SHARE from the columns before."""
     best, dual, rows, mean, share = -np.inf, 1e-9, 1e-9, 0.0, 1e-9
     for line in out:
         best, dual = max(best, line[Feature.GAINS]), max(dual, line[Feature.DUAL_SUM])
@@ -147,7 +147,7 @@ def _beside_others(out: NDArray[np.float64]) -> None:
         mean += line[Feature.RIVALS_SUM] / len(out)
     for k in range(len(out)):
         line = out[k]
-        line[Feature.GAINS_BEHIND] = line[Feature.GAINS] - best
+        line[Feature.GAINS_BELOW_BEST] = line[Feature.GAINS] - best
         line[Feature.DUAL_SHARE], line[Feature.ROWS_SHARE] = line[Feature.DUAL_SUM] / dual, line[Feature.ROWS] / rows
         line[Feature.RIVALS_ABOVE] = line[Feature.RIVALS_SUM] - mean
         line[Feature.FRACTION_SHARE] = line[Feature.TO_INTEGER] / share

@@ -111,7 +111,7 @@ def test_features_of_a_node():
             assert found[:, Feature[name]] == pytest.approx(values, abs=1e-9), name
         for name in ("DUAL_SHARE", "FRACTION_SHARE", "ROWS_SHARE", "TIGHT_SHARE"):
             assert (found[:, Feature[name]] >= -1e-9).all() and (found[:, Feature[name]] <= 1.0 + 1e-9).all()
-        assert found[:, Feature.GAINS_BEHIND].max() == 0.0
+        assert found[:, Feature.GAINS_BELOW_BEST].max() == 0.0
 
 
 def test_nodes_without_lp_are_left_to_scip():
