@@ -100,7 +100,11 @@ def _misfit(instance: MilpInstance) -> str:
         whole, scale = _integers(coefficients, unit, known)
         if scale == 0:
             worst = next((v for v in coefficients if known[v, unit] is None), None)
-            what = f"the coefficients have no common denominator in {place}" if worst is None else f"coefficient {worst!r} in {place}"
+            what = (
+                f"the coefficients have no common denominator in {place}"
+                if worst is None
+                else f"coefficient {worst!r} in {place}"
+            )
             return f"{what}; accepted: fractions with a common denominator up to 10**6"
         if sum(map(mul, map(abs, whole), map(largest.__getitem__, row))) >= _LARGEST_SUM:
             return f"{place} may reach 2**60; accepted: smaller sums"
