@@ -1,6 +1,6 @@
 """Models in code: builders with names instead of indices, which compile to the same instances as files.
 
-`RoutingModel`, `SchedulingModel`, `KnapsackModel` and `BanditModel`; see README.md beside this file.
+`RoutingModel`, `SchedulingModel`, `KnapsackModel` and `BanditModel`; see README.md in this folder.
 """
 
 from __future__ import annotations

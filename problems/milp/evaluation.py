@@ -111,17 +111,17 @@ def _limits(instance: MilpInstance, x: NDArray[np.float64]) -> Iterator[_Limits]
     for outside, limit, beyond in (("below", low, low - x), ("above", high, x - high)):
         size = np.where(instance.integer, 0.0, np.maximum(units, _finite(limit)))
         yield _Limits("variable", instance.names, outside, limit, beyond, size, np.zeros(instance.n))
-    beside, m = x[instance.column], instance.m
-    terms = np.abs(instance.value * beside)
+    x_of_entries, m = x[instance.column], instance.m
+    terms = np.abs(instance.value * x_of_entries)
     mixed = np.bincount(instance.row, ~instance.integer[instance.column], m) > 0
     largest = row_units(instance)
     np.maximum.at(largest, instance.row, terms)
-    rounded = np.bincount(instance.row, digits(instance.value) * np.abs(beside), m).astype(np.float64)
+    rounded = np.bincount(instance.row, digits(instance.value) * np.abs(x_of_entries), m).astype(np.float64)
     for outside, limit, sign in (("below", instance.row_lower, -1.0), ("above", instance.row_upper, 1.0)):
         side = _finite(limit)
         size = np.where(mixed, np.maximum(largest, side), 0.0)
         known = rounded + digits(side)
-        beyond = beyond_side(instance.value, beside, instance.first, limit, sign, np.where(mixed, np.inf, known))
+        beyond = beyond_side(instance.value, x_of_entries, instance.first, limit, sign, np.where(mixed, np.inf, known))
         yield _Limits("constraint", instance.row_names, outside, limit, beyond, size, known)
 
 

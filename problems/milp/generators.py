@@ -205,19 +205,19 @@ def independent_set(*, nodes: int = 500, affinity: int = 4, seed: int = 0) -> Mi
 
 def _cliques(neighbours: list[set[int]]) -> list[list[int]]:
     """Return cliques that cover every edge: each grown greedily from an uncovered edge, by the highest degree."""
-    held: set[tuple[int, int]] = set()
+    covered: set[tuple[int, int]] = set()
     cliques = []
     order = sorted(range(len(neighbours)), key=lambda node: (-len(neighbours[node]), node))
     for node in order:
         for other in sorted(neighbours[node], key=lambda k: (-len(neighbours[k]), k)):
-            if (min(node, other), max(node, other)) in held:
+            if (min(node, other), max(node, other)) in covered:
                 continue
             clique, common = [node, other], neighbours[node] & neighbours[other]
             while common:
                 best = min(common, key=lambda k: (-len(neighbours[k]), k))
                 clique.append(best)
                 common = common & neighbours[best]
-            held.update((min(a, b), max(a, b)) for a in clique for b in clique if a != b)
+            covered.update((min(a, b), max(a, b)) for a in clique for b in clique if a != b)
             cliques.append(sorted(clique))
     return cliques
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from corl.problems.milp.exact import beyond_side, digits, total
 from corl.problems.milp.instance import INFINITY, MilpInstance
 
-__all__ = ["Scaled", "column_units", "cost_unit", "doubt", "integer_limits", "row_units", "scaled"]
+__all__ = ["Scaled", "column_units", "cost_unit", "unreliable", "integer_limits", "row_units", "scaled"]
 
 _SMALLEST = 1e-9  # smallest unit of a row about a point: smaller distances to its side may be rounding errors of the data
 _SPREAD_INTEGER = 1e9  # largest / smallest coefficient: engines treat 1e-9 as zero
@@ -76,11 +76,11 @@ class Scaled(NamedTuple):
     offset: float
     """The objective value of the instance at which that of `program` is 0."""
 
-    def values(self, x: _Floats) -> _Floats:
+    def to_instance(self, x: _Floats) -> _Floats:
         """Return a solution of `program`, [n], as a solution of the instance, [n]."""
         return (x + self.origin) * self.column
 
-    def own(self, x: _Floats) -> _Floats:
+    def to_program(self, x: _Floats) -> _Floats:
         """Return a solution of the instance, [n], as a solution of `program`, [n]."""
         return x / self.column - self.origin
 
@@ -88,7 +88,7 @@ class Scaled(NamedTuple):
         """Return a bound on the objective of `program` as a bound on that of the instance."""
         return value * self.cost + self.offset
 
-    def about(self, x: _Floats) -> Scaled:
+    def shifted_to(self, x: _Floats) -> Scaled:
         """Return the program shifted so that the rounded integers of `x`, [n], a point of `program`, become 0.
 
         Rows are divided by the distance between their activity at that point and their sides. The tolerances of engines are
@@ -96,18 +96,18 @@ class Scaled(NamedTuple):
         """
         program = self.program
         origin = np.where(program.integer, np.round(x), 0.0)
-        beside = origin[program.column]
-        known = np.bincount(program.row, digits(program.value) * np.abs(beside), program.m)
+        at = origin[program.column]
+        known = np.bincount(program.row, digits(program.value) * np.abs(at), program.m)
         lower, upper = (
             np.where(np.abs(rest) <= known + np.where(np.isfinite(side), digits(side), 0.0), 0.0, rest)
             for side in (program.row_lower, program.row_upper)
-            for rest in (-beyond_side(program.value, beside, program.first, side, 1.0),)
+            for rest in (-beyond_side(program.value, at, program.first, side, 1.0),)
         )
         least = np.minimum(*(np.where((side != 0.0) & np.isfinite(side), np.abs(side), 1.0) for side in (lower, upper)))
         row = _power(np.minimum(1.0, np.maximum(least, _SMALLEST)))
         moved = replace(
-            program, offset=0.0, value=program.value / row[program.row], row_lower=_held(lower, row),
-            row_upper=_held(upper, row), lower=program.lower - origin, upper=program.upper - origin,
+            program, offset=0.0, value=program.value / row[program.row], row_lower=_in_units(lower, row),
+            row_upper=_in_units(upper, row), lower=program.lower - origin, upper=program.upper - origin,
         )  # fmt: skip
         return Scaled(moved, self.origin + origin, self.column, self.cost, self.bound(total(program.c, origin, program.offset)))
 
@@ -122,13 +122,13 @@ def scaled(instance: MilpInstance) -> Scaled:
         return Scaled(instance, origin, column, 1.0, 0.0)
     program = replace(
         instance, c=instance.c * column / cost, offset=instance.offset if cost == 1.0 else 0.0,
-        value=instance.value * column[instance.column] / row[instance.row], row_lower=_held(instance.row_lower, row),
-        row_upper=_held(instance.row_upper, row), lower=lower / column, upper=upper / column,
+        value=instance.value * column[instance.column] / row[instance.row], row_lower=_in_units(instance.row_lower, row),
+        row_upper=_in_units(instance.row_upper, row), lower=lower / column, upper=upper / column,
     )  # fmt: skip
     return Scaled(program, origin, column, cost, instance.offset - program.offset)
 
 
-def doubt(program: MilpInstance) -> str:
+def unreliable(program: MilpInstance) -> str:
     """Return why the proofs of engines for a program in its own units may be wrong, in one line; "" if they are reliable."""
     mixed = np.bincount(program.row, ~program.integer[program.column], program.m) > 0
     sides = np.zeros(program.m)
@@ -155,7 +155,7 @@ def _power(values: _Floats) -> _Floats:
     return np.exp2(np.round(np.log2(values)))
 
 
-def _held(sides: _Floats, units: _Floats) -> _Floats:
+def _in_units(sides: _Floats, units: _Floats) -> _Floats:
     """Return the sides divided by the units, in size at most INFINITY / 10: to engines, larger ones would mean no side.
 
     No solution comes near such a side, so that lowering it changes nothing.

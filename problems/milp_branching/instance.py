@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from corl.errors import InputError
 from corl.problems.milp.instance import MilpInstance
-from corl.problems.milp.scaling import Scaled, doubt, scaled
+from corl.problems.milp.scaling import Scaled, scaled, unreliable
 
 __all__ = ["BranchingInstance", "BranchingTree"]
 
@@ -26,8 +26,8 @@ class BranchingInstance:
         if endless.any():
             name = self.program.names[int(endless.argmax())]
             raise InputError("an integer variable without limits; accepted: both limits finite", field=name[:40])
-        if held := doubt(self.scaled.program):
-            raise InputError(f"linear programming cannot hold it: {held}")
+        if reason := unreliable(self.scaled.program):
+            raise InputError(f"linear programming cannot hold it: {reason}")
 
     @cached_property
     def scaled(self) -> Scaled:

@@ -187,5 +187,5 @@ def recorded(state: State, scaled: Scaled) -> BranchingTree:
         entries.append(entry)  # type: ignore[arg-type]
     entries.reverse()
     variable, floor, up_first = zip(*entries)
-    incumbent = None if state.incumbent is None else scaled.values(state.incumbent)
+    incumbent = None if state.incumbent is None else scaled.to_instance(state.incumbent)
     return BranchingTree(np.array(variable, np.int32), np.array(floor), np.array(up_first, np.bool_), incumbent)

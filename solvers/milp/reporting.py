@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corl.errors import Infeasible
 from corl.problems.milp.evaluation import objective
 from corl.problems.milp.instance import INFINITY, MilpInstance
-from corl.problems.milp.scaling import Scaled, doubt, scaled
+from corl.problems.milp.scaling import Scaled, scaled, unreliable
 from corl.tolerance import agrees
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ class Question:
         self.run, self.instance = run, instance
         self._refused: NDArray[np.float64] | None = None  # the last answer, if the judge refused it
         self._origins: set[bytes] = set()
-        self._ask(scaled(instance))
+        self._pose(scaled(instance))
 
-    def _ask(self, about: Scaled) -> None:
-        self._scaled, held = about, doubt(about.program)
-        self._doubt = f"nothing is proved: {held}" if held else ""
+    def _pose(self, shifted: Scaled) -> None:
+        self._scaled, reason = shifted, unreliable(shifted.program)
+        self._doubt = f"nothing is proved: {reason}" if reason else ""
 
     @property
     def program(self) -> MilpInstance:
@@ -49,7 +49,7 @@ class Question:
     @property
     def start(self) -> NDArray[np.float64] | None:
         """The incumbent as a solution of `program`, float64 [n]; None without an incumbent."""
-        return None if self.run.solution is None else self._scaled.own(np.asarray(self.run.solution, np.float64))
+        return None if self.run.solution is None else self._scaled.to_program(np.asarray(self.run.solution, np.float64))
 
     def values(self, x: NDArray[np.float64]) -> None:
         """Report a solution of `program`, float64 [n], with its integers rounded.
@@ -58,12 +58,12 @@ class Question:
         a warning is logged and nothing is reported.
         """
         rounded = np.clip(np.where(self.program.integer, np.round(x), x), self.program.lower, self.program.upper)
-        found = self._scaled.values(rounded)
+        found = self._scaled.to_instance(rounded)
         try:
             objective(self.instance, found)
         except Infeasible as error:
             completed = _completed(self.program, rounded)
-            found = self._scaled.values(rounded if completed is None else completed)
+            found = self._scaled.to_instance(rounded if completed is None else completed)
             try:
                 objective(self.instance, found)
             except Infeasible:
@@ -112,12 +112,12 @@ class Question:
             point = self.start
         if point is None or run.should_stop or len(self._origins) == _MOST_ORIGINS:
             return True
-        about = self._scaled.about(point)
-        if about.origin.tobytes() in self._origins or (self._refused is None and doubt(about.program)):
+        shifted = self._scaled.shifted_to(point)
+        if shifted.origin.tobytes() in self._origins or (self._refused is None and unreliable(shifted.program)):
             return True
-        self._origins.add(about.origin.tobytes())
+        self._origins.add(shifted.origin.tobytes())
         self._refused = None
-        self._ask(about)
+        self._pose(shifted)
         return False
 
     def gave_up(self, reason: str) -> None:
