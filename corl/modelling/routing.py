@@ -361,6 +361,7 @@ class RoutingModel:
         return {"window": window, "duration": check.number(f"{of}: breaks", duration)}
 
     def _route(self, instance: VrpInstance, route: Any) -> VehicleRoute:
+        """Return a route of a solution, in the model's names and units."""
         from corl.problems.vrp.evaluation import schedule
         from corl.problems.vrp.timetable import stops
 

@@ -87,6 +87,7 @@ class ConstraintCollector:
         return Rules(**found) if found else None
 
     def _setups(self, lengths: Sequence[int], machines: int) -> dict[str, Any]:
+        """Return the fields of the rules for set-ups; `lengths` are the numbers of operations of the jobs. Raises UsageError."""
         import numpy as np
 
         families = {name: k for k, name in enumerate(dict.fromkeys(self._families))}

@@ -182,6 +182,7 @@ def _unlimited(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _check(instance: MilpInstance) -> None:
+    """Check the lengths and values of all fields. Raises InputError."""
     n, m = len(instance.c), len(instance.row_lower)
     lengths: Sequence[tuple[str, int]] = [
         ("first", m + 1), ("row_upper", m), ("row_names", m), ("lower", n), ("upper", n), ("integer", n), ("names", n),

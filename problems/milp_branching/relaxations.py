@@ -75,6 +75,7 @@ class Relaxations:
         return found
 
     def _solve(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> Relaxation:
+        """Solve the relaxation by HiGHS; see `solve`."""
         from scipy.optimize import linprog
 
         program = self.program

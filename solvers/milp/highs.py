@@ -117,6 +117,10 @@ def main() -> None:
 
 
 def _answer(instance: MilpInstance, seconds: float | None) -> dict[str, Any]:
+    """Solve a program within a time limit (None: no limit); return "x", "bound", "status" and "message".
+
+    "x" and "bound" are None if there are none; "bound" is in the user's sense.
+    """
     import time
 
     import numpy as np

@@ -73,6 +73,7 @@ class _Reader:
         self.bounded: set[int] = set()  # columns with a lower bound of their own
 
     def read(self, name: str) -> MilpInstance:
+        """Read the whole file and return its program. Raises InputError."""
         sections = {"rows": self._row, "bounds": self._bound, "general": self._general, "binary": self._binary}
         found = set()
         self._fill()
@@ -217,6 +218,7 @@ class _Reader:
             raise self.fault(self.peek, "objective", "an expression, then subject to")
 
     def _row(self) -> None:
+        """Read a constraint: a label, a side before the terms, the terms and a side after them; all but the terms are optional."""
         label, line = self._label(), self.peek.line
         field = label[:40] if label else "constraint"
         left: tuple[str, float] | None = None
@@ -289,6 +291,7 @@ class _Reader:
         return f"c{self.unnamed}"
 
     def _bound(self) -> None:
+        """Read a bound: a relation on one or both sides of a variable, or `free` after it."""
         if self.peek.kind == "between" and (match := BETWEEN.fullmatch(self.peek.text)):
             line, j, field = self.take_whole().line, self.build.column(match[2]), match[2][:40]
             self._set(j, ">", self.build.limit(match[1], "bound", line), field, line)

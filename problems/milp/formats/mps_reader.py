@@ -86,6 +86,7 @@ class _Reader:
         }  # fmt: skip
 
     def read(self, name: str) -> MilpInstance:
+        """Read the whole file and return its program; `name` is used if the file has none. Raises InputError."""
         found: list[str] = []
         section = ""
         for line, content in self._lines():
@@ -167,6 +168,7 @@ class _Reader:
         self.kinds.append(kind)
 
     def _column(self, fields: _Fields, line: int) -> None:
+        """Read a line of COLUMNS: a column's entries in one or two rows, or a MARKER."""
         if len(fields) >= 3 and fields[1].strip("'\"").upper() == "MARKER":
             kind = fields[2].strip("'\"").upper()
             if kind not in ("INTORG", "INTEND"):
@@ -236,6 +238,7 @@ class _Reader:
                 build.row_lower[i] = build.row_upper[i] - abs(value)
 
     def _bound(self, fields: _Fields, line: int) -> None:
+        """Read a line of BOUNDS, in which the name of the set is optional."""
         kind = fields[0].upper()
         if kind not in (*_BOUNDS_WITH_VALUE, *_BOUNDS_WITHOUT_VALUE):
             names = ", ".join((*_BOUNDS_WITH_VALUE, *_BOUNDS_WITHOUT_VALUE))
@@ -255,6 +258,7 @@ class _Reader:
         self._set_bound(kind, j, value)
 
     def _set_bound(self, kind: str, j: int, value: float) -> None:
+        """Set the limits of column `j` by a bound of this kind; `value` is ignored by kinds without one."""
         build = self.build
         self.default_upper.discard(j)
         if kind in ("LI", "UI", "BV"):

@@ -67,6 +67,7 @@ def _kind(low: float, high: float) -> str:
 
 
 def _columns(instance: MilpInstance, objective: str) -> Iterator[str]:
+    """Yield the lines of COLUMNS, with markers around blocks of integer variables; `objective` is the name of that row."""
     order = np.argsort(instance.column, kind="stable")
     ends = np.cumsum(np.bincount(instance.column, minlength=instance.n))
     rows, values, at, marked = instance.row[order].tolist(), instance.value[order].tolist(), 0, False

@@ -97,7 +97,7 @@ class ImitationRecipe(Recipe):
         return {"agrees": float(agrees(best, taken).float().mean()), "loses": float(_TEMPERATURE * (best / taken).log().mean())}
 
     def train(self, training: Training) -> None:
-
+        """Collect labelled nodes, train a network on them, and save it."""
         from corl.learning.algorithms import imitation
         from corl.learning.optimise import gradient_step, new_optimiser
         from corl.solvers.milp.imitation.lessons import Lessons

@@ -56,6 +56,7 @@ class ReviBranch(Recipe):
     step: ClassVar[str] = "a program's tree and the optimiser steps after it"
 
     def train(self, training: Training) -> None:
+        """Build trees, learn from them after each one, and save the network with the best weights."""
         from corl.learning.algorithms.q_learning import QLearning
         from corl.learning.optimise import new_optimiser
         from corl.learning.replay import Replay

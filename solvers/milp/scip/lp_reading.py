@@ -138,7 +138,15 @@ def _read_rows(model: int, out: NDArray[np.float64]) -> int:
 def _read_edges(
     model: int, m: int, edge_row: NDArray[np.int32], edge_column: NDArray[np.int32], edge_value: NDArray[np.float64]
 ) -> None:
-    """Write the edges of the LP's m rows to the three arrays [edges], row after row, in place."""
+    """Write the edges of the LP to arrays, row after row, in place.
+
+    Args:
+        model: int64, a SCIP* whose LP is solved.
+        m: The number of rows.
+        edge_row: int32 [edges], written, as the next two.
+        edge_column: int32 [edges].
+        edge_value: float64 [edges].
+    """
     rows, k = pointers(scip.get_lp_rows(model), m), 0
     for i in range(m):
         count = scip.row_n_nonz(rows[i])
