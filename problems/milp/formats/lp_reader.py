@@ -218,7 +218,7 @@ class _Reader:
             raise self.fault(self.peek, "objective", "an expression, then subject to")
 
     def _row(self) -> None:
-        """Read a constraint: a label, a side before the terms, the terms and a side after them; all but the terms are optional."""
+        """Read a constraint: an optional label, and terms with a side before them, after them, or both."""
         label, line = self._label(), self.peek.line
         field = label[:40] if label else "constraint"
         left: tuple[str, float] | None = None
