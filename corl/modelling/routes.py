@@ -1,4 +1,4 @@
-"""The solution of a RoutingModel: routes with names and times, as objects, as a table and as GeoJSON."""
+"""The solution of a RoutingModel: routes by name, with times; as a table and as GeoJSON."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Stop:
     load: float | Mapping[Hashable, float]
     """The load of the vehicle when it leaves the stop; a dict for several kinds of load."""
     distance: float
-    """The distance from the previous stop: in metres for latitudes and longitudes, otherwise in the model's unit of distance."""
+    """The distance from the previous stop: in metres for latitudes and longitudes, else in the model's unit of distance."""
 
 
 @dataclass(frozen=True)
@@ -43,16 +43,14 @@ class VehicleRoute:
     """The route of one vehicle."""
 
     vehicle: Hashable
-    """The name of the kind of vehicle."""
+    """The name of its kind of vehicle."""
     start: Hashable
-    """The depot at which the route begins."""
     end: Hashable
-    """The depot at which the route ends."""
+    """The depots."""
     stops: tuple[Stop, ...]
     leaves: float
-    """The time of departure: the latest one that delays no stop."""
+    """The time of departure, as late as it delays nothing."""
     returns: float
-    """The time of arrival at the end."""
     distance: float
     load: float
     """The load of the first kind, summed over all trips."""
@@ -82,10 +80,8 @@ class Routes(Solved):
         return {names[node]: why for node, why in reasons(self.result.data, self.result.solution).items()}
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a row for each stop, with the fields of `Stop`, the number of the route, its vehicle, and the stop's number.
-
-        Routes and stops are numbered from 0. The column of distances is `metres` for latitudes and longitudes, otherwise
-        `distance`. Raises UsageError if pandas is not installed.
+        """A row for each stop: route, vehicle and stop (from 0), name, arrival, wait, break, begin, service, departure, load and
+        the way there, which is called `metres` for latitudes and longitudes, else `distance`. See `Stop`.
         """
         way = "metres" if self.on_globe else "distance"
         rows = [
@@ -99,10 +95,7 @@ class Routes(Solved):
         return to_frame(rows, list(rows[0]) if rows else first)
 
     def to_geojson(self) -> dict[str, Any]:
-        """Return a GeoJSON FeatureCollection (RFC 7946): a LineString per route, a Point per depot and client.
-
-        Raises UsageError if the nodes have no latitudes and longitudes.
-        """
+        """A FeatureCollection (RFC 7946): a LineString for each route, a Point for each depot and client. Raises UsageError."""
         if not self.on_globe:
             raise UsageError("GeoJSON is for latitudes and longitudes; these nodes have none")
         features = [

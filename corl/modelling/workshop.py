@@ -10,19 +10,16 @@ from corl.errors import UsageError, hint, shown
 if TYPE_CHECKING:
     from corl.problems.jobshop.rules import Rules
 
-__all__ = ["ConstraintCollector"]
+__all__ = ["Asked"]
 
 
-class ConstraintCollector:
-    """Collects constraints of jobs and machines, and turns them into the rules of an instance."""
+class Asked:
+    """The collected constraints: lists per job, set-ups by (machine, family before, family after), machines, current time."""
 
     def __init__(self) -> None:
         self.setups: dict[tuple[int, Hashable, Hashable], int] = {}
-        """(machine, family before or None, family after) -> set-up time."""
         self.spells: list[tuple[int, int, int | None]] = []
-        """(machine, begin, end or None) of each time of unavailability."""
         self.now = 0
-        """The current time."""
         self.fixed: dict[int, tuple[int, int]] = {}
         """Operation -> its machine and its start."""
         self._early: list[int | None] = []
@@ -34,7 +31,7 @@ class ConstraintCollector:
     def add_job(
         self, operations: int, early: int | None, earliness: int, no_wait: bool, family: Hashable, earliest: Sequence[int]
     ) -> None:
-        """Add the constraints of a job; the arguments are those of `SchedulingModel.add_job`, with the number of operations."""
+        """Add the constraints of one more job with `operations` operations."""
         self._early.append(early)
         self._earliness.append(earliness)
         self._families.append(family)
@@ -56,13 +53,7 @@ class ConstraintCollector:
         self.spells = [(machine, begin, None if end == FOREVER else end) for machine, begin, end in rows]
 
     def rules(self, rows: Sequence[Sequence[Any]], due: Sequence[int | None], machines: int) -> Rules | None:
-        """Return the rules; None if there are no constraints. Raises UsageError for a set-up of a family that no job has.
-
-        Args:
-            rows: For each job, its operations.
-            due: The due date of each job.
-            machines: The number of machines.
-        """
+        """Return the rules; None if there are no constraints. Raises UsageError for a set-up of a family that no job has."""
         import numpy as np
 
         from corl.problems.jobshop.rules import FOREVER, Rules
@@ -87,7 +78,6 @@ class ConstraintCollector:
         return Rules(**found) if found else None
 
     def _setups(self, lengths: Sequence[int], machines: int) -> dict[str, Any]:
-        """Return the fields of the rules for set-ups; `lengths` are the numbers of operations of the jobs. Raises UsageError."""
         import numpy as np
 
         families = {name: k for k, name in enumerate(dict.fromkeys(self._families))}
