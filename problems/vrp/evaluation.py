@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible
 from corl.problems.vrp.evaluation_rules import (
-    check_own,
     check_rules,
-    hours,
-    own_legs,
-    paused,
-    pauses,
+    check_single_route,
+    has_breaks,
+    leg_distances,
+    path_windows,
     stays_out,
     time_cost,
+    times_with_breaks,
     travel_times,
 )  # fmt: skip
 from corl.problems.vrp.instance import VrpInstance
@@ -91,7 +91,7 @@ def check_route(instance: VrpInstance, route: Route) -> float:
     Raises Infeasible, naming the first violated limit.
     """
     if instance.rules is not None:
-        check_own(instance, route)
+        check_single_route(instance, route)
     kind, vehicles = route.vehicle, instance.vehicles
     (length,) = _checked_distances(instance, [route])
     cost = length * float(vehicles.unit_cost[kind]) + float(vehicles.fixed_cost[kind]) + instance.route_weight
@@ -141,15 +141,15 @@ def schedule(instance: VrpInstance, route: Route) -> Schedule:
     closes = np.full(len(path), np.inf) if instance.latest is None else instance.latest[path]
     load, travel = float(instance.demand[path].sum()), legs
     if instance.rules is not None:
-        opens, closes = hours(instance, route, path, opens, closes)
+        opens, closes = path_windows(instance, route, path, opens, closes)
         travel = travel_times(instance, route, path, legs)
-        if pauses(instance.rules, route.vehicle):
-            times = paused(instance, route, path, opens, closes, service, travel)
+        if has_breaks(instance.rules, route.vehicle):
+            times = times_with_breaks(instance, route, path, opens, closes, service, travel)
             return Schedule(float(legs.sum()), load, times[1:-1], float(times[0]), float(times[-1]), float(times[-1] - times[0]))
     begin = opens.copy()  # leaving as soon as the depot opens
     for i in range(1, len(path)):
         begin[i] = max(opens[i], begin[i - 1] + service[i - 1] + travel[i - 1])
-    last = closes.copy()  # the latest times at which everything that follows is still in time
+    last = closes.copy()  # the latest times for which everything after them is still in time
     for i in range(len(path) - 2, -1, -1):
         last[i] = min(closes[i], last[i + 1] - travel[i] - service[i])
     busy = float(travel.sum() + service.sum())
@@ -176,7 +176,9 @@ def _ways(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray[
     legs = edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])
     ends = np.cumsum([0, *(len(route.visits) + 2 for route in routes)]).tolist()
     ways = [(path[begin:end], legs[begin : end - 1]) for begin, end in pairwise(ends)]
-    return ways if rules is None else [(nodes, own_legs(rules, r.vehicle, nodes, leg)) for r, (nodes, leg) in zip(routes, ways)]
+    return (
+        ways if rules is None else [(nodes, leg_distances(rules, r.vehicle, nodes, leg)) for r, (nodes, leg) in zip(routes, ways)]
+    )
 
 
 def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:

@@ -11,8 +11,22 @@ from corl.problems.vrp.instance import VrpInstance
 from corl.tolerance import LIMIT
 
 __all__ = [
-    "AFTER", "BEFORE", "DELIVERS", "COLLECTS", "LATE", "LOADS", "OPEN", "SCRATCH_ROWS", "RELEASE", "RELOADS", "TRIP",
-    "Segments", "ConstraintTables", "new_segments", "reload_nodes", "constraint_tables",
+    "AFTER",
+    "BEFORE",
+    "COLLECTS",
+    "DELIVERS",
+    "LATE",
+    "LOADS",
+    "OPEN",
+    "RELEASE",
+    "RELOADS",
+    "SCRATCH_ROWS",
+    "TRIP",
+    "ConstraintTables",
+    "Segments",
+    "constraint_tables",
+    "new_segments",
+    "reload_nodes",
 ]  # fmt: skip
 
 # Columns of a row of Segments. Three columns each: duration, earliest start, latest start.

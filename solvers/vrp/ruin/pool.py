@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.solvers.vrp.ruin.state import DONE, TOUCHED, Plan, RoutingData
 
-__all__ = ["Pool", "store_touched", "store_all", "new_pool"]
+__all__ = ["Pool", "new_pool", "store_all", "store_touched"]
 
 _WAYS = 4  # entries that may hold a given route
 _KEYS = 0x5EED  # seed of the random numbers; it affects results only through collisions

@@ -28,7 +28,7 @@ from corl.solvers.vrp.ruin.routes import distance, insert, remove, retime_backwa
 from corl.solvers.vrp.ruin.state import BLINK, REMOVED, TOUCHED, UNSERVED, USED
 from corl.solvers.vrp.ruin.time_costs import refresh_time_cost, removal_saving, time_cost
 
-__all__ = ["PRIZE_FACTOR", "best_position", "remove_unprofitable", "fits", "sort_removed", "recreate"]
+__all__ = ["PRIZE_FACTOR", "best_position", "fits", "recreate", "remove_unprofitable", "sort_removed"]
 
 PRIZE_FACTOR = 1e12
 """Multiplier of prizes when routes may be opened at a loss, as an allowance for clients that are inserted later."""

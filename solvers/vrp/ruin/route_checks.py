@@ -20,7 +20,7 @@ from corl.solvers.vrp.ruin.routes import distance
 from corl.solvers.vrp.ruin.segments import extend, joined_time_cost, may_serve, travel_time
 from corl.solvers.vrp.ruin.state import TOUCHED
 
-__all__ = ["count_infeasible", "extra_cost", "join_cost", "touched_feasible", "insertion_keeps_breaks"]
+__all__ = ["count_infeasible", "extra_cost", "insertion_keeps_breaks", "join_cost", "touched_feasible"]
 
 _ROUNDING = 1e-10  # relative rounding of sums in another order: a tenth of the judge's tolerance
 

@@ -27,7 +27,7 @@ from corl.solvers.vrp.ruin.constraint_tables import (
     TRIP,
 )  # fmt: skip
 
-__all__ = ["joined_time_cost", "extend", "may_serve", "refresh", "refresh_all", "refresh_if_rules", "travel_time"]
+__all__ = ["extend", "joined_time_cost", "may_serve", "refresh", "refresh_all", "refresh_if_rules", "travel_time"]
 
 _ORDER_PENALTY = 1e6  # added to the column OPEN if a delivery follows a collection: such a route never has OPEN = 0
 _LATE = 1e-7  # lateness above this is no rounding

@@ -94,10 +94,10 @@ class RuinRecreate(Solver):
         return completion(self, environment, row, iterations, seed)
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
-        from corl.solvers.vrp.bounds import nobody_asks, radial_bound
+        from corl.solvers.vrp.bounds import radial_bound, report_if_empty
         from corl.solvers.vrp.ruin.search import Search
 
-        if nobody_asks(instance, run):
+        if report_if_empty(instance, run):
             return
         instance = _with_rules(instance)
         search = Search(instance, self.neighbours, self.farther, run)
@@ -158,9 +158,9 @@ class RuinRecreate(Solver):
 
 def _with_rules(instance: VrpInstance) -> VrpInstance:
     """Return the instance, with (empty) side constraints if its maximum durations need the segments that come with them."""
-    from corl.problems.vrp.rules import Rules
+    from corl.problems.vrp.rules import SideConstraints
 
-    return replace(instance, rules=Rules()) if instance.rules is None and _needs_rules(instance) else instance
+    return replace(instance, rules=SideConstraints()) if instance.rules is None and _needs_rules(instance) else instance
 
 
 def _needs_rules(instance: VrpInstance) -> bool:

@@ -11,7 +11,7 @@ from corl.jit import kernel
 from corl.solvers.vrp.ruin.route_checks import join_cost
 from corl.solvers.vrp.ruin.segments import refresh
 
-__all__ = ["removal_saving", "time_cost", "refresh_time_cost"]
+__all__ = ["refresh_time_cost", "removal_saving", "time_cost"]
 
 
 @kernel(inline=True, borrow=True)

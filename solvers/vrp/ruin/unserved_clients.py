@@ -19,7 +19,7 @@ from corl.solvers.vrp.ruin.routes import remove, undo
 from corl.solvers.vrp.ruin.state import DONE, LOGGED, REMOVED, TOUCHED, UNSERVED, USED
 from corl.solvers.vrp.ruin.strings import ruin
 
-__all__ = ["drop_route", "list_unserved", "insert_unserved"]
+__all__ = ["drop_route", "insert_unserved", "list_unserved"]
 
 
 @kernel

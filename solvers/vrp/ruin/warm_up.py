@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from corl.problems.vrp.instance import Vehicles, VrpInstance
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.rules import SideConstraints
 
 __all__ = ["warm_up_instance"]
 
@@ -32,5 +32,5 @@ def warm_up_instance(instance: VrpInstance) -> VrpInstance:
         latest=np.full(n, 1e6) if instance.windows else None,
         fleet=instance.fleet,
         scale=instance.scale,
-        rules=None if instance.rules is None else Rules(),
+        rules=None if instance.rules is None else SideConstraints(),
     )

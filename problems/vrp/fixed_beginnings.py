@@ -1,4 +1,4 @@
-"""Fixed beginnings of routes that no solution can have."""
+"""Proofs that no solution has the fixed beginnings of an instance's routes."""
 
 from __future__ import annotations
 
@@ -8,30 +8,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible
-from corl.problems.vrp.alone import LIMITS, NO_RULES, Ways, driven, hours, is_back, latest_back, passes
 from corl.problems.vrp.evaluation_rules import check_loads
 from corl.problems.vrp.instance import VrpInstance
+from corl.problems.vrp.single_client import (
+    LIMITS,
+    NO_RULES,
+    VehicleTravel,
+    after_driving,
+    after_service,
+    is_back_in_time,
+    latest_return,
+    operating_hours,
+)
 from corl.tolerance import keeps
 
-__all__ = ["begun_wrongly"]
+__all__ = ["infeasible_beginning"]
 
 
-def begun_wrongly(instance: VrpInstance, kinds: dict[int, Ways]) -> str:
-    """Return why a route under way cannot be finished whatever follows its beginning; "" if that is not proven."""
+def infeasible_beginning(instance: VrpInstance, kinds: dict[int, VehicleTravel]) -> str:
+    """Return why a route under way cannot be finished whatever follows its beginning; "" if that is not proven.
+
+    kinds: vehicle type -> its VehicleTravel.
+    """
     rules = instance.rules or NO_RULES
     begun = list(rules.begun or ())
     served = np.concatenate([np.zeros(0, np.int64), *begun])
-    if reason := _twice(instance, served) or _parted(instance, begun):
+    if reason := _group_served_twice(instance, served) or _split_shipment(instance, begun):
         return reason
     for kind, nodes in enumerate(begun):
-        if len(nodes) and (why := _broken(instance, kinds[kind], nodes)):
+        if len(nodes) and (why := _broken_limit(instance, kinds[kind], nodes)):
             names = ", ".join(instance.labels[node] for node in nodes[:10])
             return f"the vehicle of type {instance.vehicle_label(kind)} is under way to {names}: {why}"
     return ""
 
 
-def _twice(instance: VrpInstance, served: NDArray[np.int64]) -> str:
-    """Two clients of a group, both on fixed beginnings."""
+def _group_served_twice(instance: VrpInstance, served: NDArray[np.int64]) -> str:
+    """Return which two clients of a group are both on fixed beginnings, in words; "" if there are none."""
     rules = instance.rules or NO_RULES
     if rules.groups is None:
         return ""
@@ -44,8 +56,8 @@ def _twice(instance: VrpInstance, served: NDArray[np.int64]) -> str:
     return ""
 
 
-def _parted(instance: VrpInstance, begun: list[NDArray[np.int64]]) -> str:
-    """A shipment that is brought before it is picked up, or by another vehicle."""
+def _split_shipment(instance: VrpInstance, begun: list[NDArray[np.int64]]) -> str:
+    """Return which shipment is delivered before its pickup or by another vehicle, in words; "" if there is none."""
     rules = instance.rules or NO_RULES
     place = {int(node): (kind, at) for kind, nodes in enumerate(begun) for at, node in enumerate(nodes)}
     for start, end in [] if rules.shipments is None else rules.shipments.tolist():
@@ -58,8 +70,8 @@ def _parted(instance: VrpInstance, begun: list[NDArray[np.int64]]) -> str:
     return ""
 
 
-def _broken(instance: VrpInstance, ways: Ways, nodes: NDArray[np.int64]) -> str:
-    """Which limits the beginning of a route breaks by itself."""
+def _broken_limit(instance: VrpInstance, ways: VehicleTravel, nodes: NDArray[np.int64]) -> str:
+    """Return which limit the beginning of a route violates by itself; "" if none."""
     rules, vehicles, kind = ways.rules, instance.vehicles, ways.kind
     if rules.allowed is not None and not rules.allowed[kind, nodes].all():
         return f"it may not serve client {instance.labels[nodes[int((~rules.allowed[kind, nodes]).argmax())]]}"
@@ -73,13 +85,13 @@ def _broken(instance: VrpInstance, ways: Ways, nodes: NDArray[np.int64]) -> str:
     if not keeps(far, vehicles.max_distance[kind]):
         return f"its route is {far / instance.scale:.10g} long at the least; the limit is " \
             f"{vehicles.max_distance[kind] / instance.scale:.10g}"  # fmt: skip
-    return _late(instance, ways, path)
+    return _time_conflict(instance, ways, path)
 
 
-def _late(instance: VrpInstance, ways: Ways, path: list[int]) -> str:
-    """Whether hours, windows, pauses and the longest duration let a vehicle go this path and then back."""
+def _time_conflict(instance: VrpInstance, ways: VehicleTravel, path: list[int]) -> str:
+    """Return why hours, windows, breaks or the maximum duration forbid a vehicle this path and the return; "" if they do not."""
     rules, limits = ways.rules, set(LIMITS)
-    first, last, home_from, home_by = hours(ways)
+    first, last, home_from, home_by = operating_hours(ways)
     if rules.release is not None:
         first = max(first, float(rules.release[path[1:]].max()))
     if not keeps(first, last):
@@ -90,16 +102,16 @@ def _late(instance: VrpInstance, ways: Ways, path: list[int]) -> str:
     for one, two in pairwise(path):
         leg = float(ways.row(True, one, False)[two])
         busy += leg + float(service[two])
-        labels = driven(ways, labels, leg, leg if one == path[0] else 0.0, 0.0) if keeps(leg, ways.driving) else []
+        labels = after_driving(ways, labels, leg, leg if one == path[0] else 0.0, 0.0) if keeps(leg, ways.max_driving) else []
         last = min(last, float(closes[two]) - busy + float(service[two]))
-        labels = passes(ways, labels, two, float(closes[two]), limits)
+        labels = after_service(ways, labels, two, float(closes[two]), limits)
         if not labels:
             return f"it does not come to client {instance.labels[two]} in time"
     back = float(ways.back(False, True)[path[-1]])
-    done = [label for label in driven(ways, labels, back, 0.0, 0.0) if is_back(ways, label, home_from, home_by)]
+    done = [label for label in after_driving(ways, labels, back, 0.0, 0.0) if is_back_in_time(ways, label, home_from, home_by)]
     if not done:
         return "it is not back in time"
     duration, longest = max(busy + back, max(done[0][0], home_from) - last), float(instance.vehicles.max_duration[ways.kind])
-    if not keeps(duration, longest, max(done[0][0], 2.0 * latest_back(ways))):
+    if not keeps(duration, longest, max(done[0][0], 2.0 * latest_return(ways))):
         return f"its route takes {duration / instance.scale:.10g} at the least; the limit is {longest / instance.scale:.10g}"
     return ""
