@@ -64,7 +64,7 @@ def draw(instance: VrpInstance, solution: Any, axes: Axes) -> None:
             edgecolors=_MISSED,
             linewidths=0.6,
             zorder=3,
-            label="left out",
+            label="unserved",
         )
     axes.scatter(
         xy[:depots, 0], xy[:depots, 1], s=max(40.0, 3 * size), color=_DEPOT, marker="s", linewidths=0, zorder=4, label="depot"

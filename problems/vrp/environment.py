@@ -67,7 +67,7 @@ class VrpEnvironment(Environment):
             number = int(np.searchsorted(self.state.graphs.nodes_start, int(lost.argmax()), side="right")) - 1
             given = self.instances[number]
             node = given.ids[int(lost.argmax()) - self.state.graphs.nodes_start[number]]
-            raise UsageError(f"{given.name or 'vrp'}: client {node} cannot be served by a vehicle of its own")
+            raise UsageError(f"{given.name or 'vrp'}: client {node} cannot be served by a separate vehicle")
         self.reset(np.arange(rows), 0)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:

@@ -115,7 +115,7 @@ def routes_of(instance: VrpInstance, solution: Any) -> list[Route]:
         except ValueError:  # ragged
             raise Infeasible(f"route {number} is no list of clients") from None
         if visits.ndim != 1 or not len(visits):
-            raise Infeasible(f"route {number} visits nobody; leave it out" if visits.ndim == 1 else f"route {number} is no list")
+            raise Infeasible(f"route {number} visits no client; omit it" if visits.ndim == 1 else f"route {number} is no list")
         if visits.dtype.kind not in "iu":
             raise Infeasible(f"route {number} is a list of integers, not of {visits.dtype}")
         least = 0 if instance.rules is not None and instance.rules.reloads is not None else instance.depots

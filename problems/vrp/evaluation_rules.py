@@ -132,9 +132,9 @@ def _check_order(instance: VrpInstance, route: str, trip: NDArray[np.int32], dem
     collected = np.logical_or.accumulate(takes) if len(takes) else takes
     if (late := brings & collected).any():
         client = instance.labels[trip[int(late.argmax())]]
-        raise Infeasible(f"{route} brings something to client {client} after it has collected; deliveries come first")
+        raise Infeasible(f"{route} delivers to client {client} after a pickup; deliveries come first")
     if takes.any() and not brings.any():
-        raise Infeasible(f"{route} collects and brings nothing; accepted: a delivery first")
+        raise Infeasible(f"{route} collects without delivering anything; accepted: a delivery first")
 
 
 def _check_shipments(instance: VrpInstance, rules: SideConstraints, routes: Sequence[Route]) -> None:
@@ -147,7 +147,7 @@ def _check_shipments(instance: VrpInstance, rules: SideConstraints, routes: Sequ
     for start, end in rules.shipments:
         if route_of[start] != route_of[end] or position[start] > position[end]:
             message = (
-                f"what is picked up at client {instance.labels[start]} is not brought to client {instance.labels[end]} after it"
+                f"the shipment from client {instance.labels[start]} is not delivered to client {instance.labels[end]} after it"
             )
             raise Infeasible(f"{message}, on the same route")
 
@@ -284,7 +284,7 @@ def times_with_breaks(
         if not labels:
             node = instance.labels[path[i]]
             route_of = f"a route of vehicle type {instance.vehicle_label(kind)}"
-            raise Infeasible(f"{route_of} does not come to {node} in time, with its breaks and rests")
+            raise Infeasible(f"{route_of} does not reach {node} in time, with its breaks and rests")
     raise AssertionError("a path ends at a depot")
 
 

@@ -87,7 +87,7 @@ def _cheapest_insertion(
             changed[number], place = Route(routes[number].vehicle, visits), f"in route {number + 1}"
         else:
             changed.append(Route(position, np.array([client], np.int32)))
-            place = "on a route of its own"
+            place = "on a separate route"
         try:
             cost = objective(instance, changed) - current
         except Infeasible as error:

@@ -77,7 +77,7 @@ def _demand_exceeds_fleet(instance: VrpInstance, there: _Flags) -> str:
     most, demand = float(vehicles.capacity[there] @ trips[there]), float(instance.demand[instance.required].sum())
     if keeps(demand, most) and there.any():
         return ""
-    return f"the required clients' demand {demand:.10g} is above what all vehicles carry, {most:.10g}"
+    return f"the required clients' demand {demand:.10g} exceeds the capacity of all vehicles, {most:.10g}"
 
 
 def _servable(instance: VrpInstance, kinds: list[VehicleTravel], requests: Requests) -> _Flags:
@@ -111,9 +111,9 @@ def _why(instance: VrpInstance, kinds: list[VehicleTravel], nodes: list[int]) ->
     """Return the limits that prevent all vehicles from serving these clients, to follow "no vehicle can serve them"."""
     limits = _irreducible(instance, kinds, nodes)
     if limits is None:
-        return ": it hands something over, and nobody can be brought anything before"
+        return ": it has a pickup, and no delivery can precede it"
     words = " and ".join(LIMITS[limit] for limit in LIMITS if limit in limits)
-    return f": in the way is {words}" if len(limits) == 1 else f": in the way are {words}, together" if words else ""
+    return f" because of {words}" if len(limits) == 1 else f" because of {words} together" if words else ""
 
 
 def _irreducible(instance: VrpInstance, kinds: list[VehicleTravel], nodes: list[int]) -> set[str] | None:

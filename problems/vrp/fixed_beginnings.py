@@ -62,7 +62,7 @@ def _split_shipment(instance: VrpInstance, begun: list[NDArray[np.int64]]) -> st
     place = {int(node): (kind, at) for kind, nodes in enumerate(begun) for at, node in enumerate(nodes)}
     for start, end in [] if rules.shipments is None else rules.shipments.tolist():
         if end in place and (start not in place or place[start][0] != place[end][0] or place[start][1] > place[end][1]):
-            what = f"client {instance.labels[end]} without what it brings there from client {instance.labels[start]}"
+            what = f"client {instance.labels[end]} without its shipment from client {instance.labels[start]}"
             return f"a vehicle is under way to {what}"
         if start in place and rules.allowed is not None and not rules.allowed[place[start][0], end]:
             what = f"may not serve client {instance.labels[end]}, where its shipment goes"
@@ -83,7 +83,7 @@ def _broken_limit(instance: VrpInstance, ways: VehicleTravel, nodes: NDArray[np.
     legs = [float(ways.row(False, one, False)[two]) for one, two in pairwise(path)]
     far = sum(legs) + float(ways.back(False, False)[path[-1]])
     if not keeps(far, vehicles.max_distance[kind]):
-        return f"its route is {far / instance.scale:.10g} long at the least; the limit is " \
+        return f"its route is at least {far / instance.scale:.10g} long; the limit is " \
             f"{vehicles.max_distance[kind] / instance.scale:.10g}"  # fmt: skip
     return _time_conflict(instance, ways, path)
 
@@ -106,12 +106,12 @@ def _time_conflict(instance: VrpInstance, ways: VehicleTravel, path: list[int]) 
         last = min(last, float(closes[two]) - busy + float(service[two]))
         labels = after_service(ways, labels, two, float(closes[two]), limits)
         if not labels:
-            return f"it does not come to client {instance.labels[two]} in time"
+            return f"it does not reach client {instance.labels[two]} in time"
     back = float(ways.back(False, True)[path[-1]])
     done = [label for label in after_driving(ways, labels, back, 0.0, 0.0) if is_back_in_time(ways, label, home_from, home_by)]
     if not done:
         return "it is not back in time"
     duration, longest = max(busy + back, max(done[0][0], home_from) - last), float(instance.vehicles.max_duration[ways.kind])
     if not keeps(duration, longest, max(done[0][0], 2.0 * latest_return(ways))):
-        return f"its route takes {duration / instance.scale:.10g} at the least; the limit is {longest / instance.scale:.10g}"
+        return f"its route takes at least {duration / instance.scale:.10g}; the limit is {longest / instance.scale:.10g}"
     return ""

@@ -95,7 +95,7 @@ def _pickups_exceed_fleet(instance: VrpInstance, rules: SideConstraints, request
         load, most = float(requests.least(pickups[:, d]).sum()), trips * float(capacity[:, d].max(initial=0.0))
         if not keeps(load, most if trips else 0.0):
             what = f"{load:.10g} is to be collected"
-            return f"{what}; {trips} clients are brought something before, and so many trips hold {most:.10g}"
+            return f"{what}; {trips} clients have deliveries before, and that many trips hold {most:.10g}"
     return ""
 
 
@@ -124,14 +124,14 @@ def _exceeds(
         if not keeps(needed, supply):
             what, needed = resources[next(iter(counts))][m].name, needed / instance.scale
             have = sum(count * max(0.0, resources[k][m].budget) for k, count in counts.items()) / instance.scale
-            return f"{who}: their {what} is {needed:.10g} at the least; the {total} vehicles that can serve them have {have:.10g}"
+            return f"{who}: their {what} is at least {needed:.10g}; the {total} vehicles that can serve them have {have:.10g}"
         for k in counts:
             taken = np.cumsum(np.sort(weights[k]))
             most[k] = min(most[k], int((keeps(taken, resources[k][m].most) & (taken < np.inf)).sum()))
     can = sum(count * most[k] for k, count in counts.items())
     if can >= len(names):
         return ""
-    return f"{who}; the {total} vehicles that can serve them have time, way and room for {can} at the most"
+    return f"{who}; the {total} vehicles that can serve them have time, distance and capacity for {can} at most"
 
 
 def _resources(instance: VrpInstance, ways: VehicleTravel) -> list[_Resource]:
@@ -144,11 +144,14 @@ def _resources(instance: VrpInstance, ways: VehicleTravel) -> list[_Resource]:
     limits = (home_by - first, home_by), (float(vehicles.max_duration[kind]), latest_return(ways))
     time, size = min(limits, key=lambda each: each[0] + LIMIT * each[1])
     longest = float(vehicles.max_distance[kind])
-    found = [_Resource("time", service + timed[0], time - timed[1], size), _Resource("way", far[0], longest - far[1], longest)]
+    found = [
+        _Resource("time", service + timed[0], time - timed[1], size),
+        _Resource("distance", far[0], longest - far[1], longest),
+    ]
     q = rules.dimensions
     capacity = rules.of("capacities", np.repeat(vehicles.capacity[:, None], q, axis=1))[kind]
     loads = [("demand", rules.of("demands", instance.demand[:, None]))]
-    loads += [] if rules.pickups is None else [("load to hand over", rules.pickups)]
+    loads += [] if rules.pickups is None else [("pickup", rules.pickups)]
     scale = instance.scale  # times and distances are multiplied by it, loads are not
     return found + [
         _Resource(name, scale * load[:, d], scale * trips * float(capacity[d]), 0.0) for name, load in loads for d in range(q)

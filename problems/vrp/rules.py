@@ -182,7 +182,9 @@ class SideConstraints:
             both = (instance.demand > 0) & (self.pickups > 0).any(axis=1)
             if both.any():
                 node = instance.labels[int(both.argmax())]
-                raise InputError(f"client {node} has both; with backhauls last a client has one of them", field="pickups")
+                raise InputError(
+                    f"client {node} has a demand too; with backhauls last, a client has only one of them", field="pickups"
+                )
         if self.shipments is None or self.amounts is None:
             return
         ends = self.shipments.ravel()
@@ -192,7 +194,7 @@ class SideConstraints:
             raise InputError("accepted: clients, each in one shipment", field="shipments")
         own = instance.demand[ends].any() or (self.pickups is not None and self.pickups[ends].any())
         if own or not instance.required[ends].all():
-            raise InputError("a shipment's ends have no demand of their own and are required", field="shipments")
+            raise InputError("a shipment's ends have no other demand or pickup, and are required", field="shipments")
 
     def _check_clients(self, instance: VrpInstance) -> None:
         if self.groups is not None and self.group_required is not None:
@@ -239,23 +241,24 @@ class SideConstraints:
         trips = self.reloads is not None and bool(self.reloads.any())
         out = self.stays_out is not None and bool(self.stays_out.any())
         for refused, field, message in (
-            (lasting and bool(pauses), (*pauses, "")[0], "longest durations or costs of time"),
+            (lasting and bool(pauses), (*pauses, "")[0], "maximum durations or costs of time"),
             (trips and self.shipments is not None, "reloads", "shipments"),
             (trips and self.backhauls_last, "reloads", "backhauls last"),
-            (trips and self.aboard is not None, "reloads", "loads that are aboard from the beginning"),
+            (trips and self.aboard is not None, "reloads", "initial loads"),
             (self.shipments is not None and self.backhauls_last, "shipments", "backhauls last"),
             (trips and out, "reloads", "routes that end at their last client"),
         ):
             if refused:
-                raise InputError(f"{_WORDS[field]} beside {message} are not supported", field=field)
+                raise InputError(f"{_WORDS[field]} together with {message} are not supported", field=field)
 
 
 _WORDS = {
-    "demands": "several dimensions of load", "pickups": "pick-ups", "shipments": "shipments", "aboard": "loads aboard",
-    "release": "release times", "groups": "groups of clients", "closed": "several windows of a client",
-    "allowed": "vehicles with clients of their own", "shift": "shifts", "stays_out": "open routes", "reloads": "reloads",
+    "demands": "several dimensions of load", "pickups": "pick-ups", "shipments": "shipments", "aboard": "initial loads",
+    "release": "release times", "groups": "groups of clients", "closed": "several windows per client",
+    "allowed": "clients restricted to some vehicles", "shift": "shifts", "stays_out": "open routes", "reloads": "reloads",
     "duration_cost": "costs of duration", "overtime_cost": "overtime", "breaks": "breaks", "max_driving": "rests from driving",
-    "distances": "distances of vehicles' own", "durations": "travel times other than distances", "begun": "routes under way",
+    "distances": "distances that differ by vehicle", "durations": "travel times other than distances",
+    "begun": "routes under way",
 }  # fmt: skip
 
 

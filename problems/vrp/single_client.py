@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 LIMITS = {  # limits that may prevent all vehicles from serving a client, in words
-    "capacity": "what it is to be brought or hands over", "allowed": "the vehicles that may serve it", "window": "its window",
+    "capacity": "its demand, pickup or shipment", "allowed": "the vehicles that may serve it", "window": "its window",
     "release": "its release time", "hours": "the hours of depots and vehicles", "distance": "the longest distance",
     "duration": "the longest duration", "pauses": "breaks and rests from driving",
 }  # fmt: skip

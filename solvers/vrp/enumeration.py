@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_PLAN", "countable", "enumerate_if_unsolved", "least_plan"]
 
-NO_PLAN = "none of the routes that there are for {} clients make up a plan"
+NO_PLAN = "no combination of the possible routes of {} clients is a feasible solution"
 
 _MOST = 6000  # greatest number of routes, a tenth of a millisecond each
 

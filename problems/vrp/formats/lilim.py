@@ -90,10 +90,10 @@ def _shipments(text: Text, table: NDArray[np.float64], lines: list[int]) -> NDAr
         other = place.get(end or start, 0)
         partner = int(table[other, 7 if end else 8])
         if bool(start) == bool(end) or not other or partner != table[row, 0] or table[other, 3] != -table[row, 3]:
-            message = f"task {table[row, 0]:g} has no other one that brings, or picks up, as much"
+            message = f"task {table[row, 0]:g} has no matching task with the opposite demand"
             raise text.error(f"{message}; accepted: pairs that name each other", line=lines[row], field="delivery")
         if end:
             if table[row, 3] < 0:
-                raise text.error("what is picked up is from 0", line=lines[row], field="demand")
+                raise text.error("accepted: a demand from 0 at a pickup", line=lines[row], field="demand")
             pairs.append((row, other))
     return np.array(pairs, np.int64).reshape(-1, 2)

@@ -33,7 +33,7 @@ _REFUSED_TYPES = {
     "PDPTWL": "last in, first out is not supported",
 }  # fmt: skip
 _REFUSED = {
-    "PICKUP_SECTION": "not known; accepted: BACKHAUL_SECTION for what clients hand over",
+    "PICKUP_SECTION": "not known; accepted: BACKHAUL_SECTION for pickups at clients",
     "SPEED": 'not supported in this format; accepted: "speed" in a JSON file',
     "TOUR_SECTION": "this is a tour, not an instance; accepted: an instance of a vehicle routing problem",
 }
@@ -237,7 +237,7 @@ def _loads_and_times(
             nodes[name] = node_values(sections[keyword], keyword, ids)[:, 0]
     if "pickup" in nodes and nodes["pickup"][depots].any():
         part = sections["BACKHAUL_SECTION"]
-        raise part.error("a depot hands something over; accepted: 0", line=part.first_line, field="BACKHAUL_SECTION")
+        raise part.error("a depot has a pickup; accepted: 0", line=part.first_line, field="BACKHAUL_SECTION")
     windows = _windows(sections["TIME_WINDOW_SECTION"], ids) if "TIME_WINDOW_SECTION" in sections else None
     return demand, nodes, windows, _service(text, header, sections, ids, depots)
 

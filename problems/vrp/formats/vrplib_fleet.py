@@ -31,7 +31,9 @@ def fleet(
     )
     if "DISTANCE" in header:
         if limit in header or f"{limit}_SECTION" in sections:
-            raise text.error(f"given beside {limit}; accepted: one of them", line=header["DISTANCE"].line, field="DISTANCE")
+            raise text.error(
+                f"given together with {limit}; accepted: one of them", line=header["DISTANCE"].line, field="DISTANCE"
+            )
         header = header | {limit: header["DISTANCE"]}
     each = {
         "capacity": _values(text, header, sections, "CAPACITY", count, None),

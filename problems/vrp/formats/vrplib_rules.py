@@ -105,7 +105,7 @@ def shipments_of(part: Text, n: int) -> tuple[_Floats, NDArray[np.int64], _Float
         if after and not before:
             other = after - 1
             if not 0 <= other < n or int(table[other, 5]) != row + 1 or table[other, 1] != -table[row, 1] or table[row, 1] < 0:
-                message = f"what line {row + 1} picks up is not brought in line {after}"
+                message = f"the pickup in line {row + 1} has no matching delivery in line {after}"
                 raise part.error(message, line=part.row_line(row), field=field)
             pairs.append((row, other))
     shipments = np.array(pairs, np.int64).reshape(-1, 2)

@@ -69,14 +69,14 @@ def _check(instance: VrpInstance) -> None:
             ((instance.prize > 0) == instance.required)[instance.depots :].any()
         ),
         "vehicles that end at another depot": bool((vehicles.start != vehicles.end).any()),
-        "vehicles of any number, unless alike at every depot": bool((vehicles.count < 0).any())
+        "an unlimited number of vehicles, unless identical at every depot": bool((vehicles.count < 0).any())
         and not _unlimited_everywhere(instance),
         "a vehicle type of no vehicles": bool((vehicles.count == 0).any()),
         "a matrix with ids other than 1..n": instance.matrix is not None
         and not np.array_equal(np.sort(ids), np.arange(1, instance.n + 1)),
-        "distances in units of their own": instance.speed != 1.0 or any(instance.units),
+        "units, or a speed": instance.speed != 1.0 or any(instance.units),
         "an unlimited capacity": not np.isfinite(vehicles.capacity).all(),
-        "display coordinates beside points": instance.points is not None and instance.display is not None,
+        "display coordinates besides points": instance.points is not None and instance.display is not None,
     }
     if instance.rules is not None and instance.rules.names:
         reasons |= {instance.rules.names[0]: True}

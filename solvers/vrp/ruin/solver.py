@@ -39,26 +39,28 @@ class RuinRecreate(Solver):
     reduces the number of routes. An iteration costs the same in a large instance as in a small one.
     """
 
-    neighbours: int = option(40, "Clients beside which a client may be inserted.", low=2, scale="log")
+    neighbours: int = option(40, "Clients next to which a client may be inserted.", low=2, scale="log")
     farther: int = option(
-        150, "More such clients, a sample that thins out with distance, looked at in a quarter of the iterations.", low=0
+        150, "More such clients, a sample that thins out with distance, considered in a quarter of the iterations.", low=0
     )
     heat: float = option(
         5.0, "First temperature, in mean distances to the ten nearest clients; short runs begin colder.", above=0, scale="log"
     )
-    cold: float = option(0.025, "Last temperature, likewise.", above=0, scale="log")
+    cold: float = option(0.025, "Last temperature, in the same unit.", above=0, scale="log")
     coolings: int = option(
         0,
-        "So many coolings, each from the best plan; 0: by the iterations a client that the run has time for, fewer and slower "
-        "ones where routes are short.",
+        "Number of coolings, each from the best solution; 0: chosen by the expected iterations per client, fewer and slower ones "
+        "if routes are short.",
         low=0,
     )
-    reheat: float = option(1.0, "First temperature of the later coolings, times the first one's.", above=0, scale="log")
+    reheat: float = option(
+        1.0, "First temperature of the later coolings, as a multiple of the first cooling's.", above=0, scale="log"
+    )
     prizes: float = option(
-        3.0, "Times what they are that prizes count at first: no route pays for its first client.", low=1, scale="log"
+        3.0, "Factor of prizes at the beginning, which falls to 1: no route pays for its first client.", low=1, scale="log"
     )
     choices: bool = option(
-        True, "Whether the best set of the routes seen is looked for by integer programming, where routes are short."
+        True, "Whether the best set of the routes found is selected by integer programming, if routes are short."
     )
 
     alike: ClassVar[int] = 3
@@ -70,7 +72,7 @@ class RuinRecreate(Solver):
         if rules is not None and rules.distances is not None and len(rules.distances) > 1:
             return "it takes one matrix of distances"
         if rules is not None and rules.backhauls_last and not instance.required[instance.depots :].all():
-            return "it takes no optional clients where deliveries come before what is collected"
+            return "it takes no optional clients if deliveries precede pickups"
         return ""
 
     def kind(self, instance: VrpInstance) -> str:

@@ -99,15 +99,15 @@ def test_only_limits_that_are_needed_are_named(line):
 
     assert reason() == ""
     heavy = SideConstraints(pickups=np.array([[0.0], [9], [0], [0]]))
-    assert reason(rules=heavy) == "no vehicle can serve client 2: in the way is what it is to be brought or hands over (1 such)"
+    assert reason(rules=heavy) == "no vehicle can serve client 2 because of its demand, pickup or shipment (1 such)"
     zero, late = np.zeros(4), np.array([100.0, 5, 100, 100])
-    assert "in the way is its window (1" in reason(earliest=zero, latest=late)
+    assert "because of its window (1" in reason(earliest=zero, latest=late)
     hours = np.array([15.0, 90, 90, 90])
-    assert "in the way is the hours of depots and vehicles (1" in reason(earliest=zero, latest=hours)
+    assert "because of the hours of depots and vehicles (1" in reason(earliest=zero, latest=hours)
     both = reason(earliest=np.array([0.0, 50, 0, 0]), latest=np.array([55.0, 60, 60, 60]))
-    assert "in the way are its window and the hours of depots and vehicles, together (1" in both
+    assert "because of its window and the hours of depots and vehicles together (1" in both
     barred = SideConstraints(allowed=np.array([[True, False, True, True]]))
-    assert "in the way is the vehicles that may serve it (1" in reason(rules=barred)
+    assert "because of the vehicles that may serve it (1" in reason(rules=barred)
     released = SideConstraints(release=np.array([0.0, 40, 0, 0]))
     late = np.array([200.0, 45, 9, 9])
-    assert "its window and its release time, together" in reason(earliest=zero, latest=late, rules=released)
+    assert "its window and its release time together" in reason(earliest=zero, latest=late, rules=released)

@@ -141,7 +141,7 @@ def test_shortest_ways_in_large_instances_are_cut_short(kind, proven, monkeypatc
         if kind == "EUC_2D":
             assert unservable(large(kind, closes)) == ""
         else:
-            assert unservable(large(kind, closes)).startswith("no vehicle can serve client 400: in the way is its window")
+            assert unservable(large(kind, closes)).startswith("no vehicle can serve client 400 because of its window")
     assert 0 < len(asked) < 300 * len(proven)
 
 
