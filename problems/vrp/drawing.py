@@ -27,9 +27,8 @@ _LEGS = 2000  # clients from which the legs to and from the depot are not drawn
 def draw(instance: VrpInstance, solution: Any, axes: Axes) -> None:
     """Draw depots and clients at `positions`, and the routes of `solution` (None: the instance alone); the title states the cost.
 
-    Routes have colours by their direction from the depot, so that neighbours look similar but not equal; their legs from
-    and to the
-    depot are thin. The legend names up to twelve routes: number of clients and load. Up to a hundred clients have their ids.
+    Routes have colours by their direction from the depot, so that neighbours look similar but not equal; their legs from and to
+    the depot are thin. The legend names up to twelve routes: number of clients and load. Up to a hundred clients have their ids.
     """
     import matplotlib
 

@@ -22,10 +22,9 @@ def unservable(instance: VrpInstance) -> str:
     """Return why an instance has no solution, in one line; "" if that is not proven (there may still be none).
 
     It examines the demand of all required clients against the fleet; whether some vehicle could serve each of them in time, by
-    shortest paths over any other nodes (distances need not satisfy the triangle inequality); the fixed beginnings of
-    routes; and how
-    many clients the vehicles can serve at most. It names an irreducible set of limits: without one of them, the client
-    could be served.
+    shortest paths over any other nodes (distances need not satisfy the triangle inequality); the fixed beginnings of routes; and
+    how many clients the vehicles can serve at most. It names an irreducible set of limits: without one of them, the client could
+    be served.
     """
     there, rules = instance.vehicles.count != 0, instance.rules or NO_RULES
     requests = _requests(instance)

@@ -26,11 +26,9 @@ def day(*, size: int = 100, ask: str = "", windows: float = 0.3, seed: int = 0) 
     """Return a day of deliveries with the side constraints in `ask`, separated by commas, that has a solution.
 
     Clients are uniform in a square of 100 by 100 minutes with the depot in its middle; demands are 1 to 9, the capacity 50,
-    service 5
-    to 10 minutes, and the day ten hours long; the share `windows` of clients has a window of one to four hours. Accepted in
-    `ask`:
-    aboard, backhauls, breaks, dimensions, groups, open, overtime, pickups, releases, reloads, rests, shipments, skills, spells
-    (several windows), in supported combinations.
+    service 5 to 10 minutes, and the day ten hours long; the share `windows` of clients has a window of one to four hours.
+    Accepted in `ask`: aboard, backhauls, breaks, dimensions, groups, open, overtime, pickups, releases, reloads, rests,
+    shipments, skills, spells (several windows), in supported combinations.
     """
     wanted = [word for word in ask.replace(" ", "").split(",") if word]
     for word in wanted:

@@ -25,9 +25,8 @@ _Integers = NDArray[np.int64]
 class SideConstraints:
     """Side constraints; each is None if an instance does without it.
 
-    In the shapes, there are n nodes, depots first; K vehicle types; Q dimensions of load. Arrays are read-only. Times,
-    distances and
-    costs are in the instance's units (times its `scale`).
+    In the shapes, there are n nodes, depots first; K vehicle types; Q dimensions of load. Arrays are read-only. Times, distances
+    and costs are in the instance's units (times its `scale`).
 
     Raises InputError, once an instance takes them, for an invalid value, and for two of them that are not supported together.
     """
@@ -77,15 +76,13 @@ class SideConstraints:
     breaks: _Floats | None = None
     """float64 [b, 4]: vehicle type, earliest and latest start, duration.
 
-    A break is taken at a client or a reload, before or after service. The breaks of a vehicle are taken in order; a break
-    is skipped
-    if the vehicle is back before its latest start.
+    A break is taken at a client or a reload, before or after service. The breaks of a vehicle are taken in order; a break is
+    skipped if the vehicle is back before its latest start.
     """
     max_driving: _Floats | None = None
     rest: _Floats | None = None
     """float64 [K] each: the greatest driving time without a rest, and the least duration of a rest, at a client or a reload;
-    breaks of
-    that duration count as rests.
+    breaks of that duration count as rests.
     """
     profile: _Integers | None = None
     """int64 [K]: the index of the type's matrix in `distances` and `durations`; by default the first."""

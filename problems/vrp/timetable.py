@@ -97,9 +97,8 @@ def _loads_after(instance: VrpInstance, route: Route) -> _Floats:
 def _explain_breaks(rules: SideConstraints, kind: int, begins: Sequence[float], service: _Floats, travel: _Floats) -> _Floats:
     """Return float64 [visits + 2, 3], breaks and rests that explain the times of a schedule.
 
-    The columns are, for each stop, the depots included: the breaks before its service, those after it, and how long the
-    vehicle stays
-    after its service, waiting for a break included. It is the first assignment of breaks that fits, by depth-first search.
+    The columns are, for each stop, the depots included: the breaks before its service, those after it, and how long the vehicle
+    stays after its service, waiting for a break included. It is the first assignment of breaks that fits, by depth-first search.
 
     Args:
         rules: The side constraints.

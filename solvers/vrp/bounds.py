@@ -35,10 +35,8 @@ def radial_bound(instance: VrpInstance) -> float:
 
     A route is at least as long as the distance to any of its clients and back, hence as the mean of these weighted by demand; a
     client's share of it is its demand divided by the largest capacity (Haimovich & Rinnooy Kan, Mathematics of Operations
-    Research
-    10, 1985, lemma 1). The same holds for a route's fixed cost. An optional client counts at most its prize. Distances
-    satisfy the
-    triangle inequality except for rounding, which is subtracted for every leg; in a matrix, shortest paths are used.
+    Research 10, 1985, lemma 1). The same holds for a route's fixed cost. An optional client counts at most its prize. Distances
+    satisfy the triangle inequality except for rounding, which is subtracted for every leg; in a matrix, shortest paths are used.
     """
     if instance.rules is not None:
         return 0.0

@@ -25,8 +25,7 @@ class OrTools(Solver):
     """OR-Tools' routing search: parallel cheapest insertion, then guided local search. It takes no seed and no warm start.
 
     If the number of vehicles is unlimited, it is given twice as many as the demand needs, and ten more. Values that are not
-    integers
-    are scaled, so that the longest distance becomes 2**30, and rounded to the safe side.
+    integers are scaled, so that the longest distance becomes 2**30, and rounded to the safe side.
     """
 
     limit_free: ClassVar[bool] = True

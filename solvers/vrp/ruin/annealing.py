@@ -47,10 +47,9 @@ def anneal(data, plan, work, pool, cooling, units):
     """Make `units` iterations.
 
     Before each ruin two routes may exchange their tails and, if there are several vehicle types, a route may change its depot.
-    The
-    threshold of acceptance is drawn before the candidate is made: as no insertion lowers the cost (except for prizes, and for
-    rounding within `slack`), most candidates that would be rejected need not be completed, which saves a tenth to a third of
-    the time.
+    The threshold of acceptance is drawn before the candidate is made: as no insertion lowers the cost (except for prizes, and for
+    rounding within `slack`), most candidates that would be rejected need not be completed, which saves a tenth to a third of the
+    time.
 
     Args:
         data: RoutingData.

@@ -99,8 +99,7 @@ class ConstraintTables(NamedTuple):
     overtime_from: NDArray[np.float64]
     overtime_rate: NDArray[np.float64]
     """float64 [types] each: maximum duration, cost of a unit of it, the duration after which overtime begins, and the additional
-    cost of a
-    unit of overtime.
+    cost of a unit of overtime.
     """
     profile: NDArray[np.int64]
     durations: NDArray[np.float64]

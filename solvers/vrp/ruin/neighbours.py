@@ -22,8 +22,7 @@ def nearest(instance: VrpInstance, metric: Metric, count: int, farther: int = 0)
 
     Neighbours are sorted by distance (the shorter direction); with time windows by distance, waiting and lateness if one client
     directly follows the other (the better order). The last `farther` come from a sample of all others, the closer ones more
-    densely:
-    in a cluster of more than `count` clients, the nearest would never include one on a route that only passes by.
+    densely: in a cluster of more than `count` clients, the nearest would never include one on a route that only passes by.
 
     Args:
         instance: The instance.

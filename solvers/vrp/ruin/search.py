@@ -157,8 +157,7 @@ class Search:
             cold: Last temperature, in the same units.
             share: The share of the run at which the cooling ends.
             prizes: With optional clients, the factor of prizes at the beginning, which falls to 1 during the first part of the
-                cooling:
-                the first client of a route does not pay for it, so that few routes would be opened otherwise.
+                cooling: the first client of a route does not pay for it, so that few routes would be opened otherwise.
         """
         cooling = np.array([heat * self.unit, cold * self.unit, self.done, np.inf])
         data, level = self.data, _LEVELS if prizes == 1.0 or not self.data.has_optional else -1

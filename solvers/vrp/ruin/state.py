@@ -143,8 +143,7 @@ class Work(NamedTuple):
     spare_capacity: NDArray[np.float64]
     length: NDArray[np.float64]
     """[3 n] each, the log of changes: the client, its predecessor before it was removed (-1: it was inserted), the slot, and the
-    slot's
-    spare capacity and length before the change.
+    slot's spare capacity and length before the change.
     """
     touched: NDArray[np.int32]
     """int32 [3 n]: slots that were changed; one may be listed more than once."""

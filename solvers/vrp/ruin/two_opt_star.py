@@ -28,8 +28,8 @@ def exchange_tails(data, plan, work, allowed):
     """Make the best exchange of a random client's tail, in place; return the change in cost.
 
     The client's tail, that is, the part of its route after it, is exchanged with a tail that begins at one of the client's
-    nearest
-    neighbours, in another route of the same vehicle type. A split, which gives the client's tail a new route, is considered too.
+    nearest neighbours, in another route of the same vehicle type. A split, which gives the client's tail a new route, is
+    considered too.
 
     Args:
         data: RoutingData.

@@ -27,8 +27,7 @@ def insert_unserved(data, plan, work, unserved, unserved_counts, temperature, ma
     """Make ruin-and-recreate iterations until all mandatory clients are served; return how many were made.
 
     A fixed beginning of a route may violate a limit until other clients are served after it: the number of infeasible routes
-    never
-    grows.
+    never grows.
 
     Args:
         data: RoutingData.
