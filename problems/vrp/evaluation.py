@@ -135,7 +135,7 @@ def schedule(instance: VrpInstance, route: Route) -> Schedule:
     With reloads the load is that of all trips together. With breaks, rests or several windows, `begin` is that of a
     schedule with the earliest return; raises Infeasible if there is no schedule.
     """
-    path, legs = _ways(instance, [route])[0]
+    path, legs = _paths(instance, [route])[0]
     service = np.zeros(len(path)) if instance.service is None else instance.service[path]
     opens = np.zeros(len(path)) if instance.earliest is None else instance.earliest[path]
     closes = np.full(len(path), np.inf) if instance.latest is None else instance.latest[path]
@@ -162,7 +162,7 @@ def schedule(instance: VrpInstance, route: Route) -> Schedule:
     return Schedule(float(legs.sum()), load, begin[1:-1], leave, back, max(busy, back - leave))
 
 
-def _ways(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+def _paths(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Return the nodes that each route visits, from depot to depot, and the distances between them, computed in one call.
 
     The distance to the last depot is 0 if the vehicle need not return.
@@ -196,8 +196,8 @@ def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
 
 
 def _checked_distances(instance: VrpInstance, routes: Sequence[Route]) -> list[float]:
-    """Return the lengths of routes that keep all of their own limits. Raises Infeasible, naming the first that does not."""
-    vehicles, ways = instance.vehicles, _ways(instance, routes)
+    """Return the lengths of routes, after checking the limits of each. Raises Infeasible, naming the first violated limit."""
+    vehicles, ways = instance.vehicles, _paths(instance, routes)
     kinds = np.array([route.vehicle for route in routes], np.int64)
     plain = instance.rules is None  # otherwise the loads have been checked trip by trip
     loads = np.array([instance.demand[path].sum() if plain else 0.0 for path, _ in ways])
@@ -210,7 +210,7 @@ def _checked_distances(instance: VrpInstance, routes: Sequence[Route]) -> list[f
 
 
 def _check_limits(instance: VrpInstance, number: int, route: Route, load: float, length: float) -> None:
-    """Check that a route keeps all of its own limits. Raises Infeasible."""
+    """Check that a route keeps all of its limits. Raises Infeasible."""
     vehicles, kind = instance.vehicles, route.vehicle
     _within(load, float(vehicles.capacity[kind]), f"route {number} has load", "the capacity is", 1)
     _within(length, float(vehicles.max_distance[kind]), f"route {number} has length", "the limit is", instance.scale)
@@ -219,7 +219,7 @@ def _check_limits(instance: VrpInstance, number: int, route: Route, load: float,
 
 
 def _check_times(instance: VrpInstance, number: int, route: Route) -> None:
-    """Check that a route keeps its windows and its longest duration. Raises Infeasible."""
+    """Check that a route keeps its windows and its maximum duration. Raises Infeasible."""
     vehicles, kind, scale = instance.vehicles, route.vehicle, instance.scale
     plan = schedule(instance, route)
     if instance.latest is not None:

@@ -33,7 +33,7 @@ def unservable(instance: VrpInstance) -> str:
     if reason := _demand_exceeds_fleet(instance, there):
         return reason
     kinds = [VehicleTravel(instance, int(kind)) for kind in np.flatnonzero(there)]
-    if reason := infeasible_beginning(instance, {ways.kind: ways for ways in kinds}):
+    if reason := infeasible_beginning(instance, {travel.kind: travel for travel in kinds}):
         return reason
     possible = _servable(instance, kinds, requests)
     if reason := _unservable_client(instance, kinds, possible, requests):
@@ -85,11 +85,11 @@ def _servable(instance: VrpInstance, kinds: list[VehicleTravel], requests: Reque
     asked[requests.nodes] = True
     brings = rules.of("demands", instance.demand[:, None]).any(axis=1)
     examined = asked | brings if rules.backhauls_last else asked
-    alone = np.array([servable_nodes(ways, True, set(LIMITS), examined) for ways in kinds]).reshape(-1, instance.n)
+    alone = np.array([servable_nodes(travel, True, set(LIMITS), examined) for travel in kinds]).reshape(-1, instance.n)
     left = examined if instance.n <= _SMALL else examined & ~alone.any(axis=0)
-    for number, ways in enumerate(kinds):
-        alone[number] |= servable_nodes(ways, False, set(LIMITS), left & ~alone[number])
-        alone[number] |= examined & ~left & ways.stops
+    for number, travel in enumerate(kinds):
+        alone[number] |= servable_nodes(travel, False, set(LIMITS), left & ~alone[number])
+        alone[number] |= examined & ~left & travel.stops
         if rules.backhauls_last and not (alone[number] & brings).any():  # a vehicle that delivers nothing collects nothing
             alone[number] &= ~rules.of("pickups", np.zeros((instance.n, 1))).any(axis=1)
     return alone
@@ -119,10 +119,10 @@ def _irreducible(instance: VrpInstance, kinds: list[VehicleTravel], nodes: list[
     """Return an irreducible set of limits that prevent all vehicles from serving these clients; None if it is none of them."""
     limits, asked = set(LIMITS), np.zeros(instance.n, bool)
     asked[nodes] = True
-    if any(servable_nodes(ways, False, limits, asked).any() for ways in kinds):
+    if any(servable_nodes(travel, False, limits, asked).any() for travel in kinds):
         return None
     for limit in LIMITS:
-        if not any(servable_nodes(ways, False, limits - {limit}, asked).any() for ways in kinds):
+        if not any(servable_nodes(travel, False, limits - {limit}, asked).any() for travel in kinds):
             limits.remove(limit)
     return limits
 

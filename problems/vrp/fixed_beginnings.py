@@ -70,48 +70,50 @@ def _split_shipment(instance: VrpInstance, begun: list[NDArray[np.int64]]) -> st
     return ""
 
 
-def _broken_limit(instance: VrpInstance, ways: VehicleTravel, nodes: NDArray[np.int64]) -> str:
+def _broken_limit(instance: VrpInstance, travel: VehicleTravel, nodes: NDArray[np.int64]) -> str:
     """Return which limit the beginning of a route violates by itself; "" if none."""
-    rules, vehicles, kind = ways.rules, instance.vehicles, ways.kind
+    rules, vehicles, kind = travel.rules, instance.vehicles, travel.kind
     if rules.allowed is not None and not rules.allowed[kind, nodes].all():
         return f"it may not serve client {instance.labels[nodes[int((~rules.allowed[kind, nodes]).argmax())]]}"
     try:
         check_loads(instance, rules, "its route", kind, nodes.astype(np.int32))
     except Infeasible as error:
         return str(error)
-    path = [ways.start, *nodes.tolist()]
-    legs = [float(ways.row(False, one, False)[two]) for one, two in pairwise(path)]
-    far = sum(legs) + float(ways.back(False, False)[path[-1]])
+    path = [travel.start, *nodes.tolist()]
+    legs = [float(travel.row(False, one, False)[two]) for one, two in pairwise(path)]
+    far = sum(legs) + float(travel.back(False, False)[path[-1]])
     if not keeps(far, vehicles.max_distance[kind]):
         return f"its route is at least {far / instance.scale:.10g} long; the limit is " \
             f"{vehicles.max_distance[kind] / instance.scale:.10g}"  # fmt: skip
-    return _time_conflict(instance, ways, path)
+    return _time_conflict(instance, travel, path)
 
 
-def _time_conflict(instance: VrpInstance, ways: VehicleTravel, path: list[int]) -> str:
+def _time_conflict(instance: VrpInstance, travel: VehicleTravel, path: list[int]) -> str:
     """Return why hours, windows, breaks or the maximum duration forbid a vehicle this path and the return; "" if they do not."""
-    rules, limits = ways.rules, set(LIMITS)
-    first, last, home_from, home_by = operating_hours(ways)
+    rules, limits = travel.rules, set(LIMITS)
+    first, last, home_from, home_by = operating_hours(travel)
     if rules.release is not None:
         first = max(first, float(rules.release[path[1:]].max()))
     if not keeps(first, last):
         return f"it leaves at {first / instance.scale:.10g} at the earliest; its depot closes at {last / instance.scale:.10g}"
     service = np.zeros(instance.n) if instance.service is None else instance.service
     closes = np.full(instance.n, np.inf) if instance.latest is None else instance.latest
-    labels, busy = [(first, len(ways.breaks), 0.0)], 0.0
+    labels, busy = [(first, len(travel.breaks), 0.0)], 0.0
     for one, two in pairwise(path):
-        leg = float(ways.row(True, one, False)[two])
+        leg = float(travel.row(True, one, False)[two])
         busy += leg + float(service[two])
-        labels = after_driving(ways, labels, leg, leg if one == path[0] else 0.0, 0.0) if keeps(leg, ways.max_driving) else []
+        labels = after_driving(travel, labels, leg, leg if one == path[0] else 0.0, 0.0) if keeps(leg, travel.max_driving) else []
         last = min(last, float(closes[two]) - busy + float(service[two]))
-        labels = after_service(ways, labels, two, float(closes[two]), limits)
+        labels = after_service(travel, labels, two, float(closes[two]), limits)
         if not labels:
             return f"it does not reach client {instance.labels[two]} in time"
-    back = float(ways.back(False, True)[path[-1]])
-    done = [label for label in after_driving(ways, labels, back, 0.0, 0.0) if is_back_in_time(ways, label, home_from, home_by)]
+    back = float(travel.back(False, True)[path[-1]])
+    done = [
+        label for label in after_driving(travel, labels, back, 0.0, 0.0) if is_back_in_time(travel, label, home_from, home_by)
+    ]
     if not done:
         return "it is not back in time"
-    duration, longest = max(busy + back, max(done[0][0], home_from) - last), float(instance.vehicles.max_duration[ways.kind])
-    if not keeps(duration, longest, max(done[0][0], 2.0 * latest_return(ways))):
+    duration, longest = max(busy + back, max(done[0][0], home_from) - last), float(instance.vehicles.max_duration[travel.kind])
+    if not keeps(duration, longest, max(done[0][0], 2.0 * latest_return(travel))):
         return f"its route takes at least {duration / instance.scale:.10g}; the limit is {longest / instance.scale:.10g}"
     return ""

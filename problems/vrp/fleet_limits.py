@@ -65,7 +65,7 @@ def fleet_too_small(instance: VrpInstance, kinds: list[VehicleTravel], possible:
 
     possible: bool [len(kinds), n], which vehicle type may be able to serve which node.
     """
-    rules, counts = instance.rules or NO_RULES, instance.vehicles.count[[ways.kind for ways in kinds]]
+    rules, counts = instance.rules or NO_RULES, instance.vehicles.count[[travel.kind for travel in kinds]]
     if not len(requests.begin):
         return ""
     if rules.backhauls_last and (reason := _pickups_exceed_fleet(instance, rules, requests)):
@@ -134,14 +134,14 @@ def _exceeds(
     return f"{who}; the {total} vehicles that can serve them have time, distance and capacity for {can} at most"
 
 
-def _resources(instance: VrpInstance, ways: VehicleTravel) -> list[_Resource]:
+def _resources(instance: VrpInstance, travel: VehicleTravel) -> list[_Resource]:
     """Return the resources of a vehicle type: time, distance, and the load in each dimension."""
-    rules, vehicles, kind = instance.rules or NO_RULES, instance.vehicles, ways.kind
+    rules, vehicles, kind = instance.rules or NO_RULES, instance.vehicles, travel.kind
     trips = 1 + (int(rules.reloads[kind]) if rules.reloads is not None else 0)
-    first, _, _, home_by = operating_hours(ways)
+    first, _, _, home_by = operating_hours(travel)
     service = np.zeros(instance.n) if instance.service is None else instance.service
-    timed, far = _least(instance, ways, True), _least(instance, ways, False)
-    limits = (home_by - first, home_by), (float(vehicles.max_duration[kind]), latest_return(ways))
+    timed, far = _least(instance, travel, True), _least(instance, travel, False)
+    limits = (home_by - first, home_by), (float(vehicles.max_duration[kind]), latest_return(travel))
     time, size = min(limits, key=lambda each: each[0] + LIMIT * each[1])
     longest = float(vehicles.max_distance[kind])
     found = [
@@ -158,19 +158,19 @@ def _resources(instance: VrpInstance, ways: VehicleTravel) -> list[_Resource]:
     ]
 
 
-def _least(instance: VrpInstance, ways: VehicleTravel, time: bool) -> tuple[_Floats, float]:
+def _least(instance: VrpInstance, travel: VehicleTravel, time: bool) -> tuple[_Floats, float]:
     """Return float64 [n], the least time or distance of a leg that ends at each node; and that of the other legs of a route."""
-    places = np.append(np.flatnonzero(ways.stops), ways.start)
+    places = np.append(np.flatnonzero(travel.stops), travel.start)
     least = np.zeros(instance.n)
     if instance.n <= (_MOST_POINTS if instance.matrix is None else _MOST_MATRIX):
         least[:] = np.inf
         for place in np.unique(places).tolist():
-            row = ways.row(time, place, False).copy()
+            row = travel.row(time, place, False).copy()
             row[place] = np.inf
             least = np.minimum(least, row)
-    stops = ways.stops
-    home = 0.0 if ways.stays_out or not stops.any() else float(ways.row(time, ways.end, True)[stops].min())
+    stops = travel.stops
+    home = 0.0 if travel.stays_out or not stops.any() else float(travel.row(time, travel.end, True)[stops].min())
     least = np.where(least < np.inf, least, 0.0)
     if stops.any():  # the first leg is not between stops
-        home += max(0.0, float(ways.row(time, ways.start, False)[stops].min()) - float(least[stops].max()))
+        home += max(0.0, float(travel.row(time, travel.start, False)[stops].min()) - float(least[stops].max()))
     return least, home

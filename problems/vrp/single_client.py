@@ -93,8 +93,7 @@ class VehicleTravel:
         return np.asarray(matrix[:, node] if towards else matrix[node])
 
     def _shortest(self, time: bool, node: int, towards: bool) -> _Floats:
-        """Return float64 [n]: lengths of shortest paths over the stops (Dijkstra); a leg is at most the driving time without a
-        rest.
+        """Return float64 [n]: shortest paths over the stops (Dijkstra), with legs of at most the driving time without a rest.
 
         If it would take too long, it ends early with lower bounds: no node left is nearer than the last one settled.
         """
@@ -105,8 +104,8 @@ class VehicleTravel:
         most = self.max_driving if time else np.inf
 
         def row(node: int) -> _Floats:
-            ways = self.row(time, node, towards)
-            return np.where(keeps(ways, most), ways, np.inf)
+            legs = self.row(time, node, towards)
+            return np.where(keeps(legs, most), legs, np.inf)
 
         length, left = row(node), self.stops.copy()
         left[node] = False
@@ -121,111 +120,113 @@ class VehicleTravel:
         return length
 
 
-def servable_nodes(ways: VehicleTravel, direct: bool, limits: set[str], asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def servable_nodes(travel: VehicleTravel, direct: bool, limits: set[str], asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return bool [n]: which of the nodes `asked` a vehicle of this type could serve.
 
     Args:
-        ways: Of the vehicle type.
+        travel: Of the vehicle type.
         direct: On a route with this client only; otherwise over shortest paths, with breaks anywhere, and other clients demanding
             nothing.
         limits: The keys of `LIMITS` that hold.
         asked: bool [n].
     """
-    instance, rules, kind = ways.instance, ways.rules, ways.kind
-    ways = ways if "pauses" in limits else ways.without_breaks
-    good = asked & ways.fits if "capacity" in limits else asked.copy()
+    instance, rules, kind = travel.instance, travel.rules, travel.kind
+    travel = travel if "pauses" in limits else travel.without_breaks
+    good = asked & travel.fits if "capacity" in limits else asked.copy()
     if "allowed" in limits and rules.allowed is not None:
         good &= rules.allowed[kind]
     if not good.any():
         return np.asarray(good)
     if "distance" in limits:
-        good &= keeps(ways.to(ways.start, direct, False) + ways.back(direct, False), instance.vehicles.max_distance[kind])
-    good &= _in_time(ways, direct, limits)
-    if ways.has_breaks:
-        good = _check_breaks(ways, direct, limits, good)
+        good &= keeps(travel.to(travel.start, direct, False) + travel.back(direct, False), instance.vehicles.max_distance[kind])
+    good &= _in_time(travel, direct, limits)
+    if travel.has_breaks:
+        good = _check_breaks(travel, direct, limits, good)
     return np.asarray(good)
 
 
-def _in_time(ways: VehicleTravel, direct: bool, limits: set[str]) -> NDArray[np.bool_]:
+def _in_time(travel: VehicleTravel, direct: bool, limits: set[str]) -> NDArray[np.bool_]:
     """Return bool [n]: whether windows, hours, release times and durations allow the node, without breaks."""
-    instance, kind = ways.instance, ways.kind
-    to, back = ways.to(ways.start, direct, True), ways.back(direct, True)
+    instance, kind = travel.instance, travel.kind
+    to, back = travel.to(travel.start, direct, True), travel.back(direct, True)
     service, closes = _service(instance), _closes(instance, limits)
-    first, last, home_from, home_by = operating_hours(ways, limits)
+    first, last, home_from, home_by = operating_hours(travel, limits)
     begin = np.full(instance.n, np.inf)
-    for leave, way in _departures(ways, direct, limits, first, last):
-        begin = np.minimum(begin, _begin(ways, limits, leave + way))
+    for leave, way in _departures(travel, direct, limits, first, last):
+        begin = np.minimum(begin, _begin(travel, limits, leave + way))
     ready = np.maximum(begin + service + back, home_from)
     good = keeps(begin, closes) & keeps(ready, home_by) & (ready < np.inf)
     if "duration" in limits:
-        longest, size = instance.vehicles.max_duration[kind], np.maximum(ready, 2.0 * latest_return(ways, limits))
+        longest, size = instance.vehicles.max_duration[kind], np.maximum(ready, 2.0 * latest_return(travel, limits))
         good &= keeps(to + service + back, longest, size)
         with np.errstate(invalid="ignore"):  # infinities, which are refused already
             good &= keeps(ready - np.minimum(last, closes - to), longest, size)  # left as late as possible
     return np.asarray(good)
 
 
-def _departures(ways: VehicleTravel, direct: bool, limits: set[str], first: float, last: float) -> list[tuple[_Floats, _Floats]]:
+def _departures(
+    travel: VehicleTravel, direct: bool, limits: set[str], first: float, last: float
+) -> list[tuple[_Floats, _Floats]]:
     """Return pairs of float64 [n]: when a trip to each client may leave (inf: never), and its travel time to the client.
 
     There is one pair for the first depot and one for every depot where the vehicle may reload.
     """
-    instance, rules = ways.instance, ways.rules
+    instance, rules = travel.instance, travel.rules
     release = np.zeros(instance.n) if rules.release is None or "release" not in limits else rules.release
-    to = ways.to(ways.start, direct, True)
+    to = travel.to(travel.start, direct, True)
     leave = np.maximum(first, release)
     found = [(np.where(keeps(leave, last), leave, np.inf), to)]
     if not direct and keeps(first, last):
-        for depot in ways.reloads:
+        for depot in travel.reloads:
             opens, closes = _opens(instance, limits)[depot], _closes(instance, limits)[depot]
             leave = np.maximum(max(opens, first + to[depot]), release)
-            found.append((np.where(keeps(leave, closes), leave, np.inf), ways.to(int(depot), False, True)))
+            found.append((np.where(keeps(leave, closes), leave, np.inf), travel.to(int(depot), False, True)))
     return found
 
 
-def _check_breaks(ways: VehicleTravel, direct: bool, limits: set[str], good: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _check_breaks(travel: VehicleTravel, direct: bool, limits: set[str], good: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return bool [n]: which of the nodes that are `good` without breaks are so with them."""
-    instance, good = ways.instance, good.copy()
-    to, back = ways.to(ways.start, direct, True), ways.back(direct, True)
-    first, last, home_from, home_by = operating_hours(ways, limits)
-    departures = _departures(ways, direct, limits, first, last)
+    instance, good = travel.instance, good.copy()
+    to, back = travel.to(travel.start, direct, True), travel.back(direct, True)
+    first, last, home_from, home_by = operating_hours(travel, limits)
+    departures = _departures(travel, direct, limits, first, last)
     closes = _closes(instance, limits)
     if direct:
-        good &= keeps(to, ways.max_driving) & keeps(back, ways.max_driving)
-    soon, late = (_nearest_stop(ways, direct, towards) for towards in (False, True))
+        good &= keeps(to, travel.max_driving) & keeps(back, travel.max_driving)
+    soon, late = (_nearest_stop(travel, direct, towards) for towards in (False, True))
     for node in np.flatnonzero(good)[:_MOST_BREAK_CHECKS].tolist():
         labels: list[_Label] = []
         for number, (leave, way) in enumerate(departures):
             if leave[node] < np.inf:
-                least = 0 if number else len(ways.breaks)  # any number of breaks may have been taken before a reload
-                states = [(float(leave[node]), left, 0.0) for left in range(least, len(ways.breaks) + 1)]
-                labels += after_driving(ways, states, float(way[node]), 0.0 if number else min(float(way[node]), soon), 0.0)
-        labels = after_service(ways, labels, node, float(closes[node]), limits)
-        labels = after_driving(ways, labels, float(back[node]), 0.0, min(float(back[node]), late))
-        good[node] = any(is_back_in_time(ways, label, home_from, home_by) for label in labels)
+                least = 0 if number else len(travel.breaks)  # any number of breaks may have been taken before a reload
+                states = [(float(leave[node]), left, 0.0) for left in range(least, len(travel.breaks) + 1)]
+                labels += after_driving(travel, states, float(way[node]), 0.0 if number else min(float(way[node]), soon), 0.0)
+        labels = after_service(travel, labels, node, float(closes[node]), limits)
+        labels = after_driving(travel, labels, float(back[node]), 0.0, min(float(back[node]), late))
+        good[node] = any(is_back_in_time(travel, label, home_from, home_by) for label in labels)
     return good
 
 
-def _nearest_stop(ways: VehicleTravel, direct: bool, towards: bool) -> float:
+def _nearest_stop(travel: VehicleTravel, direct: bool, towards: bool) -> float:
     """Return the least travel time from the first depot to a stop, or from a stop to the last depot; inf if `direct`."""
     if direct:
         return np.inf
-    if towards and ways.stays_out:
+    if towards and travel.stays_out:
         return 0.0
-    return float(ways.row(True, ways.end if towards else ways.start, towards)[ways.stops].min(initial=np.inf))
+    return float(travel.row(True, travel.end if towards else travel.start, towards)[travel.stops].min(initial=np.inf))
 
 
-def after_service(ways: VehicleTravel, labels: list[_Label], node: int, closes: float, limits: set[str]) -> list[_Label]:
+def after_service(travel: VehicleTravel, labels: list[_Label], node: int, closes: float, limits: set[str]) -> list[_Label]:
     """Return the labels after service at `node`, from those on arrival; labels that are too late are dropped."""
     found = []
     for time, left, since in labels:
-        begin = float(_begin(ways, limits, np.full(1, time), node)[0])
+        begin = float(_begin(travel, limits, np.full(1, time), node)[0])
         if keeps(begin, closes):
-            found.append((begin + float(_service(ways.instance)[node]), left, since))
+            found.append((begin + float(_service(travel.instance)[node]), left, since))
     return found
 
 
-def after_driving(ways: VehicleTravel, labels: list[_Label], way: float, soon: float, late: float) -> list[_Label]:
+def after_driving(travel: VehicleTravel, labels: list[_Label], way: float, soon: float, late: float) -> list[_Label]:
     """Return the labels after a leg of travel time `way`, from those before it.
 
     Breaks may be taken anywhere on the leg except during its first `soon` and its last `late` units of time. The labels are lower
@@ -236,30 +237,30 @@ def after_driving(ways: VehicleTravel, labels: list[_Label], way: float, soon: f
         return found
     for time, left, since in labels:
         free, arrival = time + soon, time + way
-        found += _after_rests(ways, arrival, left, 0, since + way)
-        for count, (early, by, long) in enumerate(ways.breaks[len(ways.breaks) - left :].tolist(), 1):
+        found += _after_rests(travel, arrival, left, 0, since + way)
+        for count, (early, by, long) in enumerate(travel.breaks[len(travel.breaks) - left :].tolist(), 1):
             begin = max(free, early)
             if not keeps(begin, by):
                 break
             free, arrival = begin + long, max(arrival + long, begin + long + late)
-            found += _after_rests(ways, arrival, left, count, since + way)
+            found += _after_rests(travel, arrival, left, count, since + way)
     return _drop_dominated(found)
 
 
-def _after_rests(ways: VehicleTravel, arrival: float, left: int, count: int, since: float) -> list[_Label]:
+def _after_rests(travel: VehicleTravel, arrival: float, left: int, count: int, since: float) -> list[_Label]:
     """Return the labels on arrival after `count` more breaks and as many rests as this much driving requires, or one more."""
-    if ways.max_driving == np.inf:
+    if travel.max_driving == np.inf:
         return [(arrival, left - count, 0.0)]
-    if ways.max_driving == 0.0:
+    if travel.max_driving == 0.0:
         return [(arrival, left - count, 0.0)] if since == 0.0 else []
-    begun = len(ways.breaks) - left
-    long = sum(float(each) >= ways.rest for each in ways.breaks[begun : begun + count, 2])
-    needed = max(0, math.ceil(since / ways.max_driving * (1.0 - LIMIT)) - 1)
+    begun = len(travel.breaks) - left
+    long = sum(float(each) >= travel.rest for each in travel.breaks[begun : begun + count, 2])
+    needed = max(0, math.ceil(since / travel.max_driving * (1.0 - LIMIT)) - 1)
     rests = [max(0, needed + more - long) for more in (0, 1)]
-    if ways.rest == np.inf:
+    if travel.rest == np.inf:
         rests = [each for each in rests if each == 0]
     return [
-        (arrival + (rest * ways.rest if rest else 0.0), left - count, max(0.0, since - (rest + long) * ways.max_driving))
+        (arrival + (rest * travel.rest if rest else 0.0), left - count, max(0.0, since - (rest + long) * travel.max_driving))
         for rest in rests
     ]  # fmt: skip
 
@@ -273,34 +274,34 @@ def _drop_dominated(labels: list[_Label]) -> list[_Label]:
     return kept
 
 
-def is_back_in_time(ways: VehicleTravel, label: _Label, home_from: float, home_by: float) -> bool:
+def is_back_in_time(travel: VehicleTravel, label: _Label, home_from: float, home_by: float) -> bool:
     """Return whether a label at the end of the route is in time, and before the latest starts of the breaks not taken."""
     time = max(label[0], home_from)
-    late = ways.breaks[len(ways.breaks) - label[1] :, 1]
+    late = travel.breaks[len(travel.breaks) - label[1] :, 1]
     return bool(keeps(time, home_by) and keeps(time, late.min(initial=np.inf)))
 
 
 # -------------------------------------------------------------------- the instance under these limits
-def operating_hours(ways: VehicleTravel, limits: Iterable[str] = LIMITS) -> tuple[float, float, float, float]:
+def operating_hours(travel: VehicleTravel, limits: Iterable[str] = LIMITS) -> tuple[float, float, float, float]:
     """Return the first and the last departure, and the first and the last return, of a vehicle."""
     if "hours" not in limits:
         return 0.0, np.inf, 0.0, np.inf
-    instance, shift = ways.instance, (0.0, np.inf) if ways.rules.shift is None else ways.rules.shift[ways.kind]
+    instance, shift = travel.instance, (0.0, np.inf) if travel.rules.shift is None else travel.rules.shift[travel.kind]
     opens, closes = _opens(instance, limits), _closes(instance, limits)
-    home = (0.0, np.inf) if ways.stays_out else (float(opens[ways.end]), float(closes[ways.end]))
-    return max(float(opens[ways.start]), float(shift[0])), float(closes[ways.start]), home[0], min(home[1], float(shift[1]))
+    home = (0.0, np.inf) if travel.stays_out else (float(opens[travel.end]), float(closes[travel.end]))
+    return max(float(opens[travel.start]), float(shift[0])), float(closes[travel.start]), home[0], min(home[1], float(shift[1]))
 
 
-def latest_return(ways: VehicleTravel, limits: Iterable[str] = LIMITS) -> float:
+def latest_return(travel: VehicleTravel, limits: Iterable[str] = LIMITS) -> float:
     """Return an upper bound of the return of a vehicle that keeps its maximum duration and its hours (except for rounding).
 
     Once everything has opened, it waits for nothing. The judge's tolerance of a duration is a share of the time of the return.
     """
-    instance, rules = ways.instance, ways.rules
+    instance, rules = travel.instance, travel.rules
     next_open = [_opens(instance, LIMITS), np.zeros(0) if rules.release is None else rules.release]
-    next_open.append(np.zeros(0) if rules.shift is None else rules.shift[ways.kind, :1])
-    longest = float(instance.vehicles.max_duration[ways.kind])
-    return min(operating_hours(ways, limits)[3], float(np.concatenate(next_open).max()) + longest)
+    next_open.append(np.zeros(0) if rules.shift is None else rules.shift[travel.kind, :1])
+    longest = float(instance.vehicles.max_duration[travel.kind])
+    return min(operating_hours(travel, limits)[3], float(np.concatenate(next_open).max()) + longest)
 
 
 def _opens(instance: VrpInstance, limits: Iterable[str]) -> _Floats:
@@ -324,15 +325,15 @@ def _limit_or(instance: VrpInstance, limits: Iterable[str], given: _Floats | Non
     return values
 
 
-def _begin(ways: VehicleTravel, limits: set[str], arrival: _Floats, node: int | None = None) -> _Floats:
+def _begin(travel: VehicleTravel, limits: set[str], arrival: _Floats, node: int | None = None) -> _Floats:
     """Return when service begins after arrival at these times, at every node or at one."""
     nodes = slice(None) if node is None else slice(node, node + 1)
-    begin = np.maximum(arrival, _opens(ways.instance, limits)[nodes])
-    closed = ways.rules.closed
+    begin = np.maximum(arrival, _opens(travel.instance, limits)[nodes])
+    closed = travel.rules.closed
     if closed is not None and "window" in limits:
         for each in np.unique(closed[:, 0].astype(np.int64)).tolist() if node is None else [node]:
             at = each if node is None else 0
-            begin[at] = next_open(ways.instance, each, float(begin[at]))
+            begin[at] = next_open(travel.instance, each, float(begin[at]))
     return begin
 
 

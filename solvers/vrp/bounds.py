@@ -57,9 +57,7 @@ def radial_bound(instance: VrpInstance) -> float:
 
 
 def _distances_there_and_back(instance: VrpInstance) -> NDArray[np.float64] | None:
-    """Return float64 [n]: lower bounds on the distance from a first depot to each node and on to a last depot, the nearest
-    each.
-    """
+    """Return float64 [n]: lower bounds on the distance from the nearest first depot over each node to the nearest last depot."""
     starts, ends = np.unique(instance.vehicles.start), np.unique(instance.vehicles.end)
     if instance.matrix is None:
         to = np.min([instance.distances_from(int(depot)) for depot in starts], axis=0)
