@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.deprecation import renamed
 from corl.errors import InputError
 from corl.routing.edge_weights import LARGEST
 
@@ -273,3 +274,7 @@ def _check_array(name: str, value: Any, shape: tuple[int | None, ...]) -> None:
     unlimited = name in ("capacities", "overtime_from", "max_driving", "shift", "durations", "distances")
     if kind == "f" and not ((value >= 0) & ((value <= LARGEST) | (unlimited & (value == np.inf)))).all():
         raise InputError(f"accepted: numbers from 0 to {LARGEST:g}", field=name)
+
+
+if not TYPE_CHECKING:  # to a type checker, an old name is an error
+    __getattr__ = renamed(__name__, {"Rules": "SideConstraints"})
