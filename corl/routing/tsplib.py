@@ -25,7 +25,9 @@ def dimension(text: Text, header: dict[str, Entry]) -> int:
     """Return DIMENSION, the number of cities: at least one, and no more than the file can hold."""
     entry = required(text, header, "DIMENSION")
     n = text.integer(entry.value, "DIMENSION", entry.line, 1, LARGEST_DIMENSION)
-    if n > max(1, len(text.content) // 2):  # each takes a number and a blank; nothing is allocated for a false claim
+    if n > max(
+        1, len(text.content) // 2
+    ):  # each takes at least a digit and a blank; memory is not allocated for a false DIMENSION
         message = f"{n:,} cities cannot be in a file of {len(text.content):,} characters"
         raise text.error(message, line=entry.line, field="DIMENSION")
     return n

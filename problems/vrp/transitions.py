@@ -34,7 +34,7 @@ __all__ = [
 
 CAPACITY, DISTANCE, DURATION, ROUTE_COST, UNIT_COST, SCALE = range(6)
 """Columns of State.limits."""
-_SLACK = 0.5 * LIMIT  # half the judge's, so that rounding cannot separate them
+_SLACK = 0.5 * LIMIT  # half the judge's tolerance: whatever is accepted here, the judge accepts despite rounding
 
 
 class State(NamedTuple):

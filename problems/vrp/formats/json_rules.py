@@ -173,7 +173,7 @@ def _vehicle_rules(
         rules["max_driving"] = times("max_driving")
         for each in vehicles:
             if "max_driving" in each:
-                each["rest"].number()  # it is needed
+                each["rest"].number()  # InputError if it is missing
         rules["rest"] = np.where(np.isinf(rest := times("rest")), 0.0, rest)
     if has("begun"):
         begun = [[_client(client, place, depots) for client in each.get("begun", []).entries()] for each in vehicles]

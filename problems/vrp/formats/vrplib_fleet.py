@@ -12,7 +12,7 @@ from corl.routing.edge_weights import LARGEST
 
 __all__ = ["fleet", "vehicle_count"]
 
-_MOST = 1_000_000  # vehicles
+_MOST = 1_000_000  # greatest number of vehicles
 
 
 def fleet(

@@ -142,14 +142,14 @@ def _drop_dominated(labels, layer, alive):
             if other != k:
                 as_good = True
                 equal = True
-                for place in range(3):
-                    as_good &= labels[layer, other, place] <= labels[layer, k, place]
-                    equal &= labels[layer, other, place] == labels[layer, k, place]
+                for column in range(3):
+                    as_good &= labels[layer, other, column] <= labels[layer, k, column]
+                    equal &= labels[layer, other, column] == labels[layer, k, column]
                 worse |= as_good and (not equal or other < k)
         labels[1, k, 0] = 1.0 if worse else 0.0
     for k in range(alive):
         if labels[1, k, 0] == 0.0:
-            for place in range(3):
-                labels[layer, kept, place] = labels[layer, k, place]
+            for column in range(3):
+                labels[layer, kept, column] = labels[layer, k, column]
             kept += 1
     return kept

@@ -34,7 +34,7 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
         farther: How many more, sampled among clients farther away, only some insertions consider.
     """
     vehicles, depots, metric = instance.vehicles, instance.depots, metric_of(instance)
-    if metric.kind != EXPLICIT:  # as an explicit matrix is: a writable one is another type, and kernels would be compiled twice
+    if metric.kind != EXPLICIT:  # as an explicit one: a writable array is another type, and would compile all kernels again
         metric.matrix.flags.writeable = False
     owner = np.repeat(np.arange(vehicles.types), slot_counts(instance))
     reload, rules = reload_nodes(instance), constraint_tables(instance, owner)

@@ -107,15 +107,15 @@ def extend(data, rules, rows, source, target, node, way):
     if rules.partner[node] >= 0:
         rows[target, OPEN] += 1.0 if rules.is_pickup[node] else -1.0
     for q in range(rules.dimensions):
-        place, delivery, pickup = LOADS + 3 * q, rules.delivery[node, q], rules.pickup[node, q]
+        column, delivery, pickup = LOADS + 3 * q, rules.delivery[node, q], rules.pickup[node, q]
         if rules.linehaul_first:
             if delivery > 0.0 and rows[source, COLLECTS] > 0.0:
                 rows[target, OPEN] += _ORDER_PENALTY
             rows[target, DELIVERS] = max(rows[target, DELIVERS], 1.0 if delivery > 0.0 else 0.0)
             rows[target, COLLECTS] = max(rows[target, COLLECTS], 1.0 if pickup > 0.0 else 0.0)
-        rows[target, place] = rows[source, place] + delivery
-        rows[target, place + 1] = rows[source, place + 1] + pickup
-        rows[target, place + 2] = max(rows[source, place + 2] + delivery, rows[source, place + 1] + max(delivery, pickup))
+        rows[target, column] = rows[source, column] + delivery
+        rows[target, column + 1] = rows[source, column + 1] + pickup
+        rows[target, column + 2] = max(rows[source, column + 2] + delivery, rows[source, column + 1] + max(delivery, pickup))
 
 
 @kernel(borrow=True)
@@ -149,8 +149,8 @@ def joined_time_cost(data, plan, rules, row, successor, way, slot):
     if head[row, OPEN] + tail[successor, OPEN] != 0.0:
         return math.inf
     for q in range(rules.dimensions):
-        place = LOADS + 3 * q
-        most = max(head[row, place + 2] + tail[successor, place], head[row, place + 1] + tail[successor, place + 2])
+        column = LOADS + 3 * q
+        most = max(head[row, column + 2] + tail[successor, column], head[row, column + 1] + tail[successor, column + 2])
         if most > rules.capacity[kind, q]:
             return math.inf
     if rules.linehaul_first:
@@ -222,13 +222,13 @@ def _prepend(data, rules, rows, source, target, node, way):
     if rules.partner[node] >= 0:
         rows[target, OPEN] += 1.0 if rules.is_pickup[node] else -1.0
     for q in range(rules.dimensions):
-        place, delivery, pickup = LOADS + 3 * q, rules.delivery[node, q], rules.pickup[node, q]
+        column, delivery, pickup = LOADS + 3 * q, rules.delivery[node, q], rules.pickup[node, q]
         if rules.linehaul_first:
             rows[target, DELIVERS] = max(rows[target, DELIVERS], 1.0 if delivery > 0.0 else 0.0)
             rows[target, COLLECTS] = max(rows[target, COLLECTS], 1.0 if pickup > 0.0 else 0.0)
-        rows[target, place + 2] = max(max(delivery, pickup) + rows[source, place], pickup + rows[source, place + 2])
-        rows[target, place] = rows[source, place] + delivery
-        rows[target, place + 1] = rows[source, place + 1] + pickup
+        rows[target, column + 2] = max(max(delivery, pickup) + rows[source, column], pickup + rows[source, column + 2])
+        rows[target, column] = rows[source, column] + delivery
+        rows[target, column + 1] = rows[source, column + 1] + pickup
 
 
 @kernel(borrow=True)

@@ -33,7 +33,7 @@ __all__ = [
     "Work",
 ]  # fmt: skip
 
-OTHER = -1  # RoutingData.kind: the distance is not written out in routes.py: the distance is not written out in routes.py
+OTHER = -1  # RoutingData.kind: the distance is not written out in routes.py
 CURRENT, BEST = 0, 1  # indices of Plan.cost
 USED, SERVED, DONE, IMPROVED = 0, 1, 2, 3  # indices of Plan.counts
 REMOVED, LOGGED, TOUCHED, BLINK, UNSERVED = 0, 1, 2, 3, 4  # indices of Work.counts
