@@ -113,7 +113,7 @@ def _explain_breaks(rules: SideConstraints, kind: int, begins: Sequence[float], 
     rest = np.inf if rules.rest is None else float(rules.rest[kind])
     taken = np.zeros((len(travel) + 1, 3))
 
-    def times_with_breaks(time: float, used: int, driven: float) -> list[tuple[float, float, int, float]]:
+    def breaks_taken(time: float, used: int, driven: float) -> list[tuple[float, float, int, float]]:
         """(time after it, pause, breaks used, driven) of every way to pause at a time, none first."""
         ways = [(time, 0.0, used, driven)]
         for now, spent, count, far in ways:
@@ -127,7 +127,7 @@ def _explain_breaks(rules: SideConstraints, kind: int, begins: Sequence[float], 
 
     def follow(stop: int, time: float, used: int, driven: float) -> bool:
         """Whether the rest of the route can be explained after the service at a stop."""
-        for left, after, count, far in times_with_breaks(time, used, driven) if stop else [(time, 0.0, used, driven)]:
+        for left, after, count, far in breaks_taken(time, used, driven) if stop else [(time, 0.0, used, driven)]:
             way = float(travel[stop])
             if far + way > most * (1 + _TOLERANCE):
                 continue
@@ -138,7 +138,7 @@ def _explain_breaks(rules: SideConstraints, kind: int, begins: Sequence[float], 
                     continue
                 taken[stop, 1:] = after, left - time
                 return True
-            for ready, before, count_there, far_there in times_with_breaks(left + way, count, far + way):
+            for ready, before, count_there, far_there in breaks_taken(left + way, count, far + way):
                 late = ready > begin + _TOLERANCE * max(1.0, begin)
                 if not late and follow(stop + 1, begin + float(service[stop + 1]), count_there, far_there):
                     taken[stop, 1:], taken[stop + 1, 0] = (after, left - time), before

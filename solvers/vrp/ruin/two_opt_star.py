@@ -213,7 +213,7 @@ def _exchange(data, plan, client, other):
     depot, other_depot = data.clients + slot, data.clients + other_slot
     end, other_end = plan.prev[depot], plan.prev[other_depot]
     tail_count, load, length = _measure_tail(data, plan, successor)
-    other_load, other_load, other_length = _measure_tail(data, plan, other)
+    other_count, other_load, other_length = _measure_tail(data, plan, other)
     if data.limited:
         plan.length[slot] -= plan.leg[client] + length
         plan.length[other_slot] -= plan.leg[before] + other_length
@@ -227,8 +227,8 @@ def _exchange(data, plan, client, other):
         plan.leg[before] = 0.0 if before == other_depot else distance(data, before, other_depot)
     _assign_route(data, plan, other, slot)
     _assign_route(data, plan, plan.next[before], other_slot)
-    plan.size[slot] += other_load - tail_count
-    plan.size[other_slot] += tail_count - other_load
+    plan.size[slot] += other_count - tail_count
+    plan.size[other_slot] += tail_count - other_count
     plan.spare_capacity[slot] += load - other_load
     plan.spare_capacity[other_slot] += other_load - load
     if data.limited:
