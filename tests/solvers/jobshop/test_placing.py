@@ -66,11 +66,11 @@ def test_what_is_built_is_feasible_and_worth_what_is_claimed(name):
                 if value < np.inf:
                     built += 1
                     assert JobShop().evaluate(instance, placer.schedule()) == value
-                    again = decode(placer.shop, placer.base, placer.plan, placer.fixed, placer.word, placer.greedy)
+                    again = decode(placer.shop, placer.base, placer.plan, placer.fixed, placer.sequence, placer.greedy)
                     assert again == value
         for _ in range(10):
-            word = random.permutation(placer.word)
-            value = decode(placer.shop, placer.base, placer.plan, placer.fixed, word, placer.greedy)
+            sequence = random.permutation(placer.sequence)
+            value = decode(placer.shop, placer.base, placer.plan, placer.fixed, sequence, placer.greedy)
             if value < MISSING:
                 built += 1
                 assert JobShop().evaluate(instance, placer.schedule()) == value
@@ -116,9 +116,9 @@ def test_a_warm_start_is_followed():
     instance = workshop(jobs=10, machines=5, ask="families,choices,tardiness", seed=3)
     first = solved(instance, 4000, seed=1)
     placer = Placer(instance)
-    wanted = placer.follow(first.solution)
-    assert (placer.shop.machine[wanted] == first.solution.machine).all()
-    assert decode(placer.shop, placer.base, placer.plan, placer.fixed, placer.word, wanted) <= 1.2 * first.objective
+    requested = placer.adopt_order(first.solution)
+    assert (placer.shop.machine[requested] == first.solution.machine).all()
+    assert decode(placer.shop, placer.base, placer.plan, placer.fixed, placer.sequence, requested) <= 1.2 * first.objective
     again = corl.solve(instance, solver="annealing", iterations=10, warm_start=first.solution)
     assert again.objective <= first.objective
 
@@ -153,7 +153,7 @@ def test_grants_do_not_change_annealing():
     instance, found = workshop(jobs=6, machines=3, ask="setups,choices", seed=3), []
     for grants in ([1] * 300, [7, 93, 150, 50], [300]):
         made = Placer(instance)
-        made.by_heads()
+        made.order_by_heads()
         search = Annealing(made, made.greedy, 5)
         for units in grants:
             search.step(units)
@@ -162,10 +162,10 @@ def test_grants_do_not_change_annealing():
 
 
 def test_dispatching_stops(monkeypatch):
-    """What was begun is left where the run is over; else nothing changes, however many are placed between two looks."""
+    """Dispatching ends unfinished when the run is over; otherwise the number of units placed between two checks has no effect."""
     instance = workshop(jobs=40, machines=12, ask="setups")
-    looks = []
-    assert Placer(instance).dispatch(0, 0.0, False, random_state(0), lambda: looks.append(0) or True) == math.inf
+    checks = []
+    assert Placer(instance).dispatch(0, 0.0, False, random_state(0), lambda: checks.append(0) or True) == math.inf
     whole = Placer(instance).dispatch(0, 0.0, False, random_state(0))
     monkeypatch.setattr(placer, "_TOGETHER", 7)
-    assert len(looks) == 1 and Placer(instance).dispatch(0, 0.0, False, random_state(0)) == whole < math.inf
+    assert len(checks) == 1 and Placer(instance).dispatch(0, 0.0, False, random_state(0)) == whole < math.inf
