@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from corl.problems.jobshop.evaluation_rules import setups_before
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
-from corl.problems.jobshop.rules import FOREVER, Rules
+from corl.problems.jobshop.rules import FOREVER, SideConstraints
 
 if TYPE_CHECKING:
     from corl.solvers.jobshop.cp_model import Model, Task
@@ -51,7 +51,7 @@ def add_rules(
     return blocked
 
 
-def _bounds(problem: Model, rules: Rules) -> None:
+def _bounds(problem: Model, rules: SideConstraints) -> None:
     """Add earliest starts, fixed operations, and operations that follow without waiting."""
     instance, model = problem.instance, problem.model
     for start, low in zip(problem.starts, rules.lowest(instance).tolist()):
@@ -74,7 +74,7 @@ class _Circuit:
     """
 
     def __init__(
-        self, problem: Model, rules: Rules, machine: int, tasks: Sequence[Task], breaks: bool, follows: dict[int, int]
+        self, problem: Model, rules: SideConstraints, machine: int, tasks: Sequence[Task], breaks: bool, follows: dict[int, int]
     ) -> None:
         assert rules.setups is not None
         self._whole, self._model, self._rules, self._tasks, self._follows = problem, problem.model, rules, tasks, follows

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
-from corl.problems.jobshop.rules import Rules
+from corl.problems.jobshop.rules import SideConstraints
 
 __all__ = ["Plan", "Shop", "new_plan", "schedule_of", "shop_of"]
 
@@ -93,7 +93,7 @@ class Plan(NamedTuple):
 
 def shop_of(instance: JobShopInstance) -> Shop:
     """Return the arrays of an instance; without side constraints those of the constraints are empty or neutral."""
-    rules = Rules() if instance.rules is None else instance.rules
+    rules = SideConstraints() if instance.rules is None else instance.rules
     o, jobs = instance.operations, instance.jobs
     units = np.arange(o) if rules.no_wait is None else np.flatnonzero(~rules.no_wait)
     shortest = instance.shortest.astype(np.int64)

@@ -8,7 +8,7 @@ import pytest
 import corl
 from corl.problems.jobshop.feasibility import impossible
 from corl.problems.jobshop.instance import from_jobs
-from corl.problems.jobshop.rules import FOREVER, Rules
+from corl.problems.jobshop.rules import FOREVER, SideConstraints
 
 TWO = [[[(0, 3)], [(1, 2)]], [[(0, 2)], [(1, 2)]]]
 ONE = [[[(0, 2)], [(1, 1), (2, 3)], [(0, 2)]]]
@@ -24,7 +24,9 @@ def made(jobs, fixed, rules):
         start[i], machine[i] = at, m
     kinds = {"no_wait": bool}
     arrays = {name: value if name == "now" else np.array(value, kinds.get(name, np.int64)) for name, value in rules.items()}
-    return from_jobs(jobs, machines, release=[1] * len(jobs), rules=Rules(fixed_start=start, fixed_machine=machine, **arrays))
+    return from_jobs(
+        jobs, machines, release=[1] * len(jobs), rules=SideConstraints(fixed_start=start, fixed_machine=machine, **arrays)
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,7 +81,7 @@ def test_what_has_a_schedule_is_solved(jobs, fixed, rules, best):
         assert corl.solve(instance, solver=solver, **limit).objective == best
 
 
-BREAK = Rules(unavailable=np.array([[0, 0, 5]]))
+BREAK = SideConstraints(unavailable=np.array([[0, 0, 5]]))
 
 
 @pytest.mark.parametrize(

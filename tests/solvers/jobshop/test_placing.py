@@ -13,7 +13,7 @@ from corl.problems.jobshop.generators import flexible, taillard, tardiness
 from corl.problems.jobshop.generators_rules import workshop
 from corl.problems.jobshop.instance import from_jobs
 from corl.problems.jobshop.problem import JobShop
-from corl.problems.jobshop.rules import Rules
+from corl.problems.jobshop.rules import SideConstraints
 from corl.rng import random_state
 from corl.run import Run
 from corl.solvers.jobshop.auto import choose
@@ -103,7 +103,7 @@ def test_setups_choose_the_machine_before_what_is_fixed():
     """Without waiting, the machine that is named first leaves no time for a set-up: the other one is taken."""
     setups = np.zeros((2, 2, 2), int)
     setups[0, 0, 1] = 2
-    rules = Rules(
+    rules = SideConstraints(
         no_wait=np.array([False, True]), family=np.array([0, 1]), setups=setups,
         fixed_start=np.array([-1, 5]), fixed_machine=np.array([-1, 0]),
     )  # fmt: skip
