@@ -58,7 +58,7 @@ def scene(instance: FlowShopInstance, solution: Any) -> Scene | None:
     end, duration = completion(instance, sequence), instance.duration[sequence]
     scene = Scene(f"{instance.name or 'flow shop'}: {instance.jobs:,} jobs on {instance.machines:,} machines", "time", "machine")
     scene.rows = [str(i) for i in range(instance.machines)]
-    scene.marked = "a critical operation: were it later, so would be the last job that ends"
+    scene.marked = "a critical operation: a delay of it delays the end of the last job"
     scene.head, scene.steps_head = ("job", "place", "starts", "ends"), ("machine", "start", "end")
     marked, start = _critical(instance, sequence, end), end - duration
     for k, job in enumerate(sequence.tolist()):

@@ -139,7 +139,7 @@ def scene(instance: JobShopInstance, solution: Any) -> Scene | None:
     duration, end = _durations(instance, schedule), completion(instance, schedule)
     scene = Scene(f"{instance.name or 'job shop'}: {instance.jobs:,} jobs on {instance.machines:,} machines", "time", "machine")
     scene.rows = instance.machine_names or [str(machine + instance.first_machine) for machine in range(instance.machines)]
-    scene.marked = "a critical operation: were it later, so would be the last job that ends"
+    scene.marked = "a critical operation: a delay of it delays the end of the last job"
     scene.head = ("job", "operations", "starts", "ends") + (("due", "late") if instance.due is not None else ())
     scene.steps_head = ("operation", "machine", "start", "end")
     marked = critical(instance, schedule, duration)

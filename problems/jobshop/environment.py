@@ -99,7 +99,7 @@ def refuse(instances: Sequence[JobShopInstance]) -> None:
     """Raise UsageError for an instance with side constraints, which the decision processes do not support."""
     for instance in instances:
         if rule := first_rule(instance):
-            raise UsageError(f"{instance.name or 'jobshop'}: the decision process knows no {rule}")
+            raise UsageError(f"{instance.name or 'jobshop'}: the decision process does not support {rule}")
 
 
 def _most_choices(instance: JobShopInstance) -> int:

@@ -117,7 +117,7 @@ def setup_begin(instance: JobShopInstance, schedule: Schedule, operation: int, l
 
 
 def next_available(rules: SideConstraints, machine: int, begin: int, length: int) -> int | None:
-    """Return the earliest start from `begin` on at which the machine is available for `length` on end; None if there is none."""
+    """Return the earliest start from `begin` on at which the machine is available for `length` without a break; None if none."""
     for closes, opens in rules.spells(machine):
         if begin < opens and begin + length > closes:
             begin = opens

@@ -35,7 +35,7 @@ def _fits_nowhere(instance: JobShopInstance, rules: SideConstraints) -> str:
     gone[rules.unavailable[rules.unavailable[:, 2] == FOREVER, 0]] = True
     for i in np.flatnonzero(np.logical_and.reduceat(gone[instance.choice_machine], instance.choice_first[:-1])).tolist():
         if all(next_available(rules, machine, int(lowest[i]), length) is None for machine, length in instance.choices(i)):
-            return f"{instance.place_of(i)} fits into no time in which a machine that can do it is available"
+            return f"{instance.place_of(i)} does not fit into any time in which an eligible machine is available"
     return ""
 
 
@@ -103,7 +103,7 @@ class _Fixed:
                 start = self._first_time(machine, begin, length)
                 found = found if start is None else min(found, start + length)
             if found == FOREVER:
-                return f"{self._instance.place_of(i)} fits into no time in which a machine that can do it is free", 0
+                return f"{self._instance.place_of(i)} does not fit into any time in which an eligible machine is free", 0
             ready = found
         return "", ready
 
@@ -114,7 +114,7 @@ class _Fixed:
             starts = {end - length for end in starts for machine, length in self._instance.choices(i)
                       if self._allowed(i, machine, end - length, length)}  # fmt: skip
         if not any(start >= ready for start in starts):
-            return f"{self._words(pinned[0])}; what comes before it ends at {ready} or does not end right then", 0
+            return f"{self._words(pinned[0])}; the operations before it end at {ready} or not exactly in time", 0
         ends = {self._end[pinned[0]]}
         for i in range(pinned[0] + 1, after):
             if i in self._start:
@@ -125,7 +125,7 @@ class _Fixed:
             ends = {start + length for start in ends for machine, length in self._instance.choices(i)
                     if self._allowed(i, machine, start, length)}  # fmt: skip
             if not ends:
-                return f"{self._instance.place_of(i)} cannot follow without waiting what is fixed before it", 0
+                return f"{self._instance.place_of(i)} cannot follow the fixed operation before it without waiting", 0
         return "", min(ends)
 
     # ---------------------------------------------------------------- machines

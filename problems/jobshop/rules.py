@@ -203,7 +203,7 @@ class SideConstraints:
 
 def refused(instance: JobShopInstance) -> str:
     """Return why a method without support for side constraints does not accept an instance; "" if the instance has none."""
-    return f"it knows no {first}" if (first := first_rule(instance)) else ""
+    return f"it does not support {first}" if (first := first_rule(instance)) else ""
 
 
 def first_rule(instance: JobShopInstance) -> str:

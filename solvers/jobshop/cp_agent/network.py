@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from corl.adapter import Problem
     from corl.solvers.jobshop.cp_agent.forward import CpWeights
 
-__all__ = ["Batch", "CpAgentNetwork"]
+__all__ = ["CpBatch", "CpAgentNetwork"]
 
 
-class Batch(NamedTuple):
+class CpBatch(NamedTuple):
     """B decisions with, in all, T listed jobs, C competing operations and L startable jobs, with up to K competitors each."""
 
     x: Tensor
@@ -93,7 +93,7 @@ class CpAgentNetwork(Policy):
         """See corl.solvers.jobshop.cp_agent.evaluator.state_arrays."""
         return state_arrays(view)
 
-    def collate(self, contexts: Sequence[Arrays], observed: Sequence[Arrays], which: NDArray[np.int64]) -> Batch:
+    def collate(self, contexts: Sequence[Arrays], observed: Sequence[Arrays], which: NDArray[np.int64]) -> CpBatch:
         """Return the Batch of the rows of all parts."""
         counts = np.concatenate([part["counts"] for part in observed]).astype(np.int64)
         can, listed, filled = counts.T
@@ -120,14 +120,14 @@ class CpAgentNetwork(Policy):
             _slots(observed, after[:, 0], int(can.sum())),
         )
         device = next(self.parameters()).device
-        return Batch(*(torch.from_numpy(array).to(device) for array in arrays))
+        return CpBatch(*(torch.from_numpy(array).to(device) for array in arrays))
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: CpBatch) -> tuple[Tensor, Tensor]:
         """See Policy.forward; the values are 0."""
         logits = torch.cat(self.outputs(batch))[batch.slot.clamp(min=0)].masked_fill(batch.slot < 0, float("-inf"))
         return logits, logits.new_zeros(len(logits))
 
-    def outputs(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def outputs(self, batch: CpBatch) -> tuple[Tensor, Tensor]:
         """Return the logits of the jobs that can start, float32 [L], and of waiting, float32 [B]."""
         tokens = batch.x @ self.embed + self.slot
         job = batch.token // SLOTS
@@ -151,7 +151,7 @@ class CpAgentNetwork(Policy):
 
 
 def _slots(observed: Sequence[Arrays], first: NDArray[np.int64], jobs: int) -> NDArray[np.int64]:
-    """Return `Batch.slot`; `first` [B] is the index, among all `jobs`, of each row's first job that can start."""
+    """Return `CpBatch.slot`; `first` [B] is the index, among all `jobs`, of each row's first job that can start."""
     width, found, rows = max(part["slot"].shape[1] for part in observed), [], 0
     for part in observed:
         slot, waiting = part["slot"].astype(np.int64), part["x"].shape[1]

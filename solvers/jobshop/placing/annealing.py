@@ -24,8 +24,8 @@ def anneal(shop, base, plan, fixed, state, values, cooling, done, units, random)
 
     Args:
         shop: Shop of the instance.
-        base: Plan with the fixed operations alone.
-        plan: Plan, overwritten.
+        base: PartialSchedule with the fixed operations alone.
+        plan: PartialSchedule, overwritten.
         fixed: int64 [K], the fixed operations by start time.
         state: (current sequence [L], current requested choices [O], best sequence [L], best requested choices [O], operations
             that have a choice), int64 arrays; all but the last are updated in place.
@@ -68,8 +68,8 @@ def sample_increases(shop, base, plan, fixed, sequence, requested, value, tries,
 
     Args:
         shop: Shop of the instance.
-        base: Plan with the fixed operations alone.
-        plan: Plan, overwritten.
+        base: PartialSchedule with the fixed operations alone.
+        plan: PartialSchedule, overwritten.
         fixed: int64 [K], the fixed operations by start time.
         sequence: int64 [L], the current sequence; unchanged afterwards.
         requested: int64 [O], the current requested choices.

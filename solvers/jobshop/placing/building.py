@@ -59,8 +59,8 @@ def decode(shop, base, plan, fixed, sequence, requested):
 
     Args:
         shop: Shop of the instance.
-        base: Plan with the fixed operations alone.
-        plan: Plan, overwritten by the schedule.
+        base: PartialSchedule with the fixed operations alone.
+        plan: PartialSchedule, overwritten by the schedule.
         fixed: int64 [K], the fixed operations by start time.
         sequence: int64 [L], jobs: each occurrence places the job's next unit.
         requested: int64 [O], a choice of machine for each operation; -1: the machine where it ends first.
@@ -114,8 +114,8 @@ def build(shop, base, plan, fixed, requested, rule, noise, active, random, seque
 
     Args:
         shop: Shop of the instance.
-        base: Plan with the fixed operations alone.
-        plan: Plan, continued in place; overwritten if `first` is 0.
+        base: PartialSchedule with the fixed operations alone.
+        plan: PartialSchedule, continued in place; overwritten if `first` is 0.
         fixed: int64 [K], the fixed operations by start time.
         requested: int64 [O], a choice of machine for each operation; -1: the machine where it ends first.
         rule: Index into RULES.

@@ -1,6 +1,7 @@
 """Kernels that place units in the gaps of machines: between two breaks, with the set-ups before and after.
 
-Throughout, `shop` is a Shop and `plan` a Plan (shop.py), m a machine, i an operation, `choice` or c a choice of machine.
+Throughout, `shop` is a Shop and `plan` a PartialSchedule (shop.py), m a machine, i an operation, and `choice` or c a choice of
+machine.
 """
 
 # mypy: allow-untyped-defs
@@ -20,7 +21,7 @@ _MOST_SHIFTS = 10_000  # the most times that a unit of several operations is shi
 
 @kernel(inline=True, borrow=True)
 def earliest_fit(shop, m, time, length):
-    """Return the earliest start, from `time` on, at which machine m is open for `length` on end; FOREVER if there is none."""
+    """Return the earliest start, from `time` on, at which machine m is open for `length` without a break; else FOREVER."""
     for b in range(shop.break_at[m], shop.break_at[m + 1]):
         if time < shop.opens[b]:
             if time + length <= shop.closes[b]:
@@ -31,7 +32,7 @@ def earliest_fit(shop, m, time, length):
 
 @kernel(inline=True, borrow=True)
 def latest_fit(shop, m, end, length):
-    """Return the latest start at which machine m is open for `length` on end, and which ends by `end`."""
+    """Return the latest start at which machine m is open for `length` without a break, and which ends by `end`."""
     for b in range(shop.break_at[m + 1] - 1, shop.break_at[m] - 1, -1):
         if end > shop.closes[b]:
             if end - length >= shop.opens[b]:
@@ -125,7 +126,7 @@ def place(shop, plan, u, requested):
 
     Args:
         shop: Shop of the instance.
-        plan: Plan, updated in place.
+        plan: PartialSchedule, updated in place.
         u: The unit.
         requested: int64 [O], a choice for each operation; -1: the machine where it ends first or, in a unit of several
             operations, the first choice of the least duration.
@@ -198,7 +199,7 @@ def place_fixed(shop, plan, order, requested):
 
     Args:
         shop: Shop of the instance.
-        plan: Plan, overwritten.
+        plan: PartialSchedule, overwritten.
         order: int64 [K], the fixed operations by start time.
         requested: int64 [O], choices for the other operations of these units, -1: the least duration.
     """

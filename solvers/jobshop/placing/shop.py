@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.rules import SideConstraints
 
-__all__ = ["Plan", "Shop", "new_plan", "schedule_of", "shop_of"]
+__all__ = ["PartialSchedule", "Shop", "new_plan", "schedule_of", "shop_of"]
 
 _Integers = NDArray[np.int64]
 _GOALS = {"makespan": 0, "weighted_tardiness": 1, "earliness_tardiness": 2}
@@ -72,7 +72,7 @@ class Shop(NamedTuple):
     """[J] cost per unit of earliness."""
 
 
-class Plan(NamedTuple):
+class PartialSchedule(NamedTuple):
     """A partial schedule: the operations of each machine by time, and the next unit of each job."""
 
     start: _Integers
@@ -136,11 +136,11 @@ def shop_of(instance: JobShopInstance) -> Shop:
     )
 
 
-def new_plan(instance: JobShopInstance) -> Plan:
+def new_plan(instance: JobShopInstance) -> PartialSchedule:
     """Return an empty partial schedule."""
     o = instance.operations
     counts = np.bincount(instance.choice_machine, minlength=instance.machines)
-    return Plan(
+    return PartialSchedule(
         start=np.zeros(o, np.int64),
         end=np.zeros(o, np.int64),
         choice=np.full(o, -1, np.int64),
@@ -151,6 +151,6 @@ def new_plan(instance: JobShopInstance) -> Plan:
     )
 
 
-def schedule_of(instance: JobShopInstance, plan: Plan) -> Schedule:
+def schedule_of(instance: JobShopInstance, plan: PartialSchedule) -> Schedule:
     """Return the Schedule of a plan in which all operations are placed."""
     return Schedule(plan.start.copy(), instance.choice_machine[plan.choice].astype(np.int32))
