@@ -115,6 +115,7 @@ def _lines(text: Text) -> tuple[list[_Line], str]:
 
 
 def _taillard(text: Text, lines: list[_Line]) -> tuple[NDArray[np.int64], None]:
+    """Return durations [jobs, machines] of Taillard's text, and None for its set-ups. Raises InputError."""
     number, header = lines[0]
     if len(header) not in (2, 5):
         message = f"{quoted(' '.join(header))} is not accepted; accepted: jobs, machines, perhaps a seed and two bounds"
@@ -125,6 +126,7 @@ def _taillard(text: Text, lines: list[_Line]) -> tuple[NDArray[np.int64], None]:
 
 
 def _by_jobs(text: Text, lines: list[_Line]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Return durations [jobs, machines] and set-ups [machines, jobs, jobs] or None of a text by jobs. Raises InputError."""
     jobs = text.integer(lines[0][1][0], "jobs", lines[0][0], 1, LARGEST_OPERATIONS)
     if len(lines) < 2 or len(lines[1][1]) != 1:
         raise text.error("accepted: the number of machines", line=lines[min(1, len(lines) - 1)][0], field="machines")

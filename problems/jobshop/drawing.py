@@ -80,6 +80,7 @@ def _rules(instance: JobShopInstance, rules: SideConstraints, schedule: Schedule
 
 
 def _draw_jobs(instance: JobShopInstance, axes: Axes) -> None:
+    """Draw the operations of each job one after the other, coloured by machine."""
     duration = instance.shortest.astype(np.int64)
     quickest = [min(instance.choices(i), key=lambda choice: choice[1])[0] for i in range(instance.operations)]
     before = np.cumsum(duration) - duration

@@ -72,6 +72,7 @@ def check(instance: JobShopInstance, solution: Any) -> Schedule:
 
 
 def _arrays(instance: JobShopInstance, schedule: Any) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the starts and machines of a schedule. Raises Infeasible for a wrong type, shape or range."""
     try:
         start, machine = (np.asarray(part) for part in schedule)
     except (TypeError, ValueError):

@@ -60,6 +60,7 @@ def taillard(
 
 
 def _taillard_rows(jobs: int, machines: int, time_seed: int, machine_seed: int) -> list[list[list[tuple[int, int]]]]:
+    """Return [[(machine, duration)], ...] for each job, by Taillard's procedure: durations first, then orders of machines."""
     times, visits = _Lehmer(time_seed), _Lehmer(machine_seed)
     rows = [[times.uniform(1, 99) for _ in range(machines)] for _ in range(jobs)]
     orders = []

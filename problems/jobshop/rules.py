@@ -219,6 +219,7 @@ _WORDS = {
 
 
 def _check_array(name: str, value: Any, shape: tuple[int | None, ...], low: int, high: int) -> None:
+    """Raise InputError unless `value` is an integer (for no_wait, bool) array of this shape, None: any, in low..high."""
     kinds = "b" if name == "no_wait" else "iu"
     good = isinstance(value, np.ndarray) and value.ndim == len(shape) and value.dtype.kind in kinds
     if not good or any(size not in (None, given) for size, given in zip(shape, value.shape)):

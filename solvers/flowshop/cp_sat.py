@@ -114,6 +114,7 @@ class _Model:
             self.model.add(self.starts[after][i] >= ready).only_enforce_if(literal)
 
     def _hint(self, hint: Any) -> None:
+        """Add the starts and the arcs of a sequence as a hint."""
         from corl.problems.flowshop.evaluation import check, completion
 
         sequence = check(self.instance, hint)

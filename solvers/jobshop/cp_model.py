@@ -98,6 +98,7 @@ class Model:
         return end
 
     def _objective(self, ends: list[Any], horizon: int) -> None:
+        """Add the objective; `ends` are the ends of the jobs."""
         instance, model = self.instance, self.model
         if instance.objective == "makespan":
             makespan = model.new_int_var(0, horizon, "")

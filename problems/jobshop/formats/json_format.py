@@ -143,6 +143,7 @@ def write_json(instance: JobShopInstance, path: Path) -> None:
 
 
 def _jobs(instance: JobShopInstance) -> list[dict[str, Any]]:
+    """Return the JSON of each job, without values that are defaults."""
     base = instance.first_machine
     jobs: list[dict[str, Any]] = []
     for j, row in enumerate(instance.rows()):

@@ -50,6 +50,7 @@ def _read(
     row: Callable[[Text, Line, int], list[Operation]],
     first_machine: int,
 ) -> JobShopInstance:
+    """Return the instance of a header and rows that `row` parses. Raises InputError."""
     jobs, machines = size(text, lines[0])
     header, tokens = lines[0]
     if len(tokens) > (2 if row is _standard_row else 3):

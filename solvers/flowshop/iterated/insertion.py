@@ -55,6 +55,7 @@ def extend(side, length):
 
 @kernel
 def _extend_with_setups(side, known, length):
+    """`extend` with set-ups: compute `done` for the jobs known..length - 1 of the sequence."""
     machines, n = side.done.shape[0], len(side.duration)
     for k in range(known, length):
         job, value = side.jobs[k], np.int32(0)

@@ -59,6 +59,7 @@ class Population:
                 self._capacity, self._idle = self._capacity * _GROWTH, 0
 
     def _insert(self, member: _Member, value: int) -> None:
+        """Insert a member as `add` describes, and reset the count of searches without an improvement if it is one."""
         if any(known == value and self._equal(each, member) for known, each in zip(self._values, self._members)):
             return
         if len(self._members) == self._capacity:

@@ -136,6 +136,7 @@ class Tabu(Solver):
             team.finish()
 
     def _path_relinking(self, instance: JobShopInstance, seed: int) -> PathRelinking:
+        """Return the search for an instance, with the defaults of the options resolved."""
         from corl.solvers.jobshop.tabu.classic import ClassicTabu
         from corl.solvers.jobshop.tabu.flexible import FlexibleTabu
         from corl.solvers.jobshop.tabu.path_relinking import PathRelinking, TabuParameters
