@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.deprecation import renamed
 from corl.errors import InputError
 
 if TYPE_CHECKING:
@@ -228,3 +229,7 @@ def _check_array(name: str, value: Any, shape: tuple[int | None, ...], low: int,
     if value.size and kinds != "b" and not (value.min() >= low and value.max() <= high):
         bad = value[(value < low) | (value > high)][0]
         raise InputError(f"{bad} is not accepted; accepted: {low} to {high:,}", field=name)
+
+
+if not TYPE_CHECKING:  # to a type checker, an old name is an error
+    __getattr__ = renamed(__name__, {"Rules": "SideConstraints"})
