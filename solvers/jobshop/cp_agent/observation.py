@@ -42,7 +42,7 @@ class Observation(NamedTuple):
     """[3] STARTABLE: L, jobs that can start now; LISTED: jobs listed; KEYS: entries of `keys`."""
     jobs: NDArray[np.int32]
     """[J] the jobs listed: first the L that can start, then others that will need one of their machines."""
-    index: NDArray[np.int32]
+    position: NDArray[np.int32]
     """[J] the index of a job in `jobs`, -1: not listed."""
     x: NDArray[np.float32]
     """[J, SLOTS, FEATURES] the tokens of the listed jobs."""
@@ -65,7 +65,7 @@ def new_observation(instances: list[JobShopInstance]) -> Observation:
     jobs, machines = max(i.jobs for i in instances), max(i.machines for i in instances)
     most = jobs * WINDOW
     return Observation(
-        now=np.zeros(1, np.int64), counts=np.zeros(3, np.int64), jobs=np.zeros(jobs, np.int32), index=np.zeros(jobs, np.int32),
+        now=np.zeros(1, np.int64), counts=np.zeros(3, np.int64), jobs=np.zeros(jobs, np.int32), position=np.zeros(jobs, np.int32),
         x=np.zeros((jobs, SLOTS, FEATURES), np.float32), there=np.zeros((jobs, SLOTS), np.bool_), keys=np.zeros(most, np.int32),
         key_begin=np.zeros(jobs, np.int32), key_end=np.zeros(jobs, np.int32), machine_begin=np.zeros(machines, np.int32),
         machine_end=np.zeros(machines, np.int32),
@@ -95,11 +95,11 @@ def write_tokens(state: State, row: int, observation: Observation) -> None:
     """
     instance = state.instance[row]
     base, machines_start, unit = state.operations_start[instance], state.machines_start[instance], state.unit[instance]
-    observation.index[:] = -1
+    observation.position[:] = -1
     observation.machine_begin[:] = -1
     listed = observation.counts[STARTABLE]
     for c in range(listed):
-        observation.index[observation.jobs[c]] = c
+        observation.position[observation.jobs[c]] = c
     filled = 0
     for c in range(observation.counts[STARTABLE]):
         m = state.machine[base + state.next[row, observation.jobs[c]]]
@@ -111,10 +111,10 @@ def write_tokens(state: State, row: int, observation: Observation) -> None:
                 job = state.job[base + other]
                 offset = other - state.next[row, job]
                 if 0 <= offset < WINDOW - 1 and state.start[row, other] < soon:
-                    if observation.index[job] < 0:
-                        observation.index[job], observation.jobs[listed] = listed, job
+                    if observation.position[job] < 0:
+                        observation.position[job], observation.jobs[listed] = listed, job
                         listed += 1
-                    observation.keys[filled] = observation.index[job] * SLOTS + NEXT + offset
+                    observation.keys[filled] = observation.position[job] * SLOTS + NEXT + offset
                     filled += 1
             observation.machine_end[m] = filled
         observation.key_begin[c], observation.key_end[c] = observation.machine_begin[m], observation.machine_end[m]
