@@ -167,5 +167,5 @@ def test_dispatching_stops(monkeypatch):
     checks = []
     assert Placer(instance).dispatch(0, 0.0, False, random_state(0), lambda: checks.append(0) or True) == math.inf
     whole = Placer(instance).dispatch(0, 0.0, False, random_state(0))
-    monkeypatch.setattr(placer, "_TOGETHER", 7)
+    monkeypatch.setattr(placer, "_UNITS_PER_CHECK", 7)
     assert len(checks) == 1 and Placer(instance).dispatch(0, 0.0, False, random_state(0)) == whole < math.inf
