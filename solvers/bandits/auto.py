@@ -1,4 +1,4 @@
-"""What `solver="auto"` takes."""
+"""`auto`: the choice of a solver."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ __all__ = ["choose"]
 
 
 def choose(instance: BanditInstance, time_limit: float | None, iterations: int | None) -> str:
-    """`fluid`: it takes every constraint (an index needs arms of two levels) and proves a bound."""
+    """Return "fluid": it accepts every constraint (an index needs arms of two levels) and proves a bound."""
     return "fluid"

@@ -1,4 +1,4 @@
-"""`auto`: the solver for an instance and the time given."""
+"""`auto`: the choice of a solver."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ __all__ = ["choose"]
 
 
 def choose(instance: MappingInstance, time_limit: float | None, iterations: int | None) -> str:
-    """annealing, which begins with the compiler-like plan."""
+    """Return "annealing", which begins with a plan like a compiler's."""
     return "annealing"

@@ -1,4 +1,4 @@
-"""`auto`: the solver for an instance's size and the limit given."""
+"""`auto`: the choice of a solver by the instance's size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["choose"]
 
 
 def choose(instance: StaticInstance, time_limit: float | None, iterations: int | None) -> str:
-    """branch-and-bound (with first fit beside it); first-fit alone where there are too many buffers in too many sections."""
+    """Return "branch-and-bound" (which includes first fit), or "first-fit" for too many buffers in too many sections."""
     from corl.solvers.memory_static.branch_and_bound.solver import BranchAndBound
 
     return "first-fit" if BranchAndBound().accepts(instance) else "branch-and-bound"
