@@ -11,5 +11,5 @@ __all__ = ["choose"]
 
 
 def choose(instance: BanditInstance, time_limit: float | None, iterations: int | None) -> str:
-    """Return "fluid": it accepts every constraint (an index needs arms of two levels) and proves a bound."""
+    """`fluid`: it takes every constraint (an index needs arms of two levels) and proves a bound."""
     return "fluid"

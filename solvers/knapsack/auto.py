@@ -11,7 +11,7 @@ __all__ = ["choose"]
 
 
 def choose(instance: KnapsackInstance, time_limit: float | None, iterations: int | None) -> str:
-    """Return "dp" for one capacity; otherwise "cp-sat", or "greedy" if iterations are counted or CP-SAT does not accept it."""
+    """dp for one capacity; cp-sat for several, or greedy where iterations are counted or numbers are too fine for it."""
     if instance.m == 1:
         return "dp"
     from corl.solvers.knapsack.cp_sat import CpSat

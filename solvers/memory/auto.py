@@ -11,5 +11,5 @@ __all__ = ["choose"]
 
 
 def choose(instance: MappingInstance, time_limit: float | None, iterations: int | None) -> str:
-    """Return "annealing", which begins with a plan like a compiler's."""
+    """annealing, which begins with the compiler-like plan."""
     return "annealing"

@@ -11,7 +11,7 @@ __all__ = ["choose"]
 
 
 def choose(instance: StaticInstance, time_limit: float | None, iterations: int | None) -> str:
-    """Return "branch-and-bound" (which includes first fit), or "first-fit" for too many buffers in too many sections."""
+    """branch-and-bound (with first fit beside it); first-fit alone where there are too many buffers in too many sections."""
     from corl.solvers.memory_static.branch_and_bound.solver import BranchAndBound
 
     return "first-fit" if BranchAndBound().accepts(instance) else "branch-and-bound"
