@@ -78,7 +78,7 @@ def test_number_of_coolings():
     """
 
     def count(clients, planned, long=False, coolings=0):
-        return RuinRecreate(coolings=coolings)._count(clients, planned, long)
+        return RuinRecreate(coolings=coolings)._cooling_count(clients, planned, long)
 
     assert count(100, 10**6) == 1 and count(100, 4 * 10**6) == 3
     assert count(1000, 9 * 10**6) == 1 and count(1000, 9 * 10**6, long=True) == 2
