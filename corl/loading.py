@@ -27,7 +27,7 @@ def load(instance: Any, problem: str | Problem | None = None) -> tuple[Problem, 
         with reading(path):
             adapter = adapter or registry.recognise(path)
             data = _read(adapter, path)
-            return adapter.of(data), data
+            return adapter.with_sense_of(data), data
     if adapter is None:
         if isinstance(instance, Mapping) and isinstance(instance.get("problem"), str):
             return load(instance, instance["problem"])
@@ -37,12 +37,12 @@ def load(instance: Any, problem: str | Problem | None = None) -> tuple[Problem, 
         if found is None:
             names = ", ".join(registry.problems())
             raise UsageError(f"say which problem {kind_of(instance)} stands for: problem= one of {names}")
-        return found.of(instance), instance
+        return found.with_sense_of(instance), instance
     try:
         data = instance if isinstance(instance, adapter.instance_type) else adapter.adapt(instance)
     except RecursionError:
         raise InputError(f"{kind_of(instance)} that is nested too deeply, or in itself") from None
-    return adapter.of(data), data
+    return adapter.with_sense_of(data), data
 
 
 def read(path: str | os.PathLike[str], problem: str | Problem | None = None) -> Any:

@@ -119,7 +119,7 @@ class Process:
             raise UsageError(unknown(f"{self.name} has no environment", name, self.environments))
         return name or next(iter(self.environments), "")
 
-    def episode(self, instance: Any, key: int) -> Any:
+    def realised_instance(self, instance: Any, key: int) -> Any:
         """Return the instance by which the solution of a row is judged that was reset to `instance` with this key.
 
         By `evaluate` of it the objective value is the base value plus the rewards (the negative when minimising). It differs
@@ -152,7 +152,7 @@ class Process:
         """Return instances with the same solutions and objective values, but other features; the first is `instance`."""
         return [instance]
 
-    def starts(self, instance: Any) -> int:
+    def start_count(self, instance: Any) -> int:
         """Return the number of keys, 0, 1, ..., with which `Environment.reset` begins in different states."""
         return 1
 

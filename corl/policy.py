@@ -77,7 +77,7 @@ class ModelEvaluator(Evaluator, Protocol):
         """Return the argument of `initial` for R states, and the model's ids of their listed actions, int32 [R, K], then -1."""
         ...
 
-    def initial(self, seen: Mapping[str, NDArray[Any]], /) -> tuple[Any, Any, Any]:
+    def initial(self, observed: Mapping[str, NDArray[Any]], /) -> tuple[Any, Any, Any]:
         """See LatentNetwork.initial."""
         ...
 

@@ -1,6 +1,6 @@
 """Preparation of a solver for an instance: several processes compile its kernels, then it prepares by itself.
 
-A process that solves hundreds of small instances does so once for all equivalent ones (`Solver.alike`).
+A process that solves hundreds of small instances does so once for all equivalent ones (`Solver.preparation_size`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sized
 from typing import Any
 
 from corl import options
-from corl.compilation.ahead import compile_for
+from corl.compilation.precompile import compile_for
 from corl.solver import Solver
 
 __all__ = ["prepare"]
@@ -34,10 +34,10 @@ def prepare(solver: Solver, instance: Any) -> None:
 def _key(solver: Solver, instance: Any) -> tuple[Any, ...] | None:
     """Return a key that is equal for two calls with the same effect; None if that is unknown."""
     given = tuple(getattr(solver, name) for name in options.declarations(type(solver)))
-    if not solver.alike or not all(isinstance(each, _PLAIN) for each in given):
+    if not solver.preparation_size or not all(isinstance(each, _PLAIN) for each in given):
         return None
     files = tuple(_content(each) for each in given if isinstance(each, str))
-    return type(solver), given, files, solver.kind(instance), _shape(instance, solver.alike)
+    return type(solver), given, files, solver.kind(instance), _shape(instance, solver.preparation_size)
 
 
 def _content(word: str) -> tuple[int, int] | None:

@@ -29,7 +29,7 @@ __all__ = [
     "choose",
     "chooser",
     "entry_of",
-    "is_guest",
+    "is_uninstalled",
     "names",
     "problem",
     "problem_of",
@@ -40,7 +40,7 @@ __all__ = [
     "working_problems",
 ]
 
-_guests: dict[str, Problem] = {}  # by name: those that are used in this process without being installed
+_uninstalled: dict[str, Problem] = {}  # by name: those that are used in this process without being installed
 _LETTER = re.compile("[A-Za-z]")
 _HEAD = 4096  # characters of a file that `recognises` sees
 _log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 
 def problems() -> list[str]:
     """Return the names of all problems, sorted."""
-    return sorted({*declared("corl.problems"), *_guests})
+    return sorted({*declared("corl.problems"), *_uninstalled})
 
 
 def problem(named: str | Problem) -> Problem:
@@ -58,7 +58,7 @@ def problem(named: str | Problem) -> Problem:
     one.
     """
     if isinstance(named, str):
-        return _guests[named] if named in _guests else _installed(named)
+        return _uninstalled[named] if named in _uninstalled else _installed(named)
     if not isinstance(named, Problem):
         raise UsageError(f"problem: {named!r} is not accepted; it takes a name (corl list problems) or a Problem")
     name: str = getattr(named, "name", "")
@@ -72,13 +72,13 @@ def problem(named: str | Problem) -> Problem:
     for other in working_problems():
         if other.name != name and getattr(other, "instance_type", None) is kind:
             raise UsageError(f"problem: {name} has the instance_type of {other.name}, {kind.__name__}; accepted: one of its own")
-    _guests[name] = named
+    _uninstalled[name] = named
     return named
 
 
-def is_guest(name: str) -> bool:
+def is_uninstalled(name: str) -> bool:
     """Return whether the problem of that name was registered by `problem` and is not installed."""
-    return name in _guests
+    return name in _uninstalled
 
 
 def working_problems() -> Iterator[Problem]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from corl.adapter import Problem
+from corl.deprecation import renamed_members
 from corl.errors import Infeasible, SolverError
 from corl.judging import judged
 from corl.termination import LIMITS, Limit, Status
@@ -42,6 +43,7 @@ class Improvement:
     """The incumbent in the problem's own form (None before the first); the run's own copy, which must not be changed."""
 
 
+@renamed_members({"aside": "sub_run"})
 class Run:
     """The argument of `Solver.solve`. The clock starts when `start` is called, after `Solver.prepare`.
 
@@ -94,7 +96,7 @@ class Run:
         self._given: Any = None  # the incumbent before the solver begins
         self._strict = bool(os.environ.get(STRICT))
 
-    def aside(self, reserve: float = 0.0) -> Run:
+    def sub_run(self, reserve: float = 0.0) -> Run:
         """Return a run for another thread of the solver, or for a part of its work that must leave `reserve` seconds for the
         rest.
 
@@ -200,9 +202,9 @@ class Run:
     def _measure(self, now: float) -> None:
         """Update the estimated seconds per unit of work from the last grant (the slower of it and a running mean)."""
         if self._granted:
-            seen = max(now - self._granted_at, 1e-9) / self._granted
+            latest = max(now - self._granted_at, 1e-9) / self._granted
             mean = self._seconds_per_unit
-            self._seconds_per_unit = max(seen, 0.7 * mean + 0.3 * seen) if mean else seen
+            self._seconds_per_unit = max(latest, 0.7 * mean + 0.3 * latest) if mean else latest
 
     # ---------------------------------------------------------------- reports of the solver
     @property

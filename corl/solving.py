@@ -14,7 +14,7 @@ from typing import Any
 
 from corl import options, registry
 from corl.adapter import Problem
-from corl.compilation.ahead import compile_for
+from corl.compilation.precompile import compile_for
 from corl.errors import InputError, SolverError, UsageError, described, hint, missing_package
 from corl.interruption import interruptible
 from corl.judging import judged
@@ -252,5 +252,5 @@ def _result(run: Run, method: Solver, name: str, setup: float, engines: dict[str
         data=data,
         reason=run.reason or run.refusal,
         discarded=run.discarded,
-        tolerated=adapter.tolerated(data, run.solution) if verified else "",
+        tolerated=adapter.tolerance_note(data, run.solution) if verified else "",
     )

@@ -38,7 +38,7 @@ def execute(args: argparse.Namespace) -> int:
     text = f"feasible, objective {value(objective)}"
     if not fits:
         text += f"; the file claims {value(claimed)}"
-    if tolerated := problem.tolerated(instance, solution):
+    if tolerated := problem.tolerance_note(instance, solution):
         text += f"; {tolerated}"
     found = {"feasible": True, "objective": objective, "claimed": claimed, "reason": None if fits else "wrong claim"}
     _say(args, found | {"tolerated": tolerated}, text)

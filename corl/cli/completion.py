@@ -107,13 +107,13 @@ def _fish(commands: dict[str, tuple[str, list[_Word]]]) -> str:
     lines = ["# corl: completion for fish"]
     for name, (text, words) in commands.items():
         lines.append(f"complete -c corl -n __fish_use_subcommand -f -a {name} -d {_quoted(text)}")
-        seen = f"-n '__fish_seen_subcommand_from {name}'"
+        condition = f"-n '__fish_seen_subcommand_from {name}'"
         for word in words:
             if word.text.startswith("--"):
                 after = f" -x -a {_quoted(' '.join(word.after))}" if word.after else " -r" if word.takes else ""
-                lines.append(f"complete -c corl {seen} -l {word.text[2:]}{after} -d {_quoted(word.about)}")
+                lines.append(f"complete -c corl {condition} -l {word.text[2:]}{after} -d {_quoted(word.about)}")
             else:
-                lines.append(f"complete -c corl {seen} -a {word.text}")
+                lines.append(f"complete -c corl {condition} -a {word.text}")
     return "\n".join(lines) + "\n"
 
 

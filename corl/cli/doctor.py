@@ -112,13 +112,13 @@ def _cache() -> str:
 def _compiled() -> dict[str, str]:
     """Of the kernels that a problem's solvers need: whether all are kept, or how long the first call compiles."""
     from corl import registry
-    from corl.compilation import ahead
+    from corl.compilation import precompile
 
     told = {}
     for problem in registry.working_problems():
         solvers = {registry.solver(problem.name, short) for short in registry.solvers(problem.name)}
-        records = [record for solver in solvers for record in ahead.recorded(solver)]
-        jobs = ahead.missing(records)
+        records = [record for solver in solvers for record in precompile.recorded(solver)]
+        jobs = precompile.missing(records)
         seconds = sum(job.seconds for job in jobs)
         if records:
             told[problem.name] = f"{len(jobs)} kernels missing, {seconds:.0f} s of a core; corl warm-up" if jobs else "all"

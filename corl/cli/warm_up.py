@@ -25,14 +25,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     from corl import registry
-    from corl.compilation import ahead
+    from corl.compilation import precompile
 
     begun = time.perf_counter()
     problems = [registry.problem(name) for name in args.problems or registry.problems()]
     solvers = {registry.solver(problem.name, short) for problem in problems for short in registry.solvers(problem.name)}
-    records = [record for solver in solvers for record in ahead.recorded(solver)]
-    ahead.compile_ahead(records, lambda count, seconds: _say(f"{count} kernels to compile, about {seconds:.0f} s"))
-    if left := len(ahead.missing(records)):
+    records = [record for solver in solvers for record in precompile.recorded(solver)]
+    precompile.compile_ahead(records, lambda count, seconds: _say(f"{count} kernels to compile, about {seconds:.0f} s"))
+    if left := len(precompile.missing(records)):
         return fail(f"{left} kernels are not kept: the cache folder cannot be written, or a kernel fails", 1)
     if args.all:
         for problem in problems:

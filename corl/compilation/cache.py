@@ -32,14 +32,14 @@ from typing import Any
 import numba
 from numba.core import caching
 
-from corl.compilation import claims, signals
+from corl.compilation import locks, signals
 
-__all__ = ["Cache", "bare", "cache_folder", "of", "package_folder"]
+__all__ = ["Cache", "bare", "cache_folder", "kernel_cache", "package_folder"]
 
 _KEPT = 6  # digests of a module kept on disk, the latest used ones
 _IN_USE = 3600.0  # seconds after its start that a process may still add to its folder
 _HOOKS = "corl.hooks"
-_ASIDE = {f"corl.compilation.{name}" for name in ("announcing", "claims", "signals")}  # their edits change no machine code
+_ASIDE = {f"corl.compilation.{name}" for name in ("announcing", "locks", "signals")}  # their edits change no machine code
 # Imports of a module's first level: what a kernel calls is a global of its module. Those for type checkers alone are indented.
 _IMPORT = re.compile(r"^(?:from +([\w.]+) +import +(\([^)]*\)|[^\n]*)|import +([^\n]*))", re.MULTILINE)
 _SEAL = hashlib.sha256().digest_size  # bytes that a file begins with
@@ -48,14 +48,14 @@ _log = logging.getLogger(__name__)
 _ATTACHES = re.compile(r"^@attach\(", re.MULTILINE)
 
 
-def of(function: Callable[..., Any]) -> Any:
+def kernel_cache(function: Callable[..., Any]) -> Any:
     """Return numba's cache of a kernel; None if there can be none (`_module_folder`): it is then compiled in every process."""
     folder = _module_folder(function.__module__)
     return None if folder is None else Cache(function)
 
 
 def bare(cache: Any) -> Any:
-    """Return the cache of the same kernel without wrapper and machine code (corl.compilation.parts)."""
+    """Return the cache of the same kernel without wrapper and machine code (corl.compilation.bitcode_only)."""
     return _BareCache(cache) if isinstance(cache, Cache) else cache
 
 
@@ -173,10 +173,10 @@ class Cache(caching.FunctionCache):
         self._cache_file = _File(self._cache_path, self._file_name, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the stored code; if there is none, the caller has the claim to compile it, until `claims.released` ends."""
+        """Return the stored code; if there is none, the caller has the claim to compile it, until `locks.released` ends."""
         found = self.find(sig, target_context)
         if found is None:
-            claims.take(self._folder, self._claim(sig), signals.deliver)
+            locks.take(self._folder, self._claim(sig), signals.deliver)
             found = self.find(sig, target_context)
         return found
 
@@ -201,14 +201,14 @@ class Cache(caching.FunctionCache):
 
     def is_claimed(self, sig: Any) -> bool:
         """Return whether another process compiles for this signature."""
-        return claims.taken(self._folder, self._claim(sig))
+        return locks.taken(self._folder, self._claim(sig))
 
     def _claim(self, sig: Any) -> str:
         return f"{self._file_name} {sig}"
 
 
 class _BareCache(Cache):
-    """The cache of a bare kernel (parts.py), in separate files; a whole one serves as well."""
+    """The cache of a bare kernel (bitcode_only.py), in separate files; a whole one serves as well."""
 
     def __init__(self, whole: Cache) -> None:
         super().__init__(whole._py_func, ".bare")

@@ -1,4 +1,4 @@
-"""The signatures of kernels as JSON: the content of solvers' `.kernels.json` files (corl.compilation.ahead)."""
+"""The signatures of kernels as JSON: the content of solvers' `.kernels.json` files (corl.compilation.precompile)."""
 
 # mypy: allow-untyped-calls
 # numba's own functions have no types.

@@ -6,13 +6,13 @@ best = found.best(len(instances))
 """
 
 from corl.decoding.beam import Beam
-from corl.decoding.decode import Decoded, Decoder, Entries, decode
+from corl.decoding.decode import Decoded, Decoder, StartStates, decode
 from corl.decoding.evaluator import CountedEvaluator, Stopped
 from corl.decoding.planning import LearnedPlanning, Planning
 from corl.decoding.rollouts import Greedy, Sampling
 from corl.decoding.without_replacement import WithoutReplacement
 
 __all__ = [
-    "Beam", "CountedEvaluator", "Decoded", "Decoder", "Entries", "Greedy", "LearnedPlanning", "Planning", "Sampling",
+    "Beam", "CountedEvaluator", "Decoded", "Decoder", "StartStates", "Greedy", "LearnedPlanning", "Planning", "Sampling",
     "Stopped", "WithoutReplacement", "decode",
 ]  # fmt: skip

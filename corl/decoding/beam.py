@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.decoding.decode import Decoded, Entries
+from corl.decoding.decode import Decoded, StartStates
 from corl.decoding.evaluator import CountedEvaluator, log_softmax
 from corl.environment import Environment
 from corl.errors import UsageError
@@ -30,7 +30,7 @@ class Beam(Options):
         0.0, "What a factor e of probability is worth, as a share of the estimate at the start; 0: probability alone.", low=0
     )
 
-    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+    def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Use `width` rows for each entry; as many entries are decoded at a time as the pool has rows for."""
         cut = False
         if self.nat and not evaluator.policy.has_value:
@@ -39,7 +39,7 @@ class Beam(Options):
             cut |= self._search(evaluator, part, found)
         found.exhausted = not cut
 
-    def _search(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> bool:
+    def _search(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> bool:
         """Search from the entries; return whether anything was cut off."""
         environment, cut = evaluator.environment, False
         beam = Frontier.roots(environment, entries)
@@ -75,7 +75,7 @@ def needs_rows(evaluator: CountedEvaluator, rows: int, what: str) -> None:
         raise UsageError(f"{what} needs a pool of {rows} rows; this one has {evaluator.environment.rows}")
 
 
-def chunks(evaluator: CountedEvaluator, entries: Entries, rows: int, what: str) -> list[Entries]:
+def chunks(evaluator: CountedEvaluator, entries: StartStates, rows: int, what: str) -> list[StartStates]:
     """Return the entries in parts for which the pool has `rows` rows each. Raises UsageError if one entry does not fit."""
     needs_rows(evaluator, rows, what)
     every = evaluator.environment.rows // rows
@@ -87,7 +87,7 @@ class Frontier:
     """M states, each on its own row, sorted by entry."""
 
     entry: NDArray[np.int64]
-    """[M] indices into the Entries being decoded."""
+    """[M] indices into the StartStates being decoded."""
     row: NDArray[np.int64]
     """[M] rows of the pool."""
     total: NDArray[np.float64]
@@ -100,7 +100,7 @@ class Frontier:
     """[M] whether the episode has ended."""
 
     @classmethod
-    def roots(cls, environment: Environment, entries: Entries) -> Frontier:
+    def roots(cls, environment: Environment, entries: StartStates) -> Frontier:
         """Create the initial states, on the first rows of the pool."""
         count = len(entries.number)
         rows = np.arange(count)
@@ -150,7 +150,7 @@ class Frontier:
         place[others] = free_rows(environment, place[first], int(others.sum()))
         return place
 
-    def record(self, environment: Environment, entries: Entries, chosen: NDArray, found: Decoded) -> None:
+    def record(self, environment: Environment, entries: StartStates, chosen: NDArray, found: Decoded) -> None:
         """Add the solutions of the states `chosen`, whose episodes are over, to `found`."""
         for i in chosen:
             taken = self.history[i]

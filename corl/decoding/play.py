@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from corl.environment import Environment, View
 
-__all__ = ["Played", "Turn", "play"]
+__all__ = ["Played", "DecisionStep", "play"]
 
 
-class Turn(NamedTuple):
+class DecisionStep(NamedTuple):
     """R states in which an action is to be chosen."""
 
     episode: NDArray[np.int64]
@@ -55,7 +55,7 @@ def play(
     environment: Environment,
     rows: NDArray[np.int64],
     totals: NDArray[np.float64],
-    choose: Callable[[Turn], NDArray[np.integer]],
+    choose: Callable[[DecisionStep], NDArray[np.integer]],
     into: NDArray[np.int64] | None = None,
     most: NDArray[np.int64] | None = None,
 ) -> Played:
@@ -82,7 +82,7 @@ def play(
         live, offered = live[going], offered[going]
         if not live.size:
             return Played(at, totals, np.concatenate(taken, axis=1), np.concatenate(given, axis=1))
-        chosen = choose(Turn(live, len(taken) - 1, environment.view(at[live], offered)))
+        chosen = choose(DecisionStep(live, len(taken) - 1, environment.view(at[live], offered)))
         there = at[live] if into is None else into[live]
         rewards = environment.step(at[live], there, chosen)
         at[live] = there

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corl import hooks
-from corl.decoding.decode import Decoded, Entries
+from corl.decoding.decode import Decoded, StartStates
 from corl.decoding.evaluator import CountedEvaluator
 from corl.decoding.noise import gumbels, stream_keys
-from corl.decoding.play import Turn, play
+from corl.decoding.play import DecisionStep, play
 from corl.jit import kernel
 from corl.options import Options, option
 
@@ -25,7 +25,7 @@ _GOLDEN = 0.6180339887498949  # its multiples, modulo 1, are spread evenly howev
 class Greedy:
     """The most probable action at every step, the first listed of equals; played by the policy itself if it can."""
 
-    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+    def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Use one row for each entry."""
         every = max(1, evaluator.environment.rows)
         for begin in range(0, len(entries.number), every):
@@ -46,7 +46,7 @@ class Sampling(Options):
         scale="log",
     )
 
-    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+    def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Use one row for each sample; as many samples are drawn at a time as the pool has rows."""
         samples = len(entries.number) * self.samples
         for begin in range(0, samples, evaluator.environment.rows):
@@ -60,7 +60,7 @@ class Sampling(Options):
 
 def _play(
     evaluator: CountedEvaluator,
-    entries: Entries,
+    entries: StartStates,
     streams: NDArray[np.uint64] | None,
     temperature: NDArray[np.float64],
     found: Decoded,
@@ -110,12 +110,12 @@ def roll_out(
     """
     log_probabilities, hot = np.zeros(len(rows)), np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)
 
-    def choose(turn: Turn) -> NDArray[np.int32]:
-        scores = evaluator.log_probabilities(turn.rows, turn.actions, hot[turn.episode])
-        noise = 0.0 if streams is None else gumbels(streams[turn.episode], turn.number, scores.shape[1])
+    def choose(decision: DecisionStep) -> NDArray[np.int32]:
+        scores = evaluator.log_probabilities(decision.rows, decision.actions, hot[decision.episode])
+        noise = 0.0 if streams is None else gumbels(streams[decision.episode], decision.number, scores.shape[1])
         slots = (scores + noise).argmax(axis=1)
-        log_probabilities[turn.episode] += scores[np.arange(len(slots)), slots]
-        return turn.taken(slots)
+        log_probabilities[decision.episode] += scores[np.arange(len(slots)), slots]
+        return decision.taken(slots)
 
     played = play(evaluator.environment, rows, totals, choose, into, most)
     return played.rows, played.totals, log_probabilities, played.actions

@@ -72,8 +72,8 @@ class SequenceTrees:
     def remaining(self, entry: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the remaining log probability of each entry, float64; 0 (everything) before its root is visited."""
         roots, left = self.roots[entry], np.zeros(len(entry))
-        seen = roots >= 0
-        left[seen] = np.logaddexp.reduce(self.left[roots[seen]], axis=1)
+        has_root = roots >= 0
+        left[has_root] = np.logaddexp.reduce(self.left[roots[has_root]], axis=1)
         return left
 
     def _reserve(self, count: int) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.decoding.beam import Frontier, best_of_each, chunks
-from corl.decoding.decode import Decoded, Entries
+from corl.decoding.decode import Decoded, StartStates
 from corl.decoding.evaluator import CountedEvaluator
 from corl.decoding.noise import gumbels, stream_keys
 from corl.decoding.sequence_trees import SequenceTrees
@@ -31,7 +31,7 @@ class WithoutReplacement(Options):
     rounds: int = option(1, "It ends earlier where every sequence was sampled.", low=1)
     temperature: float = option(1.0, "Logits are divided by it.", above=0, scale="log")
 
-    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+    def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Use `width` rows for each entry; as many entries are decoded at a time as the pool has rows for."""
         exhausted = True
         for part in chunks(evaluator, entries, self.width, f"a beam of width {self.width}"):
@@ -47,7 +47,7 @@ class WithoutReplacement(Options):
 class Sampler:
     """Samples entries without replacement, round after round."""
 
-    def __init__(self, evaluator: CountedEvaluator, entries: Entries, temperature: float = 1.0) -> None:
+    def __init__(self, evaluator: CountedEvaluator, entries: StartStates, temperature: float = 1.0) -> None:
         self.evaluator, self.entries, self.temperature = evaluator, entries, temperature
         self.trees = SequenceTrees(len(entries.number), evaluator.environment.width)
         self.left = np.arange(len(entries.number))

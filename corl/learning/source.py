@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "folder_option"]
 
-_WATCHED = 2**30  # number of the first generated instance that is watched; training's numbers stay below
-_HELD_OUT = 10  # about one file in ten is watched
+_WATCHED = 2**30  # the number of the first generated validation instance; those of training are smaller
+_HELD_OUT = 10  # about one file in ten is held out for validation
 
 
 def folder_option() -> str:
     """Return the option `instances` of a recipe."""
-    return option("", "A folder of instance files to train on instead; about a tenth of them is held out, and watched if any is.")
+    return option("", "A folder of instance files to train on instead; about a tenth of them is held out for validation.")
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class Source:
     generator: str = ""
     """The name of one of the problem's generators; "": the first that takes a size."""
     sizes: Sequence[int] = (20,)
-    """Values of the generator's `Problem.size_option`, used in turns: one for each call of `instances`."""
+    """Values of the generator's `Problem.size_option`, used in turn, one for each call of `instances`."""
     seed: int = 0
     folder: str = ""
-    """Files to read instead. About a tenth of them, by a hash of their names, are watched and never trained on."""
+    """Files to read instead. About a tenth of them, by a hash of their names, are validated on and never trained on."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the fields, and register the problem, which may not be installed, in a worker process."""
@@ -49,7 +49,7 @@ class Source:
         registry.problem(self.problem)
 
     def instances(self, first: int, count: int) -> list[Any]:
-        """Return the instances number first, ..., first + count - 1 to train on; every call must have the same `count`.
+        """Return the instances with the numbers first, ..., first + count - 1 to train on; every call must have the same `count`.
 
         Raises UsageError for an unknown generator or option, and InputError for a malformed file.
         """
@@ -59,7 +59,7 @@ class Source:
         return self._generated(first, count, self.sizes[first // max(1, count) % len(self.sizes)])
 
     def watched(self, count: int) -> list[Any]:
-        """Return `count` instances of all sizes that are never trained on; of a folder at most `count` of those held out."""
+        """Return `count` validation instances of all sizes, which are never trained on; at most `count` of the files held out."""
         if self.folder:
             return [self._read(path) for path in self._files[1][:count]]
         cuts = np.linspace(0, count, len(self.sizes) + 1).astype(int).tolist()
@@ -82,7 +82,7 @@ class Source:
 
     @cached_property
     def _files(self) -> tuple[list[Path], list[Path]]:
-        """The files to train on and those to watch. Raises UsageError if there are no files to train on."""
+        """The files to train on and those to validate on. Raises UsageError if there are no files to train on."""
         folder = Path(self.folder)
         if not folder.is_dir():
             raise UsageError(f"instances: no folder {self.folder}; accepted: a folder of instance files of {self.problem.name}")

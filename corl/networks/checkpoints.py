@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from corl import registry
+from corl.deprecation import renamed
 from corl.errors import CorlError, InputError, UsageError, described, unknown
 from corl.files.json_values import from_json, to_json
 from corl.files.opening import reading, replacing
@@ -26,7 +27,7 @@ from corl.version import __version__
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-__all__ = ["FORMAT", "load", "load_policy", "loaded", "loaded_as", "read_header", "save", "shipped"]
+__all__ = ["FORMAT", "load", "load_policy", "load_cached", "load_cached_as", "read_header", "save", "shipped"]
 
 _Network = TypeVar("_Network")
 FORMAT = 1
@@ -101,7 +102,7 @@ def load_policy(name_or_path: str | os.PathLike[str], problem: str = "", instanc
     return network
 
 
-def loaded(name_or_path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+def load_cached(name_or_path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     """Return the network and header as by `load`; the same object while the file is unchanged, so its weights must not be
     changed.
     """
@@ -109,9 +110,9 @@ def loaded(name_or_path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     return _loaded(path, path.stat().st_mtime_ns)
 
 
-def loaded_as(kind: type[_Network], name_or_path: str | os.PathLike[str]) -> _Network:
-    """Return the network of `loaded`, which must be of this class. Raises UsageError for another one."""
-    network, _ = loaded(name_or_path)
+def load_cached_as(kind: type[_Network], name_or_path: str | os.PathLike[str]) -> _Network:
+    """Return the network of `load_cached`, which must be of this class. Raises UsageError for another one."""
+    network, _ = load_cached(name_or_path)
     if not isinstance(network, kind):
         accepted = getattr(kind, "architecture", kind.__name__)
         raise UsageError(f"policy {name_or_path} is a network of architecture {network.architecture}; accepted: {accepted}")
@@ -191,3 +192,7 @@ def _parts(weights: Mapping[str, Tensor]) -> Iterator[bytes]:
         tensor = weights[name]
         yield f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode()
         yield tensor.reshape(-1).contiguous().view(torch.uint8).numpy().tobytes()
+
+
+if not TYPE_CHECKING:
+    __getattr__ = renamed(__name__, {"loaded": "load_cached", "loaded_as": "load_cached_as"})

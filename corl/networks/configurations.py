@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from corl import registry
 from corl.errors import unknown
 from corl.files.json_values import is_number
-from corl.networks.policy import Policy
+from corl.networks.policy import NetworkPolicy
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -34,7 +34,7 @@ def check_config(kind: type[Any], config: Mapping[str, Any], weights: Mapping[st
 
     Every entry must have the type in the constructor's annotation; no integer and no list's length may exceed the
     largest axis of a tensor (or 1000); a "problem" must be registered and have the "features" and the "environment" that a
-    Policy names. The error is a ValueError, or whatever the constructor raises.
+    NetworkPolicy names. The error is a ValueError, or whatever the constructor raises.
     """
     check_finite(weights)
     _check_entries(kind, config, max(_FREE, *(size for tensor in weights.values() for size in tensor.shape), 0))
@@ -109,9 +109,9 @@ def _check_names(kind: type[Any], config: Mapping[str, Any]) -> None:
     if not isinstance(config.get("problem"), str):
         return
     problem = registry.problem(config["problem"])
-    if issubclass(kind, Policy):
+    if issubclass(kind, NetworkPolicy):
         problem.environment_name(config.get("environment", ""))
-        if kind.look is Policy.look and config.get("features") not in problem.features:
+        if kind.state_arrays is NetworkPolicy.state_arrays and config.get("features") not in problem.features:
             raise ValueError(unknown(f"{problem.name} has no features", config.get("features", ""), problem.features))
 
 

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any
 
 from corl.errors import CorlError, UsageError, described
-from corl.processes.answering import Answering
 from corl.processes.child import search_path
 from corl.processes.executor import WAKE, Outcome
+from corl.processes.task_worker import Answering
 
 __all__ = ["Cluster", "Ray", "imported"]
 

@@ -1,4 +1,4 @@
-"""Team: the workers of one solve, as the calling process manages them; the work of each is in member.py."""
+"""Team: the workers of one solve, as the calling process manages them; the work of each is in solve_worker.py."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Team:
         self._best: dict[int, tuple[float, Any]] = {}
         self._limit: Limit = "finished"
         task = {
-            "problem": run.problem if registry.is_guest(run.problem.name) else run.problem.name,
+            "problem": run.problem if registry.is_uninstalled(run.problem.name) else run.problem.name,
             "instance": run.instance,
             "solver": solver,
             "limits": {"time_limit": run.time_limit, "iterations": run.iterations, "target": run.target},
@@ -110,7 +110,7 @@ class Team:
 
     def _start(self, k: int) -> None:
         try:
-            child = Child("corl.processes.member")
+            child = Child("corl.processes.solve_worker")
         except OSError as error:
             raise SolverError(f"worker {k} cannot be started: {error}") from error
         self._children.append(child)

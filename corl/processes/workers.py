@@ -91,7 +91,7 @@ def _executor(count: int, make: Maker, arguments: tuple[Any, ...], executor: str
     children: list[Child] = []
     try:
         for _ in range(count):
-            children.append(Child("corl.processes.answering", threads=1))
+            children.append(Child("corl.processes.task_worker", threads=1))
     except OSError as error:
         end(children)
         raise CorlError(f"a worker cannot be started: {error}") from error

@@ -82,7 +82,7 @@ class LatentNetwork(Protocol):
     slots: int
     """A, the number of actions."""
 
-    def initial(self, seen: Mapping[str, NDArray[Any]], /) -> tuple[Any, Any, Any]:
+    def initial(self, observed: Mapping[str, NDArray[Any]], /) -> tuple[Any, Any, Any]:
         """Return representation and prediction of R observations: (latent float [R, ...], logits [R, A], value [R])."""
 
     def recurrent(self, latent: Any, actions: Any, /) -> tuple[Any, Any, Any, Any]:
@@ -152,12 +152,12 @@ class LearnedModel(Model):
         """See Model.root; `roots` is (observation, actions). The keys are not used."""
         import torch
 
-        seen, listed = roots
+        observed, listed = roots
         listed = np.asarray(listed, np.int32)
         if listed.shape[0] != len(keys) or listed.shape[1] > self.width or (listed >= self.width).any():
             raise UsageError(f"actions are {len(keys)} rows of ids below {self.width}, at most so many, -1 after the last")
         with torch.no_grad():
-            latent, logits, value = self.network.initial(seen)
+            latent, logits, value = self.network.initial(observed)
         self._latent = latent.new_zeros((len(keys), nodes, *latent.shape[1:]))
         self._latent[:, 0] = latent
         self._latent = self._latent.flatten(0, 1)

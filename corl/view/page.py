@@ -47,7 +47,7 @@ def _facts(problem: Problem, instance: Any, solution: Any, run: Facts) -> list[t
         return [*run, *known]
     if solution is None:
         return known
-    return [("objective", value(float(problem.of(instance).evaluate(instance, solution)))), *known]
+    return [("objective", value(float(problem.with_sense_of(instance).evaluate(instance, solution)))), *known]
 
 
 def _shown(fact: Any) -> str:

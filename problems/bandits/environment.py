@@ -105,7 +105,7 @@ class BanditEnvironment(Environment):
         }
 
     def solution(self, row: int) -> RecordedPolicy:
-        """What was done, a policy of the instance of that one episode (`Problem.episode`). Raises UsageError before its end."""
+        """Return the actions taken, a policy for the `Problem.realised_instance`. Raises UsageError before the episode's end."""
         at, state = int(self._checked(row)[0]), self.state
         which = int(state.instance[at])
         if state.time[at] < state.horizon[which]:

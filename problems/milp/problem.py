@@ -34,7 +34,7 @@ class Milp(Problem):
     suffixes = (".sol",)
     instance_suffixes = (".lp", ".mps")
 
-    def of(self, instance: MilpInstance) -> Milp:
+    def with_sense_of(self, instance: MilpInstance) -> Milp:
         """Return the problem that minimises or the one that maximises."""
         return MaximisedMilp() if instance.sense == "max" else Milp()
 
@@ -50,7 +50,7 @@ class Milp(Problem):
 
         return objective(instance, solution)
 
-    def tolerated(self, instance: MilpInstance, solution: Any) -> str:
+    def tolerance_note(self, instance: MilpInstance, solution: Any) -> str:
         """Return the most violated bound, integer or row within the tolerance: engines stop at 1e-6."""
         from corl.problems.milp.evaluation import violation
 
@@ -145,7 +145,7 @@ class Milp(Problem):
 
         draw(instance, solution, axes)
 
-    def miniature(self, instance: MilpInstance) -> MilpInstance:
+    def warm_up_instance(self, instance: MilpInstance) -> MilpInstance:
         """Return a knapsack of a few items: solvers compile no more for a large program than for it."""
         from corl.problems.milp.generators import multiple_knapsack
 

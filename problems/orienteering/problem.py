@@ -193,7 +193,7 @@ class Orienteering(Problem):
 
         return [instance, *(replace(instance, graph=graph) for graph in planar_symmetries(instance.graph)[1:])]
 
-    def miniature(self, instance: OrienteeringInstance) -> OrienteeringInstance:
+    def warm_up_instance(self, instance: OrienteeringInstance) -> OrienteeringInstance:
         """Its first dozen nodes, the first two as start and end where these are two, with room for them and more."""
         from corl.problems.orienteering.evaluation import path_length
         from corl.problems.tsp.symmetries import first_cities

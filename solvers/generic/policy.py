@@ -12,7 +12,7 @@ from corl.policy import Policy as AnyPolicy
 from corl.solver import Solver
 
 if TYPE_CHECKING:
-    from corl.decoding import CountedEvaluator, Decoded, Decoder, Entries
+    from corl.decoding import CountedEvaluator, Decoded, Decoder, StartStates
     from corl.run import Run
     from corl.solvers.generic.inference import Session
 
@@ -72,7 +72,7 @@ class Policy(Solver):
     )
     rounds: int = option(0, "After so many rounds it ends; 0: never before the budget does, or everything was looked at.", low=0)
 
-    alike: ClassVar[int] = 16
+    preparation_size: ClassVar[int] = 16
     title: ClassVar[str] = "a learned policy: greedy, then samples or beams of it"
     iteration: ClassVar[str] = "one state shown to the network"
 
@@ -169,7 +169,7 @@ class _Rounds:
     further: Iterator[int]
     temperature: float
 
-    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+    def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Sample until every sequence was sampled, or until the remembered prefixes take too much memory."""
         from corl.decoding.without_replacement import Sampler
 

@@ -44,7 +44,7 @@ def prepare(solver: Solver, instance: Any, architecture: str = "") -> None:
     assert problem is not None
     _check(solver, problem.name)
     policy_for(instance, getattr(solver, "policy"), architecture)  # noqa: B009
-    small = problem.miniature(instance)
+    small = problem.warm_up_instance(instance)
     solver.solve(small, Run(problem, small))
 
 
@@ -60,11 +60,11 @@ def _check(solver: Any, problem: str) -> None:
 
 def report(solver: Any, instance: Any, run: Run, searches: bool = False, architecture: str = "") -> None:
     """Report the policy of a solver, without its search if 80 % of the time limit would not suffice for that."""
-    from corl.networks.checkpoints import loaded
+    from corl.networks.checkpoints import load_cached
 
     policy_for(instance, solver.policy, architecture)
     wanted = policy_name(instance, solver.policy, architecture)
-    digest = loaded(wanted)[1]["digest"]
+    digest = load_cached(wanted)[1]["digest"]
     if searches:
         scale = VALUE_SCALE if solver.value_scale is None else solver.value_scale
         simulations, imagined = solver.simulations or _SIMULATIONS, architecture == "muzero"

@@ -220,12 +220,12 @@ def instance_rows(grid: Grid) -> list[InstanceRow]:
         known = ~np.isnan(gaps[:, i])
         means = [float(gaps[s, i][known[s]].mean()) if known[s].any() else None for s in range(len(grid.solvers))]
         least = min((m for m, f in zip(means, failed[:, i]) if m is not None and not f), default=None)
-        seen, proofs = objective[:, :, i], bound[:, :, i]
+        objectives, proofs = objective[:, :, i], bound[:, :, i]
         rows.append(
             InstanceRow(
                 name, sizes.get(name), _known(grid.reference[i]) if grid.referenced[i] else None,
                 grid.reference_status[i], grid.reference_source[i],
-                best=float(low(seen)) if not np.isnan(seen).all() else None,
+                best=float(low(objectives)) if not np.isnan(objectives).all() else None,
                 bound=float(high(proofs)) if not np.isnan(proofs).all() else None,
                 gaps=tuple(means), failed=tuple(failed[:, i].tolist()), refused=tuple(refused[:, i].tolist()),
                 leaders=_leaders(means, least, failed[:, i].tolist()),

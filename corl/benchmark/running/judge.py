@@ -41,7 +41,7 @@ def judged(suite: Suite, plan: PlannedRun, loaded: Loaded, ended: Ended, circums
         reason=" ".join(reason.split()),
         objective=objective,
         bound=answer.get("bound") if outcome in ("ok", "nothing") else None,
-        sense=suite.problem.of(loaded.instance).sense,
+        sense=suite.problem.with_sense_of(loaded.instance).sense,
         reference=reference.value if reference else None,
         reference_status=reference.status if reference else "",
         reference_source=reference.source if reference else "",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from corl.benchmark.running.sources import Source
+from corl.benchmark.running.sources import SuiteInstance
 from corl.benchmark.running.suite import Lineup, Suite
 from corl.files.json_values import is_number
 from corl.store import Key
@@ -22,7 +22,7 @@ _KEPT = 4  # instances kept in memory
 class PlannedRun:
     """One run to be done."""
 
-    source: Source
+    source: SuiteInstance
     lineup: Lineup
     seed: int
     time_limit: float | None
@@ -63,13 +63,13 @@ def planned_runs(suite: Suite) -> Iterator[PlannedRun]:
                         yield PlannedRun(source, lineup, seed, time_limit, iterations)
 
 
-def load(suite: Suite, source: Source) -> Loaded:
+def load(suite: Suite, source: SuiteInstance) -> Loaded:
     """Return the instance of a source; the last few are kept. Raises InputError."""
     return _load(suite.problem, source)
 
 
 @lru_cache(_KEPT)
-def _load(problem: Any, source: Source) -> Loaded:
+def _load(problem: Any, source: SuiteInstance) -> Loaded:
     instance = source.load()
     facts = {key: fact for key, fact in problem.describe(instance).items() if is_number(fact) or _is_word(fact)}
     sizes = [fact for fact in facts.values() if is_number(fact)]

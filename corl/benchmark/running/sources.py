@@ -18,14 +18,14 @@ from corl.errors import UsageError, shortened
 from corl.files.json_values import is_number
 from corl.files.opening import plain_name, reading
 
-__all__ = ["Source", "read_sources"]
+__all__ = ["SuiteInstance", "read_sources"]
 
 _KINDS = ("files", "generate", "arrays")
 _SCALARS = (bool, int, float, str)
 
 
 @dataclass(frozen=True)
-class Source:
+class SuiteInstance:
     """One instance of a suite, loaded when it is needed."""
 
     label: str
@@ -39,7 +39,7 @@ class Source:
     reference: Reference | None = None
 
 
-def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[Source], str]:
+def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[SuiteInstance], str]:
     """Return the instances that a table `[[instances]]` names, and a notice where its data is not there ("" otherwise).
 
     folder: the suite's own; files are relative to it, or to the folder in an environment variable. Raises InputError.
@@ -71,7 +71,7 @@ def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[Sou
     ], absent
 
 
-def _files(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[Source]:
+def _files(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[SuiteInstance]:
     """Files by name or pattern, in natural order (a9 before a10); the label is the name without its ending."""
     patterns = table.texts("files")
     for pattern in [] if absent else patterns:
@@ -85,10 +85,10 @@ def _files(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterat
         if not paths:
             raise table.error("files", f"no file matches {pattern!r} in {folder}")
         for path in paths:
-            yield Source(plain_name(path).stem, "files", path.name, _reader(problem, path))
+            yield SuiteInstance(plain_name(path).stem, "files", path.name, _reader(problem, path))
 
 
-def _generated(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[Source]:
+def _generated(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[SuiteInstance]:
     """Calls of a generator: every combination of the parameters' values (a list means each), with every seed."""
     kind, seeds = table.text("generate"), table.seeds("seeds", [0])
     if kind not in problem.generators:
@@ -101,10 +101,10 @@ def _generated(table: Table, problem: Problem, folder: Path, absent: bool) -> It
             call = dict(zip(parameters, values))
             label = "-".join(str(part) for part in (kind, *values, seed))
             origin = f"{kind}({', '.join(f'{key}={value}' for key, value in (call | {'seed': seed}).items())})"
-            yield Source(label, label.rpartition("-")[0], origin, _generator(table, problem, kind, call | {"seed": seed}))
+            yield SuiteInstance(label, label.rpartition("-")[0], origin, _generator(table, problem, kind, call | {"seed": seed}))
 
 
-def _arrays(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[Source]:
+def _arrays(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[SuiteInstance]:
     """Yield the rows of an array in an .npz or .npy file, as `Problem.adapt` takes them; labelled FILE-0, FILE-1, ..."""
     name, key = table.text("arrays"), table.text("key")
     if absent:
@@ -114,7 +114,7 @@ def _arrays(table: Table, problem: Problem, folder: Path, absent: bool) -> Itera
     if rows.ndim < 2:
         raise table.error("key", f"an array {rows.shape} is not accepted; accepted: one instance a row")
     for k, row in enumerate(rows):
-        yield Source(f"{path.stem}-{k}", path.stem, f"{path.name}[{k}]", _adapter(table, problem, row))
+        yield SuiteInstance(f"{path.stem}-{k}", path.stem, f"{path.name}[{k}]", _adapter(table, problem, row))
 
 
 def _reader(problem: Problem, path: Path) -> Callable[[], Any]:
@@ -167,7 +167,7 @@ def _references(table: Table, folder: Path, absent: bool) -> Callable[[str], Ref
     return known.get
 
 
-def _filter(table: Table, problem: Problem) -> Callable[[Source], bool]:
+def _filter(table: Table, problem: Problem) -> Callable[[SuiteInstance], bool]:
     """`where = { fact = [low, high] }` (or a value, or texts to choose from) on what `corl info` tells of an instance."""
     where = table.table("where")
     wanted = where.rest()
@@ -177,7 +177,7 @@ def _filter(table: Table, problem: Problem) -> Callable[[Source], bool]:
         if not (numbers or texts or isinstance(value, _SCALARS)):
             raise where.error(fact, f"{value!r} is not accepted; accepted: [low, high], a value, or a list of texts")
 
-    def keep(source: Source) -> bool:
+    def keep(source: SuiteInstance) -> bool:
         if not wanted:
             return True
         facts = problem.describe(source.load())

@@ -41,7 +41,7 @@ from typing import Any
 
 from corl import options, registry
 from corl.adapter import Problem
-from corl.benchmark.running.sources import Source, read_sources
+from corl.benchmark.running.sources import SuiteInstance, read_sources
 from corl.benchmark.running.tables import Table, read_toml
 from corl.errors import InputError, UsageError, hint, unknown
 from corl.fields import Array, Flag, Integer, Number, Worded
@@ -73,7 +73,7 @@ class Suite:
     title: str
     file: Path
     problem: Problem
-    sources: tuple[Source, ...]
+    sources: tuple[SuiteInstance, ...]
     lineups: tuple[Lineup, ...]
     time_limits: tuple[float, ...]
     """Ascending; empty if `iterations` is given."""
@@ -175,8 +175,8 @@ def _problem(table: Table) -> Problem:
         raise table.error("problem", str(error)) from error
 
 
-def _sources(table: Table, problem: Problem, folder: Path, notices: list[str]) -> list[Source]:
-    sources: dict[str, Source] = {}
+def _sources(table: Table, problem: Problem, folder: Path, notices: list[str]) -> list[SuiteInstance]:
+    sources: dict[str, SuiteInstance] = {}
     for part in table.tables("instances"):
         found, notice = read_sources(part, problem, folder)
         notices += [notice] if notice else []

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.networks.compiled import array_of
-from corl.networks.policy import Arrays, Policy, Shape
+from corl.networks.policy import Arrays, NetworkPolicy, Shape
 from corl.solvers.jobshop.cp_agent.evaluator import CpEvaluator, check, look
 from corl.solvers.jobshop.cp_agent.observation import FEATURES, SLOTS
 
@@ -46,7 +46,7 @@ class Batch(NamedTuple):
     """int64 [B, K] which of the L, then of B waits, each listed action is; -1 in empty slots."""
 
 
-class CpAgentNetwork(Policy):
+class CpAgentNetwork(NetworkPolicy):
     """A job's tokens (start, window of intervals, end) attend to each other; then what can start attends to the operations that
     compete for its machine; an MLP gives its logit, and the mean of a second MLP that of waiting.
 
@@ -78,7 +78,7 @@ class CpAgentNetwork(Policy):
 
     @classmethod
     def sized(cls, problem: Problem, instance: Any, shape: Shape) -> CpAgentNetwork:
-        """See Policy.sized; `hidden` is twice the width."""
+        """See NetworkPolicy.sized; `hidden` is twice the width."""
         network = cls(shape.width, 2 * shape.width, problem.name, shape.environment or "intervals")
         check(problem.environment([instance], 1, name=network.environment))
         return network
@@ -87,7 +87,7 @@ class CpAgentNetwork(Policy):
         """See corl.policy.Policy; it is the agent as it is now, whatever is learned later."""
         return CpEvaluator(environment, self.weights())
 
-    def look(self, view: View) -> Arrays:
+    def state_arrays(self, view: View) -> Arrays:
         """See corl.solvers.jobshop.cp_agent.evaluator.look."""
         return look(view)
 
@@ -121,7 +121,7 @@ class CpAgentNetwork(Policy):
         return Batch(*(torch.from_numpy(array).to(device) for array in arrays))
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """See Policy.forward; the values are 0."""
+        """See NetworkPolicy.forward; the values are 0."""
         logits = torch.cat(self.outputs(batch))[batch.slot.clamp(min=0)].masked_fill(batch.slot < 0, float("-inf"))
         return logits, logits.new_zeros(len(logits))
 

@@ -23,7 +23,7 @@ class Lists(NamedTuple):
 
 
 def lists(seen: Sequence[Mapping[str, NDArray[Any]]], name: str, device: torch.device) -> Lists:
-    """Of the parts of a Replay's Sight: their arrays `name` [R, K, ...] where their "mask" [R, K] is True; K differs."""
+    """Of the parts of a Replay's CollateInputs: their arrays `name` [R, K, ...] where their "mask" [R, K] is True; K differs."""
     mask = np.zeros((sum(len(part["mask"]) for part in seen), max(part["mask"].shape[1] for part in seen)), bool)
     begin = 0
     for part in seen:

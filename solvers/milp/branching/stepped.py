@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.networks.policy import Policy
+from corl.networks.policy import NetworkPolicy
 from corl.problems.milp_branching.features import FEATURES, TREE_FEATURES
 from corl.solvers.milp.branching.policy import BranchingPolicy
 from corl.solvers.milp.scip.rule import Observation
@@ -23,7 +23,7 @@ class SteppedPolicy(BranchingPolicy):
     What SCIP knows and the environment does not (cuts, propagation) is in the numbers, not in their meaning.
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: NetworkPolicy) -> None:
         self.policy = policy.eval()
 
     def scores(self, node: Observation) -> NDArray[np.float32]:

@@ -31,7 +31,7 @@ def grow(
 
     "open" int64 [M] is 1 where a limit of `nodes` or `seconds` came before a move's subtree was done.
     """
-    run = Run(Milp().of(instance), instance, seed=seed, iterations=nodes, time_limit=seconds)
+    run = Run(Milp().with_sense_of(instance), instance, seed=seed, iterations=nodes, time_limit=seconds)
     run.start()
     recorder = Recorder(network)
     choose = recorder.watching(network.branching(np.random.default_rng(seed), chance))
@@ -54,7 +54,7 @@ def _leave_open(moves: dict[str, NDArray[Any]]) -> None:
 
 def chosen(network: RevivedNetwork, tree: Episodes) -> NDArray[np.float32]:
     """[M, 2 F] of the moves of a tree: the standardised features of the candidate taken, and their means over the candidates."""
-    lines, mask, slot = tree.seen["lines"], tree.seen["mask"], tree.moves["slot"].astype(np.int64)
+    lines, mask, slot = tree.observed["lines"], tree.observed["mask"], tree.moves["slot"].astype(np.int64)
     mean, scale = (part.cpu().numpy() for part in (network.mean, network.scale))
     standard = np.where(mask[:, :, None], np.clip((lines - mean) * scale, -CLIP, CLIP), 0.0)
     state = standard.sum(1) / mask.sum(1, keepdims=True)

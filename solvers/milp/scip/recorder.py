@@ -31,7 +31,7 @@ UPPER = 1
 
 
 class Sees(Protocol):
-    """A network's eyes in SCIP: what `Policy.context` and `Policy.see` are in an environment."""
+    """A network's eyes in SCIP: what `Policy.context` and `Policy.observe` are in an environment."""
 
     def context(self, node: Observation) -> _Arrays:
         """What it sees once of a tree, at the first node that is kept."""
@@ -43,7 +43,7 @@ class Sees(Protocol):
 class Recorder:
     """One tree. A move is a node where the tree was branched; moves are in the order in which SCIP came to the nodes.
 
-    The arrays of an episode are as wide as its widest node, filled up with 0. `Episodes.seen` has the network's, "mask" bool
+    The arrays of an episode are as wide as its widest node, filled up with 0. `Episodes.observed` has the network's, "mask" bool
     [M, K] (which candidates are there) and "scale", 1: the unit is a node. `Episodes.moves` has those of every episode: actions
     are variables by their numbers in SCIP's program, a reward is minus the nodes solved until the next move. It also has
     "children" int64 [M, 2]: how many moves later the child down and the child up were branched in their turn, 0 where they were

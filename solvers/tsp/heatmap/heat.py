@@ -89,7 +89,7 @@ def cleaned(heat: NDArray[np.floating]) -> NDArray[np.float64]:
 
 def network() -> GatedGraphNetwork:
     """The shipped network."""
-    from corl.networks.checkpoints import loaded_as
+    from corl.networks.checkpoints import load_cached_as
     from corl.networks.graph import GatedGraphNetwork
 
-    return loaded_as(GatedGraphNetwork, NETWORK)
+    return load_cached_as(GatedGraphNetwork, NETWORK)

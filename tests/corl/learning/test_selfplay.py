@@ -160,8 +160,8 @@ def test_any_number_of_workers_plays_the_same(knapsack, knapsack_folder, monkeyp
             found.append(games.generation(network, 2, 100))
     assert [len(part.lengths) for part in found[0]] == [64, 36]
     for one, two in zip(*found):
-        for name, array in (one.moves | one.seen).items():
-            assert (array == (two.moves | two.seen)[name]).all(), name
+        for name, array in (one.moves | one.observed).items():
+            assert (array == (two.moves | two.observed)[name]).all(), name
 
 
 def test_a_generation_is_shared_by_teacher_and_search(knapsack):

@@ -1,4 +1,4 @@
-"""Member: the process of one worker of a Team, `python -P -m corl.processes.member`: one solve, reported as it proceeds."""
+"""A worker of a Team, the process `python -P -m corl.processes.solve_worker`: one solve, reported as it proceeds."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _serve(messages: queue.SimpleQueue[bytes], outbox: IO[bytes]) -> None:
         raise UsageError(f"workers need an instance of an importable class: {error}") from error
     seed = pickle.loads(messages.get())
     instance = task["instance"]
-    problem, solver = registry.problem(task["problem"]).of(instance), task["solver"]
+    problem, solver = registry.problem(task["problem"]).with_sense_of(instance), task["solver"]
     solver.prepare(instance)
     best: float | None = None
 

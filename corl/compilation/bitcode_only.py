@@ -28,7 +28,7 @@ from numba.core.runtime.nrt import rtsys
 
 from corl.compilation import cache
 
-__all__ = ["is_whole", "spare"]
+__all__ = ["is_whole", "install"]
 
 _TESTED = (0, 68)
 """The version of numba with these internals. With any other, kernels are compiled whole, as by numba itself."""
@@ -38,7 +38,7 @@ _homeless: dict[str, Environment] = {}  # what functions raise and print, by nam
 _replaced: list[Any] = []  # bare results that whole ones took the place of; callers still use their environments
 
 
-def spare(kernel: Any) -> None:
+def install(kernel: Any) -> None:
     """Compile a dispatcher bare where other kernels call it."""
     if tuple(int(part) for part in numba.__version__.split(".")[:2]) == _TESTED:
         _Spared(kernel)

@@ -2,7 +2,7 @@
 
 The kernels and their argument types are recorded next to a solver's module: `solver.kernels.json` next to `solver.py`, written by
 tests/record_kernels.py. Every process, including this one, goes through the same list, the longest first, and skips what
-another one is compiling (corl.compilation.claims); what a kernel calls is shared through the cache in the same way. An outdated
+another one is compiling (corl.compilation.locks); what a kernel calls is shared through the cache in the same way. An outdated
 record only costs time: the solver compiles what is missing when it calls it.
 """
 
@@ -105,9 +105,9 @@ def compile_ahead(records: list[dict[str, Any]], tell: Callable[[int, float], ob
         tell: Called at the start and whenever this process has compiled a kernel, with the number of missing kernels and
             the approximate seconds that they take.
     """
-    from corl.compilation import announcing, claims
+    from corl.compilation import announcing, locks
 
-    jobs = missing(records) if records and claims.possible else []
+    jobs = missing(records) if records and locks.possible else []
     if not jobs:
         return
     total = sum(job.seconds for job in jobs)
@@ -118,7 +118,7 @@ def compile_ahead(records: list[dict[str, Any]], tell: Callable[[int, float], ob
         return pace * max(sum(job.seconds for job in jobs) / members, jobs[0].seconds)
 
     tell(len(jobs), remaining(jobs))
-    with announcing.told(), _helpers(members - 1, records):
+    with announcing.announced_by_caller(), _helpers(members - 1, records):
         for job in jobs:
             if job.free:
                 compile_one(job)
@@ -144,7 +144,7 @@ def _helpers(count: int, records: list[dict[str, Any]]) -> Iterator[None]:
     try:
         for _ in range(count):
             with contextlib.suppress(OSError):  # no more processes, no memory: this one compiles alone
-                children.append(Child("corl.compilation.ahead", threads=1))
+                children.append(Child("corl.compilation.precompile", threads=1))
                 children[-1].send(records)
         yield
     finally:
@@ -156,7 +156,7 @@ def main() -> None:
     from corl.compilation import announcing
 
     messages, _ = connect()
-    with announcing.told():
+    with announcing.announced_by_caller():
         for job in missing(pickle.loads(messages.get())):
             if job.free:
                 compile_one(job)
