@@ -20,8 +20,8 @@ def new_optimiser(network: nn.Module, rate: float, *, decay: float = 0.01, gate_
     """Return AdamW for a network: weights of layers decay, vectors (biases, norms, gates) do not.
 
     A module names its gates, the factors of residual branches that start at 0, in a tuple `gates`. Their rate is `gate_rate`
-    times that of the weights: whatever the gradient, AdamW changes a parameter by at most about the rate per step, and at the rate
-    of the weights gates would stay near 0 for thousands of steps.
+    times that of the weights: whatever the gradient, AdamW changes a parameter by at most about the rate per step, and at the
+    rate of the weights gates would stay near 0 for thousands of steps.
     """
     import torch
 

@@ -29,7 +29,7 @@ class PlannedRun:
     iterations: int | None
 
     def key(self, suite: str) -> Key:
-        """As `key_of` the Record that the run will become."""
+        """Return the key of the run in a store, as `key_of` its Record."""
         return (suite, self.source.label, self.lineup.label, self.seed, self.time_limit, self.iterations)
 
 
@@ -49,9 +49,9 @@ class Loaded:
 
 
 def planned_runs(suite: Suite) -> Iterator[PlannedRun]:
-    """All runs: breadth first over seeds, and what is compared with each other close together in time.
+    """Yield all runs, seed by seed; runs that are compared with each other are close together in time.
 
-    A solver that is `limit_free` is run to the longest time limit alone; the results of shorter limits are read off its trace.
+    A solver that is `limit_free` is run to the longest time limit alone; its trace has the results of shorter limits.
     """
     limits: list[tuple[float | None, int | None]] = [(seconds, None) for seconds in suite.time_limits]
     limits += [(None, count) for count in suite.iterations]

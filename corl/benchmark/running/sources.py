@@ -1,4 +1,4 @@
-"""Sources: where a suite's instances come from (files, generators, arrays), each with its reference value."""
+"""The instances of a suite, from files, generators and arrays, each with its reference value."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class SuiteInstance:
 
 
 def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[SuiteInstance], str]:
-    """Return the instances that a table `[[instances]]` names, and a notice where its data is not there ("" otherwise).
+    """Return the instances that a table `[[instances]]` names, and a notice if its data are not available ("" otherwise).
 
-    folder: the suite's own; files are relative to it, or to the folder in an environment variable. Raises InputError.
+    Files are relative to `folder`, the suite's own, or to the folder in an environment variable. Raises InputError.
     """
     given = [kind for kind in _KINDS if kind in table]
     if len(given) != 1:
@@ -54,11 +54,11 @@ def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[Sui
     elif variable:
         folder = Path(os.environ[variable])
         if not folder.is_dir():
-            raise table.error("folder", f"${variable} is {str(folder)!r}, which is no folder")
+            raise table.error("folder", f"${variable} is {str(folder)!r}, which is not a folder")
     find = {"files": _files, "generate": _generated, "arrays": _arrays}[given[0]]
     found = list(find(table, problem, folder, absent != ""))
     group, most = table.text("group"), table.integer("limit", None)
-    absent = absent and f"{group or 'a group of instances'} left out: {absent}"
+    absent = absent and f"{group or 'a group of instances'} skipped: {absent}"
     excluded = table.texts("exclude")
     find_reference = _references(table, folder, absent != "")
     keep = _filter(table, problem)
@@ -72,7 +72,7 @@ def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[Sui
 
 
 def _files(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[SuiteInstance]:
-    """Files by name or pattern, in natural order (a9 before a10); the label is the name without its ending."""
+    """Yield files by name or pattern, in natural order (a9 before a10), labelled by their names without the ending."""
     patterns = table.texts("files")
     for pattern in [] if absent else patterns:
         if Path(pattern).is_absolute() or not pattern:
@@ -89,7 +89,7 @@ def _files(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterat
 
 
 def _generated(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[SuiteInstance]:
-    """Calls of a generator: every combination of the parameters' values (a list means each), with every seed."""
+    """Yield calls of a generator: every combination of the parameters' values (a list means each), with every seed."""
     kind, seeds = table.text("generate"), table.seeds("seeds", [0])
     if kind not in problem.generators:
         names = ", ".join(problem.generators) or "none"
@@ -146,7 +146,7 @@ def _adapter(table: Table, problem: Problem, row: Any) -> Callable[[], Any]:
 
 
 def _references(table: Table, folder: Path, absent: bool) -> Callable[[str], Reference | None]:
-    """Label -> Reference, by the table `reference`: file (and key, for the rows of an array), values, status, source."""
+    """Return the function label -> Reference of the table `reference`: file (and key, for an array), values, status, source."""
     reference = table.table("reference")
     name, key = reference.text("file"), reference.text("key")
     status = reference.text("status", "best known")
@@ -168,7 +168,7 @@ def _references(table: Table, folder: Path, absent: bool) -> Callable[[str], Ref
 
 
 def _filter(table: Table, problem: Problem) -> Callable[[SuiteInstance], bool]:
-    """`where = { fact = [low, high] }` (or a value, or texts to choose from) on what `corl info` tells of an instance."""
+    """Return the filter `where = { fact = [low, high] }` (or a value, or accepted texts) on the facts of `corl info`."""
     where = table.table("where")
     wanted = where.rest()
     for fact, value in wanted.items():
