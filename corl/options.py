@@ -7,14 +7,13 @@
         hot: float = option(1.0, "First temperature.", above=0, scale="log")
         cold: float = option(0.01, "Last temperature, at most `hot`.", above=0, scale="log")
 
-        def __post_init__(self) -> None:  # only where options depend on each other
+        def __post_init__(self) -> None:  # only if options depend on each other
             super().__post_init__()
             if self.cold > self.hot:
                 raise UsageError(f"option cold is {self.cold}; accepted: a number up to hot, {self.hot}")
 
-The help says what an option does and what its special values mean; type, range and default are added where it is shown
-(`corl list solvers --verbose`, `corl solve FILE --solver NAME --help`). Ranges are checked when an object is made, by `build` or
-directly.
+The help says what an option does and what its special values mean. Type, range and default are added by the commands that show it
+(`corl list solvers --verbose`, `corl solve FILE --solver NAME --help`). Ranges are checked when an object is created.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _hints = functools.lru_cache(maxsize=512)(typing.get_type_hints)
 
 @dataclass(frozen=True)
 class OptionSpec:
-    """The declaration of an option beside its type and default; empty for a plain field."""
+    """The declaration of an option, besides its type and default; without entries for a plain field."""
 
     help: str = ""
     range: Number = _ANY
@@ -121,7 +120,7 @@ def option(
 
 
 def with_default(kind: type[Any], name: str, default: _T) -> _T:
-    """Return the field of an option of another class, of which this one is a special case, with another default."""
+    """Return the default of a field that is an option of a base class, with another default."""
     field: Any = dataclasses.field(default=default, metadata=kind.__dataclass_fields__[name].metadata)
     return field  # type: ignore[no-any-return]
 
@@ -134,7 +133,7 @@ class Options:
             if known is not None:
                 value = getattr(self, name)
                 found = _converted(name, hint, known, value)
-                if not _equal(found, value):  # a text, where it should be what the text means
+                if not _equal(found, value):  # a text, such as "10" for a number
                     raise _refusal(name, hint, known, value)
                 if hasattr(value, "dtype") or isinstance(value, tuple):  # NumPy's numbers as Python's
                     object.__setattr__(self, name, found)
@@ -165,14 +164,14 @@ def parse_pairs(pairs: list[str]) -> dict[str, str]:
     return result
 
 
-def build(cls: type[_T], options: Mapping[str, Any], also: Iterable[str] = ()) -> _T:
-    """Return `cls(**options)`, with texts converted to the fields' types. Raises UsageError for unknown names, listing the known
-    ones.
+def build(cls: type[_T], options: Mapping[str, Any], others: Iterable[str] = ()) -> _T:
+    """Return `cls(**options)`, with texts converted to the fields' types.
 
-    `also` has the names of the caller's own arguments, which a misspelt option may stand for.
+    Raises UsageError for an unknown name, listing the known ones and suggesting a similar one, also among `others`, the caller's
+    own arguments.
     """
     needed = [row.name for row in option_table(cls) if row.default == "required"]
-    return cls(**_arguments(cls.__name__, declarations(cls), needed, options, also))
+    return cls(**_arguments(cls.__name__, declarations(cls), needed, options, others))
 
 
 def call(function: Callable[..., _T], options: Mapping[str, Any]) -> _T:
@@ -239,12 +238,12 @@ def _arguments(
     known: Mapping[str, tuple[Any, OptionSpec | None]],
     needed: Iterable[str],
     options: Mapping[str, Any],
-    also: Iterable[str] = (),
+    others: Iterable[str] = (),
 ) -> dict[str, Any]:
     """Return the options as values of their types. Raises UsageError for unknown names, wrong values and missing options."""
     for name in options:
         if name not in known:
-            raise UsageError(unknown(f"{owner} has no option", name, known, also))
+            raise UsageError(unknown(f"{owner} has no option", name, known, others))
     values = {name: _converted(name, *known[name], value) for name, value in options.items()}
     for name in needed:
         if name not in values:
@@ -274,7 +273,7 @@ def _refusal(name: str, hint: Any, known: OptionSpec, given: Any) -> UsageError:
     if isinstance(given, numbers.Number):
         shown = str(given)
     else:
-        shown = repr(given) if isinstance(given, _PLAIN) else f"of type {type(given).__name__}"  # whose repr may be many lines
+        shown = repr(given) if isinstance(given, _PLAIN) else f"of type {type(given).__name__}"  # its repr may have many lines
     shown = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 3] + "..."
     return UsageError(f"option {name} is {shown}; accepted: {_accepted(hint, known)}")
 
@@ -287,7 +286,7 @@ def _read(hint: Any, given: Any) -> Any:
     hints, text = _parts(hint), str(given)
     if type(None) in hints and (given is None or text.lower() == "none"):
         return None
-    if any(_is_object(kind) and isinstance(given, kind) for kind in hints[1:]):  # str | Policy: a name, or the thing itself
+    if any(_is_object(kind) and isinstance(given, kind) for kind in hints[1:]):  # str | Policy: a name, or the object itself
         return given
     hint = next(part for part in hints if part is not type(None))
     if typing.get_origin(hint) is Literal:

@@ -16,13 +16,13 @@ from corl.solver import Solver
 
 __all__ = ["prepare"]
 
-_UNSEEN = ("name", "comment", "ids", "names")  # fields of instances that no `prepare` uses
+_IGNORED = ("name", "comment", "ids", "names")  # fields of instances that no `prepare` uses
 _PLAIN = (str, int, float, tuple, type(None))
 _done: set[tuple[Any, ...]] = set()
 
 
 def prepare(solver: Solver, instance: Any) -> None:
-    """Compile a solver's kernels for an instance and call its `prepare`, unless this process has done so for an equal one."""
+    """Compile a solver's kernels for an instance and call its `prepare`, unless done in this process for an equivalent one."""
     key = _key(solver, instance)
     if key is None or key not in _done:
         compile_for(solver, instance)
@@ -52,7 +52,7 @@ def _content(word: str) -> tuple[int, int] | None:
 def _shape(value: Any, most: int) -> Any:
     """Return the types of a dataclass's fields, words, booleans, and sizes and integers up to `most`."""
     if dataclasses.is_dataclass(value):
-        names = [field.name for field in dataclasses.fields(value) if field.name not in _UNSEEN]
+        names = [field.name for field in dataclasses.fields(value) if field.name not in _IGNORED]
         return type(value), *(_shape(getattr(value, name), most) for name in names)
     if hasattr(value, "dtype"):
         return str(value.dtype), *(min(size, most) for size in value.shape)

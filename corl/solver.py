@@ -80,7 +80,7 @@ class Solver(Options, abc.ABC):
             environment: The pool.
             row: The row with the state.
             iterations: The budget, in the solver's own unit.
-            seed: Of the random numbers.
+            seed: The seed of the random numbers.
 
         Returns:
             For each step the optimal actions in its state, int64, the one to take first.

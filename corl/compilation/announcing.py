@@ -1,7 +1,7 @@
 """Announcements of compilations that take noticeable time: a logging record, or a line on standard error.
 
-The record has level INFO, from the logger "corl.compilation", and goes to every handler, as if that level had
-been chosen; if there is no handler, the line is printed. `logging.getLogger("corl").setLevel(logging.WARNING)` silences both.
+The record has level INFO, from the logger "corl.compilation", and goes to every handler even if no level was set; if there is no
+handler, the line is printed. `logging.getLogger("corl").setLevel(logging.WARNING)` silences both.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _announced = False
 
 
 def announce(text: str) -> None:
-    """Announce that kernels are compiled, unless the user has silenced it."""
+    """Announce that kernels are compiled, unless the user has silenced such records."""
     global _announced
     _announced = True
     chosen = _log.level or logging.getLogger("corl").level or logging.INFO
@@ -50,7 +50,7 @@ def _has_handler() -> bool:
 
 @contextlib.contextmanager
 def announced_by_caller() -> Iterator[None]:
-    """Run a block whose caller announces its compilations itself."""
+    """Run the block without announcements; its caller announces the compilations."""
     global _announced
     before, _announced = _announced, True
     try:

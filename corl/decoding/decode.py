@@ -84,7 +84,7 @@ class Decoded:
 
 
 class Decoder(Protocol):
-    """The interface of Greedy, Sampling, Beam, WithoutReplacement: frozen dataclasses of their options."""
+    """The interface of Greedy, Sampling, Beam and WithoutReplacement, which are frozen dataclasses of their options."""
 
     def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Add solutions of each entry to `found`. Raises Stopped."""
@@ -108,8 +108,9 @@ def decode(
         which: Integers [E], indices of instances.
         keys: uint64 [E], keys of `Environment.reset` (for tours the start city), with which an instance may be decoded from
             several starts.
-        seed: Of the decoder's noise. An entry's noise depends on the seed, its instance, its key and the number of equal pairs
-            before it, never on the other entries, so that a batch gives what each entry gives alone (if the policy does).
+        seed: The seed of the decoder's noise. The noise of an entry depends on the seed, its instance, its key and the number of
+            earlier entries with both equal, but not on other entries: a batch has the results of single entries (if the policy
+            has).
         found: Solutions to add to; None: a new object.
 
     Returns:

@@ -49,10 +49,9 @@ class _TreeSearch(Protocol):
 
 @dataclass(frozen=True)
 class Planning:
-    """Planning as in AlphaZero: searches in the environment itself, all trees at once. A single legal action is taken without a
-    search.
+    """Planning as in AlphaZero: searches in the environment itself, all trees at once.
 
-    `Decoded.log_probability` is that of the searches' improved policies.
+    A single legal action is taken without a search. `Decoded.log_probability` is that of the searches' improved policies.
     """
 
     search: _TreeSearch
@@ -125,8 +124,8 @@ def _play(choose_by: Chooser, environment: Environment, entries: StartStates, fo
         if searched.size:
             episode = decision.episode[searched]
             keys = stream_keys(entries.streams[episode], decision.number)
-            slots[searched], more = choose_by(decision.rows[searched], decision.actions[searched], keys)
-            log_probabilities[episode] += more
+            slots[searched], gained = choose_by(decision.rows[searched], decision.actions[searched], keys)
+            log_probabilities[episode] += gained
         return decision.taken(slots)
 
     played = play(environment, rows, totals, choose)
@@ -144,15 +143,15 @@ class _RolloutModel(SimulatorModel):
         self._scratch = np.arange(rows_needed(trees, simulations), evaluator.environment.rows)
 
     def root(self, roots: ArrayLike | View, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
-        """See Model.root. Rollouts from the roots do not use the keys of the true episodes either."""
-        true = getattr(self._evaluator.environment.state, "key", None)
-        if true is None:
+        """See Model.root. Rollouts from the roots use other keys than the true episodes, too."""
+        episode_keys = getattr(self._evaluator.environment.state, "key", None)
+        if episode_keys is None:
             return super().root(roots, nodes, keys)
         rows = roots.rows if isinstance(roots, View) else roots
-        before = true[rows].copy()
-        true[rows] = stream_keys(keys, 0)
+        before = episode_keys[rows].copy()
+        episode_keys[rows] = stream_keys(keys, 0)
         found = super().root(roots, nodes, keys)
-        true[rows] = before
+        episode_keys[rows] = before
         return found
 
     def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:

@@ -78,14 +78,14 @@ def play(
         if most is not None:
             live = live[most[live] >= len(taken)]
         offered = environment.actions(at[live])
-        going = offered[:, 0] >= 0
-        live, offered = live[going], offered[going]
+        unfinished = offered[:, 0] >= 0
+        live, offered = live[unfinished], offered[unfinished]
         if not live.size:
             return Played(at, totals, np.concatenate(taken, axis=1), np.concatenate(given, axis=1))
         chosen = choose(DecisionStep(live, len(taken) - 1, environment.view(at[live], offered)))
-        there = at[live] if into is None else into[live]
-        rewards = environment.step(at[live], there, chosen)
-        at[live] = there
+        targets = at[live] if into is None else into[live]
+        rewards = environment.step(at[live], targets, chosen)
+        at[live] = targets
         totals[live] += rewards
         taken.append(np.full((len(rows), 1), -1, np.int32))
         given.append(np.zeros((len(rows), 1)))

@@ -18,7 +18,7 @@ from corl.options import Options, option
 
 __all__ = ["Greedy", "Sampling", "play_listed", "roll_out"]
 
-_GOLDEN = 0.6180339887498949  # its multiples, modulo 1, are spread evenly however many there are
+_GOLDEN = 0.6180339887498949  # its multiples modulo 1 are spread evenly, whatever their number
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Greedy:
 class Sampling(Options):
     """Independent samples of the policy, the best of which counts; played by the policy itself if it can."""
 
-    samples: int = option(16, "For each entry.", low=1)
-    temperature: float = option(1.0, "Logits are divided by it; below 1 samples are more alike.", above=0, scale="log")
+    samples: int = option(16, "Samples of each entry.", low=1)
+    temperature: float = option(1.0, "Logits are divided by it; below 1 samples are less diverse.", above=0, scale="log")
     spread: float = option(
         1.0,
-        "Temperatures of an entry's samples lie between `temperature` and so many times that, evenly on a logarithmic scale.",
+        "Temperatures of an entry's samples range from `temperature` to this many times that, evenly on a logarithmic scale.",
         above=0,
         scale="log",
     )
@@ -69,9 +69,9 @@ def _play(
     together = len(entries.number) if evaluator.player is None else max(1, evaluator.player.together)
     for begin in range(0, len(entries.number), together):
         part = slice(begin, begin + together)
-        some, keys, hot = entries.part(part), None if streams is None else streams[part], temperature[part]
-        rows = np.arange(len(some.number))
-        totals = some.reset(evaluator.environment, rows)
+        entries_part, keys, hot = entries.part(part), None if streams is None else streams[part], temperature[part]
+        rows = np.arange(len(entries_part.number))
+        totals = entries_part.reset(evaluator.environment, rows)
         if evaluator.player is None:
             rows, totals, log_probabilities, actions = roll_out(evaluator, rows, totals, keys, 1.0 if keys is None else hot)
         else:
@@ -79,7 +79,7 @@ def _play(
             totals, log_probabilities = totals + rewards, np.full(len(rows), np.nan)
         for i, row in enumerate(rows):
             taken = actions[i]
-            found.add(evaluator.environment, int(row), some.number[i], totals[i], log_probabilities[i], taken[taken >= 0])
+            found.add(evaluator.environment, int(row), entries_part.number[i], totals[i], log_probabilities[i], taken[taken >= 0])
 
 
 def roll_out(
@@ -100,7 +100,7 @@ def roll_out(
         rows: int64 [R], all different.
         totals: float64 [R], the totals before.
         streams: uint64 [R], keys of the noise; None: greedily.
-        temperature: Of all rows, or [R].
+        temperature: [R], or one for all rows.
         into: int64 [R], rows to play on; None: in place (`corl.decoding.play`).
         most: int64 [R], the greatest number of actions of each row; None: no limit.
 

@@ -13,7 +13,7 @@ from corl.options import arguments, parse_pairs
 __all__ = ["network_class", "network_options"]
 
 
-_uninstalled: dict[str, type[Any]] = {}  # by name: those that are used in this process without being installed
+_uninstalled: dict[str, type[Any]] = {}  # by name: classes registered by `network_class` in this process
 
 
 def network_class(named: str | type[Any]) -> type[Any]:

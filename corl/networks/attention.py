@@ -1,8 +1,8 @@
 """AttentionPolicy: a transformer over the tokens of a reduced state.
 
-BQ-NCO (Drakulic et al., NeurIPS 2023) for the idea and for ReZero (Bachlechner et al., UAI 2021): residual branches start at
-zero, and there is no normalisation. Features of pairs of tokens are added to the attention scores, a learned weight for
-each head (as Graphormer does, Ying et al., NeurIPS 2021).
+As in BQ-NCO (Drakulic et al., NeurIPS 2023), with ReZero (Bachlechner et al., UAI 2021): residual branches start at zero, and
+there is no normalisation. Features of pairs of tokens are added to the attention scores with a learned weight per head (as in
+Graphormer, Ying et al., NeurIPS 2021).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AttentionPolicy", "Layer"]
 
-_GROUP = 64  # rows that are trained on together: of as many tokens, about; with 32, 64 rows of 22 tokens take a third longer
+_GROUP = 64  # rows per group in training, with about equal numbers of tokens; with 32, 64 rows of 22 tokens take a third longer
 
 
 class AttentionPolicy(NetworkPolicy):
@@ -54,7 +54,7 @@ class AttentionPolicy(NetworkPolicy):
             inputs: F, the number of features of a token.
             pairs: P, the number of features of a pair of tokens; 0: none.
             extra: The number of tokens after the action slots.
-            width: Of the hidden vectors, a multiple of `heads`.
+            width: The width of the hidden vectors, a multiple of `heads`.
             layers: The number of layers.
             heads: The number of attention heads.
             feedforward: The width of the feed-forward networks.
@@ -108,7 +108,7 @@ class AttentionPolicy(NetworkPolicy):
         tokens = mask.shape[1]
         slots = tokens - self.extra
         kept = torch.cat([mask[:, :slots].any(0), mask.new_ones(self.extra)]).nonzero().squeeze(1)
-        if len(kept) < tokens:  # no row has the others
+        if len(kept) < tokens:  # the others are empty in all rows
             x, mask = x[:, kept], mask[:, kept]
             pairs = None if pairs is None else pairs[:, kept[:, None], kept]
         hidden = self.embed(x)

@@ -53,7 +53,7 @@ def save(path: Path, network: nn.Module, training: Mapping[str, Any] | None = No
     weights = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in network.state_dict().items()}
     header["digest"] = _digest(header, weights)
     with replacing(path) as partial:
-        partial.write_bytes(save(weights, {"corl": json.dumps(header)}))  # save_file's errors are no OSErrors
+        partial.write_bytes(save(weights, {"corl": json.dumps(header)}))  # save_file raises other errors than OSError
 
 
 def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
@@ -69,7 +69,7 @@ def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
         check_config(kind, header["config"], weights)
         network: Any = kind(**header["config"])
         network.load_state_dict(weights)
-        check_finite(dict(network.named_buffers()))  # those among them that no file holds
+        check_finite(dict(network.named_buffers()))  # of buffers that are not in the file
     except CorlError as error:
         raise InputError(str(error), file=str(path)) from error
     except Exception as error:  # a constructor may raise anything; load_state_dict a RuntimeError of many lines

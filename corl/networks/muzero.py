@@ -1,4 +1,4 @@
-"""MuZeroNetwork: a model of the problem in a learned space, and a policy and a value on it.
+"""MuZeroNetwork: a learned model of the problem on latent states, with a policy and a value.
 
 Schrittwieser et al., Nature 2020: representation, dynamics, prediction. Value and reward by classification; the projections
 of the consistency loss after EfficientZero (Ye et al., NeurIPS 2021). The latent state is a set of vectors, one for each token
@@ -28,7 +28,7 @@ __all__ = ["MuZeroNetwork", "Slots"]
 
 
 class Listed(NamedTuple):
-    """A TokenBatch whose slots are actions, and what the environment lists of them."""
+    """A TokenBatch whose slots are actions, and the actions that the environment lists."""
 
     x: Tensor
     mask: Tensor
@@ -41,9 +41,9 @@ class MuZeroNetwork(NetworkPolicy):
     """Representation, dynamics and prediction over Tokens; as a NetworkPolicy it is the prediction at the root.
 
     A latent state is a float32 tensor [R, T, D + 1]: a vector for each token, scaled to mean 0 and variance 1, and in the last
-    channel 1 where the token is there and 0 where not. Rewards and values are in the unit of the root's row. Which slots are
-    legal below the root is for the network to learn (masks at the root only). Slots are those of the root all the way down,
-    unless there are `kinds`: then slot a is action a in every state, legal or not, so that whatever becomes legal has a slot.
+    channel 1 if the token is present and 0 if not. Rewards and values are in the unit of the root's row. The network must
+    learn which slots are legal below the root, as masks exist at the root only. All states below a root have its slots, unless
+    there are `kinds`: then slot a is action a in every state, legal or not, so that actions that become legal later have a slot.
     """
 
     architecture: ClassVar[str] = "muzero"

@@ -123,7 +123,7 @@ class NetworkPolicy(nn.Module, abc.ABC):
         concatenated.
 
         Args:
-            contexts: Of the instances.
+            contexts: The contexts of the instances.
             observed: The parts, as returned by `observe`. They may differ in the number of slots, as instances differ in size:
                 the greatest one is used.
             which: int64 [R], for each row the index of its instance's context in `contexts`.

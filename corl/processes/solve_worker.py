@@ -47,16 +47,16 @@ def _serve(messages: queue.SimpleQueue[bytes], outbox: IO[bytes]) -> None:
     solver.prepare(instance)
     best: float | None = None
 
-    def tell(news: Improvement) -> None:
+    def report(news: Improvement) -> None:
         nonlocal best
         fresh, best = news.objective != best, news.objective
         send(outbox, ("improved", news.objective, news.bound, news.solution if fresh else None))
 
-    def tell_refusal(refusal: str) -> None:
+    def report_refusal(refusal: str) -> None:
         send(outbox, ("discarded", refusal))
 
     shares = {"seed": seed, "workers": task["workers"], "warm_start": task["warm_start"]}
-    run = Run(problem, instance, on_improvement=tell, on_refusal=tell_refusal, **shares, **task["limits"])
+    run = Run(problem, instance, on_improvement=report, on_refusal=report_refusal, **shares, **task["limits"])
     send(outbox, ("ready", versions()))
     if pickle.loads(messages.get()) != "go":
         return

@@ -34,13 +34,13 @@ class Puct(Options):
     )
     concentration: float = option(0.3, "alpha of the Dirichlet noise; about 10 over the number of actions.", above=0, scale="log")
     temperature: float = option(
-        0.0, "The action is drawn in proportion to visits ** (1 / temperature); 0: the one visited most.", low=0
+        0.0, "The action is drawn in proportion to visits ** (1 / temperature); 0: the most visited one.", low=0
     )
-    width: int = option(0, "Actions of a node kept, those with the largest prior; 0: all.", low=0)
+    width: int = option(0, "The number of actions kept per node, those with the largest prior; 0: all.", low=0)
     leaves: int = option(
         1,
-        "Leaves of a tree evaluated in one call, at most: more where batches are small. Until it is answered a visit counts as "
-        "one that returned the worst q among its siblings (virtual loss).",
+        "The most leaves of a tree evaluated in one call; more make larger batches. Until it is finished, a visit counts as one "
+        "that returned the worst q of its siblings (virtual loss).",
         low=1,
     )
 
@@ -48,7 +48,7 @@ class Puct(Options):
         """Search from all roots at once.
 
         Args:
-            model: Of the environment.
+            model: The model to search in.
             roots: [B], in the form that the model takes.
             keys: A seed, or uint64 [B], one for each tree; the search of a tree depends on its key alone, not on the other trees.
 

@@ -161,7 +161,7 @@ def read_suite(name: str | os.PathLike[str]) -> Suite:
     if not suite.sources:
         raise table.error("instances", f"all are skipped: {'; '.join(notices)}")
     if not suite.lineups:
-        raise table.error("solvers", f"there are none: {'; '.join(notices)}")
+        raise table.error("solvers", f"all are skipped: {'; '.join(notices)}")
     return suite
 
 

@@ -78,7 +78,7 @@ def test_no_solutions_no_lessons(knapsack):
     problem = registry.problem("tsp")
     assert lessons(Eyes(), problem, [uniform(size=2)], [np.arange(2)], 5, np.random.default_rng(0)).moves == {}
     assert lessons(Eyes(), problem, [uniform(size=9)], [None], 5, np.random.default_rng(0)).moves == {}
-    with pytest.raises(UsageError, match="cannot tell the decisions"):
+    with pytest.raises(UsageError, match="does not determine the decisions"):
         super(type(problem), problem).decisions(None, None)
 
 
