@@ -120,8 +120,9 @@ class Policy(Protocol):
 
 
 class RulePolicy(abc.ABC):
-    """A policy written by hand: a function of the environment's observation. Every solver and search accepts it in place of a
-    network, such as `corl.solve(..., solver="tree-search", policy=MyRule())`.
+    """A policy written by hand, a function of the environment's observation.
+
+    Every solver and search accepts it in place of a network: `corl.solve(..., solver="tree-search", policy=MyRule())`.
     """
 
     problem: str = ""

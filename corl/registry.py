@@ -107,10 +107,10 @@ def solvers(problem_name: str) -> list[str]:
 
 
 def choose(problem_name: str, name: str, instance: Any, time_limit: float | None, iterations: int | None) -> str:
-    """Return `name` itself, or for "auto" the choice of the problem's entry point PROBLEM.auto, a function of the last three
-    arguments.
+    """Return `name` itself, or for "auto" the choice of the problem's entry point PROBLEM.auto.
 
-    If the problem has no such entry point, and a single solver declared for it, "auto" is that solver.
+    That is a function of the last three arguments. If the problem has no such entry point, and a single solver declared for it,
+    "auto" is that solver.
     """
     if name != "auto":
         return name

@@ -208,9 +208,7 @@ class Run:
     # ---------------------------------------------------------------- reports of the solver
     @property
     def report_due(self) -> bool:
-        """Whether enough time has passed for another intermediate report (evaluation, copy, callback): they may take 2 % of the
-        time.
-        """
+        """Whether another intermediate report is due: reports (evaluation, copy, callback) may take 2 % of the time."""
         return self.elapsed >= self._next_report
 
     def report(self, solution: Any, objective: float | None = None) -> bool:
@@ -336,9 +334,7 @@ class Run:
             self._limit = None
 
     def _improved(self) -> None:
-        """Check a better solution or bound against the other, add it to the trace, end the run if it suffices, and call the
-        callback.
-        """
+        """Process a better solution or bound: compare both, extend the trace, end the run if it suffices, call the callback."""
         now = self.elapsed
         if self._contradicted():  # by a new solution: no earlier bound can be trusted
             self.bound, self.trace = None, [(at, objective, None) for at, objective, _ in self.trace if objective is not None]

@@ -63,10 +63,9 @@ class Solver(Options, abc.ABC):
         return self.own_workers
 
     def kind(self, instance: Any) -> str:
-        """Return a word for the set of kernels that `prepare` compiles, if it depends on the instance: each kind has its own
-        record.
+        """Return a word for the set of kernels that `prepare` compiles, if it depends on the instance.
 
-        The records are files next to the solver's module, from which several processes compile what is missing
+        Each kind has its own record, in a file next to the solver's module, from which several processes compile missing kernels
         (corl.compilation.precompile).
         """
         return ""

@@ -178,7 +178,7 @@ def _execute(method: Solver, name: str, run: Run) -> Result:
             elsewhere = team.prepare()
             search = team.collect
         else:
-            with _blaming(name, run):
+            with _solver_errors(name, run):
                 prepare(method, run.instance)
             elsewhere = {}
             search = partial(_search, method, name, run)
@@ -196,12 +196,12 @@ def _execute(method: Solver, name: str, run: Run) -> Result:
 
 
 def _search(method: Solver, name: str, run: Run) -> None:
-    with _blaming(name, run):
+    with _solver_errors(name, run):
         method.solve(run.instance, run)
 
 
 @contextlib.contextmanager
-def _blaming(name: str, run: Run) -> Iterator[None]:
+def _solver_errors(name: str, run: Run) -> Iterator[None]:
     """Raise an exception of the solver as a SolverError; one of the caller's `on_improvement` is raised unchanged."""
     try:
         yield

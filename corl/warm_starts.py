@@ -50,8 +50,9 @@ def warm_start(adapter: Problem, data: Any, given: Any) -> Any:
 
 
 def _forms(adapter: Problem, data: Any, result: Result) -> list[Callable[[], Any]]:
-    """Return readings of a Result's solution as one of `data`: of the same instance, or of another one by the file's ids and
-    names.
+    """Return readings of a Result's solution as one of `data`.
+
+    The Result may be of the same instance, or of another one with the same ids and names.
     """
     if result.data is None:
         return [lambda: adapter.from_json(data, result.solution)]

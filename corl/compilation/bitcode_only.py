@@ -118,8 +118,9 @@ def is_whole(result: Any) -> bool:
 
 
 class _Flags(compiler.Flags):
-    """Flags of a bare kernel, with the name in machine code of a whole one, from which a kernel that it calls back derives its
-    own.
+    """Flags of a bare kernel, with the name in machine code of a whole one.
+
+    A kernel that it calls back derives its own name from this one.
     """
 
     def get_mangle_string(self) -> str:

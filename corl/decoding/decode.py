@@ -73,9 +73,7 @@ class Decoded:
             self.on_solution(self.entry[-1], self.total[-1], self.solutions[-1])
 
     def best(self, entries: int) -> NDArray[np.int64]:
-        """Return for each of `entries` entries the index in these lists of its best solution (the first of equals), int64; -1 if
-        none.
-        """
+        """Return the index of each entry's best solution (the first of equals) in these lists, int64 [entries]; -1 if none."""
         found = np.full(entries, -1, np.int64)
         for i, (entry, total) in enumerate(zip(self.entry, self.total)):
             if found[entry] < 0 or total > self.total[found[entry]]:

@@ -70,8 +70,9 @@ class Planning:
             _play(self.chooser(evaluator, len(part.number)), evaluator.environment, part, found)
 
     def chooser(self, evaluator: CountedEvaluator, trees: int) -> Chooser:
-        """Return a chooser that searches from rows below `trees`; the following rows, up to `trees` * `rows` in all, are
-        overwritten.
+        """Return a chooser that searches from rows below `trees`.
+
+        The rows after these, up to `trees` * `rows` in all, are overwritten.
         """
         model = SimulatorModel(evaluator.environment, evaluator, first=trees)
         if self.rollouts:

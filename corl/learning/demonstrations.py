@@ -167,7 +167,7 @@ def follow(
     kept = np.zeros((len(plans), int(lengths.max(initial=0))), bool)
     for row, (length, begin) in enumerate(zip(lengths, begins or [0] * len(plans))):
         kept[row, begin + random.permutation(length - begin)[: length if states is None else states]] = True
-    anything, sets = random_choice(random), any(plan.ndim > 1 for plan in plans)
+    choose_at_random, sets = random_choice(random), any(plan.ndim > 1 for plan in plans)
     most = max((plan.shape[1] for plan in plans if plan.ndim > 1), default=1)
     steps = np.full((len(plans), kept.shape[1] + 1, most), _NEVER, np.int64)
     for row, plan in enumerate(plans):
@@ -177,26 +177,26 @@ def follow(
 
     def planned(decision: DecisionStep) -> NDArray[np.int64]:
         """Return the right actions, int64 [R, most], filled up with _NEVER."""
-        wished: NDArray[np.int64] = steps[decision.episode, min(decision.number, kept.shape[1])]
-        return wished
+        right_actions: NDArray[np.int64] = steps[decision.episode, min(decision.number, kept.shape[1])]
+        return right_actions
 
     def choose(decision: DecisionStep, observed: Arrays) -> Choice:
-        wished = planned(decision)
-        hit, drawn = decision.actions == wished[:, :1], anything(decision, observed)
+        right_actions = planned(decision)
+        hit, drawn = decision.actions == right_actions[:, :1], choose_at_random(decision, observed)
         listed = hit.any(axis=1)
         slot = np.where(listed, hit.argmax(axis=1), drawn.slot)
         target = np.where(listed[:, None], hit, drawn.policy).astype(np.float32)
         if sets:
-            target = (decision.actions[:, :, None] == wished[:, None, :]).any(axis=2)
-        action = np.where(wished[:, 0] != _NEVER, wished[:, 0], decision.taken(slot))
+            target = (decision.actions[:, :, None] == right_actions[:, None, :]).any(axis=2)
+        action = np.where(right_actions[:, 0] != _NEVER, right_actions[:, 0], decision.taken(slot))
         return Choice(slot, target, np.zeros(len(slot)), action)
 
     def keep(decision: DecisionStep) -> NDArray[np.bool_]:
         hit = decision.actions == planned(decision)[:, :1]
-        there: NDArray[np.bool_] = hit.any(axis=1) & ((decision.actions >= 0).sum(axis=1) > 1)
-        if there.any():
-            there[there] = kept[decision.episode[there], decision.number]
-        return there
+        is_kept: NDArray[np.bool_] = hit.any(axis=1) & ((decision.actions >= 0).sum(axis=1) > 1)
+        if is_kept.any():
+            is_kept[is_kept] = kept[decision.episode[is_kept], decision.number]
+        return is_kept
 
     base = environment.reset(rows, rows, keys)
     episodes = record(policy, environment, rows, base, choose, None if states is None else keep)

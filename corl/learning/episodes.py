@@ -94,10 +94,10 @@ def record(
     lengths = np.zeros(len(rows), np.int64)
     if not moves:
         return Episodes(contexts, instances, {}, {}, lengths, played.totals)
-    together = {name: np.concatenate([part[name] for part in moves]) for name in moves[0]}
-    order = np.argsort(together["episode"], kind="stable")
-    episode, number = (together.pop(name)[order] for name in ("episode", "number"))
-    fields = {name: array[order] for name, array in together.items()}
+    joined_moves = {name: np.concatenate([part[name] for part in moves]) for name in moves[0]}
+    order = np.argsort(joined_moves["episode"], kind="stable")
+    episode, number = (joined_moves.pop(name)[order] for name in ("episode", "number"))
+    fields = {name: array[order] for name, array in joined_moves.items()}
     returns = np.cumsum(played.rewards[:, ::-1], axis=1)[:, ::-1]
     fields |= {"reward": played.rewards[episode, number], "returns": returns[episode, number]}
     arrays = {name: np.concatenate([part[name] for part in observed])[order] for name in observed[0]}

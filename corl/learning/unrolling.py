@@ -74,12 +74,12 @@ def unroll(
     }
     actions = all_of("actions", -1)
     root = np.broadcast_to(np.arange(kinds, dtype=np.int32), (len(at), kinds)) if kinds else actions[:, 0]
-    wanted = np.where(root < 0, -2, root)  # -1 is no action, in the root as elsewhere
-    same = (wanted[:, None, :, None] == actions[:, :, None, :]) & inside[:, :, None, None]
+    root_actions = np.where(root < 0, -2, root)  # -1 is no action, in the root as elsewhere
+    same = (root_actions[:, None, :, None] == actions[:, :, None, :]) & inside[:, :, None, None]
     policy = np.einsum("nkst,nkt->nks", same.astype(np.float32), all_of("policy"))
     weight = policy.sum(axis=2)
     moved = np.take_along_axis(actions[:, :-1], all_of("slot")[:, :-1, None], 2)
-    hits = (wanted[:, None, :] == moved) & inside[:, :-1, None]
+    hits = (root_actions[:, None, :] == moved) & inside[:, :-1, None]
     listed = hits.any(axis=2)
     known = np.ones(inside.shape, bool)
     known[:, 1:] = np.minimum.accumulate(listed | ~inside[:, :-1], axis=1)
@@ -100,9 +100,9 @@ def unroll(
 
 def _any_slot(root: NDArray[np.int32], steps: int, random: np.random.Generator) -> NDArray[np.int64]:
     """Return slots of the root's actions, int64 [N, steps], drawn uniformly."""
-    there = root >= 0
-    nth = (random.random((len(root), steps)) * there.sum(axis=1)[:, None]).astype(np.int64)
-    order = np.argsort(~there, axis=1, kind="stable")
+    listed = root >= 0
+    nth = (random.random((len(root), steps)) * listed.sum(axis=1)[:, None]).astype(np.int64)
+    order = np.argsort(~listed, axis=1, kind="stable")
     return np.take_along_axis(order, nth, 1)
 
 

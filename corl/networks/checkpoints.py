@@ -103,8 +103,9 @@ def load_policy(name_or_path: str | os.PathLike[str], problem: str = "", instanc
 
 
 def load_cached(name_or_path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
-    """Return the network and header as by `load`; the same object while the file is unchanged, so its weights must not be
-    changed.
+    """Return the network and header as `load` does, but the same objects while the file is unchanged.
+
+    The weights must not be changed.
     """
     path = resolve(name_or_path)
     return _loaded(path, path.stat().st_mtime_ns)

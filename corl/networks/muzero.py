@@ -179,9 +179,7 @@ class MuZeroNetwork(NetworkPolicy):
         return ModelObserver(self, environment)
 
     def ids(self, actions: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the learned model's ids of the listed `actions` [R, K]: their slots, or with `kinds` the actions themselves;
-        then -1.
-        """
+        """Return the model's ids of listed `actions` [R, K], -1 after the last: slots, or with `kinds` the actions themselves."""
         return actions if self.kinds else np.where(actions >= 0, np.arange(actions.shape[1]), -1).astype(np.int32)
 
     def similarity(self, latent: Tensor, observed: Tensor) -> Tensor:
@@ -193,8 +191,9 @@ class MuZeroNetwork(NetworkPolicy):
 
 
 class Slots:
-    """A MuZeroNetwork with the interface of LatentNetwork: its actions are the `slots` slots of a search's root, or the
-    network's kinds.
+    """A MuZeroNetwork with the interface of LatentNetwork.
+
+    Its actions are the slots of a search's root, or the network's kinds.
 
     model = LearnedModel(Slots(network, environment.width))
     ids = network.ids(view.actions)

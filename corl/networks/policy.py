@@ -119,8 +119,7 @@ class NetworkPolicy(nn.Module, abc.ABC):
         return known[self.features](observation)
 
     def collate(self, contexts: Sequence[Arrays], observed: Sequence[Arrays], which: NDArray[np.int64]) -> Any:
-        """Return the argument of `forward`, on the network's device, by default a TokenBatch: the rows of all parts,
-        concatenated.
+        """Return the argument of `forward` for the rows of all parts, on the network's device; by default a TokenBatch.
 
         Args:
             contexts: The contexts of the instances.

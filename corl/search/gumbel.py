@@ -106,8 +106,9 @@ class _Completed(NamedTuple):
 
 @kernel(borrow=True)
 def _completed(rule: Any, trees: Any, t: Any, node: Any) -> Any:
-    """Return the completed q of a node (appendix D): v_mix = (raw + N * sum(p q) / sum(p)) / (1 + N), both sums over the children
-    that have returns.
+    """Return the completed q of a node (appendix D).
+
+    v_mix = (raw + N * sum(p q) / sum(p)) / (1 + N), both sums over the children that have returns.
     """
     raw = trees.raw[t, node]
     low, high = math.inf, -math.inf

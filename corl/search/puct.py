@@ -1,5 +1,7 @@
-"""PUCT search (Silver et al., Science 2018, "AlphaZero"; constants and value normalisation as in MuZero, Schrittwieser et al.,
-Nature 2020, appendix B, with the extremes taken over a node and its children).
+"""PUCT search (Silver et al., Science 2018, "AlphaZero").
+
+Constants and value normalisation are those of MuZero (Schrittwieser et al., Nature 2020, appendix B), with the extremes taken over
+a node and its children.
 """
 
 from __future__ import annotations
@@ -71,9 +73,7 @@ class PuctRule(NamedTuple):
 
 @attach(tree.choose, PuctRule, borrow=True)
 def _choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
-    """Return the argmax of q + U, q scaled to [0, 1] by the extremes of the values of the node and its children; 0 without
-    visits.
-    """
+    """Return the argmax of q + U, with q scaled to [0, 1] by the extremes of the node and its children; 0 without visits."""
     children, count = trees.children[t, node], trees.branches[t, node]
     low = high = trees.value[t, node]
     for k in range(children):

@@ -89,9 +89,7 @@ class Trees(NamedTuple):
 
 
 def new_trees(trees: int, nodes: int, width: int, root_width: int) -> Trees:
-    """Allocate `trees` trees of up to `nodes` nodes, with `width` edges (K) for each node and `root_width` (W) actions at the
-    root.
-    """
+    """Allocate trees of up to `nodes` nodes, with `width` (K) edges per node and `root_width` (W) actions at the root."""
     node, edge = (trees, nodes), (trees, nodes, width)
     return Trees(
         size=np.zeros(trees, np.int32),

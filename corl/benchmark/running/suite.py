@@ -226,9 +226,9 @@ def _lineup(problem: Problem, label: str, name: str, given: Mapping[str, Any], c
 
 
 def _registered(problem: Problem, name: str, labels: list[str]) -> Lineup:
-    there = ["auto", *registry.solvers(problem.name)]
-    if name not in there:
-        raise UsageError(unknown("--solvers: the suite has no", name, dict.fromkeys([*labels, *there])))
+    registered = ["auto", *registry.solvers(problem.name)]
+    if name not in registered:
+        raise UsageError(unknown("--solvers: the suite has no", name, dict.fromkeys([*labels, *registered])))
     if package := _absent(problem, name):
         raise UsageError(f"--solvers: {name} needs the package {package}, which is not installed")
     return _lineup(problem, name, name, {})

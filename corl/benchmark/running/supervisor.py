@@ -39,8 +39,9 @@ class Supervisor:
 
     @classmethod
     def on_ray(cls, address: str | None, jobs: int | None) -> Supervisor:
-        """Return a supervisor on a cluster; `address`: as for `ray.init`, None for the cluster that Ray finds; `jobs`: None for
-        one per processor. Raises UsageError.
+        """Return a supervisor on a Ray cluster. Raises UsageError.
+
+        `address`: as for `ray.init`; None: the cluster that Ray finds. `jobs`: None for one per processor.
         """
         from corl.processes.ray import Ray
 
