@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.deprecation import renamed
 from corl.environment import Environment, View
 
 __all__ = ["Played", "DecisionStep", "play"]
@@ -90,3 +91,7 @@ def play(
         taken.append(np.full((len(rows), 1), -1, np.int32))
         given.append(np.zeros((len(rows), 1)))
         taken[-1][live, 0], given[-1][live, 0] = chosen, rewards
+
+
+if not TYPE_CHECKING:
+    __getattr__ = renamed(__name__, {"Turn": "DecisionStep"})

@@ -114,8 +114,8 @@ class _Beam:
     def perturb(self, live: NDArray[np.int64], streams: NDArray[np.uint64], time: int) -> None:
         """Draw Gumbel noise for the children of unfinished states, such that the largest is the parent's G.
 
-        See appendix B.3 of Kool et al. A finished state is its own child. Sets scores and log probabilities [M, K], -inf for absent
-        children.
+        See appendix B.3 of Kool et al. A finished state is its own child. Sets scores and log probabilities [M, K]; -inf for
+        absent children.
         """
         entry, width = self.states.entry, self.trees.left.shape[1]
         self.scores = np.full((len(entry), width), -np.inf)

@@ -1,7 +1,7 @@
 """PUCT search (Silver et al., Science 2018, "AlphaZero").
 
-Constants and value normalisation are those of MuZero (Schrittwieser et al., Nature 2020, appendix B), with the extremes taken over
-a node and its children.
+Constants and value normalisation are those of MuZero (Schrittwieser et al., Nature 2020, appendix B), with the extremes taken
+over a node and its children.
 """
 
 from __future__ import annotations
