@@ -18,9 +18,9 @@ ROUNDING = 1e-6
 this share of the larger one (or 1e-9 absolute): engines stop at such tolerances, and tables are rounded.
 """
 LIMIT = 1e-9
-"""How far a sum of loads, lengths or times may exceed its limit, as a share of it: the rounding of float64 sums, and no more."""
+"""The share by which a sum of loads, lengths or times may exceed its limit: no more than the rounding of float64 sums."""
 FEASIBILITY = 1e-6
-"""How far a solution of a mixed-integer program may exceed a limit, as a share of the large terms in it, as in engines."""
+"""How much a solution of a mixed-integer program may exceed a limit, relative to the large terms in it, as in engines."""
 DIGITS = 1e-14
 """The relative rounding error assumed of a number that is not an integer, from reading or computing it."""
 

@@ -22,7 +22,7 @@ def travel_matrices(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return (metres [n, n], seconds [n, n]), float64, between places (latitude, longitude), by one request. Raises InputError.
 
-    If a server refuses so many places in one request, the error has its message.
+    If the server refuses a request with that many places, the error repeats the server's message.
     """
     points = ";".join(f"{lon:.6f},{lat:.6f}" for lat, lon in places)
     address = f"{url.rstrip('/')}/table/v1/{quote(profile)}/{points}?annotations=distance,duration"
