@@ -154,18 +154,18 @@ def loss(network: NetworkPolicy, moves: Moves, *, entropy: float, proximity: flo
     import torch
 
     device = next(network.parameters()).device
-    slot, gained, before = (torch.from_numpy(array).to(device) for array in (moves.slot, moves.advantage, moves.policy))
+    slot, weights, played = (torch.from_numpy(array).to(device) for array in (moves.slot, moves.advantage, moves.policy))
     log_policy = network(network.collate(*moves.inputs))[0].float().log_softmax(dim=1).clamp_min(_NEVER)
     policy = log_policy.exp()
-    taken = log_policy.gather(1, slot.long()[:, None]).squeeze(1)
-    spread = -(policy * log_policy).sum(dim=1)
+    log_taken = log_policy.gather(1, slot.long()[:, None]).squeeze(1)
+    entropies = -(policy * log_policy).sum(dim=1)
     if proximity == 0.0:
-        plain: Tensor = -(gained * taken).sum() - entropy * spread.sum()
+        plain: Tensor = -(weights * log_taken).sum() - entropy * entropies.sum()
         return plain
-    log_before = before.log().clamp_min(_NEVER)
-    ratio = (taken - log_before.gather(1, slot.long()[:, None]).squeeze(1)).exp()
-    divergence = (policy * (log_policy - log_before)).sum(dim=1)
-    total: Tensor = -(gained * ratio).sum() + proximity * divergence.sum() - entropy * spread.sum()
+    log_played = played.log().clamp_min(_NEVER)
+    ratio = (log_taken - log_played.gather(1, slot.long()[:, None]).squeeze(1)).exp()
+    divergence = (policy * (log_policy - log_played)).sum(dim=1)
+    total: Tensor = -(weights * ratio).sum() + proximity * divergence.sum() - entropy * entropies.sum()
     return total
 
 
