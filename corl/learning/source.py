@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corl import registry
+from corl.deprecation import renamed_members
 from corl.errors import UsageError, unknown
 from corl.options import option
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "folder_option"]
 
-_WATCHED = 2**30  # the number of the first generated validation instance; those of training are smaller
+_VALIDATION = 2**30  # the number of the first generated validation instance; those of training are smaller
 _HELD_OUT = 10  # about one file in ten is held out for validation
 
 
@@ -30,6 +31,7 @@ def folder_option() -> str:
     return option("", "A folder of instance files to train on instead; about a tenth of them is held out for validation.")
 
 
+@renamed_members({"watched": "validation_instances"})
 @dataclass(frozen=True)
 class Source:
     """The source of instances: generated ones, each a function of the seed and its number, or the files of a folder."""
@@ -58,13 +60,13 @@ class Source:
             return [self._read(self._files[0][i]) for i in np.resize(order, count).tolist()]
         return self._generated(first, count, self.sizes[first // max(1, count) % len(self.sizes)])
 
-    def watched(self, count: int) -> list[Any]:
+    def validation_instances(self, count: int) -> list[Any]:
         """Return `count` validation instances of all sizes, which are never trained on; at most `count` of the files held out."""
         if self.folder:
             return [self._read(path) for path in self._files[1][:count]]
         cuts = np.linspace(0, count, len(self.sizes) + 1).astype(int).tolist()
         parts = zip(self.sizes, cuts, cuts[1:])
-        return [one for size, begin, end in parts for one in self._generated(_WATCHED + begin, end - begin, size)]
+        return [one for size, begin, end in parts for one in self._generated(_VALIDATION + begin, end - begin, size)]
 
     def _generated(self, first: int, count: int, size: int) -> list[Any]:
         from corl.options import call

@@ -60,7 +60,7 @@ class Validation:
     def __init__(self, source: Source, count: int, keep: bool = False) -> None:
         """Validate on `count` instances of `source`, which may be 0; `keep`: whether to keep the best weights."""
         self.problem, self.keep = source.problem, keep
-        self.instances = source.watched(count)
+        self.instances = source.validation_instances(count)
         self._first, self._best = np.zeros(0), BestWeights()
 
     def __call__(self, network: NetworkPolicy, episodes: Sequence[Episodes] = ()) -> dict[str, float]:

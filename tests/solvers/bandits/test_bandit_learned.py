@@ -154,6 +154,9 @@ def test_imitation_of_the_fluid_policy():
         on_progress=lambda training: seen.append(training.metrics["loss"]),
     )  # fmt: skip
     source = Source(registry.problem("bandits"), "budget", (12,))
-    taught = [corl.solve(instance, problem="bandits", solver="fluid", iterations=1).objective for instance in source.watched(8)]
+    taught = [
+        corl.solve(instance, problem="bandits", solver="fluid", iterations=1).objective
+        for instance in source.validation_instances(8)
+    ]
     assert seen[-1] < 0.6 * seen[0]
     assert done.metrics["greedy"] > 0.8 * np.mean(taught)
