@@ -28,7 +28,7 @@ from numba.core.runtime.nrt import rtsys
 
 from corl.compilation import cache
 
-__all__ = ["is_whole", "install"]
+__all__ = ["install", "is_whole"]
 
 _TESTED = (0, 68)
 """The version of numba with these internals. With any other, kernels are compiled whole, as by numba itself."""

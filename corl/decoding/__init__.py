@@ -16,8 +16,18 @@ from corl.decoding.without_replacement import WithoutReplacement
 from corl.deprecation import renamed
 
 __all__ = [
-    "Beam", "CountedEvaluator", "Decoded", "Decoder", "StartStates", "Greedy", "LearnedPlanning", "Planning", "Sampling",
-    "Stopped", "WithoutReplacement", "decode",
+    "Beam",
+    "CountedEvaluator",
+    "Decoded",
+    "Decoder",
+    "Greedy",
+    "LearnedPlanning",
+    "Planning",
+    "Sampling",
+    "StartStates",
+    "Stopped",
+    "WithoutReplacement",
+    "decode",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from corl.deprecation import renamed
 from corl.environment import Environment, View
 
-__all__ = ["Played", "DecisionStep", "play"]
+__all__ = ["DecisionStep", "Played", "play"]
 
 
 class DecisionStep(NamedTuple):

@@ -15,7 +15,7 @@ from corl.learning.episodes import Episodes
 if TYPE_CHECKING:
     from corl.networks.policy import Arrays
 
-__all__ = ["Replay", "CollateInputs"]
+__all__ = ["CollateInputs", "Replay"]
 
 
 class CollateInputs(NamedTuple):

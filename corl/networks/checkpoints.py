@@ -27,7 +27,7 @@ from corl.version import __version__
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-__all__ = ["FORMAT", "load", "load_policy", "load_cached", "load_cached_as", "read_header", "save", "shipped"]
+__all__ = ["FORMAT", "load", "load_cached", "load_cached_as", "load_policy", "read_header", "save", "shipped"]
 
 _Network = TypeVar("_Network")
 FORMAT = 1

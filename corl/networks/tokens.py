@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from corl.adapter import Problem
 
-__all__ = ["TokenBatch", "groups", "fitting_features", "token_sizes"]
+__all__ = ["TokenBatch", "fitting_features", "groups", "token_sizes"]
 
 
 class TokenBatch(NamedTuple):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from corl.networks.policy import Arrays
     from corl.search.gumbel import Gumbel
 
-__all__ = ["MuZero", "LossWeights", "loss", "reanalyse", "search_latent"]
+__all__ = ["LossWeights", "MuZero", "loss", "reanalyse", "search_latent"]
 
 _RANDOM = 64  # episodes of random play, and of the teacher, that determine the ranges of values and rewards
 _HALF = 0.5  # the share of the gradient that passes through each step of the dynamics (appendix G)
