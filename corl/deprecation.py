@@ -41,8 +41,10 @@ def renamed_members(names: Mapping[str, str]) -> Callable[[_Class], _Class]:
     """
 
     def decorate(cls: _Class) -> _Class:
-        def adopt(subclass: type[Any], **keywords: Any) -> None:
-            super(cls, subclass).__init_subclass__(**keywords)
+        base: type[Any] = cls
+
+        def adopt(subclass: type[Any], /, **keywords: Any) -> None:
+            super(base, subclass).__init_subclass__(**keywords)
             for old, new in names.items():
                 given = inspect.getattr_static(subclass, old)
                 if not isinstance(given, _Alias):
@@ -51,7 +53,7 @@ def renamed_members(names: Mapping[str, str]) -> Callable[[_Class], _Class]:
 
         for old, new in names.items():
             setattr(cls, old, _Alias(f"{cls.__name__}.{old}", new))
-        cls.__init_subclass__ = classmethod(adopt)
+        base.__init_subclass__ = classmethod(adopt)  # type: ignore[assignment]
         return cls
 
     return decorate
