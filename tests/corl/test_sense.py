@@ -98,5 +98,5 @@ def test_the_benchmark_refuses_a_mixture():
     """Gaps of instances that are minimised and of others that are maximised do not go into one table."""
     records = [Record("s", "ends", name, "walk", 0, 1.0, None, "ok", objective=1.0, sense=name) for name in ("min", "max")]
     Grid.of(records[1:])
-    with pytest.raises(UsageError, match="suites of their own"):
+    with pytest.raises(UsageError, match="separate suites"):
         Grid.of(records)
