@@ -26,7 +26,7 @@ from corl import registry
 from corl.decoding import CountedEvaluator, Greedy, decode
 from corl.environment import Environment
 from corl.networks.checkpoints import load_policy
-from corl.networks.policy import Observer, NetworkPolicy
+from corl.networks.policy import NetworkPolicy, Observer
 from corl.statistics import resampled_mean
 
 __all__ = ["NETWORKS", "Change", "changes", "worse"]

@@ -83,7 +83,7 @@ def test_a_folder_in_the_environment(toy, suite, monkeypatch):
     monkeypatch.setenv("CORL_TEST", str(toy))
     assert labels(path) == ["z2", "z3", "z10", "line-0"] and read_suite(path).notices == ()
     monkeypatch.setenv("CORL_TEST", str(toy / "nowhere"))
-    with pytest.raises(InputError, match=r"instances\[1\]\.folder.*no folder"):
+    with pytest.raises(InputError, match=r"instances\[1\]\.folder.*not a folder"):
         read_suite(path)
 
 
@@ -214,8 +214,8 @@ def test_shipped_suites(file):
     [
         ("tsp/nope", r"shipped are: .*tsp/smoke, tsp/standard"),
         ("tsp", r"shipped are: .*tsp/smoke, tsp/standard"),
-        ("vpr/smoke", r"there are some of bandits, .*tsp, vrp \(corl list suites\) \(did you mean 'vrp/smoke'\?\)"),
-        ("nope", r"there are some of bandits, .*tsp, vrp \(corl list suites\)"),
+        ("vpr/smoke", r"there are suites of bandits, .*tsp, vrp \(corl list suites\) \(did you mean 'vrp/smoke'\?\)"),
+        ("nope", r"there are suites of bandits, .*tsp, vrp \(corl list suites\)"),
     ],
 )
 def test_a_suite_that_is_not_there(name, said):
