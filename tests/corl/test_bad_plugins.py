@@ -134,7 +134,7 @@ def test_a_judge_that_changes_what_it_judges(plug_in, fault):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("return float('nan')", "worth nan"),
+        ("return float('nan')", "objective value nan"),
         ("return 1 / 0", "ZeroDivisionError"),
         ("import sys; sys.exit(0)", "SystemExit"),
         ("return 'much'", "ValueError"),

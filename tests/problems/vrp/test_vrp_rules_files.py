@@ -86,9 +86,9 @@ def test_backhauls_and_pick_ups(tmp_path):
     for word, last in (("VRPB", True), ("VRPSPD", False)):
         instance = read(tmp_path, word, linehauls, backhauls)
         assert instance.rules.pickups[:, 0].tolist() == [0, 0, 4, 0, 0] and instance.rules.backhauls_last is last
-    with pytest.raises(InputError, match="hands something over"):
+    with pytest.raises(InputError, match="has a pickup"):
         read(tmp_path, "VRPB", linehauls, backhauls.replace("1 0", "1 2"))
-    with pytest.raises(InputError, match="client 3 has both"):
+    with pytest.raises(InputError, match="client 3 has a demand too"):
         read(tmp_path, "VRPB", DEMANDS, backhauls)
 
 
