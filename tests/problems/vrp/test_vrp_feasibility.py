@@ -28,7 +28,7 @@ def late_break(closes):
 TIGHT = {
     "longest durations": (
         lambda limit: instance_of([{"service": 50}] * 3, [{"count": 1, "max_duration": limit}]),
-        173, 174, "3 clients must be served (1, 2, 3): their time is 156 at the least",
+        173, 174, "3 clients must be served (1, 2, 3): their time is at least 156",
     ),
     "two vehicles for five": (
         lambda limit: instance_of(

@@ -99,7 +99,7 @@ def test_pick_up_and_delivery(tmp_path):
     assert instance.latest.tolist() == [100, 90, 90, 90, 90] and instance.service.tolist() == [0, 3, 3, 3, 3]
     assert instance.edge_weight_type == "EUC_2D"  # ROUNDING says so
     faults = [
-        ("4 -5", "4 -6", "line 2 picks up"), ("2 5 0 90 3 0 4", "2 5 0 90 3 0 9", "line 2 picks up"),
+        ("4 -5", "4 -6", "pickup in line 2"), ("2 5 0 90 3 0 4", "2 5 0 90 3 0 9", "pickup in line 2"),
         ("5 -4 0 90 3 3 0\n", "", "4 lines for 5 nodes"), ("4 0 90", "4 -1 90", "times from 0"),
     ]  # fmt: skip
     for old, new, message in faults:
