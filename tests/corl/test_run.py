@@ -160,7 +160,7 @@ def test_negative_objectives():
 def test_objectives_and_bounds_are_finite(value):
     """NaN and infinities are a solver's error; minus infinity as a lower bound says nothing and is ignored."""
     run = Run(Anything(), None, iterations=10)
-    with pytest.raises(SolverError, match="worth"):
+    with pytest.raises(SolverError, match="objective value"):
         run.report(value)
     with pytest.raises(SolverError, match="claimed"):
         run.report(5, math.nan)
